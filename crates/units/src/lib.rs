@@ -1,0 +1,46 @@
+//! The quantities everybody in Hemiola passes around, as types that cannot be mixed up.
+//!
+//! In reading order:
+//!
+//! * [`Instant`] and [`Span`]: a point on the monotonic clock and a signed length of time, both in
+//!   whole nanoseconds.
+//! * [`Rate`]: how often something happens, exact as a period.
+//! * [`Bytes`], [`Priority`], [`CpuSet`]: sizes, real-time priorities, sets of processors.
+//! * [`Profile`]: what a process *asks* the operating system for. What it was *granted* is
+//!   `hemiola-rt`'s to say.
+//! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
+//! * [`Random`]: the one seeded generator.
+//!
+//! ```
+//! use hemiola_units::{Instant, Rate, Span};
+//!
+//! let rate: Rate = "50Hz".parse().unwrap();
+//! let release = Instant::from_nanos(1_000_000_000);
+//! let deadline = release + rate.period();
+//! assert_eq!(deadline - release, "20ms".parse::<Span>().unwrap());
+//! assert_eq!((release - deadline).to_string(), "-20ms");
+//! ```
+//!
+//! This crate reads no clock and touches no file: it is vocabulary only.
+
+#![forbid(unsafe_code)]
+
+mod cpu;
+mod endpoint;
+mod instant;
+mod parse;
+mod profile;
+mod random;
+mod rate;
+mod size;
+mod span;
+
+pub use cpu::{CpuSet, CpuSetError};
+pub use endpoint::{Delivery, Endpoint, EndpointError};
+pub use instant::Instant;
+pub use parse::QuantityError;
+pub use profile::{Policy, Priority, PriorityError, Profile};
+pub use random::Random;
+pub use rate::Rate;
+pub use size::Bytes;
+pub use span::Span;

@@ -1,0 +1,122 @@
+//! What a process asks the operating system for, before anybody knows what it gets.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Bytes, CpuSet, Span};
+
+/// A real-time priority, 1 (lowest) to 99 (highest), of `SCHED_FIFO` and `SCHED_RR` (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Priority(u8);
+
+/// A number that is no real-time priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("priority {0} is outside 1 to 99")]
+pub struct PriorityError(u8);
+
+impl Priority {
+    /// The number, 1 to 99.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = PriorityError;
+    fn try_from(number: u8) -> Result<Self, PriorityError> {
+        if (1..=99).contains(&number) { Ok(Self(number)) } else { Err(PriorityError(number)) }
+    }
+}
+
+impl From<Priority> for u8 {
+    fn from(priority: Priority) -> Self {
+        priority.0
+    }
+}
+
+/// A scheduling policy with its parameters (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "policy")]
+pub enum Policy {
+    /// `SCHED_OTHER`, the ordinary time-sharing policy.
+    Other {
+        /// From −20 (most favoured) to 19.
+        nice: i8,
+    },
+    /// `SCHED_FIFO`: runs until it blocks or something of higher priority is ready.
+    Fifo {
+        /// Higher numbers first.
+        priority: Priority,
+    },
+    /// `SCHED_RR`: as FIFO, sharing the processor in slices among equals.
+    RoundRobin {
+        /// Higher numbers first.
+        priority: Priority,
+    },
+    /// `SCHED_DEADLINE`: `runtime` of processor time within `deadline` of each release, every `period`.
+    Deadline {
+        /// Processor time per period.
+        runtime: Span,
+        /// Time from release by which the runtime is given.
+        deadline: Span,
+        /// Time between releases.
+        period: Span,
+    },
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Other { nice: 0 } => "OTHER".into(),
+            Self::Other { nice } => format!("OTHER nice {nice}"),
+            Self::Fifo { priority } => format!("FIFO {}", priority.0),
+            Self::RoundRobin { priority } => format!("RR {}", priority.0),
+            Self::Deadline { runtime, deadline, period } => {
+                format!("DEADLINE {runtime}/{deadline}/{period}")
+            }
+        };
+        f.pad(&text)
+    }
+}
+
+/// Everything a process asks for, all of it stated: no field has a hidden default that affects timing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// How it is scheduled.
+    pub scheduling: Policy,
+    /// Where it may run; `None` leaves the processors it inherited.
+    pub cpus: Option<CpuSet>,
+    /// Whether all its memory, present and future, is locked (mlockall(2)).
+    pub lock_memory: bool,
+    /// How much stack is touched before the first release.
+    pub prefault_stack: Bytes,
+}
+
+impl Profile {
+    /// An ordinary process: nothing asked for.
+    #[must_use]
+    pub const fn ordinary() -> Self {
+        Self {
+            scheduling: Policy::Other { nice: 0 },
+            cpus: None,
+            lock_memory: false,
+            prefault_stack: Bytes(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_outside_the_range_are_refused() {
+        assert!(Priority::try_from(0).is_err());
+        assert!(Priority::try_from(100).is_err());
+        assert_eq!(Priority::try_from(99).unwrap().get(), 99);
+    }
+}
