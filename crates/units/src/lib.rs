@@ -6,8 +6,8 @@
 //!   whole nanoseconds.
 //! * [`Rate`]: how often something happens, exact as a period.
 //! * [`Bytes`], [`Priority`], [`CpuSet`]: sizes, real-time priorities, sets of processors.
-//! * [`Profile`]: what a process *asks* the operating system for. What it was *granted* is
-//!   `hemiola-rt`'s to say.
+//! * [`Profile`] and [`Granted`]: what a process asks the operating system for, and what it got.
+//! * [`Overrun`]: what a periodic task does when it is late.
 //! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
 //! * [`Random`]: the one seeded generator.
 //!
@@ -39,8 +39,8 @@ pub use cpu::{CpuSet, CpuSetError};
 pub use endpoint::{Delivery, Endpoint, EndpointError};
 pub use instant::Instant;
 pub use parse::QuantityError;
-pub use profile::{Policy, Priority, PriorityError, Profile};
+pub use profile::{Granted, Policy, Priority, PriorityError, Profile, Refusal};
 pub use random::Random;
-pub use rate::Rate;
+pub use rate::{Overrun, Rate};
 pub use size::Bytes;
 pub use span::Span;

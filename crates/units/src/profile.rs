@@ -109,6 +109,38 @@ impl Profile {
     }
 }
 
+/// What a process was really given, read back from the kernel after asking, beside what was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    /// How it is scheduled.
+    pub scheduling: Policy,
+    /// Where it may run.
+    pub cpus: CpuSet,
+    /// Whether its memory is locked.
+    pub lock_memory: bool,
+    /// How much stack was touched.
+    pub prefault_stack: Bytes,
+    /// Everything asked for and not given; empty when the profile was met.
+    pub refusals: Vec<Refusal>,
+}
+
+/// One thing asked for and not given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What was asked for: `"FIFO 80"`, `"locked memory"`.
+    pub asked: String,
+    /// Which limit, capability or kernel setting said no, with its present value.
+    pub because: String,
+    /// What the user can do about it, as a command where there is one.
+    pub remedy: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was refused: {}; {}", self.asked, self.because, self.remedy)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::parse::{QuantityError, number_and_unit};
 use crate::{Instant, Span};
 
+/// What a periodic task does when a job is still running at the next release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overrun {
+    /// Releases that have passed are dropped and counted; the next one keeps the original grid.
+    Skip,
+    /// Releases that have passed are run at once, one after the other, until the grid is met again.
+    CatchUp,
+    /// The task ends, and says so.
+    Stop,
+}
+
 /// A rate, kept as its period in whole nanoseconds, so that releases computed from it never drift.
 ///
 /// Written `"50Hz"`, `"1kHz"` or as a period, `"20ms"`; from 1 mHz to 1 MHz. A frequency whose period
