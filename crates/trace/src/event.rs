@@ -1,0 +1,283 @@
+//! One recorded event: what happened, when, in which cycle, with two values.
+
+use hemiola_units::Instant;
+
+/// One thing that happened, as small as the recorder writes it.
+///
+/// What `arg`, `a` and `b` hold depends on the [`Kind`] and is documented there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When, on the monotonic clock.
+    pub at: Instant,
+    /// What.
+    pub kind: Kind,
+    /// A small number: an index or a code.
+    pub arg: u16,
+    /// The cycle it belongs to, counted from 0 by the process that records.
+    pub cycle: u32,
+    /// The first value.
+    pub a: u64,
+    /// The second value.
+    pub b: u64,
+}
+
+impl Entry {
+    /// The entry as four words:
+    ///
+    /// ```text
+    /// word 0   at, nanoseconds
+    /// word 1   bits 0..16 kind · 16..32 arg · 32..64 cycle
+    /// word 2   a
+    /// word 3   b
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn to_words(self) -> [u64; 4] {
+        let packed = self.kind as u64 | (self.arg as u64) << 16 | (self.cycle as u64) << 32;
+        [self.at.nanos(), packed, self.a, self.b]
+    }
+
+    /// The entry in four words, or `None` when they name no [`Kind`] this version knows.
+    #[must_use]
+    pub const fn from_words(words: [u64; 4]) -> Option<Self> {
+        let Some(kind) = Kind::from_code(words[1] as u16) else { return None };
+        Some(Self {
+            at: Instant::from_nanos(words[0]),
+            kind,
+            arg: (words[1] >> 16) as u16,
+            cycle: (words[1] >> 32) as u32,
+            a: words[2],
+            b: words[3],
+        })
+    }
+
+    /// `a` as the floating-point number whose bits it holds.
+    #[must_use]
+    pub const fn a_f64(&self) -> f64 {
+        f64::from_bits(self.a)
+    }
+
+    /// `b` as the floating-point number whose bits it holds.
+    #[must_use]
+    pub const fn b_f64(&self) -> f64 {
+        f64::from_bits(self.b)
+    }
+}
+
+/// What kind of value `a` or `b` of an [`Entry`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A whole number.
+    Whole,
+    /// The bits of an `f64`.
+    Real,
+    /// A code or index the name tables may explain.
+    Code,
+}
+
+/// A value of an [`Entry`]: the name it has in a trace file, with its unit last, and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name of its annotation in the trace file.
+    pub name: &'static str,
+    /// How its bits are read.
+    pub shape: Shape,
+}
+
+const fn whole(name: &'static str) -> Option<Field> {
+    Some(Field { name, shape: Shape::Whole })
+}
+const fn real(name: &'static str) -> Option<Field> {
+    Some(Field { name, shape: Shape::Real })
+}
+const fn code(name: &'static str) -> Option<Field> {
+    Some(Field { name, shape: Shape::Code })
+}
+
+/// What an [`Entry`] says happened.
+///
+/// The numbers are part of the recorder's memory layout: never reuse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u16)]
+pub enum Kind {
+    /// A job began. `arg`: releases skipped before it, saturated; `a`: its release, ns.
+    Start = 1,
+    /// The job ended. `a`: its deadline, ns; `b`: processor time the thread spent in it, ns.
+    Finish = 2,
+    /// A message was taken from a channel. `arg`: the channel's index.
+    Receive = 3,
+    /// A message was put into a channel. `arg`: the channel's index.
+    Send = 4,
+    /// The sensors were read. `a`: position, m; `b`: angle, rad.
+    Sample = 5,
+    /// A voltage was written. `arg`: its [`source`]; `a`: volts; `b`: volts before.
+    Actuate = 6,
+    /// The decision module chose. `arg`: the [`source`]; `a`: V of the state now; `b`: V predicted
+    /// under the candidate, NaN when there was none.
+    Decide = 7,
+    /// Control passed on. `arg`: reason code; `a`, `b`: [`source`] before and after.
+    Switch = 8,
+    /// A fault was seen. `arg`: fault code; `a`: slot of the unit; `b`: detail.
+    Fault = 9,
+    /// A unit changed its state. `arg`: state code; `a`: slot; `b`: generation.
+    UnitState = 10,
+    /// The plant's true state. `a`: V; `b`: angle, rad.
+    PlantState = 11,
+    /// The pendulum fell. `a`: position, m; `b`: angle, rad.
+    Fall = 12,
+    /// The cost of a mark. `b`: nanoseconds between two marks back to back.
+    Pair = 13,
+    /// Events were lost because a log was full. `a`: how many.
+    Lost = 14,
+    /// A mark of the user's own. `arg`: index of its name; `a`, `b`: free.
+    Mark = 15,
+}
+
+impl Kind {
+    /// Every kind, by ascending number.
+    pub const ALL: [Self; 15] = [
+        Self::Start,
+        Self::Finish,
+        Self::Receive,
+        Self::Send,
+        Self::Sample,
+        Self::Actuate,
+        Self::Decide,
+        Self::Switch,
+        Self::Fault,
+        Self::UnitState,
+        Self::PlantState,
+        Self::Fall,
+        Self::Pair,
+        Self::Lost,
+        Self::Mark,
+    ];
+
+    /// The kind of that number.
+    #[must_use]
+    pub const fn from_code(code: u16) -> Option<Self> {
+        if code >= 1 && code as usize <= Self::ALL.len() {
+            Some(Self::ALL[code as usize - 1])
+        } else {
+            None
+        }
+    }
+
+    /// The word for it in a trace file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Finish => "finish",
+            Self::Receive => "receive",
+            Self::Send => "send",
+            Self::Sample => "sample",
+            Self::Actuate => "actuate",
+            Self::Decide => "decide",
+            Self::Switch => "switch",
+            Self::Fault => "fault",
+            Self::UnitState => "unit_state",
+            Self::PlantState => "plant_state",
+            Self::Fall => "fall",
+            Self::Pair => "pair",
+            Self::Lost => "lost",
+            Self::Mark => "mark",
+        }
+    }
+
+    /// What `arg`, `a` and `b` hold, in this order; `None` where the kind gives it no meaning.
+    #[must_use]
+    pub const fn fields(self) -> [Option<Field>; 3] {
+        match self {
+            Self::Start => [whole("skipped"), whole("release_ns"), None],
+            Self::Finish => [None, whole("deadline_ns"), whole("execution_ns")],
+            Self::Receive | Self::Send => [code("channel"), None, None],
+            Self::Sample => [None, real("position_m"), real("angle_rad")],
+            Self::Actuate => [code("source"), real("volts"), real("volts_before")],
+            Self::Decide => [code("source"), real("v_now"), real("v_predicted")],
+            Self::Switch => [code("reason"), code("from"), code("to")],
+            Self::Fault => [code("fault"), whole("slot"), whole("detail")],
+            Self::UnitState => [code("state"), whole("slot"), whole("generation")],
+            Self::PlantState => [None, real("v"), real("angle_rad")],
+            Self::Fall => [None, real("position_m"), real("angle_rad")],
+            Self::Pair => [None, None, whole("pair_ns")],
+            Self::Lost => [None, whole("lost_events"), None],
+            Self::Mark => [code("mark"), whole("a"), whole("b")],
+        }
+    }
+}
+
+/// Who a voltage came from, as the numbers in [`Kind::Actuate`], [`Kind::Decide`] and [`Kind::Switch`].
+pub mod source {
+    /// Nobody: the last voltage was held.
+    pub const HELD: u16 = 0;
+    /// The one controller of a program without a decision module.
+    pub const CONTROLLER: u16 = 1;
+    /// The safety controller.
+    pub const SAFETY: u16 = 2;
+    /// The 0 V of an I/O process that got no command in time.
+    pub const FAIL_SAFE: u16 = 3;
+    /// The unit in slot 0; slot n is this + n.
+    pub const UNIT_0: u16 = 16;
+
+    /// The source that is the unit in `slot`, saturating.
+    #[must_use]
+    pub const fn unit(slot: u16) -> u16 {
+        UNIT_0.saturating_add(slot)
+    }
+
+    /// The slot of a source that is a unit.
+    #[must_use]
+    pub const fn slot(source: u16) -> Option<u16> {
+        source.checked_sub(UNIT_0)
+    }
+
+    /// The source in words.
+    #[must_use]
+    pub fn name(source: u16) -> String {
+        match source {
+            HELD => "held".into(),
+            CONTROLLER => "controller".into(),
+            SAFETY => "safety".into(),
+            FAIL_SAFE => "fail-safe".into(),
+            _ => match slot(source) {
+                Some(slot) => format!("unit {slot}"),
+                None => format!("source {source}"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_number_and_has_its_own_name() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_code(kind as u16), Some(kind));
+            assert_eq!(Kind::ALL.iter().filter(|other| other.name() == kind.name()).count(), 1);
+        }
+        assert_eq!(Kind::from_code(0), None);
+        assert_eq!(Kind::from_code(16), None);
+    }
+
+    #[test]
+    fn sources_name_the_slot_of_a_unit() {
+        assert_eq!(source::slot(source::unit(2)), Some(2));
+        assert_eq!(source::slot(source::SAFETY), None);
+        assert_eq!(source::name(source::unit(1)), "unit 1");
+        assert_eq!(source::name(7), "source 7");
+    }
+
+    proptest! {
+        #[test]
+        fn words_that_name_a_kind_survive_the_round_trip(words: [u64; 4]) {
+            match Entry::from_words(words) {
+                Some(entry) => prop_assert_eq!(entry.to_words(), words),
+                None => prop_assert_eq!(Kind::from_code(words[1] as u16), None),
+            }
+        }
+    }
+}
