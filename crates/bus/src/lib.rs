@@ -36,6 +36,8 @@
 //! [`Delivery`]: hemiola_units::Delivery
 
 mod channel;
+#[cfg(feature = "testing")]
+pub mod conformance;
 mod local;
 mod open;
 #[cfg(feature = "pubsub")]

@@ -58,6 +58,12 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// A handle that tells the specification alone.
+    #[cfg(feature = "testing")]
+    pub(crate) const fn named(spec: Spec) -> Self {
+        Self { spec, sender: None, receiver: None }
+    }
+
     /// The channel as it was asked for.
     #[must_use]
     pub const fn spec(&self) -> &Spec {
@@ -73,7 +79,9 @@ pub enum CreateError {
     #[error("\"{0}\" is no name of a run; use 1 to {RUN_LEN_MAX} of a-z, A-Z, 0-9 and '-'")]
     Run(String),
     /// The message size is zero or too large.
-    #[error("messages of {size} B are not possible here; {mechanism}: carries 1 to {size_max} B{remedy}")]
+    #[error(
+        "messages of {size} B are not possible here; {mechanism}: carries 1 to {size_max} B{remedy}"
+    )]
     MessageSize {
         /// The word of the mechanism.
         mechanism: &'static str,
@@ -85,7 +93,9 @@ pub enum CreateError {
         remedy: String,
     },
     /// The queue is longer than the mechanism allows.
-    #[error("a queue of {length} is not possible here; {mechanism}: holds at most {length_max}{remedy}")]
+    #[error(
+        "a queue of {length} is not possible here; {mechanism}: holds at most {length_max}{remedy}"
+    )]
     QueueLength {
         /// The word of the mechanism.
         mechanism: &'static str,
@@ -160,9 +170,9 @@ pub struct Channel {
 /// What stands behind a channel.
 #[derive(Debug)]
 enum Object {
-    Local(Arc<local::Memory>),
+    Local(#[expect(dead_code, reason = "kept in being")] Arc<local::Memory>),
     #[cfg(feature = "pubsub")]
-    PubSub(pubsub::Service),
+    PubSub(#[expect(dead_code, reason = "kept in being")] pubsub::Service),
 }
 
 impl Channel {
