@@ -5,7 +5,9 @@
 use hemiola_units::Instant;
 use rustix::time::Timespec;
 
+pub mod descriptor;
 pub mod futex;
+pub mod mqueue;
 
 /// The kernel's form of an instant.
 pub(crate) fn timespec(instant: Instant) -> Timespec {
