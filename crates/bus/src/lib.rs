@@ -39,9 +39,11 @@ mod channel;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod local;
+mod mqueue;
 mod open;
 #[cfg(feature = "pubsub")]
 pub mod pubsub;
+mod shared_memory;
 
 pub use channel::{Readiness, ReceiveError, Receiver, SendError, Sender};
 pub use open::{
@@ -51,7 +53,6 @@ pub use open::{
 
 /// The time on `CLOCK_MONOTONIC`.
 fn now() -> hemiola_units::Instant {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    // The monotonic clock starts near boot and is never negative.
-    hemiola_units::Instant::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    use hemiola_rt::clock::Clock;
+    hemiola_rt::clock::MonotonicClock.now()
 }

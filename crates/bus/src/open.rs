@@ -1,7 +1,7 @@
 //! Making a channel, telling another process of it, and opening its ends there.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use hemiola_units::{Delivery, Endpoint};
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::channel::{Receiver, Sender};
-use crate::local;
 #[cfg(feature = "pubsub")]
 use crate::pubsub;
+use crate::{local, mqueue, shared_memory};
 
 /// The longest message of any backend: a channel carries states and commands, not bulk data, and a
 /// segment of sixteen such slots still fits the usual 64 MiB of lockable memory.
@@ -171,6 +171,8 @@ pub struct Channel {
 #[derive(Debug)]
 enum Object {
     Local(#[expect(dead_code, reason = "kept in being")] Arc<local::Memory>),
+    SharedMemory(shared_memory::Memory),
+    MessageQueue(OwnedFd),
     #[cfg(feature = "pubsub")]
     PubSub(#[expect(dead_code, reason = "kept in being")] pubsub::Service),
 }
@@ -190,9 +192,12 @@ impl Channel {
                 };
                 Object::Local(local::Memory::create(spec).ok_or_else(taken)?)
             }
+            Endpoint::SharedMemory(_) => Object::SharedMemory(shared_memory::Memory::create(spec)?),
+            Endpoint::MessageQueue(_) => Object::MessageQueue(mqueue::create(spec)?),
             #[cfg(feature = "pubsub")]
             Endpoint::PubSub(_) => Object::PubSub(pubsub::Service::create(spec)?),
-            _ => return Err(CreateError::NotBuilt(spec.endpoint.clone())),
+            #[cfg(not(feature = "pubsub"))]
+            Endpoint::PubSub(_) => return Err(CreateError::NotBuilt(spec.endpoint.clone())),
         };
         Ok(Self { spec: spec.clone(), object })
     }
@@ -211,18 +216,25 @@ impl Channel {
     /// The descriptor a process must inherit, under the same number, to open this end; nothing for
     /// mechanisms without. It is close-on-exec: the launcher clears that in the child.
     #[must_use]
-    pub fn descriptor(&self, _end: End) -> Option<BorrowedFd<'_>> {
+    pub fn descriptor(&self, end: End) -> Option<BorrowedFd<'_>> {
         match &self.object {
             Object::Local(_) => None,
+            Object::SharedMemory(memory) => Some(memory.descriptor(end)),
+            Object::MessageQueue(queue) => Some(queue.as_fd()),
             #[cfg(feature = "pubsub")]
             Object::PubSub(_) => None,
         }
     }
 
-    /// The descriptors a process must inherit that opens any end.
+    /// The descriptors a process must inherit to open any end.
     #[must_use]
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        [End::Sender, End::Receiver].into_iter().filter_map(|end| self.descriptor(end)).collect()
+        let mut descriptors: Vec<_> = [End::Sender, End::Receiver]
+            .into_iter()
+            .filter_map(|end| self.descriptor(end))
+            .collect();
+        descriptors.dedup_by_key(|descriptor| descriptor.as_raw_fd());
+        descriptors
     }
 }
 
@@ -263,9 +275,19 @@ pub fn open_sender(handle: &Handle) -> Result<Box<dyn Sender>, OpenError> {
                 .ok_or_else(|| OpenError::Elsewhere(endpoint.clone()))?;
             Ok(Box::new(local::LocalSender(memory)))
         }
+        Endpoint::SharedMemory(_) => {
+            let descriptor = inherited(endpoint, handle.sender)?;
+            shared_memory::open_sender(descriptor, &handle.spec)
+                .map_err(|source| OpenError::Failed { endpoint: endpoint.clone(), source })
+        }
+        Endpoint::MessageQueue(_) => {
+            let queue = inherited(endpoint, handle.sender)?;
+            Ok(Box::new(mqueue::QueueSender::new(queue, &handle.spec)))
+        }
         #[cfg(feature = "pubsub")]
         Endpoint::PubSub(_) => Ok(Box::new(pubsub::PubSubSender::open(&handle.spec)?)),
-        _ => Err(OpenError::NotBuilt(endpoint.clone())),
+        #[cfg(not(feature = "pubsub"))]
+        Endpoint::PubSub(_) => Err(OpenError::NotBuilt(endpoint.clone())),
     }
 }
 
@@ -281,8 +303,28 @@ pub fn open_receiver(handle: &Handle) -> Result<Box<dyn Receiver>, OpenError> {
                 .ok_or_else(|| OpenError::Elsewhere(endpoint.clone()))?;
             Ok(Box::new(local::LocalReceiver::new(memory)))
         }
+        Endpoint::SharedMemory(_) => {
+            let descriptor = inherited(endpoint, handle.receiver)?;
+            shared_memory::open_receiver(descriptor, &handle.spec)
+                .map_err(|source| OpenError::Failed { endpoint: endpoint.clone(), source })
+        }
+        Endpoint::MessageQueue(_) => {
+            let queue = inherited(endpoint, handle.receiver)?;
+            Ok(Box::new(mqueue::QueueReceiver::new(queue, &handle.spec)))
+        }
         #[cfg(feature = "pubsub")]
         Endpoint::PubSub(_) => Ok(Box::new(pubsub::PubSubReceiver::open(&handle.spec)?)),
-        _ => Err(OpenError::NotBuilt(endpoint.clone())),
+        #[cfg(not(feature = "pubsub"))]
+        Endpoint::PubSub(_) => Err(OpenError::NotBuilt(endpoint.clone())),
     }
+}
+
+/// A descriptor of this process's own for what it inherited under `number`.
+fn inherited(endpoint: &Endpoint, number: Option<i32>) -> Result<OwnedFd, OpenError> {
+    let number = number.unwrap_or(-1);
+    hemiola_rt::sys::descriptor::duplicate(number).map_err(|source| OpenError::NotInherited {
+        endpoint: endpoint.clone(),
+        number,
+        source,
+    })
 }

@@ -29,6 +29,9 @@ use iceoryx2::prelude::{
     FileName, LogLevel, Path, SemanticString, ServiceName, SignalHandlingMode, ipc, set_log_level,
 };
 use iceoryx2::service::port_factory::{PortFactory, event, publish_subscribe};
+use iceoryx2_bb_posix::file_descriptor_set::{
+    FileDescriptorSet, FileDescriptorSetWaitError, FileEvent,
+};
 
 use crate::channel::{
     Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
@@ -210,6 +213,8 @@ pub(crate) struct PubSubReceiver {
     message_size: usize,
     pass_over: usize,
     subscriber: Subscriber<ipc::Service, [u8], ()>,
+    /// To sleep on the listener's socket: its own wait has the resolution of the kernel's ticks.
+    sleep: FileDescriptorSet,
     listener: Listener<ipc::Service>,
     _node: Node<ipc::Service>,
 }
@@ -229,7 +234,14 @@ impl PubSubReceiver {
             Delivery::Latest => PASS_OVER_MAX,
             Delivery::Queue(_) => 1,
         };
-        Ok(Self { message_size: spec.message_size, pass_over, subscriber, listener, _node: node })
+        Ok(Self {
+            message_size: spec.message_size,
+            pass_over,
+            subscriber,
+            sleep: FileDescriptorSet::new(),
+            listener,
+            _node: node,
+        })
     }
 }
 
@@ -260,8 +272,16 @@ impl Receiver for PubSubReceiver {
             if !left.is_positive() {
                 return Ok(Readiness::TimedOut);
             }
-            let woken = self.listener.timed_wait(|_| (), left.to_duration());
-            woken.map_err(|error| ReceiveError::Failed(library(error)))?;
+            let listening = self.sleep.add(&self.listener);
+            let listening = listening.map_err(|error| ReceiveError::Failed(library(error)))?;
+            match self.sleep.timed_wait(left.to_duration(), FileEvent::Read, |_| ()) {
+                Ok(_) | Err(FileDescriptorSetWaitError::Interrupt) => {}
+                Err(error) => return Err(ReceiveError::Failed(library(error))),
+            }
+            drop(listening);
+            // All of them: what they announced is found by looking, and a rest would wake us again.
+            let drained = self.listener.try_wait(|_| ());
+            drained.map_err(|error| ReceiveError::Failed(library(error)))?;
         }
     }
 }

@@ -51,6 +51,14 @@ macro_rules! passes_queue {
 passes_latest!(local_latest, "local:it");
 passes_queue!(local_queue, "local:it");
 
+passes_latest!(shm_latest, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+passes_queue!(shm_queue, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+passes_latest!(mq_latest, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+passes_queue!(mq_queue, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
 #[cfg(feature = "pubsub")]
 passes_latest!(pubsub_latest, "pubsub:it" killed_sender_is_succeeded
     killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
