@@ -2,12 +2,19 @@
 //!
 //! Each function is one system call, or two with a loop around, and holds no rules; those are a level up.
 
+#![expect(
+    unsafe_code,
+    reason = "system calls without a safe layer; each file keeps them to itself"
+)]
+
 use hemiola_units::Instant;
 use rustix::time::Timespec;
 
 pub mod descriptor;
 pub mod futex;
 pub mod mqueue;
+pub mod timer;
+pub mod tsc;
 
 /// The kernel's form of an instant.
 pub(crate) fn timespec(instant: Instant) -> Timespec {
