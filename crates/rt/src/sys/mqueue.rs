@@ -3,7 +3,6 @@
 //! A queue is unlinked as soon as it is made, so it has no name that could be left behind; it lives as
 //! long as a descriptor of it. On Linux a queue's descriptor is a file descriptor: it is inherited, and
 //! poll(2) tells when there is a message.
-#![expect(unsafe_code, reason = "system calls without a safe layer that takes a descriptor")]
 
 use std::ffi::CString;
 use std::io;
