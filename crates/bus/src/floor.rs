@@ -28,7 +28,8 @@ use crate::{CreateError, OpenError};
 
 mod link;
 
-use link::{Description, Link, Object};
+pub(crate) use link::Link;
+use link::{Description, Object};
 
 /// Bytes of the message that goes to and fro.
 pub const MESSAGE_SIZE: usize = 64;

@@ -6,6 +6,8 @@
 //! * [`Spec`], [`Channel`], [`Handle`]: the maker creates a channel and owns it, another process is
 //!   told of it and opens an end with [`open_sender`] or [`open_receiver`].
 //!
+//! * [`floor`]: what a hand-over costs at least, by the bare mechanism.
+//!
 //! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the
 //! newest message, `Queue(n)` up to `n` in order and refuses more.
 //!
@@ -38,6 +40,7 @@
 mod channel;
 #[cfg(feature = "testing")]
 pub mod conformance;
+pub mod floor;
 mod local;
 mod mqueue;
 mod open;

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// One process's way to the other and back.
-pub(super) trait Link {
+pub(crate) trait Link {
     /// Sends, waking the other.
     fn send(&mut self, message: &[u8; MESSAGE_SIZE]) -> io::Result<()>;
     /// Sleeps until there is a message and takes it.
@@ -30,7 +30,7 @@ pub(super) enum Object {
     Memory([Segment; 2], Mechanism),
     Pipes([(PipeReader, PipeWriter); 2]),
     Queues([OwnedFd; 2]),
-    Channels([Channel; 2]),
+    Channels([Channel; 2], #[expect(dead_code, reason = "swept last")] [Run; 2]),
     PubSub(Run),
 }
 
@@ -89,8 +89,9 @@ impl Object {
             Mechanism::PubSub if cfg!(feature = "pubsub") => Self::PubSub(Run::new()),
             Mechanism::PubSub => return Err(FloorError::NotBuilt),
             Mechanism::Channel { endpoint, delivery } => {
-                let make = |way| channel(endpoint, *delivery, way);
-                Self::Channels([make("d")?, make("u")?])
+                let runs = [Run::new(), Run::new()];
+                let make = |run: &Run| channel(endpoint, *delivery, run);
+                Self::Channels([make(&runs[0])?, make(&runs[1])?], runs)
             }
         })
     }
@@ -102,7 +103,7 @@ impl Object {
                 pipes.iter().flat_map(|(read, write)| [read.as_fd(), write.as_fd()]).collect()
             }
             Self::Queues(queues) => queues.iter().map(AsFd::as_fd).collect(),
-            Self::Channels(channels) => channels.iter().flat_map(Channel::descriptors).collect(),
+            Self::Channels(channels, _) => channels.iter().flat_map(Channel::descriptors).collect(),
             Self::PubSub(_) => Vec::new(),
         }
     }
@@ -119,7 +120,7 @@ impl Object {
             Self::Queues(queues) => {
                 Description::Queues(queues.each_ref().map(AsRawFd::as_raw_fd))
             }
-            Self::Channels(channels) => {
+            Self::Channels(channels, _) => {
                 Description::Channels(channels.each_ref().map(Channel::handle))
             }
             Self::PubSub(run) => Description::PubSub(run.0.clone()),
@@ -127,22 +128,9 @@ impl Object {
     }
 }
 
-fn channel(endpoint: &Endpoint, delivery: Delivery, way: &str) -> Result<Channel, FloorError> {
-    // The run's name differs by way, as the endpoint's may not.
-    let run = format!("c{}-{way}", std::process::id());
-    let spec = Spec { endpoint: endpoint.clone(), delivery, message_size: MESSAGE_SIZE, run };
-    Ok(Channel::create(&spec)?)
-}
-
-impl Drop for Object {
-    fn drop(&mut self) {
-        #[cfg(feature = "pubsub")]
-        if let Self::Channels(channels) = self {
-            for channel in channels {
-                let _ = crate::pubsub::sweep(&channel.handle().spec().run);
-            }
-        }
-    }
+fn channel(endpoint: &Endpoint, delivery: Delivery, run: &Run) -> Result<Channel, FloorError> {
+    let (endpoint, run) = (endpoint.clone(), run.0.clone());
+    Ok(Channel::create(&Spec { endpoint, delivery, message_size: MESSAGE_SIZE, run })?)
 }
 
 fn system(error: SegmentError) -> io::Error {
