@@ -72,13 +72,16 @@ impl Object {
     pub(super) fn create(mechanism: &Mechanism) -> Result<Self, FloorError> {
         Ok(match mechanism {
             Mechanism::Yield | Mechanism::Futex => {
-                let make = || Segment::create("hemiola-floor", Kind::Latest, MESSAGE_SIZE, LATEST_SLOTS);
+                let make =
+                    || Segment::create("hemiola-floor", Kind::Latest, MESSAGE_SIZE, LATEST_SLOTS);
                 Self::Memory([make().map_err(system)?, make().map_err(system)?], mechanism.clone())
             }
             Mechanism::Pipe => Self::Pipes([io::pipe()?, io::pipe()?]),
             Mechanism::MessageQueue => {
                 let run = Run::new();
-                let make = |way: &str| mqueue::create(&format!("/hemiola-{}-{way}", run.0), 1, MESSAGE_SIZE);
+                let make = |way: &str| {
+                    mqueue::create(&format!("/hemiola-{}-{way}", run.0), 1, MESSAGE_SIZE)
+                };
                 let queues = [make("down")?, make("up")?];
                 for queue in &queues {
                     // Blocking, which is the cheapest way to wait.
@@ -117,9 +120,7 @@ impl Object {
             Self::Pipes(pipes) => Description::Pipes(
                 pipes.each_ref().map(|(read, write)| (read.as_raw_fd(), write.as_raw_fd())),
             ),
-            Self::Queues(queues) => {
-                Description::Queues(queues.each_ref().map(AsRawFd::as_raw_fd))
-            }
+            Self::Queues(queues) => Description::Queues(queues.each_ref().map(AsRawFd::as_raw_fd)),
             Self::Channels(channels, _) => {
                 Description::Channels(channels.each_ref().map(Channel::handle))
             }
