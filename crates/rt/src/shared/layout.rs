@@ -2,6 +2,8 @@
 //!
 //! The drawing is on the page of [`shared`](super#layout), from `layout.md` beside this file.
 
+#![cfg_attr(loom, allow(dead_code, reason = "loom's memory has no header"))]
+
 /// "HEM1", little-endian.
 pub(super) const MAGIC: u32 = 0x314D_4548;
 pub(super) const VERSION: u32 = 1;

@@ -10,9 +10,17 @@
 use hemiola_units::Instant;
 use rustix::time::Timespec;
 
+pub mod cpu;
+pub mod cpu_clock;
+pub mod descriptor;
 pub mod futex;
+pub mod memory;
+pub mod mqueue;
+pub mod process;
+pub mod sched;
 pub mod timer;
 pub mod tsc;
+pub mod usage;
 
 /// The kernel's form of an instant.
 pub(crate) fn timespec(instant: Instant) -> Timespec {

@@ -1,0 +1,61 @@
+//! Channels: how the processes of a scenario hand messages to each other.
+//!
+//! In reading order:
+//!
+//! * [`Sender`] and [`Receiver`]: what every channel does, and how it may fail.
+//! * [`Spec`], [`Channel`], [`Handle`]: the maker creates a channel and owns it, another process is
+//!   told of it and opens an end with [`open_sender`] or [`open_receiver`].
+//!
+//! * [`floor`]: what a hand-over costs at least, by the bare mechanism.
+//!
+//! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the
+//! newest message, `Queue(n)` up to `n` in order and refuses more.
+//!
+//! ```
+//! use hemiola_bus::{Channel, Spec, open_receiver, open_sender};
+//! use hemiola_units::Delivery;
+//!
+//! let spec = Spec {
+//!     endpoint: "local:angle".parse()?,
+//!     delivery: Delivery::Latest,
+//!     message_size: 8,
+//!     run: "example".into(),
+//! };
+//! let channel = Channel::create(&spec)?;
+//! let mut sender = open_sender(&channel.handle())?;
+//! let mut receiver = open_receiver(&channel.handle())?;
+//!
+//! sender.send(&1.0f64.to_le_bytes())?;
+//! sender.send(&2.0f64.to_le_bytes())?;
+//! let mut buffer = [0; 8];
+//! assert_eq!(receiver.receive(&mut buffer)?, Some(&2.0f64.to_le_bytes()[..]));
+//! assert_eq!(receiver.receive(&mut buffer)?, None);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What this crate does not do: addresses, discovery, byte order, anything beyond one machine.
+//!
+//! [`Delivery`]: hemiola_units::Delivery
+
+mod channel;
+#[cfg(feature = "testing")]
+pub mod conformance;
+pub mod floor;
+mod local;
+mod mqueue;
+mod open;
+#[cfg(feature = "pubsub")]
+pub mod pubsub;
+mod shared_memory;
+
+pub use channel::{Readiness, ReceiveError, Receiver, SendError, Sender};
+pub use open::{
+    Channel, CreateError, End, Handle, MESSAGE_SIZE_MAX, OpenError, QUEUE_LENGTH_MAX, RUN_LEN_MAX,
+    Spec, open_receiver, open_sender,
+};
+
+/// The time on `CLOCK_MONOTONIC`.
+fn now() -> hemiola_units::Instant {
+    use hemiola_rt::clock::Clock;
+    hemiola_rt::clock::MonotonicClock.now()
+}

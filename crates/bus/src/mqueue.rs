@@ -1,0 +1,192 @@
+//! POSIX message queues: one sender, one receiver, messages kept by the kernel.
+//!
+//! A latest channel is a queue of two whose sender drops the older message when it is full, so that
+//! there is a value at every moment; its receiver reads on to the newest.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use hemiola_rt::sys::mqueue;
+use hemiola_units::{Delivery, Instant};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::channel::{
+    Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
+};
+use crate::open::{CreateError, Spec};
+
+/// Messages a latest channel holds: one to drop, one to keep.
+const LATEST_LENGTH: u32 = 2;
+
+/// How often a latest sender makes room before it gives up. Once is enough while there is one sender.
+const DROPS_MAX: usize = 4;
+
+/// How many messages a latest receiver passes over: those in the queue, and what arrives meanwhile.
+const PASS_OVER_MAX: usize = 4;
+
+/// Makes the queue; nothing of it has a name afterwards.
+pub(crate) fn create(spec: &Spec) -> Result<OwnedFd, CreateError> {
+    let length = match spec.delivery {
+        Delivery::Latest => LATEST_LENGTH,
+        Delivery::Queue(length) => length.get(),
+    };
+    let name = format!("/hemiola-{}-{}", spec.run, spec.endpoint.name());
+    let make = || mqueue::create(&name, length, spec.message_size);
+    let made = match make() {
+        // Its maker was killed between making it and giving up the name.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            mqueue::remove(&name).and_then(|()| make())
+        }
+        made => made,
+    };
+    made.map_err(|error| explain(spec, length, error))
+}
+
+/// Says which limit refused the queue, and how to raise it.
+fn explain(spec: &Spec, length: u32, source: io::Error) -> CreateError {
+    let failed = |what: &str, source| CreateError::Failed {
+        endpoint: spec.endpoint.clone(),
+        what: what.into(),
+        source,
+    };
+    let errno = Errno::from_io_error(&source);
+    match errno {
+        Some(Errno::INVAL) => {}
+        Some(Errno::MFILE) => {
+            return failed(
+                "its queue does not fit RLIMIT_MSGQUEUE; `ulimit -q unlimited` raises it",
+                source,
+            );
+        }
+        Some(Errno::NOSPC) => {
+            return failed(
+                "the system has fs.mqueue.queues_max queues; `sysctl fs.mqueue.queues_max=512` \
+                 raises it",
+                source,
+            );
+        }
+        Some(Errno::NOSYS) => return failed("this kernel has no POSIX message queues", source),
+        _ => return failed("mq_open was refused", source),
+    }
+    let mechanism = spec.endpoint.mechanism();
+    let limit = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/fs/mqueue/{name}")).ok()?;
+        text.trim().parse::<u32>().ok()
+    };
+    let remedy = |name: &str, value: usize| {
+        format!(" (fs.mqueue.{name}); `sysctl fs.mqueue.{name}={value}` as root raises it")
+    };
+    if let Some(length_max) = limit("msg_max").filter(|limit| length > *limit) {
+        let remedy = remedy("msg_max", length as usize);
+        return CreateError::QueueLength { mechanism, length, length_max, remedy };
+    }
+    let size = spec.message_size;
+    let size_limit = limit("msgsize_max").map(|limit| limit as usize);
+    if let Some(size_max) = size_limit.filter(|limit| size > *limit) {
+        let remedy = remedy("msgsize_max", size);
+        return CreateError::MessageSize { mechanism, size, size_max, remedy };
+    }
+    failed("mq_open refused the sizes", source)
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub(crate) struct QueueSender {
+    queue: OwnedFd,
+    message_size: usize,
+    drops_max: usize,
+    /// Where dropped messages go.
+    waste: Box<[u8]>,
+}
+
+impl QueueSender {
+    pub(crate) fn new(queue: OwnedFd, spec: &Spec) -> Self {
+        let (drops_max, waste) = match spec.delivery {
+            Delivery::Latest => (DROPS_MAX, vec![0; spec.message_size]),
+            Delivery::Queue(_) => (0, Vec::new()),
+        };
+        Self { queue, message_size: spec.message_size, drops_max, waste: waste.into() }
+    }
+}
+
+impl Sender for QueueSender {
+    fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
+        check_message(message, self.message_size)?;
+        for _ in 0..self.drops_max {
+            match mqueue::send(self.queue.as_fd(), message) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                sent => return sent.map_err(SendError::Failed),
+            }
+            match mqueue::receive(self.queue.as_fd(), &mut self.waste) {
+                // The receiver was quicker.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                dropped => drop(dropped.map_err(SendError::Failed)?),
+            }
+        }
+        mqueue::send(self.queue.as_fd(), message).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => SendError::Full,
+            _ => SendError::Failed(error),
+        })
+    }
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub(crate) struct QueueReceiver {
+    queue: OwnedFd,
+    message_size: usize,
+    pass_over: usize,
+}
+
+impl QueueReceiver {
+    pub(crate) fn new(queue: OwnedFd, spec: &Spec) -> Self {
+        let pass_over = match spec.delivery {
+            Delivery::Latest => PASS_OVER_MAX,
+            Delivery::Queue(_) => 1,
+        };
+        Self { queue, message_size: spec.message_size, pass_over }
+    }
+}
+
+impl Receiver for QueueReceiver {
+    fn receive<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>, ReceiveError> {
+        check_buffer(buffer, self.message_size)?;
+        let mut length = None;
+        for _ in 0..self.pass_over {
+            match mqueue::receive(self.queue.as_fd(), buffer) {
+                Ok(next) => length = Some(next),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(ReceiveError::Failed(error)),
+            }
+        }
+        Ok(length.map(|length| &buffer[..length]))
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<Readiness, ReceiveError> {
+        wait_readable(&self.queue, until).map_err(ReceiveError::Failed)
+    }
+}
+
+/// Sleeps until `descriptor` can be read, or until `until`. Not mq_timedreceive(3), whose time is on
+/// the real-time clock, which may be set.
+pub(crate) fn wait_readable(descriptor: &impl AsFd, until: Instant) -> io::Result<Readiness> {
+    let mut polled = [PollFd::new(descriptor, PollFlags::IN)];
+    loop {
+        let left = until - crate::now();
+        let left = if until == Instant::MAX { None } else { Some(timespec(left.nanos())) };
+        match poll(&mut polled, left.as_ref()) {
+            Ok(0) => return Ok(Readiness::TimedOut),
+            Ok(_) => return Ok(Readiness::Ready),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn timespec(nanos: i64) -> Timespec {
+    const SECOND: i64 = 1_000_000_000;
+    let nanos = nanos.max(0);
+    Timespec { tv_sec: nanos / SECOND, tv_nsec: (nanos % SECOND) as _ }
+}

@@ -1,0 +1,330 @@
+//! Making a channel, telling another process of it, and opening its ends there.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use hemiola_units::{Delivery, Endpoint};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::channel::{Receiver, Sender};
+#[cfg(feature = "pubsub")]
+use crate::pubsub;
+use crate::{local, mqueue, shared_memory};
+
+/// The longest message of any backend: a channel carries states and commands, not bulk data, and a
+/// segment of sixteen such slots still fits the usual 64 MiB of lockable memory.
+pub const MESSAGE_SIZE_MAX: usize = 1 << 20;
+
+/// The longest queue of any backend; a receiver that much behind is lost.
+pub const QUEUE_LENGTH_MAX: u32 = 4096;
+
+/// The longest name of a run: with two of them the path of a socket stays within its 108 bytes.
+pub const RUN_LEN_MAX: usize = 16;
+
+/// A channel to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// Mechanism and name.
+    pub endpoint: Endpoint,
+    /// What is kept for a slow receiver.
+    pub delivery: Delivery,
+    /// The longest message in bytes, 1 to [`MESSAGE_SIZE_MAX`].
+    pub message_size: usize,
+    /// The run it belongs to: 1 to [`RUN_LEN_MAX`] of a-z, A-Z, 0-9 and '-'. Channels of different
+    /// runs never meet, whatever their names.
+    pub run: String,
+}
+
+/// Which end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where messages go in.
+    Sender,
+    /// Where messages come out.
+    Receiver,
+}
+
+/// What a process needs to know to open an end of a channel: plain data, sent to it as JSON.
+///
+/// It carries numbers of descriptors, so it is good in a process that inherited them under the same
+/// numbers (see [`Channel::descriptors`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handle {
+    pub(crate) spec: Spec,
+    sender: Option<i32>,
+    receiver: Option<i32>,
+}
+
+impl Handle {
+    /// A handle that tells the specification alone.
+    #[cfg(feature = "testing")]
+    pub(crate) const fn named(spec: Spec) -> Self {
+        Self { spec, sender: None, receiver: None }
+    }
+
+    /// The channel as it was asked for.
+    #[must_use]
+    pub const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+}
+
+/// A channel that could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// The name of the run cannot serve in file names.
+    #[error("\"{0}\" is no name of a run; use 1 to {RUN_LEN_MAX} of a-z, A-Z, 0-9 and '-'")]
+    Run(String),
+    /// The message size is zero or too large.
+    #[error(
+        "messages of {size} B are not possible here; {mechanism}: carries 1 to {size_max} B{remedy}"
+    )]
+    MessageSize {
+        /// The word of the mechanism.
+        mechanism: &'static str,
+        /// What was asked for.
+        size: usize,
+        /// The limit.
+        size_max: usize,
+        /// How to raise the limit, or nothing; starts with a separator.
+        remedy: String,
+    },
+    /// The queue is longer than the mechanism allows.
+    #[error(
+        "a queue of {length} is not possible here; {mechanism}: holds at most {length_max}{remedy}"
+    )]
+    QueueLength {
+        /// The word of the mechanism.
+        mechanism: &'static str,
+        /// What was asked for.
+        length: u32,
+        /// The limit.
+        length_max: u32,
+        /// How to raise the limit, or nothing; starts with a separator.
+        remedy: String,
+    },
+    /// Run and name are in use in this process.
+    #[error("run {run} already has a channel {endpoint}")]
+    Taken {
+        /// The run.
+        run: String,
+        /// The channel.
+        endpoint: Endpoint,
+    },
+    /// The backend is left out of this build.
+    #[error("{0} is not part of this build; build with `--features pubsub`")]
+    NotBuilt(Endpoint),
+    /// The operating system or the backend's library refused.
+    #[error("cannot make {endpoint}: {what}: {source}")]
+    Failed {
+        /// The channel.
+        endpoint: Endpoint,
+        /// What was refused, and what may be done about it.
+        what: String,
+        /// The refusal.
+        source: io::Error,
+    },
+}
+
+/// An end that could not be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A local channel exists only in the process that made it, as long as the [`Channel`] lives.
+    #[error("{0} is not a channel of this process")]
+    Elsewhere(Endpoint),
+    /// The descriptor of the handle was not inherited, or is something else.
+    #[error("descriptor {number} for {endpoint} was not inherited: {source}")]
+    NotInherited {
+        /// The channel.
+        endpoint: Endpoint,
+        /// The number in the handle; -1 when it has none.
+        number: i32,
+        /// The refusal.
+        source: io::Error,
+    },
+    /// The backend is left out of this build.
+    #[error("{0} is not part of this build; build with `--features pubsub`")]
+    NotBuilt(Endpoint),
+    /// The operating system or the backend's library refused.
+    #[error("cannot open {endpoint}: {source}")]
+    Failed {
+        /// The channel.
+        endpoint: Endpoint,
+        /// The refusal.
+        source: io::Error,
+    },
+}
+
+/// A channel as its maker owns it. Dropping it removes what stands behind it; ends that are open then
+/// go on working among themselves.
+#[derive(Debug)]
+pub struct Channel {
+    spec: Spec,
+    object: Object,
+}
+
+/// What stands behind a channel.
+#[derive(Debug)]
+enum Object {
+    Local(#[expect(dead_code, reason = "kept in being")] Arc<local::Memory>),
+    SharedMemory(shared_memory::Memory),
+    MessageQueue(OwnedFd),
+    #[cfg(feature = "pubsub")]
+    PubSub(#[expect(dead_code, reason = "kept in being")] pubsub::Service),
+}
+
+impl Channel {
+    /// Makes the channel.
+    ///
+    /// # Errors
+    /// See [`CreateError`].
+    pub fn create(spec: &Spec) -> Result<Self, CreateError> {
+        check(spec)?;
+        let object = match &spec.endpoint {
+            Endpoint::Local(_) => {
+                let taken = || CreateError::Taken {
+                    run: spec.run.clone(),
+                    endpoint: spec.endpoint.clone(),
+                };
+                Object::Local(local::Memory::create(spec).ok_or_else(taken)?)
+            }
+            Endpoint::SharedMemory(_) => Object::SharedMemory(shared_memory::Memory::create(spec)?),
+            Endpoint::MessageQueue(_) => Object::MessageQueue(mqueue::create(spec)?),
+            #[cfg(feature = "pubsub")]
+            Endpoint::PubSub(_) => Object::PubSub(pubsub::Service::create(spec)?),
+            #[cfg(not(feature = "pubsub"))]
+            Endpoint::PubSub(_) => return Err(CreateError::NotBuilt(spec.endpoint.clone())),
+        };
+        Ok(Self { spec: spec.clone(), object })
+    }
+
+    /// What another process needs to open an end.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        let number = |end| self.descriptor(end).map(|fd| fd.as_raw_fd());
+        Handle {
+            spec: self.spec.clone(),
+            sender: number(End::Sender),
+            receiver: number(End::Receiver),
+        }
+    }
+
+    /// The descriptor a process must inherit, under the same number, to open this end; nothing for
+    /// mechanisms without. It is close-on-exec: the launcher clears that in the child.
+    #[must_use]
+    pub fn descriptor(&self, end: End) -> Option<BorrowedFd<'_>> {
+        match &self.object {
+            Object::Local(_) => None,
+            Object::SharedMemory(memory) => Some(memory.descriptor(end)),
+            Object::MessageQueue(queue) => Some(queue.as_fd()),
+            #[cfg(feature = "pubsub")]
+            Object::PubSub(_) => None,
+        }
+    }
+
+    /// The descriptors a process must inherit to open any end.
+    #[must_use]
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let mut descriptors: Vec<_> = [End::Sender, End::Receiver]
+            .into_iter()
+            .filter_map(|end| self.descriptor(end))
+            .collect();
+        descriptors.dedup_by_key(|descriptor| descriptor.as_raw_fd());
+        descriptors
+    }
+}
+
+/// Refuses what no backend can do.
+fn check(spec: &Spec) -> Result<(), CreateError> {
+    let mechanism = spec.endpoint.mechanism();
+    if !valid_run(&spec.run) {
+        return Err(CreateError::Run(spec.run.clone()));
+    }
+    let (size, size_max) = (spec.message_size, MESSAGE_SIZE_MAX);
+    if !(1..=size_max).contains(&size) {
+        return Err(CreateError::MessageSize { mechanism, size, size_max, remedy: String::new() });
+    }
+    match spec.delivery {
+        Delivery::Queue(length) if length.get() > QUEUE_LENGTH_MAX => {
+            let (length, length_max) = (length.get(), QUEUE_LENGTH_MAX);
+            Err(CreateError::QueueLength { mechanism, length, length_max, remedy: String::new() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether `run` may name a run.
+pub(crate) fn valid_run(run: &str) -> bool {
+    (1..=RUN_LEN_MAX).contains(&run.len())
+        && run.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Opens the sending end in this process.
+///
+/// # Errors
+/// See [`OpenError`].
+pub fn open_sender(handle: &Handle) -> Result<Box<dyn Sender>, OpenError> {
+    let Spec { endpoint, run, .. } = &handle.spec;
+    match endpoint {
+        Endpoint::Local(name) => {
+            let memory = local::Memory::find(run, name)
+                .ok_or_else(|| OpenError::Elsewhere(endpoint.clone()))?;
+            Ok(Box::new(local::LocalSender(memory)))
+        }
+        Endpoint::SharedMemory(_) => {
+            let descriptor = inherited(endpoint, handle.sender)?;
+            shared_memory::open_sender(descriptor, &handle.spec)
+                .map_err(|source| OpenError::Failed { endpoint: endpoint.clone(), source })
+        }
+        Endpoint::MessageQueue(_) => {
+            let queue = inherited(endpoint, handle.sender)?;
+            Ok(Box::new(mqueue::QueueSender::new(queue, &handle.spec)))
+        }
+        #[cfg(feature = "pubsub")]
+        Endpoint::PubSub(_) => Ok(Box::new(pubsub::PubSubSender::open(&handle.spec)?)),
+        #[cfg(not(feature = "pubsub"))]
+        Endpoint::PubSub(_) => Err(OpenError::NotBuilt(endpoint.clone())),
+    }
+}
+
+/// Opens a receiving end in this process.
+///
+/// # Errors
+/// See [`OpenError`].
+pub fn open_receiver(handle: &Handle) -> Result<Box<dyn Receiver>, OpenError> {
+    let Spec { endpoint, run, .. } = &handle.spec;
+    match endpoint {
+        Endpoint::Local(name) => {
+            let memory = local::Memory::find(run, name)
+                .ok_or_else(|| OpenError::Elsewhere(endpoint.clone()))?;
+            Ok(Box::new(local::LocalReceiver::new(memory)))
+        }
+        Endpoint::SharedMemory(_) => {
+            let descriptor = inherited(endpoint, handle.receiver)?;
+            shared_memory::open_receiver(descriptor, &handle.spec)
+                .map_err(|source| OpenError::Failed { endpoint: endpoint.clone(), source })
+        }
+        Endpoint::MessageQueue(_) => {
+            let queue = inherited(endpoint, handle.receiver)?;
+            Ok(Box::new(mqueue::QueueReceiver::new(queue, &handle.spec)))
+        }
+        #[cfg(feature = "pubsub")]
+        Endpoint::PubSub(_) => Ok(Box::new(pubsub::PubSubReceiver::open(&handle.spec)?)),
+        #[cfg(not(feature = "pubsub"))]
+        Endpoint::PubSub(_) => Err(OpenError::NotBuilt(endpoint.clone())),
+    }
+}
+
+/// A descriptor of this process's own for what it inherited under `number`.
+fn inherited(endpoint: &Endpoint, number: Option<i32>) -> Result<OwnedFd, OpenError> {
+    let number = number.unwrap_or(-1);
+    hemiola_rt::sys::descriptor::duplicate(number).map_err(|source| OpenError::NotInherited {
+        endpoint: endpoint.clone(),
+        number,
+        source,
+    })
+}

@@ -1,0 +1,67 @@
+//! Every backend passes the conformance suite.
+
+use hemiola_bus::conformance;
+use hemiola_units::{Delivery, Endpoint};
+
+/// The other end of a channel when the suite executes this binary again.
+#[test]
+fn child() {
+    conformance::child();
+}
+
+fn latest() -> Delivery {
+    Delivery::Latest
+}
+
+fn queue() -> Delivery {
+    // The longest queue every kernel allows without asking (fs.mqueue.msg_max).
+    Delivery::Queue(10.try_into().unwrap())
+}
+
+/// One test per rule of the suite, for one backend and delivery.
+macro_rules! passes {
+    ($module:ident, $endpoint:literal, $delivery:ident: $($rule:ident)*) => {
+        mod $module {
+            $(#[test]
+            fn $rule() {
+                let endpoint: super::Endpoint = $endpoint.parse().unwrap();
+                super::conformance::$rule(&endpoint, super::$delivery());
+            })*
+        }
+    };
+}
+
+/// The rules for channels whose ends are in one process or in many.
+macro_rules! passes_latest {
+    ($module:ident, $endpoint:literal $($rule:ident)*) => {
+        passes!($module, $endpoint, latest: empty_gives_nothing latest_gives_the_newest_once
+            wrong_sizes_are_refused wait_times_out wait_wakes torn_messages_are_never_seen
+            two_runs_do_not_meet $($rule)*);
+    };
+}
+
+macro_rules! passes_queue {
+    ($module:ident, $endpoint:literal $($rule:ident)*) => {
+        passes!($module, $endpoint, queue: empty_gives_nothing queue_keeps_order
+            full_queue_refuses_and_loses_nothing wrong_sizes_are_refused wait_times_out wait_wakes
+            torn_messages_are_never_seen two_runs_do_not_meet $($rule)*);
+    };
+}
+
+passes_latest!(local_latest, "local:it");
+passes_queue!(local_queue, "local:it");
+
+passes_latest!(shm_latest, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+passes_queue!(shm_queue, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+passes_latest!(mq_latest, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+passes_queue!(mq_queue, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+    leftovers_of_a_killed_run_are_swept);
+#[cfg(feature = "pubsub")]
+passes_latest!(pubsub_latest, "pubsub:it" killed_sender_is_succeeded
+    killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
+#[cfg(feature = "pubsub")]
+passes_queue!(pubsub_queue, "pubsub:it" killed_sender_is_succeeded
+    killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);

@@ -1,0 +1,196 @@
+//! Other processes: watching, signalling and limiting them.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use hemiola_units::{Instant, Policy, Span};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, kill_process_group, pidfd_open, pidfd_send_signal, prlimit,
+    set_parent_process_death_signal, setpgid,
+};
+use rustix::time::Timespec;
+
+use super::sched;
+use crate::clock::{Clock, MonotonicClock};
+
+pub use rustix::process::Signal;
+
+/// The kernel's form of a process or thread id as `std::process::id` gives it; `ESRCH` when it is none.
+pub(super) fn pid(number: u32) -> io::Result<Pid> {
+    let raw = i32::try_from(number).ok().filter(|raw| *raw > 0);
+    raw.and_then(Pid::from_raw).ok_or_else(|| Errno::SRCH.into())
+}
+
+/// Has the kernel send `signal` to this process when the thread that started it ends.
+///
+/// A parent that died before this call is not noticed: compare `std::os::unix::process::parent_id` with
+/// what it should be afterwards.
+///
+/// # Errors
+/// None known for a valid signal.
+///
+/// Source: PR_SET_PDEATHSIG(2const).
+pub fn set_parent_death_signal(signal: Signal) -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(signal))?)
+}
+
+/// A process held by descriptor, so that its number's reuse can never mislead.
+#[derive(Debug)]
+pub struct PidFd(OwnedFd);
+
+impl PidFd {
+    /// Holds process `number`, which must not have been reaped by somebody else meanwhile.
+    ///
+    /// # Errors
+    /// `ESRCH` when there is none; `EMFILE`.
+    ///
+    /// Source: pidfd_open(2).
+    pub fn open(number: u32) -> io::Result<Self> {
+        Ok(Self(pidfd_open(pid(number)?, PidfdFlags::empty())?))
+    }
+
+    /// Waits until it has ended or `until` has come; says whether it has ended. Reaps nothing.
+    ///
+    /// # Errors
+    /// `ENOMEM` at worst.
+    pub fn wait(&self, until: Instant) -> io::Result<bool> {
+        loop {
+            let left = (until - MonotonicClock.now()).to_duration();
+            let left = (until != Instant::MAX)
+                .then(|| Timespec::try_from(left).expect("a span's seconds fit"));
+            let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+            match poll(&mut polled, left.as_ref()) {
+                Ok(0) if MonotonicClock.now() >= until => return Ok(false),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Sends it `signal`.
+    ///
+    /// # Errors
+    /// `ESRCH` when it has ended and was reaped; `EPERM`.
+    ///
+    /// Source: pidfd_send_signal(2).
+    pub fn send_signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.0, signal)?)
+    }
+}
+
+impl AsFd for PidFd {
+    /// Readable when the process has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Makes process `number`, or the calling one, a member of group `group`, or the leader of its own.
+///
+/// # Errors
+/// `EACCES` when it has executed another program already; `EPERM`; `ESRCH`.
+///
+/// Source: setpgid(2).
+pub fn set_process_group(number: Option<u32>, group: Option<u32>) -> io::Result<()> {
+    Ok(setpgid(number.map(pid).transpose()?, group.map(pid).transpose()?)?)
+}
+
+/// Sends `signal` to every process of group `group`.
+///
+/// # Errors
+/// `ESRCH` when it is empty; `EPERM`.
+pub fn signal_group(group: u32, signal: Signal) -> io::Result<()> {
+    Ok(kill_process_group(pid(group)?, signal)?)
+}
+
+/// Lets process `number` run at real-time priority for at most `budget` without blocking; then the kernel
+/// kills it. This cannot be taken back without privilege.
+///
+/// # Errors
+/// `EPERM` for a process of another user, or a budget above its limit; `ESRCH`.
+///
+/// Source: getrlimit(2), `RLIMIT_RTTIME`, in microseconds; soft and hard limit are the same, so SIGKILL
+/// comes rather than a SIGXCPU that could be ignored. The kernel looks at its tick, 1 to 10 ms.
+pub fn set_rt_time_limit(number: u32, budget: Span) -> io::Result<()> {
+    let micros = Some((budget.nanos() / 1000).max(1) as u64);
+    let limit = Rlimit { current: micros, maximum: micros };
+    prlimit(Some(pid(number)?), Resource::Rttime, limit)?;
+    Ok(())
+}
+
+/// Schedules every thread process `number` has by `policy`: takes real-time priority from a runaway.
+/// A thread it starts meanwhile has its starter's policy.
+///
+/// # Errors
+/// Those of [`sched::set_policy`], the first of them after all threads were tried; `ENOENT` when there is
+/// no such process.
+pub fn set_policy_of(number: u32, policy: &Policy) -> io::Result<()> {
+    let mut result = Ok(());
+    for entry in fs::read_dir(format!("/proc/{number}/task"))? {
+        let Some(tid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        match sched::set_policy(Some(tid), policy) {
+            // The thread has ended since the directory was read.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            outcome => result = result.and(outcome),
+        }
+    }
+    result
+}
+
+/// Leaves `fd` open across exec, so that a child inherits it under its number.
+///
+/// # Errors
+/// None known for an open descriptor.
+pub fn clear_cloexec(fd: impl AsFd) -> io::Result<()> {
+    Ok(fcntl_setfd(fd, FdFlags::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("600").spawn().unwrap()
+    }
+
+    #[test]
+    fn a_process_is_seen_to_end_when_it_is_killed() {
+        let mut child = sleeper();
+        let held = PidFd::open(child.id()).unwrap();
+        assert!(!held.wait(MonotonicClock.now() + Span::from_millis(1)).unwrap());
+        held.send_signal(Signal::KILL).unwrap();
+        assert!(held.wait(Instant::MAX).unwrap());
+        child.wait().unwrap();
+        assert!(held.send_signal(Signal::KILL).is_err());
+        assert!(PidFd::open(child.id()).is_err());
+    }
+
+    #[test]
+    fn a_group_is_killed_as_a_whole() {
+        use std::os::unix::process::CommandExt;
+        let mut leader = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
+        let group = leader.id() as i32;
+        let mut member = Command::new("sleep").arg("600").process_group(group).spawn().unwrap();
+        signal_group(leader.id(), Signal::KILL).unwrap();
+        assert!(!leader.wait().unwrap().success() && !member.wait().unwrap().success());
+    }
+
+    #[test]
+    fn another_process_can_be_demoted() {
+        let mut child = sleeper();
+        let policy = Policy::Other { nice: 5 };
+        set_policy_of(child.id(), &policy).unwrap();
+        assert_eq!(sched::policy(Some(child.id())).unwrap(), policy);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(set_policy_of(child.id(), &policy).is_err());
+    }
+}

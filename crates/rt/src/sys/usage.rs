@@ -1,0 +1,44 @@
+//! How often the kernel switched away from us: getrusage(2).
+
+/// Context switches since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Switches {
+    /// The thread blocked or yielded.
+    pub voluntary: u64,
+    /// It was preempted.
+    pub involuntary: u64,
+}
+
+/// Switches of the calling thread.
+#[must_use]
+pub fn thread_switches() -> Switches {
+    switches(libc::RUSAGE_THREAD)
+}
+
+/// Switches of all threads of this process, past ones included.
+#[must_use]
+pub fn process_switches() -> Switches {
+    switches(libc::RUSAGE_SELF)
+}
+
+fn switches(who: libc::c_int) -> Switches {
+    // SAFETY: all-zero is a valid value of this structure of integers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes one structure of this type where one is.
+    let result = unsafe { libc::getrusage(who, &raw mut usage) };
+    assert_eq!(result, 0, "getrusage of ourselves cannot fail");
+    Switches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_is_a_voluntary_switch() {
+        let before = thread_switches();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        assert!(thread_switches().voluntary > before.voluntary);
+        assert!(process_switches().voluntary >= thread_switches().voluntary);
+    }
+}
