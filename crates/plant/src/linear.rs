@@ -15,6 +15,17 @@ pub struct Linear {
 const NUDGE: f64 = 1e-5;
 
 impl Linear {
+    /// The published linear model of the SEI/UIUC rig, to which [`Parameters::sei_fit`] was fitted.
+    pub const PUBLISHED: Self = Self {
+        a: [
+            [0.0, 1.0, 0.0, 0.0],
+            [0.0, -10.95, -2.75, 0.0043],
+            [0.0, 0.0, 0.0, 1.0],
+            [0.0, 24.92, 28.58, -0.044],
+        ],
+        b: [0.0, 1.94, 0.0, -4.44],
+    };
+
     /// Central differences of [`Parameters::derivative`] about upright and at rest.
     ///
     /// Stiction is left out: its slope at zero speed is a smoothing, not a property of the plant.
@@ -45,13 +56,7 @@ mod tests {
     #[test]
     fn fitted_parameters_give_the_published_model_within_one_percent() {
         let linear = Linear::about_upright(&Parameters::sei_fit());
-        let a = [
-            [0.0, 1.0, 0.0, 0.0],
-            [0.0, -10.95, -2.75, 0.0043],
-            [0.0, 0.0, 0.0, 1.0],
-            [0.0, 24.92, 28.58, -0.044],
-        ];
-        let b = [0.0, 1.94, 0.0, -4.44];
+        let Linear { a, b } = Linear::PUBLISHED;
         let near = |found: f64, wanted: f64| (found - wanted).abs() <= 0.01 * wanted.abs() + 1e-9;
         for (row, wanted) in a.iter().enumerate() {
             assert!(near(linear.b[row], b[row]), "b{row} {}", linear.b[row]);
