@@ -1,0 +1,459 @@
+//! The whole apparatus: dynamics, end stops, sensors and converters, advanced step by step.
+
+use hemiola_units::{Random, Span};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Code, LowPass, Noise, Parameters, State, Wiring, rk4};
+
+/// Where the cart meets the end stops, in m from mid-track.
+pub const POSITION_STOP: f64 = 0.407;
+/// Beyond this angle, in rad (30°), the rod counts as fallen.
+pub const ANGLE_LOST: f64 = 30.0 * std::f64::consts::PI / 180.0;
+/// The mechanical stops of the rod, in rad (32°).
+const ANGLE_STOP: f64 = 32.0 * std::f64::consts::PI / 180.0;
+/// The longest step the fixed-step integrator is meant for.
+const STEP_MAX: Span = Span::from_millis(5);
+/// The voltage a spiking sensor adds.
+const SPIKE_VOLTS: f64 = 2.0;
+/// How long a spike lasts and how often it comes, in s.
+const SPIKE: (f64, f64) = (0.02, 1.0);
+/// The offset of a faulty sensor in V.
+const OFFSET_VOLTS: f64 = 0.5;
+/// Movements below this many volts are not seen by a sensor with a dead zone.
+const DEAD_ZONE_VOLTS: f64 = 0.1;
+/// The voltage at which a weak motor amplifier saturates.
+const SATURATED_VOLTS: f64 = 1.0;
+/// The delay of a slow output stage in s, rounded to whole steps, and the bound of its memory.
+const OUTPUT_DELAY: f64 = 0.02;
+const OUTPUT_DELAY_STEPS_MAX: usize = 256;
+
+/// Which pendulum is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// [`Parameters::sei_fit`].
+    SeiFit,
+    /// [`Parameters::ip01`].
+    Ip01,
+    /// Any other.
+    Custom(Parameters),
+}
+
+impl Model {
+    /// The parameters of this model.
+    #[must_use]
+    pub const fn parameters(&self) -> Parameters {
+        match self {
+            Self::SeiFit => Parameters::sei_fit(),
+            Self::Ip01 => Parameters::ip01(),
+            Self::Custom(parameters) => *parameters,
+        }
+    }
+}
+
+/// Something broken in the apparatus itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// The position channel keeps the voltage it had.
+    PositionStuck,
+    /// The angle channel keeps the voltage it had.
+    AngleStuck,
+    /// The angle channel jumps by 2 V for 20 ms once a second.
+    AngleSpike,
+    /// The angle channel reads 0.5 V too much.
+    AngleOffset,
+    /// The angle channel's sign is reversed.
+    AngleReversed,
+    /// The two channels are swapped.
+    ChannelsSwapped,
+    /// The angle channel does not see voltages below 0.1 V.
+    AngleDeadZone,
+    /// The noise of both channels is ten times as large.
+    NoiseTenfold,
+    /// The output keeps the voltage it had.
+    OutputStuck,
+    /// The output comes 20 ms late.
+    OutputDelayed,
+    /// The output cannot exceed ±1 V.
+    OutputSaturated,
+}
+
+/// A fault and when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApparatusFault {
+    /// What breaks.
+    pub kind: FaultKind,
+    /// When, after the apparatus started.
+    pub from: Span,
+}
+
+/// Everything that decides how an apparatus behaves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The pendulum.
+    pub model: Model,
+    /// The integrator's step, above zero and at most 5 ms; 1 or 2 ms is usual.
+    pub step: Span,
+    /// Where it starts.
+    pub start: State,
+    /// Potentiometer noise before the filter in V rms, quoted for draws every 2 ms.
+    pub noise_v_rms: f64,
+    /// Corner of the sensors' filters in Hz; 0 for none.
+    pub filter_corner_hz: f64,
+    /// Stiction of the cart in N, in place of the model's.
+    pub stiction: f64,
+    /// Seed of the noise.
+    pub seed: u64,
+    /// The converters and sensitivities.
+    pub wiring: Wiring,
+    /// What breaks, and when.
+    pub faults: Vec<ApparatusFault>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: Model::SeiFit,
+            step: Span::from_millis(1),
+            start: State::default(),
+            noise_v_rms: 0.005,
+            filter_corner_hz: 50.0,
+            stiction: 0.0,
+            seed: 2000,
+            wiring: Wiring::default(),
+            faults: Vec::new(),
+        }
+    }
+}
+
+/// Settings no apparatus can be built from.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The step is not in range: choose 1 or 2 ms.
+    #[error("the integrator step {0} is not above zero and at most 5ms")]
+    Step(Span),
+    /// A quantity is negative, infinite or not a number.
+    #[error("{name} is {value}, which is not a finite number from zero up")]
+    Quantity {
+        /// Which one.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+    },
+    /// The start is not inside the track and the rod's stops.
+    #[error("the start {0:?} is not finite or lies beyond the end stops")]
+    Start(State),
+}
+
+/// How and when the pendulum was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fall {
+    /// Time since the start of the apparatus.
+    pub after: Span,
+    /// The state at that moment.
+    pub state: State,
+}
+
+/// A running apparatus.
+#[derive(Clone, Debug)]
+pub struct Apparatus {
+    parameters: Parameters,
+    wiring: Wiring,
+    faults: Vec<ApparatusFault>,
+    step: Span,
+    seconds: f64,
+    steps: u64,
+    state: State,
+    noise: [Noise; 2],
+    filters: [LowPass; 2],
+    sensed: [f64; 2],
+    volts: f64,
+    delayed: [f64; OUTPUT_DELAY_STEPS_MAX],
+    fall: Option<Fall>,
+}
+
+impl Apparatus {
+    /// An apparatus at its start, filters settled.
+    ///
+    /// # Errors
+    /// When the step, a quantity or the start is out of range.
+    pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
+        if !settings.step.is_positive() || settings.step > STEP_MAX {
+            return Err(SettingsError::Step(settings.step));
+        }
+        for (name, value) in [
+            ("noise_v_rms", settings.noise_v_rms),
+            ("filter_corner_hz", settings.filter_corner_hz),
+            ("stiction", settings.stiction),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(SettingsError::Quantity { name, value });
+            }
+        }
+        let start = settings.start;
+        let inside = start.position.abs() < POSITION_STOP && start.angle.abs() < ANGLE_STOP;
+        if !(inside && start.speed.is_finite() && start.rate.is_finite()) {
+            return Err(SettingsError::Start(start));
+        }
+        let seconds = settings.step.secs_f64();
+        let root = Random::from_seed(settings.seed);
+        let volts = settings.wiring.sensor_volts(start.position, start.angle);
+        Ok(Self {
+            parameters: Parameters { stiction: settings.stiction, ..settings.model.parameters() },
+            wiring: settings.wiring,
+            faults: settings.faults.clone(),
+            step: settings.step,
+            seconds,
+            steps: 0,
+            state: start,
+            noise: [0, 1].map(|i| Noise::new(root.fork(i), settings.noise_v_rms, seconds)),
+            filters: volts.map(|v| LowPass::new(settings.filter_corner_hz, seconds, v)),
+            sensed: volts,
+            volts: 0.0,
+            delayed: [0.0; OUTPUT_DELAY_STEPS_MAX],
+            fall: None,
+        })
+    }
+
+    /// Advances one integrator step with this code held at the D/A output.
+    ///
+    /// At an end stop the cart stops, at the rod's stop the rod does; the first of being at a cart
+    /// stop or beyond 30° is kept as the [`Fall`]. The simulation goes on after it.
+    pub fn step(&mut self, output: Code) {
+        self.volts = self.output_volts(self.wiring.output_volts(output));
+        let (parameters, volts) = (self.parameters, self.volts);
+        let next = rk4(self.state.to_array(), self.seconds, |x| parameters.derivative(x, volts));
+        self.state = State::from_array(next);
+        self.steps += 1;
+        self.meet_stops();
+        self.sense();
+    }
+
+    fn meet_stops(&mut self) {
+        let state = &mut self.state;
+        let at_stop = state.position.abs() >= POSITION_STOP;
+        if at_stop {
+            state.position = POSITION_STOP.copysign(state.position);
+            if state.speed * state.position > 0.0 {
+                state.speed = 0.0;
+            }
+        }
+        let lost = at_stop || state.angle.abs() > ANGLE_LOST;
+        if state.angle.abs() >= ANGLE_STOP {
+            state.angle = ANGLE_STOP.copysign(state.angle);
+            if state.rate * state.angle > 0.0 {
+                state.rate = 0.0;
+            }
+        }
+        if lost && self.fall.is_none() {
+            self.fall = Some(Fall { after: self.elapsed(), state: self.state });
+        }
+    }
+
+    fn sense(&mut self) {
+        let noise_factor = if self.broken(FaultKind::NoiseTenfold) { 10.0 } else { 1.0 };
+        let ideal = self.wiring.sensor_volts(self.state.position, self.state.angle);
+        let mut volts = [0.0; 2];
+        for i in 0..2 {
+            volts[i] = self.filters[i].step(ideal[i] + noise_factor * self.noise[i].draw());
+        }
+        if self.faults.is_empty() {
+            self.sensed = volts;
+            return;
+        }
+        if self.broken(FaultKind::AngleReversed) {
+            volts[1] = -volts[1];
+        }
+        if self.broken(FaultKind::AngleOffset) {
+            volts[1] += OFFSET_VOLTS;
+        }
+        if self.broken(FaultKind::AngleDeadZone) && volts[1].abs() < DEAD_ZONE_VOLTS {
+            volts[1] = 0.0;
+        }
+        let (length, interval) = SPIKE;
+        if self.broken(FaultKind::AngleSpike) && self.elapsed().secs_f64() % interval < length {
+            volts[1] += SPIKE_VOLTS;
+        }
+        if self.broken(FaultKind::ChannelsSwapped) {
+            volts.swap(0, 1);
+        }
+        let stuck = [FaultKind::PositionStuck, FaultKind::AngleStuck];
+        for i in 0..2 {
+            if !self.broken(stuck[i]) {
+                self.sensed[i] = volts[i];
+            }
+        }
+    }
+
+    /// The voltage the motor gets when the converter puts out `wanted`.
+    fn output_volts(&mut self, wanted: f64) -> f64 {
+        if self.faults.is_empty() {
+            return wanted;
+        }
+        let length = ((OUTPUT_DELAY / self.seconds).round() as usize).clamp(1, self.delayed.len());
+        let place = self.steps as usize % length;
+        let late = std::mem::replace(&mut self.delayed[place], wanted);
+        let mut volts = if self.broken(FaultKind::OutputDelayed) { late } else { wanted };
+        if self.broken(FaultKind::OutputSaturated) {
+            volts = volts.clamp(-SATURATED_VOLTS, SATURATED_VOLTS);
+        }
+        if self.broken(FaultKind::OutputStuck) { self.volts } else { volts }
+    }
+
+    fn broken(&self, kind: FaultKind) -> bool {
+        self.faults.iter().any(|fault| fault.kind == kind && self.elapsed() >= fault.from)
+    }
+
+    /// What the A/D converters read now: the codes of position and angle.
+    #[must_use]
+    pub fn codes(&self) -> [Code; 2] {
+        [self.wiring.position.code(self.sensed[0]), self.wiring.angle.code(self.sensed[1])]
+    }
+
+    /// The true state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The voltage on the motor during the last step.
+    #[must_use]
+    pub const fn volts(&self) -> f64 {
+        self.volts
+    }
+
+    /// Simulated time since the start.
+    #[must_use]
+    pub fn elapsed(&self) -> Span {
+        self.step * i64::try_from(self.steps).unwrap_or(i64::MAX)
+    }
+
+    /// When and how the pendulum was lost, if it was.
+    #[must_use]
+    pub const fn fall(&self) -> Option<Fall> {
+        self.fall
+    }
+
+    /// The converters and sensitivities in use.
+    #[must_use]
+    pub const fn wiring(&self) -> &Wiring {
+        &self.wiring
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(settings: &Settings, steps: u32) -> Vec<([Code; 2], [u64; 4])> {
+        let mut apparatus = Apparatus::new(settings).unwrap();
+        (0..steps)
+            .map(|i| {
+                apparatus.step((2048 + (i * 37) % 300) as Code);
+                (apparatus.codes(), apparatus.state().to_array().map(f64::to_bits))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn same_seed_gives_the_same_trace_bit_for_bit() {
+        let settings = Settings { stiction: 0.3, ..Settings::default() };
+        assert_eq!(trace(&settings, 500), trace(&settings, 500));
+        let other = Settings { seed: 1, ..settings.clone() };
+        assert_ne!(trace(&settings, 500), trace(&other, 500));
+    }
+
+    #[test]
+    fn results_are_the_same_at_one_and_two_milliseconds() {
+        let end = |step| {
+            let settings = Settings { step, ..Settings::default() };
+            let mut apparatus = Apparatus::new(&settings).unwrap();
+            while apparatus.elapsed() < Span::from_millis(200) {
+                apparatus.step(3000);
+            }
+            apparatus.state().to_array()
+        };
+        let (one, two) = (end(Span::from_millis(1)), end(Span::from_millis(2)));
+        for i in 0..4 {
+            assert!((one[i] - two[i]).abs() < 1e-7, "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn the_cart_stops_at_the_end_and_the_fall_is_reported_once() {
+        let start = State { position: 0.39, speed: 0.5, ..State::default() };
+        let mut apparatus = Apparatus::new(&Settings { start, ..Settings::default() }).unwrap();
+        for _ in 0..3000 {
+            apparatus.step(4095);
+        }
+        let fall = apparatus.fall().unwrap();
+        assert_eq!(fall.state.position, POSITION_STOP);
+        assert!(fall.after < Span::from_millis(100), "{fall:?}");
+        assert_eq!(apparatus.state().position, POSITION_STOP);
+        assert!(apparatus.state().angle.abs() <= ANGLE_STOP);
+    }
+
+    #[test]
+    fn a_rod_left_alone_falls_beyond_thirty_degrees() {
+        let start = State { angle: 0.1, ..State::default() };
+        let mut apparatus = Apparatus::new(&Settings { start, ..Settings::default() }).unwrap();
+        while apparatus.fall().is_none() && apparatus.elapsed() < Span::from_millis(2000) {
+            apparatus.step(2048);
+        }
+        let fall = apparatus.fall().expect("an unstable rod falls");
+        assert!(fall.state.angle > ANGLE_LOST);
+    }
+
+    #[test]
+    fn a_stuck_sensor_keeps_its_code_and_a_stuck_output_its_voltage() {
+        let from = Span::from_millis(50);
+        let settings = Settings {
+            faults: [FaultKind::AngleStuck, FaultKind::OutputStuck]
+                .map(|kind| ApparatusFault { kind, from })
+                .to_vec(),
+            ..Settings::default()
+        };
+        let mut apparatus = Apparatus::new(&settings).unwrap();
+        let mut seen = Vec::new();
+        for i in 0..100u16 {
+            apparatus.step(2048 + 10 * i);
+            seen.push((apparatus.codes()[1], apparatus.volts()));
+        }
+        assert!(seen[60..].iter().all(|s| *s == seen[60]), "{seen:?}");
+        assert_ne!(seen[10], seen[20]);
+    }
+
+    #[test]
+    fn impossible_settings_are_refused() {
+        let refused = |settings| Apparatus::new(&settings).unwrap_err().to_string();
+        assert_eq!(
+            refused(Settings { step: Span::ZERO, ..Settings::default() }),
+            "the integrator step 0s is not above zero and at most 5ms"
+        );
+        assert_eq!(
+            refused(Settings { noise_v_rms: f64::NAN, ..Settings::default() }),
+            "noise_v_rms is NaN, which is not a finite number from zero up"
+        );
+        let start = State { position: 0.5, ..State::default() };
+        assert!(refused(Settings { start, ..Settings::default() }).contains("end stops"));
+    }
+
+    #[test]
+    fn settings_survive_json() {
+        let settings = Settings {
+            model: Model::Custom(Parameters::ip01()),
+            faults: vec![ApparatusFault {
+                kind: FaultKind::AngleSpike,
+                from: Span::from_millis(3),
+            }],
+            ..Settings::default()
+        };
+        let text = serde_json::to_string(&settings).unwrap();
+        assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), settings);
+    }
+}

@@ -1,0 +1,216 @@
+//! Twelve-bit converters: volts to codes and back, and what the volts mean in metres and radians.
+
+use serde::{Deserialize, Serialize};
+
+/// A converter's code in offset binary, 0 to 4095.
+pub type Code = u16;
+
+/// Codes of a 12-bit converter (Keithley DT2811: all its converters have 12 bits).
+const CODES: f64 = 4096.0;
+const CODE_MAX: f64 = CODES - 1.0;
+
+/// The voltages a jumper selects, before the amplifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Range {
+    /// −5 V to +5 V; code 2048 is 0 V.
+    Bipolar5,
+    /// −2.5 V to +2.5 V; code 2048 is 0 V.
+    Bipolar2_5,
+    /// 0 V to 5 V; code 0 is 0 V.
+    Unipolar5,
+}
+
+impl Range {
+    /// Volts from the lowest to one above the highest code.
+    const fn width(self) -> f64 {
+        match self {
+            Self::Bipolar5 => 10.0,
+            Self::Bipolar2_5 | Self::Unipolar5 => 5.0,
+        }
+    }
+
+    const fn zero_code(self) -> f64 {
+        match self {
+            Self::Bipolar5 | Self::Bipolar2_5 => CODES / 2.0,
+            Self::Unipolar5 => 0.0,
+        }
+    }
+
+    /// The nearest code; saturates and never wraps. Not-a-number becomes the code of 0 V, because
+    /// Rust's own conversion would make it code 0, which is full scale on a bipolar range.
+    fn code(self, volts: f64, lsb: f64) -> Code {
+        let code = (volts / lsb).round() + self.zero_code();
+        if code.is_nan() { self.zero_code() as Code } else { code.clamp(0.0, CODE_MAX) as Code }
+    }
+
+    fn volts(self, code: Code, lsb: f64) -> f64 {
+        (f64::from(code).min(CODE_MAX) - self.zero_code()) * lsb
+    }
+}
+
+/// An analogue-to-digital channel with its programmable amplifier.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnalogInput {
+    /// The jumper's range.
+    pub range: Range,
+    /// The amplifier's gain: 1, 2, 4 or 8 on the DT2811-PGH; must not be zero.
+    pub gain: u8,
+}
+
+impl AnalogInput {
+    /// Volts at the terminal per code.
+    #[must_use]
+    pub fn lsb(&self) -> f64 {
+        self.range.width() / CODES / f64::from(self.gain)
+    }
+
+    /// The code this voltage converts to; saturates.
+    #[must_use]
+    pub fn code(&self, volts: f64) -> Code {
+        self.range.code(volts, self.lsb())
+    }
+
+    /// The voltage at the terminal this code stands for.
+    #[must_use]
+    pub fn volts(&self, code: Code) -> f64 {
+        self.range.volts(code, self.lsb())
+    }
+}
+
+/// A digital-to-analogue channel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnalogOutput {
+    /// The jumper's range.
+    pub range: Range,
+}
+
+impl AnalogOutput {
+    /// Volts per code.
+    #[must_use]
+    pub fn lsb(&self) -> f64 {
+        self.range.width() / CODES
+    }
+
+    /// The code nearest to this voltage; saturates, and not-a-number gives 0 V.
+    #[must_use]
+    pub fn code(&self, volts: f64) -> Code {
+        self.range.code(volts, self.lsb())
+    }
+
+    /// The voltage this code puts out.
+    #[must_use]
+    pub fn volts(&self, code: Code) -> f64 {
+        self.range.volts(code, self.lsb())
+    }
+}
+
+/// Which converter each signal goes through, and how many metres or radians a volt is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wiring {
+    /// The cart potentiometer's channel.
+    pub position: AnalogInput,
+    /// The rod potentiometer's channel.
+    pub angle: AnalogInput,
+    /// The motor amplifier's channel; the amplifier's gain is 1.
+    pub output: AnalogOutput,
+    /// Metres per volt of the cart potentiometer.
+    pub metres_per_volt: f64,
+    /// Radians per volt of the rod potentiometer.
+    pub radians_per_volt: f64,
+}
+
+impl Default for Wiring {
+    /// ±5 V, gain 1 for the position and 2 for the angle; the maker's sensitivities. The maker's
+    /// angle is negative towards positive positions; here the wires are swapped.
+    fn default() -> Self {
+        Self {
+            position: AnalogInput { range: Range::Bipolar5, gain: 1 },
+            angle: AnalogInput { range: Range::Bipolar5, gain: 2 },
+            output: AnalogOutput { range: Range::Bipolar5 },
+            metres_per_volt: 0.0931,
+            radians_per_volt: 0.2482,
+        }
+    }
+}
+
+impl Wiring {
+    /// The cart position in m that this code stands for.
+    #[must_use]
+    pub fn position(&self, code: Code) -> f64 {
+        self.position.volts(code) * self.metres_per_volt
+    }
+
+    /// The rod angle in rad that this code stands for.
+    #[must_use]
+    pub fn angle(&self, code: Code) -> f64 {
+        self.angle.volts(code) * self.radians_per_volt
+    }
+
+    /// The sensors' voltages, position first, at this position in m and angle in rad.
+    #[must_use]
+    pub fn sensor_volts(&self, position: f64, angle: f64) -> [f64; 2] {
+        [position / self.metres_per_volt, angle / self.radians_per_volt]
+    }
+
+    /// The code nearest to this motor voltage.
+    #[must_use]
+    pub fn output_code(&self, volts: f64) -> Code {
+        self.output.code(volts)
+    }
+
+    /// The motor voltage of this code.
+    #[must_use]
+    pub fn output_volts(&self, code: Code) -> f64 {
+        self.output.volts(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANGES: [Range; 3] = [Range::Bipolar5, Range::Bipolar2_5, Range::Unipolar5];
+
+    #[test]
+    fn every_code_survives_the_way_to_volts_and_back() {
+        for range in RANGES {
+            let output = AnalogOutput { range };
+            for code in 0..4096 {
+                assert_eq!(output.code(output.volts(code)), code);
+                for gain in [1, 2, 4, 8] {
+                    let input = AnalogInput { range, gain };
+                    assert_eq!(input.code(input.volts(code)), code);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn full_scale_saturates_and_never_wraps() {
+        let output = AnalogOutput { range: Range::Bipolar5 };
+        for volts in [5.0, 5.1, 1e300, f64::INFINITY] {
+            assert_eq!((output.code(volts), output.code(-volts)), (4095, 0));
+        }
+        assert_eq!(output.volts(4095), 5.0 - output.lsb());
+        assert_eq!(output.volts(0), -5.0);
+        assert_eq!(output.volts(u16::MAX), output.volts(4095));
+        assert_eq!(AnalogInput { range: Range::Unipolar5, gain: 1 }.code(-0.1), 0);
+    }
+
+    #[test]
+    fn not_a_number_puts_out_zero_volts() {
+        for range in RANGES {
+            let output = AnalogOutput { range };
+            assert_eq!(output.volts(output.code(f64::NAN)), 0.0);
+        }
+    }
+
+    #[test]
+    fn least_steps_are_those_of_the_apparatus() {
+        let wiring = Wiring::default();
+        assert!((wiring.position(2049) - 0.2273e-3).abs() < 1e-7);
+        assert!((wiring.angle(2049) - 0.303e-3).abs() < 1e-6);
+        assert!((wiring.output_volts(2049) - 2.441e-3).abs() < 1e-6);
+    }
+}

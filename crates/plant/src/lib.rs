@@ -1,0 +1,43 @@
+//! A simulated inverted-pendulum test apparatus that behaves like the real one down to converter codes.
+//!
+//! In reading order:
+//!
+//! * [`Parameters`] and [`State`]: the nonlinear rod-on-cart dynamics.
+//! * [`rk4`]: the fixed-step integrator, and [`Linear`]: the dynamics seen close to upright.
+//! * [`AnalogInput`], [`AnalogOutput`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
+//! * [`Noise`] and [`LowPass`]: what happens to a sensor's voltage before it is converted.
+//! * [`Apparatus`]: all of it together, advanced one integrator step at a time.
+//!
+//! ```
+//! use hemiola_plant::{Apparatus, Settings, Wiring};
+//!
+//! let wiring = Wiring::default();
+//! let mut apparatus = Apparatus::new(&Settings::default()).unwrap();
+//! for _ in 0..100 {
+//!     apparatus.step(wiring.output_code(4.95)); // 100 steps of 1 ms at almost full voltage
+//! }
+//! let [position, angle] = apparatus.codes();
+//! assert!(wiring.position(position) > 0.03 && wiring.angle(angle) < -0.07);
+//! ```
+//!
+//! The same settings and the same commands give the same states, bit for bit. Nothing here reads a
+//! clock: time is the number of steps taken. It holds no controller and no notion of safety either.
+
+#![forbid(unsafe_code)]
+
+mod apparatus;
+mod converter;
+mod disturbance;
+mod integrator;
+mod linear;
+mod pendulum;
+
+pub use apparatus::{
+    ANGLE_LOST, Apparatus, ApparatusFault, Fall, FaultKind, Model, POSITION_STOP, Settings,
+    SettingsError,
+};
+pub use converter::{AnalogInput, AnalogOutput, Code, Range, Wiring};
+pub use disturbance::{LowPass, Noise};
+pub use integrator::rk4;
+pub use linear::Linear;
+pub use pendulum::{Parameters, State};

@@ -1,0 +1,82 @@
+//! Controllers: sensors in, volts out; the named gains, and state feedback with its observer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::matrix::dot;
+use crate::{Model, Observer, Sensors};
+
+/// The usable command, just inside the output's ±5 V, in V.
+pub const CLIP_VOLTS: f64 = 4.95;
+
+/// Anything that answers sensors with a motor voltage.
+pub trait Controller {
+    /// The command in V for this sample. Whatever comes back is checked by whoever uses it.
+    fn step(&mut self, sensors: &Sensors) -> f64;
+}
+
+/// Volts per m, m/s, rad and rad/s: `u = k·x`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Gain(pub [f64; 4]);
+
+/// The gains that have a name. The `real-system` ones were published for another plant; with this
+/// one `real-system-baseline` and `real-system-experimental` do not balance: plausible but wrong.
+pub const GAINS: &[(&str, Gain)] = &[
+    ("safety", Gain([3.9763, 10.3728, 25.7617, 5.3688])),
+    ("lqr", Gain([5.0335, 14.1606, 45.4646, 9.0095])),
+    ("published-safety", Gain([7.6, 13.54, 42.85, 8.25])),
+    ("baseline", Gain([3.16, 19.85, 69.92, 14.38])),
+    ("experimental", Gain([10.0, 27.72, 103.36, 23.04])),
+    ("lmi", Gain([0.4072, 7.2373, 18.6269, 3.6725])),
+    ("real-system-safety", Gain([6.0, 20.0, 60.0, 16.0])),
+    ("real-system-baseline", Gain([8.0, 32.0, 120.0, 12.0])),
+    ("real-system-experimental", Gain([10.0, 36.0, 140.0, 14.0])),
+];
+
+impl Gain {
+    /// The gain of this name in [`GAINS`].
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        GAINS.iter().find(|(known, _)| *known == name).map(|(_, gain)| *gain)
+    }
+
+    /// The command in V in this state, clipped to ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
+    #[must_use]
+    pub fn command(&self, x: &[f64; 4]) -> f64 {
+        clipped(dot(&self.0, x))
+    }
+}
+
+/// The voltage brought within ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
+#[must_use]
+pub fn clipped(volts: f64) -> f64 {
+    if volts.is_nan() { 0.0 } else { volts.clamp(-CLIP_VOLTS, CLIP_VOLTS) }
+}
+
+/// A linear controller with its own observer: what every named unit runs.
+#[derive(Clone, Debug)]
+pub struct StateFeedback {
+    observer: Observer,
+    gain: Gain,
+}
+
+impl StateFeedback {
+    /// This gain on the estimate of this model.
+    #[must_use]
+    pub const fn new(model: Model, gain: Gain) -> Self {
+        Self { observer: Observer::new(model), gain }
+    }
+}
+
+impl Controller for StateFeedback {
+    fn step(&mut self, sensors: &Sensors) -> f64 {
+        let x = self.observer.update(sensors);
+        self.gain.command(&x)
+    }
+}
+
+impl<C: Controller + ?Sized> Controller for Box<C> {
+    fn step(&mut self, sensors: &Sensors) -> f64 {
+        (**self).step(sensors)
+    }
+}

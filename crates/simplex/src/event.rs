@@ -1,0 +1,315 @@
+//! What the decision module reports: sources, reasons, faults and states, each with its number and
+//! name, in a list that never allocates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{SLOTS, UnitState};
+
+/// Who determined the voltage of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Nobody: the last voltage is held.
+    Held,
+    /// The only controller of a program without Simplex.
+    Controller,
+    /// The safety controller in the decision module.
+    Safety,
+    /// 0 V, because nothing better is known.
+    FailSafe,
+    /// The unit in this slot.
+    Unit(u8),
+}
+
+impl Source {
+    /// The number in the record: 0 to 3, and 16 + slot.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::Held => 0,
+            Self::Controller => 1,
+            Self::Safety => 2,
+            Self::FailSafe => 3,
+            Self::Unit(slot) => 16 + slot as u16,
+        }
+    }
+
+    /// The reverse of [`Source::code`].
+    #[must_use]
+    pub fn from_code(code: u16) -> Option<Self> {
+        Some(match code {
+            0 => Self::Held,
+            1 => Self::Controller,
+            2 => Self::Safety,
+            3 => Self::FailSafe,
+            _ => {
+                let slot = code.checked_sub(16).filter(|slot| usize::from(*slot) < SLOTS)?;
+                Self::Unit(u8::try_from(slot).ok()?)
+            }
+        })
+    }
+}
+
+macro_rules! coded {
+    ($(#[$meta:meta])* $name:ident, $table:ident, $what:literal {
+        $($(#[$doc:meta])* $variant:ident = $code:literal $text:literal),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$doc])* $variant = $code),+ }
+
+        #[doc = concat!("Numbers and names of every ", $what, ".")]
+        pub const $table: &[(u16, &str)] = &[$(($code, $text)),+];
+
+        impl $name {
+            /// The number in the record.
+            #[must_use]
+            pub const fn code(self) -> u16 {
+                self as u16
+            }
+
+            /// The name shown to people.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+    };
+}
+pub(crate) use coded;
+
+coded! {
+    /// What was wrong with a unit's answer, a unit, or the decision module's own input.
+    Fault, FAULTS, "fault the decision module can find" {
+        /// No answer in time.
+        Missing = 1 "missing",
+        /// The answer came after the limit.
+        Late = 2 "late",
+        /// The bytes are no command.
+        Malformed = 3 "malformed",
+        /// The answer is to older sensors.
+        Stale = 4 "stale",
+        /// The answer is to sensors that do not exist yet.
+        Ahead = 5 "ahead",
+        /// The answer carries another unit's generation.
+        WrongUnit = 6 "wrong-unit",
+        /// The voltage is not finite.
+        NotFinite = 7 "not-finite",
+        /// The voltage is beyond the usable command.
+        OutOfRange = 8 "out-of-range",
+        /// The predicted state lies outside the accepted part of the recoverable region.
+        LeavesRegion = 9 "leaves-region",
+        /// The running cost is far above the safety controller's.
+        PoorPerformance = 10 "poor-performance",
+        /// No usable answer for so long that the unit is given up.
+        GivenUp = 11 "given-up",
+        /// The unit's process ended.
+        Exited = 12 "exited",
+        /// A measurement cannot follow from the one before.
+        SensorsImplausible = 13 "sensors-implausible",
+        /// A measurement does not change although the pendulum moves.
+        SensorsStuck = 14 "sensors-stuck",
+        /// The measurement is older than a period.
+        SensorsLate = 15 "sensors-late",
+        /// The cart is at its stop or the rod beyond 30°.
+        PlantLost = 16 "plant-lost",
+        /// No sensors were given for this decision.
+        SensorsMissing = 17 "sensors-missing",
+    }
+}
+
+/// Faults as reasons are numbered from here.
+const FAULT_REASON: u16 = 100;
+
+/// Why the source of the voltage changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// The first decision, or the first unit taking over at the start.
+    Started,
+    /// The return rule is met.
+    Returned,
+    /// A person promoted another unit.
+    Promoted,
+    /// The active unit was removed.
+    Removed,
+    /// The active unit was replaced.
+    Replaced,
+    /// The module was told to go on after a fail-safe.
+    Resumed,
+    /// This fault of the unit in control or of the sensors.
+    Fault(Fault),
+}
+
+impl Reason {
+    /// The number in the record; faults are numbered from 100.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::Started => 1,
+            Self::Returned => 2,
+            Self::Promoted => 3,
+            Self::Removed => 4,
+            Self::Replaced => 5,
+            Self::Resumed => 6,
+            Self::Fault(fault) => FAULT_REASON + fault.code(),
+        }
+    }
+}
+
+/// Numbers and names of every reason.
+pub const REASONS: &[(u16, &str)] = &[
+    (1, "started"),
+    (2, "returned"),
+    (3, "promoted"),
+    (4, "removed"),
+    (5, "replaced"),
+    (6, "resumed"),
+    (101, "missing"),
+    (102, "late"),
+    (103, "malformed"),
+    (104, "stale"),
+    (105, "ahead"),
+    (106, "wrong-unit"),
+    (107, "not-finite"),
+    (108, "out-of-range"),
+    (109, "leaves-region"),
+    (110, "poor-performance"),
+    (111, "given-up"),
+    (112, "exited"),
+    (113, "sensors-implausible"),
+    (114, "sensors-stuck"),
+    (115, "sensors-late"),
+    (116, "plant-lost"),
+    (117, "sensors-missing"),
+];
+
+/// One thing that happened in a cycle or through a request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// The voltage now comes from somebody else.
+    Switch {
+        /// Whose voltage the cycle before had.
+        from: Source,
+        /// Whose this one has.
+        to: Source,
+        /// Why.
+        reason: Reason,
+    },
+    /// Something was wrong.
+    Fault {
+        /// With the unit in this slot, or with the module's own input.
+        slot: Option<u8>,
+        /// What.
+        fault: Fault,
+    },
+    /// A unit entered a state.
+    UnitState {
+        /// Its slot.
+        slot: u8,
+        /// The state it is in now.
+        state: UnitState,
+        /// Which generation of the slot this is.
+        generation: u32,
+    },
+}
+
+/// The most events one cycle can have: for each slot a fault, giving it up and two changes of state,
+/// and a few of the module's own.
+const EVENTS_MAX: usize = 4 * SLOTS + 8;
+
+/// The events of one cycle or request, in order, without allocation.
+#[derive(Clone, Copy)]
+pub struct Events {
+    list: [Event; EVENTS_MAX],
+    length: usize,
+}
+
+impl Events {
+    pub(crate) const fn new() -> Self {
+        let none = Event::Fault { slot: None, fault: Fault::Missing };
+        Self { list: [none; EVENTS_MAX], length: 0 }
+    }
+
+    pub(crate) fn push(&mut self, event: Event) {
+        assert!(self.length < EVENTS_MAX, "the bound counts every event a cycle can have");
+        self.list[self.length] = event;
+        self.length += 1;
+    }
+
+    /// The events in the order they happened.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Event] {
+        &self.list[..self.length]
+    }
+}
+
+impl std::ops::Deref for Events {
+    type Target = [Event];
+    fn deref(&self) -> &[Event] {
+        self.as_slice()
+    }
+}
+
+impl<'a> IntoIterator for &'a Events {
+    type Item = &'a Event;
+    type IntoIter = std::slice::Iter<'a, Event>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.as_slice().iter()
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+/// The name of a reason's number.
+#[must_use]
+pub fn reason_name(code: u16) -> Option<&'static str> {
+    name_of(REASONS, code)
+}
+
+/// The name of a fault's number.
+#[must_use]
+pub fn fault_name(code: u16) -> Option<&'static str> {
+    name_of(FAULTS, code)
+}
+
+/// The name of a unit state's number.
+#[must_use]
+pub fn state_name(code: u16) -> Option<&'static str> {
+    name_of(crate::unit::STATES, code)
+}
+
+fn name_of(table: &[(u16, &'static str)], code: u16) -> Option<&'static str> {
+    table.iter().find(|(known, _)| *known == code).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_a_reason_too() {
+        for (code, name) in FAULTS {
+            assert_eq!(reason_name(FAULT_REASON + code), Some(*name));
+        }
+        assert_eq!(REASONS.len(), FAULTS.len() + 6);
+        assert_eq!(fault_name(Fault::Stale.code()), Some(Fault::Stale.name()));
+    }
+
+    #[test]
+    fn sources_survive_their_number() {
+        for code in 0..64 {
+            if let Some(source) = Source::from_code(code) {
+                assert_eq!(source.code(), code);
+            }
+        }
+        assert_eq!(Source::from_code(16 + SLOTS as u16), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! The pendulum near upright as everybody's model of it: sampled, with the gain of its observer.
+
+use hemiola_plant::Linear;
+use hemiola_units::Span;
+use thiserror::Error;
+
+use crate::matrix::{
+    IDENTITY, Matrix, Vector, congruence, largest, outer, product, scaled, sum, times, transposed,
+};
+
+/// The sampled model: `x' = ad·x + bd·u` over one period, `u` held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The time from one sample to the next.
+    pub period: Span,
+    /// The state matrix of one period.
+    pub ad: Matrix,
+    /// The input column of one period.
+    pub bd: Vector,
+    /// The observer's steady gain: how much of the difference between measured and predicted
+    /// position and angle is added to each state.
+    pub correction: [[f64; 2]; 4],
+    /// The covariance of that difference when all is well, in m², m·rad and rad².
+    pub difference: [[f64; 2]; 2],
+}
+
+/// A model cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Outside 100 µs to 100 ms; no controller here is meant for such a period.
+    #[error("the period {0} is not between 100us and 100ms")]
+    Period(Span),
+}
+
+/// The shortest and longest period.
+const PERIODS: [Span; 2] = [Span::from_micros(100), Span::from_millis(100)];
+/// Process noise of one period of 20 ms; it grows with the period.
+const PROCESS_NOISE: Vector = [1e-9, 2e-4, 1e-9, 2e-3];
+const PROCESS_NOISE_PERIOD: f64 = 0.02;
+/// Measurement noise: 0.4 mm and 0.8 mrad.
+const POSITION_NOISE: f64 = 0.4e-3;
+const ANGLE_NOISE: f64 = 0.8e-3;
+/// The iteration to the steady gain ends here at the latest; at 100 µs it needs some ten thousand.
+const RICCATI_STEPS_MAX: u32 = 200_000;
+
+impl Model {
+    /// The model every unit and the decision module use: [`Linear::PUBLISHED`], sampled.
+    ///
+    /// # Errors
+    /// When the period is out of range.
+    pub fn new(period: Span) -> Result<Self, ModelError> {
+        Self::of(&Linear::PUBLISHED, period)
+    }
+
+    /// The model of any linear system.
+    ///
+    /// # Errors
+    /// When the period is out of range.
+    pub fn of(linear: &Linear, period: Span) -> Result<Self, ModelError> {
+        if period < PERIODS[0] || period > PERIODS[1] {
+            return Err(ModelError::Period(period));
+        }
+        let (ad, bd) = held(linear, period.secs_f64());
+        let (correction, difference) = steady_gain(&ad, period.secs_f64());
+        Ok(Self { period, ad, bd, correction, difference })
+    }
+
+    /// The state one period later with `volts` held.
+    #[must_use]
+    pub fn predict(&self, x: &Vector, volts: f64) -> Vector {
+        let free = times(&self.ad, x);
+        std::array::from_fn(|i| free[i] + self.bd[i] * volts)
+    }
+}
+
+/// Zero-order hold: `ad = exp(A·T)` and `bd = ∫exp(A·t)dt·B`, by Taylor series over a short time and
+/// doubling up to `T`.
+fn held(linear: &Linear, period: f64) -> (Matrix, Vector) {
+    const DOUBLINGS: i32 = 6;
+    const TERMS: i32 = 12;
+    let short = period / f64::from(1 << DOUBLINGS);
+    let mut integral = scaled(&IDENTITY, short);
+    let mut term = integral;
+    for k in 2..=TERMS {
+        term = scaled(&product(&linear.a, &term), short / f64::from(k));
+        integral = sum(&integral, &term, 1.0);
+    }
+    let mut ad = sum(&IDENTITY, &product(&linear.a, &integral), 1.0);
+    for _ in 0..DOUBLINGS {
+        integral = product(&sum(&IDENTITY, &ad, 1.0), &integral);
+        ad = product(&ad, &ad);
+    }
+    (ad, times(&integral, &linear.b))
+}
+
+/// The Kalman filter's gain after the Riccati equation has settled (Kalman 1960), position and angle
+/// measured.
+fn steady_gain(ad: &Matrix, period: f64) -> ([[f64; 2]; 4], [[f64; 2]; 2]) {
+    let noise: Matrix = std::array::from_fn(|i| {
+        IDENTITY[i].map(|one| one * PROCESS_NOISE[i] * period / PROCESS_NOISE_PERIOD)
+    });
+    let across = transposed(ad);
+    let mut covariance = noise;
+    let (mut gain, mut difference) = ([[0.0; 2]; 4], [[0.0; 2]; 2]);
+    for _ in 0..RICCATI_STEPS_MAX {
+        let p = sum(&congruence(&across, &covariance), &noise, 1.0);
+        let (s00, s01, s11) =
+            (p[0][0] + POSITION_NOISE.powi(2), p[0][2], p[2][2] + ANGLE_NOISE.powi(2));
+        let determinant = s00 * s11 - s01 * s01;
+        gain = p.map(|row| {
+            [
+                (row[0] * s11 - row[2] * s01) / determinant,
+                (row[2] * s00 - row[0] * s01) / determinant,
+            ]
+        });
+        difference = [[s00, s01], [s01, s11]];
+        let known =
+            sum(&outer(&gain.map(|g| g[0]), &p[0]), &outer(&gain.map(|g| g[1]), &p[2]), 1.0);
+        let next = sum(&p, &known, -1.0);
+        let change = largest(&sum(&next, &covariance, -1.0));
+        covariance = next;
+        if change <= 1e-14 * largest(&covariance) {
+            break;
+        }
+    }
+    (gain, difference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables computed independently for 20 ms.
+    const AD: Matrix = [
+        [1.0, 0.0179612, -0.0005123, -0.00000267],
+        [0.0, 0.80325825, -0.04946973, -0.00043495],
+        [0.0, 0.00464238, 1.00563313, 0.02002901],
+        [0.0, 0.44828889, 0.55966261, 1.00477181],
+    ];
+    const BD: Vector = [0.00036121, 0.0348566, -0.00082748, -0.07992259];
+    const L: [[f64; 2]; 4] =
+        [[0.63815, 0.01027], [14.1254, 0.25596], [0.04106, 0.79146], [7.51415, 26.06771]];
+
+    #[test]
+    fn model_at_20_ms_matches_the_tables() {
+        let model = Model::new(Span::from_millis(20)).unwrap();
+        for i in 0..4 {
+            assert!((model.bd[i] - BD[i]).abs() < 1e-7, "bd {i}: {}", model.bd[i]);
+            for j in 0..4 {
+                assert!((model.ad[i][j] - AD[i][j]).abs() < 1e-7, "ad {i}{j}: {}", model.ad[i][j]);
+            }
+            for j in 0..2 {
+                let (found, wanted) = (model.correction[i][j], L[i][j]);
+                assert!((found - wanted).abs() < 2e-5 * wanted.abs().max(1.0), "L {i}{j}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn twenty_short_periods_make_a_long_one() {
+        let (one, twenty) =
+            (Model::new(Span::from_millis(1)).unwrap(), Model::new(Span::from_millis(20)).unwrap());
+        let start = [0.1, -0.2, 0.05, 0.3];
+        let end = (0..20).fold(start, |x, _| one.predict(&x, 1.5));
+        let wanted = twenty.predict(&start, 1.5);
+        assert!(end.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_period_out_of_range_is_refused() {
+        for period in [Span::ZERO, Span::from_millis(-20), Span::from_millis(101)] {
+            assert_eq!(Model::new(period), Err(ModelError::Period(period)));
+        }
+        assert!(Model::new(Span::from_micros(100)).is_ok());
+    }
+}

@@ -1,0 +1,143 @@
+//! The performance monitor: whether the controller in use costs much more than the safety controller
+//! would.
+//!
+//! A quadratic cost `c(x, u) = xᵀQx + R·u²` has, under the safety gain, a cost still to come of
+//! `xᵀSx`, where S solves a Lyapunov equation. So `c(x, u) + x'ᵀSx' − xᵀSx` is what a command cost
+//! beyond what the safety controller had coming in the same state: Bellman's equation, as a
+//! measurement. Its mean is independent of where the pendulum started, and noise alone gives it a value
+//! known from the observer's design. The monitor averages it exponentially and compares it with a
+//! multiple of that value. It says nothing about safety, and safety says nothing about it: an offset
+//! of 2 V keeps V small for ever.
+
+use hemiola_units::Span;
+use serde::{Deserialize, Serialize};
+
+use crate::matrix::{
+    Matrix, Vector, congruence, outer, product, quadratic, scaled, sum, transposed,
+};
+use crate::{Gain, Model};
+
+/// What to do about poor performance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remedy {
+    /// Say so, once for each time it becomes poor.
+    Report,
+    /// Treat it as a fault of the unit: switch to safety and count a strike.
+    Switch,
+}
+
+/// How performance is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Time constant of the average, above zero.
+    pub window: Span,
+    /// Poor means a cost beyond this many times what noise alone costs the safety controller.
+    pub limit: f64,
+    /// What happens then.
+    pub remedy: Remedy,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { window: Span::from_millis(1000), limit: 20.0, remedy: Remedy::Report }
+    }
+}
+
+/// Cost rates of position, speed, angle, rate and volts: those of the LQR design.
+const STATE_COST: Vector = [10.0, 5.0, 50.0, 0.1];
+const VOLTS_COST: f64 = 0.3;
+
+/// A running average of the excess cost of one controller.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    settings: Settings,
+    weight: f64,
+    to_come: Matrix,
+    floor: f64,
+    mean: f64,
+    before: Option<(Vector, f64)>,
+    poor: bool,
+}
+
+impl Monitor {
+    /// A monitor that compares with `safety` on this model.
+    #[must_use]
+    pub fn new(settings: Settings, model: &Model, safety: &Gain) -> Self {
+        let closed = sum(&model.ad, &outer(&model.bd, &safety.0), 1.0);
+        let mut stage = scaled(&outer(&safety.0, &safety.0), VOLTS_COST);
+        for (i, cost) in STATE_COST.into_iter().enumerate() {
+            stage[i][i] += cost;
+        }
+        // S = Σ (closedᵀ)ᵏ·stage·closedᵏ, doubling the number of terms each time.
+        let (mut to_come, mut power) = (stage, closed);
+        for _ in 0..24 {
+            to_come = sum(&to_come, &congruence(&power, &to_come), 1.0);
+            power = product(&power, &power);
+        }
+        let period = model.period.secs_f64();
+        Self {
+            settings,
+            weight: (period / settings.window.secs_f64().max(period)).min(1.0),
+            to_come,
+            floor: noise_cost(model, &to_come),
+            mean: 0.0,
+            before: None,
+            poor: false,
+        }
+    }
+
+    /// Takes in that `volts` is used in state `x`; true when performance has just become poor.
+    pub fn observe(&mut self, x: &Vector, volts: f64) -> bool {
+        if let Some((x_before, volts_before)) = self.before.replace((*x, volts)) {
+            let stage: f64 = VOLTS_COST * volts_before * volts_before
+                + (0..4).map(|i| STATE_COST[i] * x_before[i] * x_before[i]).sum::<f64>();
+            let excess = stage + quadratic(&self.to_come, x) - quadratic(&self.to_come, &x_before);
+            self.mean += self.weight * (excess - self.mean);
+        }
+        let poor = self.mean > self.settings.limit * self.floor;
+        let became = poor && !self.poor;
+        // Poor until well below the limit again, so that one long spell is reported once.
+        self.poor = poor || (self.poor && self.mean > 0.5 * self.settings.limit * self.floor);
+        became
+    }
+
+    /// Forgets everything: another controller is in use.
+    pub fn reset(&mut self) {
+        self.mean = 0.0;
+        self.before = None;
+        self.poor = false;
+    }
+
+    /// The averaged cost as a multiple of what noise alone costs the safety controller: about 1 when
+    /// all is well.
+    #[must_use]
+    pub fn relative_cost(&self) -> f64 {
+        self.mean / self.floor
+    }
+
+    /// What happens when performance is poor.
+    #[must_use]
+    pub const fn remedy(&self) -> Remedy {
+        self.settings.remedy
+    }
+}
+
+/// The mean excess cost per cycle that noise causes: the estimate is moved each cycle by the
+/// correction times a difference of known covariance.
+fn noise_cost(model: &Model, to_come: &Matrix) -> f64 {
+    let columns = transposed(&std::array::from_fn(|i| {
+        [model.correction[i][0], model.correction[i][1], 0.0, 0.0]
+    }));
+    (0..2)
+        .map(|i| {
+            (0..2)
+                .map(|j| {
+                    let moved = crate::matrix::times(to_come, &columns[j]);
+                    model.difference[i][j] * crate::matrix::dot(&columns[i], &moved)
+                })
+                .sum::<f64>()
+        })
+        .sum()
+}

@@ -1,0 +1,203 @@
+//! The recoverable region: states from which the safety controller provably keeps the pendulum.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::matrix::{
+    Matrix, Vector, backward, cholesky, congruence, dot, outer, quadratic, solve, sum,
+};
+use crate::{Gain, Model};
+
+/// An ellipsoid `{ x : xᵀ·P·x ≤ 1 }` about upright at mid-track.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Region {
+    p: Matrix,
+}
+
+/// Why a region does not belong to a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum RegionError {
+    /// The matrix is not symmetric, positive definite and finite.
+    #[error("the matrix of the region is not symmetric and positive definite")]
+    NotAnEllipsoid,
+    /// The sampled loop may leave it.
+    #[error("the region is not invariant under the controller: some state in it leads further out")]
+    NotInvariant,
+    /// The controller would ask for more than the output gives.
+    #[error("in the region the controller asks for up to {volts:.3} V, beyond {limit} V")]
+    Saturates {
+        /// The largest command in the region, V.
+        volts: f64,
+        /// The usable command, V.
+        limit: f64,
+    },
+    /// It reaches beyond what the apparatus allows.
+    #[error("the region reaches {reach:.4} in {name}, beyond {limit}")]
+    TooLarge {
+        /// Which state.
+        name: &'static str,
+        /// How far it reaches, in m, m/s or rad.
+        reach: f64,
+        /// The limit.
+        limit: f64,
+    },
+}
+
+/// What the region may reach: 0.40 m of the ±0.407 m of track, 1 m/s, 15°.
+const LIMITS: [(&str, usize, f64); 3] =
+    [("position", 0, 0.40), ("speed", 1, 1.0), ("angle", 2, 15.0 * std::f64::consts::PI / 180.0)];
+/// Published matrices are rounded to four places, so limits hold to about this fraction.
+const ROUNDING: f64 = 1e-3;
+
+impl Region {
+    /// The region of the gain `safety`: the largest with a decrease of V by 0.985² each 20 ms.
+    pub const SAFETY: Self = Self {
+        p: [
+            [12.7506, 6.1930, 17.6181, 3.3656],
+            [6.1930, 6.1006, 15.1708, 3.1613],
+            [17.6181, 15.1708, 60.7582, 9.5799],
+            [3.3656, 3.1613, 9.5799, 2.0028],
+        ],
+    };
+    /// The region of the gain `lqr`.
+    pub const LQR: Self = Self {
+        p: [
+            [8.2735, 4.3574, 13.1657, 2.5317],
+            [4.3574, 9.5430, 26.8877, 5.3669],
+            [13.1657, 26.8877, 99.6010, 16.9439],
+            [2.5317, 5.3669, 16.9439, 3.3787],
+        ],
+    };
+
+    /// The ellipsoid of this matrix, by rows, in the order position, speed, angle, rate.
+    ///
+    /// # Errors
+    /// When the matrix is not symmetric and positive definite.
+    pub fn new(p: Matrix) -> Result<Self, RegionError> {
+        let symmetric = (0..4).all(|i| (0..i).all(|j| p[i][j] == p[j][i]));
+        if symmetric && cholesky(&p).is_some() {
+            Ok(Self { p })
+        } else {
+            Err(RegionError::NotAnEllipsoid)
+        }
+    }
+
+    /// The region that goes with this gain: its own when it has a known one, else that of `safety`,
+    /// which [`Region::check`] must then allow.
+    #[must_use]
+    pub fn of(gain: &Gain) -> Self {
+        if Some(*gain) == Gain::named("lqr") { Self::LQR } else { Self::SAFETY }
+    }
+
+    /// The Lyapunov value V: 0 upright at rest, 1 on the boundary.
+    #[must_use]
+    pub fn value(&self, x: &Vector) -> f64 {
+        quadratic(&self.p, x)
+    }
+
+    /// Whether the ellipsoid is one from which `gain` recovers: invariant in the sampled loop, without
+    /// asking for more than `limit_volts`, inside track, speed and angle limits. The comparison with
+    /// limits leaves room for a matrix rounded to four places; invariance does not.
+    ///
+    /// # Errors
+    /// The first property that fails.
+    pub fn check(&self, model: &Model, gain: &Gain, limit_volts: f64) -> Result<(), RegionError> {
+        let triangle = cholesky(&self.p).ok_or(RegionError::NotAnEllipsoid)?;
+        let closed = sum(&model.ad, &outer(&model.bd, &gain.0), 1.0);
+        if cholesky(&sum(&self.p, &congruence(&closed, &self.p), -1.0)).is_none() {
+            return Err(RegionError::NotInvariant);
+        }
+        let volts = dot(&gain.0, &solve(&triangle, &gain.0)).sqrt();
+        if volts > limit_volts * (1.0 + ROUNDING) {
+            return Err(RegionError::Saturates { volts, limit: limit_volts });
+        }
+        for (name, index, limit) in LIMITS {
+            let mut axis = [0.0; 4];
+            axis[index] = 1.0;
+            let reach = solve(&triangle, &axis)[index].sqrt();
+            if reach > limit * (1.0 + ROUNDING) {
+                return Err(RegionError::TooLarge { name, reach, limit });
+            }
+        }
+        Ok(())
+    }
+
+    /// The state on the surface `V = level` in the direction that `sphere` (any length but zero) maps
+    /// to: normally distributed vectors give states spread evenly over the ellipsoid's image of the
+    /// sphere.
+    #[must_use]
+    pub fn state_at(&self, level: f64, sphere: &Vector) -> Vector {
+        let triangle = cholesky(&self.p).expect("every region was checked when it was made");
+        let length = dot(sphere, sphere).sqrt();
+        backward(&triangle, &sphere.map(|s| s * level.sqrt() / length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CLIP_VOLTS;
+    use hemiola_units::{Random, Span};
+
+    fn model(millis: i64) -> Model {
+        Model::new(Span::from_millis(millis)).unwrap()
+    }
+
+    #[test]
+    fn both_regions_hold_for_their_gains_from_one_to_twenty_milliseconds() {
+        for millis in [1, 2, 5, 10, 20] {
+            for (name, region) in [("safety", Region::SAFETY), ("lqr", Region::LQR)] {
+                let gain = Gain::named(name).unwrap();
+                region.check(&model(millis), &gain, CLIP_VOLTS).unwrap();
+                assert_eq!(Region::of(&gain), region);
+            }
+        }
+    }
+
+    #[test]
+    fn the_published_region_is_refused_because_it_was_rounded_across_the_boundary() {
+        // Published in the order position, angle, speed, rate.
+        let printed = [
+            [1.0520, 1.2082, 0.2580, 0.1988],
+            [1.2082, 33.9334, 4.6631, 4.0269],
+            [0.2580, 4.6631, 2.2108, 1.0090],
+            [0.1988, 4.0269, 1.0090, 0.8424],
+        ];
+        let order = [0, 2, 1, 3];
+        let p = order.map(|i| order.map(|j| printed[i][j]));
+        let gain = Gain::named("published-safety").unwrap();
+        let refused = Region::new(p).unwrap().check(&model(20), &gain, CLIP_VOLTS);
+        assert!(refused.is_err(), "{refused:?}");
+    }
+
+    #[test]
+    fn each_property_is_checked() {
+        let (safety, lqr) = (Gain::named("safety").unwrap(), Gain::named("lqr").unwrap());
+        let check = |region: Region, gain: &Gain, limit| region.check(&model(20), gain, limit);
+        let scaled =
+            |by: f64| Region::new(Region::SAFETY.p.map(|row| row.map(|x| x * by))).unwrap();
+        assert_eq!(
+            check(Region::SAFETY, &Gain([0.0; 4]), CLIP_VOLTS),
+            Err(RegionError::NotInvariant)
+        );
+        assert!(matches!(
+            check(scaled(0.5), &safety, CLIP_VOLTS),
+            Err(RegionError::Saturates { .. })
+        ));
+        assert!(matches!(check(scaled(0.5), &safety, 9.0), Err(RegionError::TooLarge { .. })));
+        assert!(check(Region::SAFETY, &lqr, CLIP_VOLTS).is_err());
+        assert_eq!(Region::new([[1.0; 4]; 4]), Err(RegionError::NotAnEllipsoid));
+        assert_eq!(Region::new([[f64::NAN; 4]; 4]), Err(RegionError::NotAnEllipsoid));
+    }
+
+    #[test]
+    fn boundary_states_lie_on_the_boundary() {
+        let mut random = Random::from_seed(3);
+        for _ in 0..100 {
+            let x = Region::SAFETY.state_at(1.2, &[(); 4].map(|()| random.normal()));
+            assert!((Region::SAFETY.value(&x) - 1.2).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! The closed loop, simulated: apparatus, codes, observers, units and decision module in one thread,
+//! faster than real time.
+
+use hemiola_plant::{Apparatus, ApparatusFault, Settings as PlantSettings, State};
+use hemiola_units::{Instant, Random, Span};
+use thiserror::Error;
+
+use crate::event::{Event, Source};
+use crate::fault::{FaultKind, Faulty};
+use crate::{
+    Answer, Command, Decided, Decision, Gain, Model, ModelError, Region, Request, Role, SLOTS,
+    Sensors, Settings, SettingsError, StateFeedback,
+};
+
+/// A unit of a simulated loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitSetup {
+    /// Its name.
+    pub name: String,
+    /// Its gain while all is well.
+    pub gain: Gain,
+    /// What goes wrong with it.
+    pub fault: FaultKind,
+}
+
+/// One simulated loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// The apparatus; its seed is also the units'.
+    pub plant: PlantSettings,
+    /// Time from one sample to the next; a whole number of integrator steps.
+    pub period: Span,
+    /// Time from the sample to the write; a whole number of integrator steps below the period.
+    pub delay: Span,
+    /// The decision rule; without it, the first unit's messages are believed as they come.
+    pub decision: Option<Settings>,
+    /// The units by slot, the first one active. None at all leaves the safety controller alone.
+    pub units: Vec<UnitSetup>,
+    /// A fault that is no unit's: of sensors, actuator or timer.
+    pub loop_fault: FaultKind,
+    /// When faults begin.
+    pub fault_from: Span,
+}
+
+/// An experiment that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// The apparatus cannot be built.
+    #[error("the apparatus: {0}")]
+    Plant(#[from] hemiola_plant::SettingsError),
+    /// The decision module cannot be built.
+    #[error("the decision module: {0}")]
+    Decision(#[from] SettingsError),
+    /// The period is out of range.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Period and delay must be whole numbers of integrator steps.
+    #[error(
+        "the period {period} and the delay {delay} are not whole numbers of steps of {step}, the delay below the period"
+    )]
+    Steps {
+        /// The period.
+        period: Span,
+        /// The delay.
+        delay: Span,
+        /// The integrator step.
+        step: Span,
+    },
+    /// Too many units, or none without a decision module.
+    #[error("{0} units; there can be 1 to {SLOTS}, or none with a decision module")]
+    Units(usize),
+}
+
+/// What came of a simulated loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// When the pendulum was lost, from the start.
+    pub lost_at: Option<Span>,
+    /// The largest true V.
+    pub peak_v: f64,
+    /// V at the end.
+    pub end_v: f64,
+    /// How often control went from a unit to the safety controller.
+    pub switches: u64,
+    /// How often although that unit was healthy.
+    pub false_switches: u64,
+    /// Cycles from the first faulty sample to the first switch away from a faulty unit.
+    pub detection_cycles: Option<u64>,
+    /// How often performance became poor.
+    pub poor_performance: u64,
+    /// Whether the decision module ended in its fail-safe.
+    pub failed_safe: bool,
+    /// Cycles run.
+    pub cycles: u64,
+}
+
+/// A running experiment, advanced cycle by cycle.
+pub struct Simulation {
+    experiment: Experiment,
+    apparatus: Apparatus,
+    region: Region,
+    decision: Option<Decision>,
+    units: [Option<SimulatedUnit>; SLOTS],
+    model: Model,
+    fault_cycle: u64,
+    step: Span,
+    cycle: u64,
+    generation: u32,
+    volts: f64,
+    applied: f64,
+    outcome: Outcome,
+}
+
+struct SimulatedUnit {
+    unit: Faulty<StateFeedback>,
+    kind: FaultKind,
+    generation: u32,
+}
+
+impl Simulation {
+    /// The experiment before its first cycle.
+    ///
+    /// # Errors
+    /// When its parts do not fit.
+    pub fn new(experiment: Experiment) -> Result<Self, ExperimentError> {
+        let step = experiment.plant.step;
+        let whole = |span: Span| step.is_positive() && span.nanos() % step.nanos() == 0;
+        let (period, delay) = (experiment.period, experiment.delay);
+        if !(whole(period) && whole(delay) && delay >= Span::ZERO && delay < period) {
+            return Err(ExperimentError::Steps { period, delay, step });
+        }
+        let count = experiment.units.len();
+        if count > SLOTS || (count == 0 && experiment.decision.is_none()) {
+            return Err(ExperimentError::Units(count));
+        }
+        let mut plant = experiment.plant.clone();
+        plant.faults.extend(
+            experiment
+                .loop_fault
+                .apparatus()
+                .map(|kind| ApparatusFault { kind, from: experiment.fault_from }),
+        );
+        let decision = match &experiment.decision {
+            Some(settings) => Some(Decision::new(settings.clone(), period)?),
+            None => None,
+        };
+        let mut simulation = Self {
+            apparatus: Apparatus::new(&plant)?,
+            region: decision.as_ref().map_or(Region::SAFETY, |d| *d.region()),
+            decision,
+            units: Default::default(),
+            model: Model::new(period)?,
+            fault_cycle: (experiment.fault_from.nanos() / period.nanos()).max(0) as u64,
+            step,
+            cycle: 0,
+            generation: 0,
+            volts: 0.0,
+            applied: 0.0,
+            outcome: Outcome {
+                lost_at: None,
+                peak_v: 0.0,
+                end_v: 0.0,
+                switches: 0,
+                false_switches: 0,
+                detection_cycles: None,
+                poor_performance: 0,
+                failed_safe: false,
+                cycles: 0,
+            },
+            experiment,
+        };
+        simulation.look();
+        for slot in 0..count {
+            let setup = simulation.experiment.units[slot].clone();
+            let role = if slot == 0 { Role::Active } else { Role::Shadow };
+            let generation = simulation.start(slot as u8, setup.gain, setup.fault);
+            if let Some(decision) = &mut simulation.decision {
+                let request = Request::Add { slot: slot as u8, name: setup.name, generation, role };
+                decision.request(request).expect("the slots of a new module are free");
+            }
+        }
+        Ok(simulation)
+    }
+
+    /// Starts a unit's program in a slot, in place of what ran there; gives its generation. The
+    /// decision module learns of it by a request.
+    pub fn start(&mut self, slot: u8, gain: Gain, kind: FaultKind) -> u32 {
+        self.generation += 1;
+        let accept_below = self.experiment.decision.as_ref().map_or(1.0, |s| s.accept_below);
+        let unit = Faulty::new(
+            StateFeedback::new(self.model.clone(), gain),
+            kind,
+            self.fault_cycle.max(self.cycle),
+            &self.model,
+            (self.region, accept_below),
+            Random::from_seed(self.experiment.plant.seed).fork(u64::from(self.generation)).bits(),
+        );
+        let started = SimulatedUnit { unit, kind, generation: self.generation };
+        self.units[usize::from(slot)] = Some(started);
+        self.generation
+    }
+
+    /// Ends the program in a slot, as a crash does.
+    pub fn kill(&mut self, slot: u8) {
+        self.units[usize::from(slot)] = None;
+    }
+
+    /// Runs one cycle: sample, compute, write after the delay, go on to the next sample. Gives the
+    /// decision when there is a decision module and it had a sample.
+    pub fn cycle(&mut self) -> Option<Decided> {
+        let steps = (self.experiment.period.nanos() / self.step.nanos()) as u32;
+        let delay = (self.experiment.delay.nanos() / self.step.nanos()) as u32;
+        let fault = self.loop_fault_now();
+        // Once a second, for the faults of the timer.
+        let beat = self.cycle % (1_000_000_000 / self.experiment.period.nanos()).max(2) as u64 == 0;
+        let sampled = !(fault == FaultKind::DroppedSample && self.cycle % 10 == 0);
+        let runs = !(fault == FaultKind::TickLost && beat);
+        let steps = if fault == FaultKind::TickEarly && beat { steps / 2 } else { steps };
+        let delay = delay.min(steps.saturating_sub(1));
+
+        let mut decided = None;
+        let mut wanted = self.volts;
+        if runs && sampled {
+            let sensors = self.sensors(fault);
+            let answers = self.answers(&sensors);
+            (wanted, decided) = self.decide(&sensors, &answers);
+        } else if runs && self.decision.is_some() {
+            // Nobody was woken, so nobody answers the I/O code.
+            wanted = 0.0;
+        }
+        let code = self.apparatus.wiring().output_code(wanted);
+        let old = self.apparatus.wiring().output_code(self.volts);
+        for i in 0..steps {
+            self.apparatus.step(if i < delay { old } else { code });
+            self.look();
+        }
+        let written = self.apparatus.wiring().output_volts(code);
+        self.applied = (f64::from(delay) * self.apparatus.wiring().output_volts(old)
+            + f64::from(steps - delay) * written)
+            / f64::from(steps.max(1));
+        self.volts = written;
+        self.cycle += 1;
+        self.outcome.cycles = self.cycle;
+        decided
+    }
+
+    /// Cycles until this time or, without a decision module or with it failed, until the pendulum is
+    /// lost.
+    pub fn run(&mut self, duration: Span) -> Outcome {
+        while self.apparatus.elapsed() < duration && self.outcome.lost_at.is_none() {
+            self.scripted_requests();
+            self.cycle();
+        }
+        self.outcome()
+    }
+
+    /// What came of it so far.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The true state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.apparatus.state()
+    }
+
+    /// The decision module, to request changes of; nothing when there is none.
+    pub const fn decision(&mut self) -> Option<&mut Decision> {
+        self.decision.as_mut()
+    }
+
+    fn loop_fault_now(&self) -> FaultKind {
+        if self.cycle >= self.fault_cycle { self.experiment.loop_fault } else { FaultKind::None }
+    }
+
+    /// Keeps the figures of the true state.
+    fn look(&mut self) {
+        let v = self.region.value(&self.apparatus.state().to_array());
+        self.outcome.peak_v = self.outcome.peak_v.max(v);
+        self.outcome.end_v = v;
+        self.outcome.lost_at =
+            self.outcome.lost_at.or(self.apparatus.fall().map(|fall| fall.after));
+    }
+
+    fn sensors(&self, fault: FaultKind) -> Sensors {
+        let [position, angle] = self.apparatus.codes();
+        let wiring = self.apparatus.wiring();
+        let hour = Span::from_millis(3_600_000);
+        let jump = if fault == FaultKind::ClockStep { hour } else { Span::ZERO };
+        let at = Instant::ZERO + self.apparatus.elapsed() + jump;
+        Sensors {
+            sequence: self.cycle,
+            release: at,
+            sampled: at,
+            position: wiring.position(position),
+            angle: wiring.angle(angle),
+            applied: self.applied,
+            period_us: (self.experiment.period.nanos() / 1000) as u32,
+        }
+    }
+
+    /// What is in each slot when the waiting time is over: the newest message, raw.
+    fn answers(&mut self, sensors: &Sensors) -> [Option<Raw>; SLOTS] {
+        let now = sensors.sampled;
+        std::array::from_fn(|slot| {
+            let running = self.units[slot].as_mut()?;
+            let mut newest = Raw::default();
+            running.unit.answer(sensors, running.generation, now, &mut |bytes| {
+                newest = Some(std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0)));
+            });
+            Some(newest)
+        })
+    }
+
+    fn decide(&mut self, sensors: &Sensors, raw: &[Option<Raw>; SLOTS]) -> (f64, Option<Decided>) {
+        let Some(decision) = &mut self.decision else {
+            // The bytes where the voltage is, believed; what no converter takes leaves it as it was.
+            let bytes = raw[0].flatten();
+            let volts =
+                bytes.map(|bytes| f64::from_le_bytes(std::array::from_fn(|i| bytes[24 + i])));
+            return (volts.filter(|v| v.is_finite()).unwrap_or(self.volts), None);
+        };
+        let answers = raw.map(|raw| match raw {
+            None => Answer::None,
+            Some(None) => Answer::Missing,
+            Some(Some(bytes)) => match Command::decode(&bytes) {
+                Ok(command) => Answer::Command(command),
+                Err(error) => Answer::Malformed(error),
+            },
+        });
+        decision.sense(sensors);
+        let decided = decision.decide(&answers, sensors.sampled + self.experiment.delay);
+        for event in &decided.events {
+            self.count(event);
+        }
+        self.outcome.failed_safe |= decided.source == Source::FailSafe;
+        (decided.volts, Some(decided))
+    }
+
+    fn count(&mut self, event: &Event) {
+        match *event {
+            Event::Switch { from: Source::Unit(slot), to, .. }
+                if !matches!(to, Source::Unit(_)) =>
+            {
+                self.outcome.switches += 1;
+                let faulty = self.cycle >= self.fault_cycle
+                    && (self.experiment.loop_fault != FaultKind::None
+                        || self.units[usize::from(slot)]
+                            .as_ref()
+                            .is_none_or(|unit| unit.kind != FaultKind::None));
+                if faulty {
+                    let cycles = self.cycle - self.fault_cycle;
+                    self.outcome.detection_cycles.get_or_insert(cycles);
+                } else {
+                    self.outcome.false_switches += 1;
+                }
+            }
+            Event::Fault { fault: crate::Fault::PoorPerformance, .. } => {
+                self.outcome.poor_performance += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// The requests that belong to a fault kind: replacing in a loop, and a replacement that fails.
+    fn scripted_requests(&mut self) {
+        let Some(kind) = self.units[0].as_ref().map(|unit| unit.kind) else { return };
+        let Some(since) = self.cycle.checked_sub(self.fault_cycle) else { return };
+        let (now, next) = match kind {
+            FaultKind::ReplaceLoop => (since % 10 == 0, FaultKind::ReplaceLoop),
+            FaultKind::FailureDuringReplacement => (since == 0, FaultKind::Crash),
+            _ => return,
+        };
+        if !now || self.decision.is_none() {
+            // Without the module the one controller is stopped and a new one started in its place.
+            if now {
+                self.start(0, self.experiment.units[0].gain, next);
+            }
+            return;
+        }
+        let name = self.experiment.units[0].name.clone();
+        let generation = self.start(0, self.experiment.units[0].gain, next);
+        if let Some(decision) = &mut self.decision {
+            let replaced = decision.request(Request::Replace { slot: 0, name, generation });
+            replaced.expect("slot 0 is occupied and the generation new");
+        }
+    }
+}
+
+/// The bytes of a message as they came, if one came.
+type Raw = Option<[u8; Command::SIZE]>;
+
+/// Runs an experiment for this long, or until the pendulum is lost.
+///
+/// # Errors
+/// When its parts do not fit.
+pub fn simulate(experiment: Experiment, duration: Span) -> Result<Outcome, ExperimentError> {
+    Ok(Simulation::new(experiment)?.run(duration))
+}
