@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Profile, Rate, Span};
+use hemiola_units::{Delivery, Endpoint, Overrun, Profile, Rate, Span};
 use serde::{Deserialize, Serialize};
 
 /// A whole scenario, checked.
@@ -161,18 +161,15 @@ pub enum Message {
     Sensors,
     /// What a controller answers: 48 bytes.
     Command,
-    /// Up to this many bytes of anything else.
-    Other(Bytes),
 }
 
 impl Message {
-    /// The largest message in bytes.
+    /// Its length in bytes.
     #[must_use]
     pub const fn size(self) -> usize {
         match self {
             Self::Sensors => 64,
             Self::Command => 48,
-            Self::Other(Bytes(size)) => size as usize,
         }
     }
 }
@@ -182,7 +179,6 @@ impl fmt::Display for Message {
         match self {
             Self::Sensors => f.pad("sensors"),
             Self::Command => f.pad("command"),
-            Self::Other(size) => f.pad(&size.to_string()),
         }
     }
 }

@@ -166,7 +166,17 @@ mod tests {
                 .hint("did you mean \"rate\"?"),
             Problem::new(None, "0 runs are none").hint("give --runs at least 1"),
         ];
-        insta::assert_snapshot!(render(&problems, source, "scenario.toml"), @"");
+        insta::assert_snapshot!(render(&problems, source, "scenario.toml"), @r#"
+        error: unknown key "raet"
+         --> scenario.toml:2:1
+          |
+        2 | raet = "50Hz"
+          | ^^^^ here
+          = hint: did you mean "rate"?
+
+        error: 0 runs are none
+          = hint: give --runs at least 1
+        "#);
     }
 
     #[test]
@@ -174,7 +184,8 @@ mod tests {
         let source = "a = \"äöü\"\n\tb = 1";
         for start in 0..source.len() + 3 {
             for end in 0..source.len() + 3 {
-                render(&[Problem::new(start..end, "x")], source, "f");
+                let text = render(&[Problem::new(start..end, "x")], source, "f");
+                assert!(text.contains('^'), "{start}..{end}");
             }
         }
     }
