@@ -6,7 +6,8 @@ use std::ops::Range;
 /// One thing wrong with a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The bytes of the source it is about; `None` when it comes from the command line.
+    /// The bytes of the source it is about; `None` for what is missing from all of
+    /// it, or comes from the command line.
     pub span: Option<Range<usize>>,
     /// What is wrong: one sentence without a full stop.
     pub message: String,
@@ -40,16 +41,23 @@ impl Problem {
 /// The problems as plain text for a terminal: each with its sentence, the source line with carets
 /// under what it is about, and its hint. The same text always, without colour.
 ///
-/// A span that reaches over several lines is marked on its first; spans outside `source` are moved to
+/// At most 100 are shown, then how many there are besides: who has more repairs those first. A span
+/// that reaches over several lines is marked on its first; spans outside `source` are moved to
 /// its end.
 #[must_use]
 pub fn render(problems: &[Problem], source: &str, file_name: &str) -> String {
     let mut text = String::new();
-    for problem in problems {
+    for problem in problems.iter().take(SHOWN_MAX) {
         render_one(&mut text, problem, source, file_name).expect("a String takes all text");
+    }
+    if problems.len() > SHOWN_MAX {
+        text += &format!("\n{} more problems are not shown\n", problems.len() - SHOWN_MAX);
     }
     text
 }
+
+/// The most problems in one text; finding each one's line takes time in proportion to the source.
+const SHOWN_MAX: usize = 100;
 
 fn render_one(
     text: &mut String,
@@ -60,7 +68,7 @@ fn render_one(
     if !text.is_empty() {
         text.push('\n');
     }
-    writeln!(text, "error: {}", problem.message)?;
+    writeln!(text, "error: {}", printable(&problem.message))?;
     let mut margin = String::from(" ");
     if let Some(span) = &problem.span {
         let place = Place::find(source, span);
@@ -69,11 +77,12 @@ fn render_one(
         writeln!(text, "{margin} |")?;
         writeln!(text, "{} | {}", place.line, place.text)?;
         let gap = " ".repeat(place.column - 1);
-        let line = format!("{margin} | {gap}{} {}", "^".repeat(place.width), problem.label);
+        let line =
+            format!("{margin} | {gap}{} {}", "^".repeat(place.width), printable(&problem.label));
         writeln!(text, "{}", line.trim_end())?;
     }
     if !problem.hint.is_empty() {
-        writeln!(text, "{margin} = hint: {}", problem.hint)?;
+        writeln!(text, "{margin} = hint: {}", printable(&problem.hint))?;
     }
     Ok(())
 }
@@ -86,7 +95,7 @@ struct Place {
     column: usize,
     /// Carets to draw, at least one.
     width: usize,
-    /// The line, with tabs as single spaces so that the carets stand right.
+    /// The line; every tab is one space, so that the carets stand right.
     text: String,
 }
 
@@ -102,9 +111,14 @@ impl Place {
             line: source[..start].matches('\n').count() + 1,
             column: source[line_start..start].chars().count() + 1,
             width: marked.trim_end().chars().count().max(1),
-            text: shown.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            text: printable(shown),
         }
     }
+}
+
+/// The text on one line, without what a terminal would obey.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The nearest character boundary at or before `at`.

@@ -18,7 +18,8 @@ const SOURCE_LEN_MAX: usize = 1 << 20;
 /// The plan of a scenario in TOML.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the order of the text, what concerns the command line first.
+/// Everything that is wrong with it, in the order of the text; first what has no place in it, because
+/// it is missing or comes from the command line.
 /// Where a line is no TOML, only its syntax and the shape of the other lines are reported, because
 /// what it would have said is unknown.
 pub fn read(source: &str, facts: &Facts<'_>, overrides: &Overrides) -> Result<Plan, Vec<Problem>> {
@@ -27,7 +28,7 @@ pub fn read(source: &str, facts: &Facts<'_>, overrides: &Overrides) -> Result<Pl
         return Err(vec![Problem::new(None, message)]);
     }
     let (document, errors) = DeTable::parse_recoverable(source);
-    // What is missing from the whole document is missing at its start.
+    // What is missing from the whole document is missing nowhere; marked so until the end.
     let start = 0..0;
     let mut problems = Vec::new();
     shape::check(document.get_ref(), &SCENARIO, start.clone(), &mut problems);
@@ -65,6 +66,9 @@ fn lines(source: &str, problem: &Problem) -> Range<usize> {
 }
 
 fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    for problem in &mut problems {
+        problem.span.take_if(|span| *span == (0..0));
+    }
     problems.sort_by_key(|problem| problem.span.as_ref().map(|span| (span.start, span.end)));
     problems
 }

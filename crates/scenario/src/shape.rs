@@ -26,7 +26,16 @@ pub(crate) fn check(
             None => problems.push(unknown_key(word.get_ref(), word.span(), schema)),
         }
     }
-    for key in schema.keys.iter().filter(|key| key.required && !table.contains_key(key.word)) {
+    // A key that was misspelt is not missing as well.
+    let misspelt = |key: &Key| {
+        table.keys().any(|word| {
+            let word = word.get_ref().as_ref();
+            let known = schema.keys.iter().any(|key| key.word == word);
+            !known && nearest(word, schema.keys.iter().map(|key| key.word)) == Some(key.word)
+        })
+    };
+    let missing = |key: &&Key| key.required && !table.contains_key(key.word) && !misspelt(key);
+    for key in schema.keys.iter().filter(missing) {
         problems.push(
             Problem::new(at.clone(), format!("{} needs \"{}\"", schema.noun, key.word))
                 .hint(format!("{}: {}", key.word, key.doc)),
@@ -159,6 +168,13 @@ fn leaf_problem(
             }
         }
         Shape::Rate => match text {
+            Some(text) if is_zero(text) => Some(
+                Problem::new(
+                    at.clone(),
+                    format!("{word} is zero, and what comes never cannot be run"),
+                )
+                .hint("write a rate such as \"50Hz\", or a period such as \"20ms\""),
+            ),
             Some(text) => parse_problem::<Rate>(word, text, at.clone()),
             None => wrong("a rate or a period with its unit, such as \"50Hz\" or \"20ms\""),
         },
@@ -204,6 +220,12 @@ where
 {
     let error = text.parse::<T>().err()?;
     Some(Problem::new(at, format!("{word}: {error}")))
+}
+
+/// Whether a quantity is nothing, whatever its unit.
+fn is_zero(text: &str) -> bool {
+    let number = text.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
+    number.parse::<f64>() == Ok(0.0)
 }
 
 fn is_texts(value: &DeValue<'_>) -> bool {

@@ -42,8 +42,13 @@ impl Checker<'_> {
         for process in written {
             self.references(process, &names);
         }
+        // An end that was misspelt is not missing as well.
+        let spelt = |ends: &[At<&str>]| ends.iter().all(|end| names.contains(&end.value));
+        let known = complete && written.iter().all(|process| process.ends_known);
+        let writers_known = known && written.iter().all(|process| spelt(&process.sends));
+        let readers_known = known && written.iter().all(|process| spelt(&process.receives));
         for channel in &channels {
-            self.ends(channel, written, complete);
+            self.ends(channel, written, writers_known, readers_known);
             if has_units {
                 self.units_can_read(channel, written);
             }
@@ -124,7 +129,13 @@ impl Checker<'_> {
         }
     }
 
-    fn ends(&mut self, written: &WrittenChannel, all: &[Written<'_>], complete: bool) {
+    fn ends(
+        &mut self,
+        written: &WrittenChannel,
+        all: &[Written<'_>],
+        writers_known: bool,
+        readers_known: bool,
+    ) {
         let Channel { name, endpoint, delivery, message } = &written.channel;
         let (mut writers, mut readers) = (Vec::new(), Vec::new());
         for process in all {
@@ -153,20 +164,17 @@ impl Checker<'_> {
                 }
             }
         }
-        if complete && all.iter().all(|process| process.ends_known) {
-            for (found, what, key) in
-                [(&writers, "writer", "sends"), (&readers, "reader", "receives")]
-            {
-                if found.is_empty() {
-                    self.problem(
-                        Problem::new(
-                            written.name_at.clone(),
-                            format!("channel \"{name}\" has no {what}"),
-                        )
-                        .hint(format!("name it in a process: {key} = [\"{name}\"]")),
-                    );
-                }
-            }
+        let sides = [
+            (&writers, writers_known, "writer", "sends"),
+            (&readers, readers_known, "reader", "receives"),
+        ];
+        for (_, _, what, key) in
+            sides.into_iter().filter(|(found, known, ..)| *known && found.is_empty())
+        {
+            self.problem(
+                Problem::new(written.name_at.clone(), format!("channel \"{name}\" has no {what}"))
+                    .hint(format!("name it in a process: {key} = [\"{name}\"]")),
+            );
         }
         if let [first, others @ ..] = &writers[..] {
             let kept = match delivery {

@@ -31,6 +31,9 @@ struct Checker<'c> {
     allow_less: bool,
     /// The rate of rungs that state none.
     rate: Rate,
+    duration: Span,
+    /// Where it is stated; nowhere in the document when the command line states it.
+    duration_at: Option<Range<usize>>,
     /// From the start of a run to its end.
     run_length: Span,
     profiles: BTreeMap<String, NamedProfile>,
@@ -56,14 +59,20 @@ pub(crate) fn check(
     overrides: &Overrides,
 ) -> (Plan, Vec<Problem>) {
     let from_document = root.parsed("rate").map(|rate| rate.value);
-    let duration = root.parsed("duration").map_or(Span::from_millis(5_000), |at| at.value);
+    let stated = root.parsed("duration");
     let warmup = root.parsed("warmup").map_or(Span::from_millis(500), |at| at.value);
-    let duration = overrides.duration.unwrap_or(duration);
+    let (duration, duration_at) = match (overrides.duration, stated) {
+        (Some(duration), _) => (duration, None),
+        (None, Some(At { value, at })) => (value, Some(at)),
+        (None, None) => (Span::from_millis(5_000), None),
+    };
     let mut checker = Checker {
         facts,
         overrides,
         allow_less: root.boolean("allow_less").unwrap_or(false),
         rate: overrides.rate.or(from_document).unwrap_or_else(fallback_rate),
+        duration,
+        duration_at,
         run_length: warmup + duration,
         profiles: BTreeMap::new(),
         rule: Rule::default(),
@@ -190,8 +199,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether plant and card keep up with a cycle.
-    fn apparatus_fits(&mut self, period: Span) {
+    /// Whether plant and card keep up with a cycle, and a run has one.
+    fn period_fits(&mut self, period: Span) {
+        if self.duration.is_positive() && self.duration < period {
+            let message =
+                format!("a run of {} is shorter than one period of {period}", self.duration);
+            self.problem(Problem::new(self.duration_at.clone(), message));
+        }
         let spent = self.card.conversion_time * CONVERSIONS;
         if spent >= period {
             self.problem(
@@ -219,7 +233,9 @@ impl Checker<'_> {
     }
 
     fn something_runs(&mut self, root: &Section<'_>) {
-        if !root.has("rung") && !root.has("campaign") {
+        let rungs =
+            root.has("rung") && !(root.is_array("rung") && root.sections("rung").is_empty());
+        if !rungs && !root.has("campaign") {
             self.problem(
                 Problem::new(root.at.clone(), "there is nothing to run")
                     .hint("write at least one [[rung]], or a [campaign]"),

@@ -52,7 +52,9 @@ impl Checker<'_> {
         let own: &[&str] = match word {
             "fifo" | "rr" => &["priority"],
             "deadline" => &["runtime", "deadline", "period"],
-            _ => &["nice"],
+            "other" => &["nice"],
+            // Not a policy; the shape says so.
+            _ => return Policy::Other { nice: 0 },
         };
         for key in ["nice", "priority", "runtime", "deadline", "period"] {
             if section.has("policy") && section.has(key) && !own.contains(&key) {

@@ -1,6 +1,6 @@
 //! One rung: its processes, units and channels together.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use hemiola_units::{Overrun, Policy, Rate};
@@ -33,7 +33,7 @@ impl Checker<'_> {
         let label = format!("rung \"{name}\"");
         let own = section.parsed::<Rate>("rate").map(|rate| rate.value);
         let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
-        self.apparatus_fits(rate.period());
+        self.period_fits(rate.period());
 
         let named = section.named("processes");
         let is_decision = |section: &Section<'_>| {
@@ -115,6 +115,10 @@ impl Checker<'_> {
         let mut actuating = written.iter().filter(|process| actuates(&process.process.task));
         let first = actuating.next();
         match (first, self.plant.is_some()) {
+            (None, false) if written.is_empty() => self.problem(
+                Problem::new(section.key_at("processes"), "this rung has no process")
+                    .hint("write one: name = { task = \"…\" }"),
+            ),
             (None, true) => self.problem(
                 Problem::new(section.key_at("name"), "nothing in this rung moves the plant")
                     .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
@@ -292,11 +296,11 @@ fn actuates(task: &Task) -> bool {
 
 /// Names given so far.
 #[derive(Default)]
-struct Names(BTreeMap<String, ()>);
+struct Names(BTreeSet<String>);
 
 impl Names {
     fn claim(&mut self, checker: &mut Checker<'_>, noun: &str, name: &str, at: &Range<usize>) {
-        if self.0.insert(name.into(), ()).is_some() {
+        if !self.0.insert(name.into()) {
             checker.problem(
                 Problem::new(at.clone(), format!("there is another {noun} \"{name}\""))
                     .hint("names are unique; choose another"),
