@@ -369,8 +369,14 @@ pub struct DecisionSettings {
     pub return_below: f64,
     /// … and this many clean cycles have passed.
     pub return_after: u32,
-    /// Switches away from a unit that retire it.
+    /// Switches away from a unit that retire it; 0 for never.
     pub strikes: u32,
+    /// Cycles in control without another strike that forgive one; 0 for never.
+    pub forgive_after: u32,
+    /// Cycles without a well-formed answer after which a unit is given up; 0 for never.
+    pub give_up_after: u32,
+    /// Acceptable answers in a row before a unit can be promoted.
+    pub promote_after: u32,
     /// From the release to when missing answers count as missing; shorter than the period.
     pub answer_within: Span,
     /// Watches for a unit that is safe but poor; `None` for no such watch.
@@ -382,8 +388,20 @@ pub struct DecisionSettings {
 pub struct PerformanceSettings {
     /// The length of time the running cost remembers.
     pub window: Span,
-    /// How many times the expected cost is too much; above 1.
+    /// How many times the expected cost is too much.
     pub limit: f64,
+    /// What happens then.
+    pub remedy: Remedy,
+}
+
+/// What to do about a poor unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// Record it.
+    Report,
+    /// Treat it as a fault of the unit.
+    Switch,
 }
 
 /// Faults to inject, and how often.

@@ -159,7 +159,26 @@ static DECISION: Table = Table {
             Shape::Whole(1, 100_000),
             "Clean cycles before control returns; default 25.",
         ),
-        may("strikes", Shape::Whole(1, 1000), "Switches that retire a unit; default 5."),
+        may(
+            "strikes",
+            Shape::Whole(0, 1000),
+            "Switches that retire a unit, 0 for never; default 5.",
+        ),
+        may(
+            "forgive_after",
+            Shape::Whole(0, 1_000_000),
+            "Cycles in control without a strike that forgive one, 0 for never; default 1500.",
+        ),
+        may(
+            "give_up_after",
+            Shape::Whole(0, 100_000),
+            "Cycles without an answer after which a unit is given up, 0 for never; default 50.",
+        ),
+        may(
+            "promote_after",
+            Shape::Whole(1, 100_000),
+            "Acceptable answers in a row before a unit can be promoted; default 25.",
+        ),
         may(
             "answer_within",
             Shape::Length,
@@ -172,8 +191,13 @@ static DECISION: Table = Table {
 static PERFORMANCE: Table = Table {
     noun: "the performance monitor",
     keys: &[
-        may("window", Shape::Length, "What the running cost remembers; default 1s."),
-        may("limit", Shape::Number(1.01, 1e6), "Times the expected cost; default 4."),
+        may("window", Shape::Length, "What the running cost remembers; default 2s."),
+        may("limit", Shape::Number(0.01, 1e6), "Times the expected cost; default 0.8."),
+        may(
+            "remedy",
+            Shape::Word(&["report", "switch", "off"]),
+            "Say so, treat it as a fault of the unit, or do not watch; default report.",
+        ),
     ],
 };
 

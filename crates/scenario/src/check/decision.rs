@@ -5,7 +5,7 @@ use std::ops::Range;
 use hemiola_units::Span;
 
 use super::Checker;
-use crate::plan::{DecisionSettings, Gain, PerformanceSettings};
+use crate::plan::{DecisionSettings, Gain, PerformanceSettings, Remedy};
 use crate::problem::Problem;
 use crate::section::{At, Section};
 
@@ -26,8 +26,15 @@ impl Default for Rule {
             return_below: 0.25,
             return_after: 25,
             strikes: 5,
+            forgive_after: 1500,
+            give_up_after: 50,
+            promote_after: 25,
             answer_within: Span::from_millis(4),
-            performance: None,
+            performance: Some(PerformanceSettings {
+                window: Span::from_millis(2_000),
+                limit: 0.8,
+                remedy: Remedy::Report,
+            }),
         };
         Self { settings, answer_at: None }
     }
@@ -48,20 +55,25 @@ impl Checker<'_> {
         if let Some(number) = section.number("return_below") {
             settings.return_below = number.value;
         }
-        if let Some(cycles) = section.whole("return_after") {
-            settings.return_after = cycles.value;
-        }
-        if let Some(strikes) = section.whole("strikes") {
-            settings.strikes = strikes.value;
+        for (key, count) in [
+            ("return_after", &mut settings.return_after),
+            ("strikes", &mut settings.strikes),
+            ("forgive_after", &mut settings.forgive_after),
+            ("give_up_after", &mut settings.give_up_after),
+            ("promote_after", &mut settings.promote_after),
+        ] {
+            if let Some(stated) = section.whole(key) {
+                *count = stated.value;
+            }
         }
         if let Some(At { value, at }) = section.parsed("answer_within") {
             settings.answer_within = value;
             rule.answer_at = Some(at);
         }
-        settings.performance = section.section("performance").map(|section| PerformanceSettings {
-            window: section.parsed("window").map_or(Span::from_millis(1_000), |at| at.value),
-            limit: section.number("limit").map_or(4.0, |number| number.value),
-        });
+        if let Some(section) = section.section("performance") {
+            settings.performance =
+                settings.performance.and_then(|default| performance(&section, default));
+        }
         if settings.return_below > settings.accept_below {
             self.problem(
                 Problem::new(
@@ -105,4 +117,18 @@ impl Checker<'_> {
         }
         settings
     }
+}
+
+/// The performance monitor as stated; `None` when it is off.
+fn performance(section: &Section<'_>, default: PerformanceSettings) -> Option<PerformanceSettings> {
+    let remedy = match section.text("remedy").map(|remedy| remedy.value) {
+        Some("off") => return None,
+        Some("switch") => Remedy::Switch,
+        _ => default.remedy,
+    };
+    Some(PerformanceSettings {
+        window: section.parsed("window").map_or(default.window, |window| window.value),
+        limit: section.number("limit").map_or(default.limit, |limit| limit.value),
+        remedy,
+    })
 }

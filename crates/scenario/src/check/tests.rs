@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Process, Release, Task, UnitState, read, render};
+use crate::{Process, Release, Remedy, Task, UnitState, read, render};
 
 const PAIR: &str = r#"title = "A pair"
 rate = "50Hz"
@@ -913,6 +913,19 @@ fn lengths_within_a_cycle_fit_the_period() {
       |  ^^^^^
       = hint: keep the plant's step at or under the period, such as 500us
     "#);
+}
+
+#[test]
+fn the_performance_monitor_watches_unless_it_is_off() {
+    let remedy = |performance: &str| {
+        let source = SIMPLEX.replace("[decision]", &format!("[decision]\n{performance}"));
+        let decision = plan(&source).rungs.remove(0).decision.unwrap();
+        decision.performance.map(|performance| performance.remedy)
+    };
+    assert_eq!(remedy(""), Some(Remedy::Report));
+    assert_eq!(remedy("performance = { limit = 2 }"), Some(Remedy::Report));
+    assert_eq!(remedy("performance = { remedy = \"switch\" }"), Some(Remedy::Switch));
+    assert_eq!(remedy("performance = { remedy = \"off\" }"), None);
 }
 
 #[test]
