@@ -1,0 +1,134 @@
+//! The decision rule: what is stated once, and how it fits the period of each rung.
+
+use std::ops::Range;
+
+use hemiola_units::Span;
+
+use super::Checker;
+use crate::plan::{DecisionSettings, Gain, PerformanceSettings, Remedy};
+use crate::problem::Problem;
+use crate::section::{At, Section};
+
+/// The rule as stated, before it meets a period.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    settings: DecisionSettings,
+    /// Where `answer_within` is stated.
+    answer_at: Option<Range<usize>>,
+}
+
+impl Default for Rule {
+    /// The rule verified on the simulated apparatus at 50 Hz.
+    fn default() -> Self {
+        let settings = DecisionSettings {
+            safety: Gain::Named("safety".into()),
+            accept_below: 0.6,
+            return_below: 0.25,
+            return_after: 25,
+            strikes: 5,
+            forgive_after: 1500,
+            give_up_after: 50,
+            promote_after: 25,
+            answer_within: Span::from_millis(4),
+            performance: Some(PerformanceSettings {
+                window: Span::from_millis(2_000),
+                limit: 0.8,
+                remedy: Remedy::Report,
+            }),
+        };
+        Self { settings, answer_at: None }
+    }
+}
+
+impl Checker<'_> {
+    /// Reads [decision].
+    pub(super) fn rule(&mut self, section: Option<Section<'_>>) -> Rule {
+        let mut rule = Rule::default();
+        let settings = &mut rule.settings;
+        let Some(section) = section else { return rule };
+        if let Some(gain) = section.gain("safety") {
+            settings.safety = self.gain(gain);
+        }
+        if let Some(number) = section.number("accept_below") {
+            settings.accept_below = number.value;
+        }
+        if let Some(number) = section.number("return_below") {
+            settings.return_below = number.value;
+        }
+        for (key, count) in [
+            ("return_after", &mut settings.return_after),
+            ("strikes", &mut settings.strikes),
+            ("forgive_after", &mut settings.forgive_after),
+            ("give_up_after", &mut settings.give_up_after),
+            ("promote_after", &mut settings.promote_after),
+        ] {
+            if let Some(stated) = section.whole(key) {
+                *count = stated.value;
+            }
+        }
+        if let Some(At { value, at }) = section.parsed("answer_within") {
+            settings.answer_within = value;
+            rule.answer_at = Some(at);
+        }
+        if let Some(section) = section.section("performance") {
+            settings.performance =
+                settings.performance.and_then(|default| performance(&section, default));
+        }
+        if settings.return_below > settings.accept_below {
+            self.problem(
+                Problem::new(
+                    section.key_at("return_below"),
+                    format!(
+                        "control would return at {}, above the {} at which it is taken away",
+                        settings.return_below, settings.accept_below
+                    ),
+                )
+                .hint("keep return_below at or under accept_below"),
+            );
+        }
+        rule
+    }
+
+    /// The rule for cycles of `period`; `name` is whose.
+    pub(super) fn settings_for(&mut self, period: Span, name: &str) -> DecisionSettings {
+        let mut settings = self.rule.settings.clone();
+        let stated = settings.answer_within;
+        if stated >= period {
+            let shorter = period / 2;
+            match self.rule.answer_at.clone() {
+                // Nothing was promised, so nothing is broken by a default that fits.
+                None => settings.answer_within = shorter,
+                Some(_) if self.overrides.rate.is_some() => {
+                    settings.answer_within = shorter;
+                    self.notes.push(format!(
+                        "{name}: answer_within shortened from {stated} to {shorter} to fit the period of {period}"
+                    ));
+                }
+                Some(stated_at) => {
+                    let message =
+                        format!("answers may take {stated}, but the period of {name} is {period}");
+                    self.problem(
+                        Problem::new(stated_at, message).hint(format!(
+                            "keep answer_within under the period, such as {shorter}"
+                        )),
+                    );
+                }
+            }
+        }
+        settings
+    }
+}
+
+/// The performance monitor as stated; `None` when it is off.
+fn performance(section: &Section<'_>, default: PerformanceSettings) -> Option<PerformanceSettings> {
+    let remedy = match section.text("remedy").map(|remedy| remedy.value) {
+        Some("off") => return None,
+        Some("switch") => Remedy::Switch,
+        _ => default.remedy,
+    };
+    Some(PerformanceSettings {
+        window: section.parsed("window").map_or(default.window, |window| window.value),
+        limit: section.number("limit").map_or(default.limit, |limit| limit.value),
+        remedy,
+    })
+}

@@ -1,0 +1,249 @@
+//! Channels: who writes, who reads, and whether the mechanism can serve them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use hemiola_units::{Delivery, Endpoint};
+
+use super::Checker;
+use super::process::{Written, ports};
+use crate::plan::{Channel, Message, Task};
+use crate::problem::Problem;
+use crate::section::{At, Section};
+
+/// A channel with the place of its name, and of its endpoint.
+struct WrittenChannel {
+    channel: Channel,
+    name_at: Range<usize>,
+    endpoint_at: Range<usize>,
+}
+
+/// One end of a channel.
+struct End<'w> {
+    process: &'w str,
+    at: &'w Range<usize>,
+}
+
+impl Checker<'_> {
+    /// Reads the channels of a rung and checks them against its processes. `complete` is whether all
+    /// processes could be read; when not, nobody can say that an end is missing.
+    pub(super) fn channels(
+        &mut self,
+        section: &Section<'_>,
+        written: &[Written<'_>],
+        complete: bool,
+        has_units: bool,
+    ) -> Vec<Channel> {
+        let declared = section.named("channels");
+        let channels: Vec<WrittenChannel> =
+            declared.iter().filter_map(|(name, section)| self.channel(name, section)).collect();
+        self.no_endpoint_twice(&channels);
+        let names: Vec<&str> = declared.iter().map(|(name, _)| name.value).collect();
+        for process in written {
+            self.references(process, &names);
+        }
+        // An end that was misspelt is not missing as well.
+        let spelt = |ends: &[At<&str>]| ends.iter().all(|end| names.contains(&end.value));
+        let known = complete && written.iter().all(|process| process.ends_known);
+        let writers_known = known && written.iter().all(|process| spelt(&process.sends));
+        let readers_known = known && written.iter().all(|process| spelt(&process.receives));
+        for channel in &channels {
+            self.ends(channel, written, writers_known, readers_known);
+            if has_units {
+                self.units_can_read(channel, written);
+            }
+        }
+        channels.into_iter().map(|channel| channel.channel).collect()
+    }
+
+    fn channel(&mut self, name: &At<&str>, section: &Section<'_>) -> Option<WrittenChannel> {
+        let message = match section.text("message").map_or(name.value, |message| message.value) {
+            "sensors" => Message::Sensors,
+            "command" => Message::Command,
+            _ if section.has("message") => return None,
+            _ => {
+                self.problem(
+                    Problem::new(
+                        name.at.clone(),
+                        format!("nobody can tell what a message on \"{}\" is", name.value),
+                    )
+                    .hint("say message = \"sensors\" or message = \"command\""),
+                );
+                return None;
+            }
+        };
+        let endpoint: At<Endpoint> = section.parsed("endpoint")?;
+        let channel = Channel {
+            name: name.value.into(),
+            endpoint: endpoint.value,
+            delivery: section.delivery("delivery")?.value,
+            message,
+        };
+        Some(WrittenChannel { channel, name_at: name.at.clone(), endpoint_at: endpoint.at })
+    }
+
+    fn no_endpoint_twice(&mut self, channels: &[WrittenChannel]) {
+        let mut owners: BTreeMap<&Endpoint, &str> = BTreeMap::new();
+        for written in channels {
+            let Channel { name, endpoint, .. } = &written.channel;
+            if let Some(owner) = owners.insert(endpoint, name) {
+                self.problem(
+                    Problem::new(
+                        written.endpoint_at.clone(),
+                        format!("the endpoint {endpoint} belongs to \"{owner}\" already"),
+                    )
+                    .hint("each channel of a rung has an endpoint of its own"),
+                );
+            }
+        }
+    }
+
+    /// Checks what a process says it sends and receives against what its task does.
+    fn references(&mut self, process: &Written<'_>, names: &[&str]) {
+        let Some((receives, sends)) = ports(&process.process.task) else { return };
+        for (verb, ends, message) in
+            [("receives", &process.receives, receives), ("sends", &process.sends, sends)]
+        {
+            for end in ends.iter().filter(|end| !names.contains(&end.value)) {
+                self.no_such("channel", end, names.iter().copied());
+            }
+            let word = process.process.task.word();
+            if ends.is_empty() && process.ends_known {
+                self.problem(
+                    Problem::new(
+                        process.name_at.clone(),
+                        format!("\"{}\" says nothing of what it {verb}", process.process.name),
+                    )
+                    .hint(format!("the task {word} {verb} {message}: {verb} = [\"{message}\"]")),
+                );
+            }
+            for extra in ends.iter().skip(1) {
+                self.problem(
+                    Problem::new(
+                        extra.at.clone(),
+                        format!("\"{}\" {verb} more than one channel", process.process.name),
+                    )
+                    .hint(format!("the task {word} {verb} {message}, over one channel")),
+                );
+            }
+        }
+    }
+
+    fn ends(
+        &mut self,
+        written: &WrittenChannel,
+        all: &[Written<'_>],
+        writers_known: bool,
+        readers_known: bool,
+    ) {
+        let Channel { name, endpoint, delivery, message } = &written.channel;
+        let (mut writers, mut readers) = (Vec::new(), Vec::new());
+        for process in all {
+            let Some((receives, sends)) = ports(&process.process.task) else { continue };
+            let sides = [
+                (&mut readers, &process.receives, receives, "receives"),
+                (&mut writers, &process.sends, sends, "sends"),
+            ];
+            for (found, ends, expected, verb) in sides {
+                let Some(end) = ends.iter().find(|end| end.value == name) else { continue };
+                found.push(End { process: &process.process.name, at: &end.at });
+                if expected != *message {
+                    let own = &process.process.name;
+                    self.problem(
+                        Problem::new(
+                            end.at.clone(),
+                            format!(
+                                "\"{own}\" {verb} {expected}, but \"{name}\" carries {message}"
+                            ),
+                        )
+                        .hint(format!(
+                            "the task {} {verb} {expected}",
+                            process.process.task.word()
+                        )),
+                    );
+                }
+            }
+        }
+        let sides = [
+            (&writers, writers_known, "writer", "sends"),
+            (&readers, readers_known, "reader", "receives"),
+        ];
+        for (_, _, what, key) in
+            sides.into_iter().filter(|(found, known, ..)| *known && found.is_empty())
+        {
+            self.problem(
+                Problem::new(written.name_at.clone(), format!("channel \"{name}\" has no {what}"))
+                    .hint(format!("name it in a process: {key} = [\"{name}\"]")),
+            );
+        }
+        if let [first, others @ ..] = &writers[..] {
+            let kept = match delivery {
+                Delivery::Latest => "keeps the newest value of one writer",
+                Delivery::Queue(_) => "keeps the order of one writer",
+            };
+            for other in others {
+                self.problem(
+                    Problem::new(
+                        other.at.clone(),
+                        format!(
+                            "\"{}\" and \"{}\" both write \"{name}\", which {kept}",
+                            first.process, other.process
+                        ),
+                    )
+                    .label("second writer")
+                    .hint("give each writer a channel of its own"),
+                );
+            }
+        }
+        // Everybody may read a newest value in shared memory, or subscribe; a queue is emptied by one.
+        let many = match (endpoint, delivery) {
+            (Endpoint::PubSub(_), _) => true,
+            (Endpoint::SharedMemory(_), delivery) => *delivery == Delivery::Latest,
+            (Endpoint::MessageQueue(_) | Endpoint::Local(_), _) => false,
+        };
+        if let ([first, others @ ..], false) = (&readers[..], many) {
+            for other in others {
+                let (first, second) = (first.process, other.process);
+                let message = format!(
+                    "\"{first}\" and \"{second}\" both read \"{name}\", where each message goes to one of them"
+                );
+                self.problem(
+                    Problem::new(other.at.clone(), message)
+                        .label("second reader")
+                        .hint("use shm: with delivery = \"latest\", or pubsub:"),
+                );
+            }
+        }
+        if let Endpoint::Local(_) = endpoint {
+            self.problem(
+                Problem::new(
+                    written.endpoint_at.clone(),
+                    format!("{endpoint} is memory of one process, but \"{name}\" joins several"),
+                )
+                .hint("use shm:, mq: or pubsub:"),
+            );
+        }
+    }
+
+    /// Units read the decision process's sensors, from a mapping of their own.
+    fn units_can_read(&mut self, written: &WrittenChannel, all: &[Written<'_>]) {
+        let Channel { name, endpoint, delivery, .. } = &written.channel;
+        let is_theirs = all.iter().any(|process| {
+            process.process.task == Task::Decision && process.process.receives.first() == Some(name)
+        });
+        let readable =
+            matches!((endpoint, delivery), (Endpoint::SharedMemory(_), Delivery::Latest));
+        if is_theirs && !readable {
+            self.problem(
+                Problem::new(
+                    written.endpoint_at.clone(),
+                    format!("units cannot read \"{name}\" from here"),
+                )
+                .hint(format!(
+                    "units map it read-only: endpoint = \"shm:{}\", delivery = \"latest\"",
+                    endpoint.name()
+                )),
+            );
+        }
+    }
+}

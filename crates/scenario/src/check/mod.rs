@@ -1,0 +1,303 @@
+//! What a document means: every name resolved, every default filled in, every contradiction found.
+
+mod campaign;
+mod decision;
+mod links;
+mod process;
+mod profile;
+mod rung;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use hemiola_units::{Rate, Span};
+
+use self::decision::Rule;
+use self::profile::NamedProfile;
+use crate::facts::{Facts, Overrides};
+use crate::plan::{CardSettings, Gain, Plan, PlantModel, PlantSettings};
+use crate::problem::{Problem, nearest};
+use crate::section::{At, Section};
+
+/// The conversions of one cycle: two A/D, one D/A.
+const CONVERSIONS: i64 = 3;
+
+/// What the checks share: the world, what the top of the document says, and what they found.
+struct Checker<'c> {
+    facts: &'c Facts<'c>,
+    overrides: &'c Overrides,
+    allow_less: bool,
+    /// The rate of rungs that state none.
+    rate: Rate,
+    duration: Span,
+    /// Where it is stated; nowhere in the document when the command line states it.
+    duration_at: Option<Range<usize>>,
+    /// From the start of a run to its end.
+    run_length: Span,
+    profiles: BTreeMap<String, NamedProfile>,
+    rule: Rule,
+    plant: Option<PlantSettings>,
+    step_at: Option<Range<usize>>,
+    plant_profile: Option<profile::Chosen>,
+    card: CardSettings,
+    conversion_at: Option<Range<usize>>,
+    /// The highest priority that only `allow_less` lets through.
+    priority_beyond: Option<u8>,
+    /// Which of "first" and "last" the profiles use.
+    words_for_cpus: BTreeSet<&'static str>,
+    problems: Vec<Problem>,
+    notes: Vec<String>,
+}
+
+/// The plan of a document whose shape was checked, and what is wrong with it. The plan is worth
+/// something only when nothing is.
+pub(crate) fn check(
+    root: &Section<'_>,
+    facts: &Facts<'_>,
+    overrides: &Overrides,
+) -> (Plan, Vec<Problem>) {
+    let from_document = root.parsed("rate").map(|rate| rate.value);
+    let stated = root.parsed("duration");
+    let warmup = root.parsed("warmup").map_or(Span::from_millis(500), |at| at.value);
+    let (duration, duration_at) = match (overrides.duration, stated) {
+        (Some(duration), _) => (duration, None),
+        (None, Some(At { value, at })) => (value, Some(at)),
+        (None, None) => (Span::from_millis(5_000), None),
+    };
+    let mut checker = Checker {
+        facts,
+        overrides,
+        allow_less: root.boolean("allow_less").unwrap_or(false),
+        rate: overrides.rate.or(from_document).unwrap_or_else(fallback_rate),
+        duration,
+        duration_at,
+        run_length: warmup + duration,
+        profiles: BTreeMap::new(),
+        rule: Rule::default(),
+        plant: None,
+        step_at: None,
+        plant_profile: None,
+        card: CardSettings { conversion_time: Span::ZERO },
+        conversion_at: None,
+        priority_beyond: None,
+        words_for_cpus: BTreeSet::new(),
+        problems: Vec::new(),
+        notes: Vec::new(),
+    };
+    checker.overrides_make_sense();
+    checker.profiles(root);
+    checker.rule = checker.rule(root.section("decision"));
+    checker.plant = root.section("plant").map(|section| checker.plant(&section));
+    checker.card(root);
+    let rungs = checker.rungs(root);
+    let campaign = root.section("campaign").map(|section| checker.campaign(&section, root, &rungs));
+    checker.something_runs(root);
+    checker.note_profiles();
+    let plan = Plan {
+        title: root.text("title").map_or("", |title| title.value).into(),
+        description: root.text("description").map_or("", |text| text.value.trim()).into(),
+        seed: root.whole("seed").map_or(1, |seed| seed.value),
+        duration,
+        warmup,
+        runs: checker.runs(root, 1),
+        allow_less: checker.allow_less,
+        plant: checker.plant,
+        card: checker.card,
+        rungs: rungs.into_iter().map(|rung| rung.value).collect(),
+        campaign,
+        notes: checker.notes,
+    };
+    (plan, checker.problems)
+}
+
+/// Checked with when the document's own rate is unreadable; never part of a plan.
+fn fallback_rate() -> Rate {
+    Rate::from_period(Span::from_millis(20)).expect("20 ms is within a rate's range")
+}
+
+impl Checker<'_> {
+    /// Adds a problem, once: what is stated for all rungs may be wrong in each.
+    fn problem(&mut self, problem: Problem) {
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    fn overrides_make_sense(&mut self) {
+        let Overrides { runs, duration, rate: _ } = *self.overrides;
+        if let Some(runs) =
+            runs.filter(|runs| !(1..=crate::schema::RUNS_MAX).contains(&i64::from(*runs)))
+        {
+            let max = crate::schema::RUNS_MAX;
+            self.problem(Problem::new(
+                None,
+                format!("--runs is {runs}; it must be from 1 to {max}"),
+            ));
+        }
+        if let Some(duration) = duration
+            .filter(|duration| !(Span::from_nanos(1)..=crate::shape::LENGTH_MAX).contains(duration))
+        {
+            let max = crate::shape::LENGTH_MAX;
+            self.problem(Problem::new(
+                None,
+                format!(
+                    "--duration is {duration}; it must be longer than nothing and at most {max}"
+                ),
+            ));
+        }
+    }
+
+    /// Runs as a section or the command line says.
+    fn runs(&self, section: &Section<'_>, default: u32) -> u32 {
+        let stated = section.whole("runs").map_or(default, |runs| runs.value);
+        self.overrides.runs.unwrap_or(stated)
+    }
+
+    fn plant(&mut self, section: &Section<'_>) -> PlantSettings {
+        let number = |section: &Section<'_>, key, default| {
+            section.number(key).map_or(default, |number| number.value)
+        };
+        self.plant_profile = Some(self.chosen(section, Some("plant")));
+        let step: At<Span> = section
+            .parsed("step")
+            .unwrap_or(At { value: Span::from_millis(1), at: section.at.clone() });
+        if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step.value) {
+            self.problem(
+                Problem::new(
+                    step.at.clone(),
+                    format!("a plant step of {} is not possible", step.value),
+                )
+                .hint("the integrator is proven from 100us to 5ms; 1ms is usual"),
+            );
+        }
+        self.step_at = Some(step.at);
+        let start = section.section("start");
+        let start = |key| start.as_ref().map_or(0.0, |start| number(start, key, 0.0));
+        PlantSettings {
+            model: match section.text("model").map(|model| model.value) {
+                Some("ip01") => PlantModel::Ip01,
+                _ => PlantModel::SeiFit,
+            },
+            step: step.value,
+            noise_v_rms: number(section, "noise", 0.005),
+            filter_corner_hz: section
+                .parsed::<Rate>("filter_corner")
+                .map_or(50.0, |corner| corner.value.hertz()),
+            stiction_n: number(section, "stiction", 0.0),
+            start_position_m: start("position"),
+            start_angle_deg: start("angle_deg"),
+        }
+    }
+
+    fn card(&mut self, root: &Section<'_>) {
+        let card = root.section("card");
+        if let Some(time) = card.and_then(|card| card.parsed("conversion_time")) {
+            self.card.conversion_time = time.value;
+            self.conversion_at = Some(time.at);
+        }
+    }
+
+    /// Whether plant and card keep up with a cycle, and a run has one.
+    fn period_fits(&mut self, period: Span) {
+        if self.duration.is_positive() && self.duration < period {
+            let message =
+                format!("a run of {} is shorter than one period of {period}", self.duration);
+            self.problem(Problem::new(self.duration_at.clone(), message));
+        }
+        let spent = self.card.conversion_time * CONVERSIONS;
+        if spent >= period {
+            self.problem(
+                Problem::new(
+                    self.conversion_at.clone(),
+                    format!("the {CONVERSIONS} conversions of a cycle take {spent}, but the period is {period}"),
+                )
+                .hint("shorten conversion_time or lower the rate"),
+            );
+        }
+        if let Some(step) = self.plant.as_ref().map(|plant| plant.step)
+            && step > period
+        {
+            self.problem(
+                Problem::new(
+                    self.step_at.clone(),
+                    format!("the plant steps every {step}, less often than the period of {period}"),
+                )
+                .hint(format!(
+                    "keep the plant's step at or under the period, such as {}",
+                    period.min(Span::from_millis(1))
+                )),
+            );
+        }
+    }
+
+    fn something_runs(&mut self, root: &Section<'_>) {
+        let rungs =
+            root.has("rung") && !(root.is_array("rung") && root.sections("rung").is_empty());
+        if !rungs && !root.has("campaign") {
+            self.problem(
+                Problem::new(root.at.clone(), "there is nothing to run")
+                    .hint("write at least one [[rung]], or a [campaign]"),
+            );
+        }
+    }
+
+    /// The gain, with a complaint when its name is unknown.
+    fn gain(&mut self, gain: At<Gain>) -> Gain {
+        if let Gain::Named(name) = &gain.value {
+            self.known(name, &gain.at, "gain", self.facts.gains);
+        }
+        gain.value
+    }
+
+    /// Complains about a name that is not among those another crate defines.
+    fn known(&mut self, name: &str, at: &Range<usize>, noun: &str, names: &[&str]) {
+        if !names.contains(&name) {
+            let known = names.join(", ");
+            self.problem(
+                Problem::new(at.clone(), format!("there is no {noun} \"{}\"", name.escape_debug()))
+                    .label(did_you_mean(name, names.iter().copied()))
+                    .hint(format!("known are {known}")),
+            );
+        }
+    }
+
+    /// The program and its arguments, with a complaint when nobody can start it.
+    fn command(&mut self, section: &Section<'_>) -> (String, Vec<String>) {
+        let words = section.texts("command");
+        let Some((program, arguments)) = words.split_first() else {
+            if section.has("command") && section.is_array("command") {
+                self.problem(
+                    Problem::new(section.key_at("command"), "command is empty")
+                        .hint("write the program and its arguments: [\"./program\", \"argument\"]"),
+                );
+            }
+            return (String::new(), Vec::new());
+        };
+        if !(self.facts.executable)(program.value) {
+            let name = program.value.escape_debug();
+            let hint = if program.value.contains('/') {
+                format!(
+                    "paths are relative to the scenario's folder; is it built, and executable (chmod +x {name})?"
+                )
+            } else {
+                "a name without a slash is looked up in PATH; a file beside the scenario is \"./name\"".into()
+            };
+            self.problem(
+                Problem::new(
+                    program.at.clone(),
+                    format!("there is no program \"{name}\" to start"),
+                )
+                .hint(hint),
+            );
+        }
+        let arguments = arguments.iter().map(|argument| argument.value.to_owned()).collect();
+        (program.value.to_owned(), arguments)
+    }
+}
+
+/// "did you mean …?", or nothing.
+fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    nearest(word, names).map(|near| format!("did you mean \"{near}\"?")).unwrap_or_default()
+}

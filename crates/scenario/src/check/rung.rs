@@ -1,0 +1,310 @@
+//! One rung: its processes, units and channels together.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use hemiola_units::{Overrun, Policy, Rate};
+
+use super::Checker;
+use super::process::{Cycle, Written};
+use super::profile::{rank, share_a_processor};
+use crate::plan::{Process, Release, Rung, Task, Unit, UnitState};
+use crate::problem::Problem;
+use crate::section::{At, Section};
+
+impl Checker<'_> {
+    /// Reads all rungs, each with the place of its name.
+    pub(super) fn rungs(&mut self, root: &Section<'_>) -> Vec<At<Rung>> {
+        let mut names = Names::default();
+        let mut rungs = Vec::new();
+        for section in root.sections("rung") {
+            let rung = self.rung(&section);
+            let at = section.text("name").map_or(section.at.clone(), |name| name.at);
+            if !rung.name.is_empty() {
+                names.claim(self, "rung", &rung.name, &at);
+            }
+            rungs.push(At { value: rung, at });
+        }
+        rungs
+    }
+
+    fn rung(&mut self, section: &Section<'_>) -> Rung {
+        let name = section.text("name").map_or("", |name| name.value);
+        let label = format!("rung \"{name}\"");
+        let own = section.parsed::<Rate>("rate").map(|rate| rate.value);
+        let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
+        self.period_fits(rate.period());
+
+        let named = section.named("processes");
+        let is_decision = |section: &Section<'_>| {
+            section.text("task").is_some_and(|task| task.value == "decision")
+        };
+        let decision = named
+            .iter()
+            .any(|(_, section)| is_decision(section))
+            .then(|| self.settings_for(rate.period(), &label));
+        let cycle = Cycle { rung: &label, rate, decision: decision.as_ref() };
+
+        let written: Vec<Written<'_>> = named
+            .iter()
+            .filter_map(|(name, section)| self.process(name, section, &cycle))
+            .collect();
+        let unit_sections = section.sections("units");
+        let units: Vec<(Unit, Range<usize>)> = unit_sections
+            .iter()
+            .enumerate()
+            .map(|(slot, section)| {
+                let at = section.text("name").map_or(section.at.clone(), |name| name.at);
+                (self.unit(section, &cycle, slot == 0), at)
+            })
+            .collect();
+
+        self.no_name_twice(&written, &units);
+        // A process whose task is unreadable is missing here, and what it would have done with it.
+        if written.len() == named.len() {
+            self.one_actuates(section, &written);
+            self.units_are_supervised(section, &written, &units);
+        }
+        let channels =
+            self.channels(section, &written, written.len() == named.len(), !units.is_empty());
+        let mut processes = self.start_order(written);
+        if let (Some(plant), true) =
+            (self.plant_process(), processes.iter().any(|p| actuates(&p.task)))
+        {
+            processes.insert(0, plant);
+        }
+        Rung {
+            name: name.into(),
+            description: section.text("description").map_or("", |text| text.value.trim()).into(),
+            rate,
+            channels,
+            processes,
+            units: units.into_iter().map(|(unit, _)| unit).collect(),
+            decision,
+        }
+    }
+
+    fn no_name_twice(&mut self, written: &[Written<'_>], units: &[(Unit, Range<usize>)]) {
+        let mut names = Names::default();
+        for process in written {
+            let name = &process.process.name;
+            if name == "plant" && self.plant.is_some() {
+                self.problem(
+                    Problem::new(
+                        process.name_at.clone(),
+                        "\"plant\" is the name of the plant's own process",
+                    )
+                    .hint("choose another name"),
+                );
+            }
+            names.claim(self, "process", name, &process.name_at);
+        }
+        for (unit, at) in units.iter().filter(|(unit, _)| !unit.name.is_empty()) {
+            if unit.name == "plant" {
+                self.problem(
+                    Problem::new(at.clone(), "\"plant\" is the name of the plant's own process")
+                        .hint("choose another name"),
+                );
+            }
+            names.claim(self, "process or unit", &unit.name, at);
+        }
+    }
+
+    /// Exactly one process moves the plant, if there is one, and none if there is none.
+    fn one_actuates(&mut self, section: &Section<'_>, written: &[Written<'_>]) {
+        let mut actuating = written.iter().filter(|process| actuates(&process.process.task));
+        let first = actuating.next();
+        match (first, self.plant.is_some()) {
+            (None, false) if written.is_empty() => self.problem(
+                Problem::new(section.key_at("processes"), "this rung has no process")
+                    .hint("write one: name = { task = \"…\" }"),
+            ),
+            (None, true) => self.problem(
+                Problem::new(section.key_at("name"), "nothing in this rung moves the plant")
+                    .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
+            ),
+            (Some(process), false) => self.problem(
+                Problem::new(
+                    process.name_at.clone(),
+                    format!("\"{}\" has no plant to move", process.process.name),
+                )
+                .hint("describe the apparatus: [plant]"),
+            ),
+            _ => {}
+        }
+        let first = first.map_or("", |process| process.process.name.as_str());
+        for other in actuating {
+            self.problem(
+                Problem::new(
+                    other.name_at.clone(),
+                    format!("\"{}\" and \"{first}\" both move the plant", other.process.name),
+                )
+                .hint("a rung has one process with task io or monolithic"),
+            );
+        }
+    }
+
+    /// Units have a decision process above them, and at most one is active.
+    fn units_are_supervised(
+        &mut self,
+        section: &Section<'_>,
+        written: &[Written<'_>],
+        units: &[(Unit, Range<usize>)],
+    ) {
+        let mut decisions = written.iter().filter(|p| p.process.task == Task::Decision);
+        let decision = decisions.next();
+        for other in decisions {
+            self.problem(
+                Problem::new(other.name_at.clone(), "a second decision process")
+                    .hint("a rung has one at most"),
+            );
+        }
+        if decision.is_none() && !units.is_empty() {
+            self.problem(
+                Problem::new(
+                    section.key_at("units"),
+                    "these units have no decision process above them",
+                )
+                .hint(
+                    "add a process with task = \"decision\"; \
+                         a controller without one is a process with task = \"controller\"",
+                ),
+            );
+        }
+        let mut active = units.iter().filter(|(unit, _)| unit.state == UnitState::Active);
+        if let Some((first, _)) = active.next() {
+            for (other, at) in active {
+                self.problem(
+                    Problem::new(
+                        at.clone(),
+                        format!("\"{}\" and \"{}\" are both active", other.name, first.name),
+                    )
+                    .hint("one unit controls; the first does unless it says state = \"shadow\""),
+                );
+            }
+        }
+        let above =
+            written.iter().filter(|p| matches!(p.process.task, Task::Decision | Task::Io { .. }));
+        for process in above {
+            for (unit, at) in units {
+                self.unit_is_below(unit, at, &process.process);
+            }
+        }
+    }
+
+    /// A unit that never ends must not keep the processor from what supervises it.
+    fn unit_is_below(&mut self, unit: &Unit, at: &Range<usize>, process: &Process) {
+        let (below, above) = (&unit.profile.scheduling, &process.profile.scheduling);
+        let ordinary = matches!((below, above), (Policy::Other { .. }, Policy::Other { .. }));
+        if ordinary
+            || rank(below) < rank(above)
+            || !share_a_processor(&unit.profile, &process.profile)
+        {
+            return;
+        }
+        self.problem(
+            Problem::new(
+                at.clone(),
+                format!(
+                    "unit \"{}\" at {below} could keep the processor from \"{}\" at {above}",
+                    unit.name, process.name
+                ),
+            )
+            .hint("give units a lower priority than io and decision"),
+        );
+    }
+
+    fn plant_process(&self) -> Option<Process> {
+        let (plant, chosen) = (self.plant.as_ref()?, self.plant_profile.as_ref()?);
+        Some(Process {
+            name: "plant".into(),
+            task: Task::Plant,
+            release: Release::Every {
+                rate: Rate::from_period(plant.step)?,
+                overrun: Overrun::CatchUp,
+            },
+            period: plant.step,
+            deadline: plant.step,
+            profile: chosen.profile.clone(),
+            profile_name: chosen.name.clone(),
+            sends: Vec::new(),
+            receives: Vec::new(),
+        })
+    }
+
+    /// The processes in an order that keeps every `after`, otherwise as written.
+    fn start_order(&mut self, written: Vec<Written<'_>>) -> Vec<Process> {
+        let names: Vec<String> = written.iter().map(|w| w.process.name.clone()).collect();
+        let mut waiting: Vec<Written<'_>> = Vec::with_capacity(written.len());
+        for mut process in written {
+            for after in &process.after {
+                // The plant comes first in any case.
+                if after.value != "plant" && !names.iter().any(|name| name == after.value) {
+                    self.no_such("process", after, names.iter().map(String::as_str));
+                }
+            }
+            process.after.retain(|after| names.iter().any(|name| name == after.value));
+            waiting.push(process);
+        }
+        let mut ordered = Vec::with_capacity(waiting.len());
+        while !waiting.is_empty() {
+            let ready = waiting.iter().position(|candidate| {
+                let blocks =
+                    |after: &At<&str>| waiting.iter().any(|w| w.process.name == after.value);
+                !candidate.after.iter().any(blocks)
+            });
+            let Some(ready) = ready else {
+                self.start_cycle(&waiting);
+                break;
+            };
+            ordered.push(waiting.remove(ready).process);
+        }
+        ordered
+    }
+
+    /// Complains about processes that wait for one another; each of `waiting` waits for another of it.
+    fn start_cycle(&mut self, waiting: &[Written<'_>]) {
+        let next = |index: usize| {
+            let after = waiting[index].after.iter().enumerate().find_map(|(which, after)| {
+                let target = waiting.iter().position(|w| w.process.name == after.value)?;
+                Some((target, which))
+            });
+            after.expect("a process that is not ready waits for one of these")
+        };
+        // After as many steps as there are processes, the walk is on the circle.
+        let start = (0..waiting.len()).fold(0, |index, _| next(index).0);
+        let mut circle = vec![waiting[start].process.name.as_str()];
+        let mut index = next(start).0;
+        while index != start {
+            circle.push(&waiting[index].process.name);
+            index = next(index).0;
+        }
+        circle.push(circle[0]);
+        let at = waiting[start].after[next(start).1].at.clone();
+        let circle = circle.join(" after ");
+        self.problem(
+            Problem::new(at, format!("no process can start first: {circle}"))
+                .hint("remove one \"after\" of the circle"),
+        );
+    }
+}
+
+/// Whether the task reads and writes the card.
+fn actuates(task: &Task) -> bool {
+    matches!(task, Task::Io { .. } | Task::Monolithic { .. })
+}
+
+/// Names given so far.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    fn claim(&mut self, checker: &mut Checker<'_>, noun: &str, name: &str, at: &Range<usize>) {
+        if !self.0.insert(name.into()) {
+            checker.problem(
+                Problem::new(at.clone(), format!("there is another {noun} \"{name}\""))
+                    .hint("names are unique; choose another"),
+            );
+        }
+    }
+}

@@ -1,0 +1,1188 @@
+//! Each check with a scenario that fails it, and the examples, which pass all.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Process, Release, Remedy, Task, UnitState, read, render};
+
+const PAIR: &str = r#"title = "A pair"
+rate = "50Hz"
+duration = "5s"
+[plant]
+model = "sei-fit"
+[card]
+conversion_time = "0us"
+[profiles.io]
+policy = "fifo"
+priority = 80
+cpus = "0"
+[[rung]]
+name = "pair"
+[rung.channels]
+sensors = { endpoint = "shm:sensors", delivery = "latest" }
+command = { endpoint = "shm:command", delivery = "latest" }
+[rung.processes]
+io = { task = "io", profile = "io", sends = ["sensors"], receives = ["command"] }
+controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
+"#;
+
+const SIMPLEX: &str = r#"title = "Simplex"
+rate = "50Hz"
+duration = "5s"
+[plant]
+[decision]
+answer_within = "4ms"
+[profiles.high]
+policy = "fifo"
+priority = 80
+[profiles.low]
+policy = "fifo"
+priority = 70
+[[rung]]
+name = "simplex"
+[rung.channels]
+sensors = { endpoint = "shm:sensors", delivery = "latest" }
+command = { endpoint = "shm:command", delivery = "latest" }
+[rung.processes]
+io = { task = "io", order = "read-first", profile = "high", sends = ["sensors"], receives = ["command"] }
+decision = { task = "decision", profile = "high", receives = ["sensors"], sends = ["command"] }
+[[rung.units]]
+name = "first"
+gain = "experimental"
+profile = "low"
+[[rung.units]]
+name = "second"
+command = ["./unit", "fast"]
+profile = "low"
+"#;
+
+const LADDER: &str = include_str!("../../../../examples/1-pendulum-ladder/scenario.toml");
+const CAMPAIGN: &str = include_str!("../../../../examples/2-fault-campaign/scenario.toml");
+
+fn facts() -> Facts<'static> {
+    Facts {
+        cpus_online: "0-1".parse().unwrap(),
+        priority_max: 99,
+        executable: &|program| program == "./unit",
+        gains: &["safety", "published-safety", "baseline", "experimental"],
+        output_faults: &["sign-flipped", "constant-full"],
+        process_faults: &["crash", "hang", "busy-loop"],
+    }
+}
+
+fn plan(source: &str) -> Plan {
+    plan_with(source, &Overrides::default())
+}
+
+fn plan_with(source: &str, overrides: &Overrides) -> Plan {
+    read(source, &facts(), overrides)
+        .unwrap_or_else(|problems| panic!("{}", render(&problems, source, "scenario.toml")))
+}
+
+/// What is said about `source` after replacing text in it.
+fn said(source: &str, edits: &[(&str, &str)]) -> String {
+    said_with(source, edits, &facts(), &Overrides::default())
+}
+
+fn said_with(
+    source: &str,
+    edits: &[(&str, &str)],
+    facts: &Facts<'_>,
+    overrides: &Overrides,
+) -> String {
+    let mut source = source.to_owned();
+    for (from, to) in edits {
+        assert!(source.contains(from), "the scenario has no {from}");
+        source = source.replacen(from, to, 1);
+    }
+    let problems = read(&source, facts, overrides).expect_err("the scenario is wrong");
+    render(&problems, &source, "scenario.toml")
+}
+
+#[test]
+fn the_ladder_has_seven_rungs_and_is_sound() {
+    let plan = plan(LADDER);
+    assert_eq!(plan.kind(), "ladder");
+    let names: Vec<_> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "monolithic",
+            "shared-memory",
+            "message-queue",
+            "publish-subscribe",
+            "simplex-1",
+            "simplex-2",
+            "simplex-3"
+        ]
+    );
+    let units: Vec<_> = plan.rungs.iter().map(|rung| rung.units.len()).collect();
+    assert_eq!(units, [0, 0, 0, 0, 1, 2, 3]);
+    assert!(plan.rungs.iter().all(|rung| rung.processes[0].task == Task::Plant));
+    assert_eq!(plan.notes, Vec::<String>::new());
+}
+
+#[test]
+fn the_campaign_has_all_kinds_and_is_sound() {
+    let plan = plan(CAMPAIGN);
+    assert_eq!(plan.kind(), "campaign");
+    let campaign = plan.campaign.unwrap();
+    assert_eq!(campaign.simulated.unwrap().kinds, facts().output_faults);
+    let process = campaign.process.unwrap();
+    assert_eq!(process.kinds, facts().process_faults);
+    assert_eq!(process.with.as_deref(), Some("simplex"));
+    assert_eq!(process.without.as_deref(), Some("direct"));
+}
+
+#[test]
+fn a_plan_read_back_from_json_is_the_same() {
+    for source in [LADDER, CAMPAIGN, PAIR, SIMPLEX] {
+        let plan = plan(source);
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+}
+
+#[test]
+fn the_examples_also_run_on_one_processor_without_privileges() {
+    let facts = Facts { cpus_online: "0".parse().unwrap(), priority_max: 0, ..facts() };
+    for source in [LADDER, CAMPAIGN] {
+        let plan = read(source, &facts, &Overrides::default()).unwrap();
+        assert_eq!(
+            plan.notes,
+            [
+                "priorities up to 95 are asked for, but this user may have no real-time priority",
+                "\"first\" and \"last\" are the same processor here"
+            ]
+        );
+    }
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let plan = plan(PAIR);
+    assert_eq!((plan.runs, plan.warmup), (1, "0.5s".parse().unwrap()));
+    let [plant, io, controller] = &plan.rungs[0].processes[..] else { panic!("three processes") };
+    assert_eq!(plant.period, "1ms".parse().unwrap());
+    assert_eq!(plant.profile_name, None);
+    assert_eq!(io.deadline, "20ms".parse().unwrap());
+    assert_eq!(controller.release, Release::On { channel: "sensors".into() });
+    assert_eq!(controller.period, "20ms".parse().unwrap());
+    let rung = plan_simplex();
+    assert_eq!(rung.units[0].state, UnitState::Active);
+    assert_eq!(rung.units[1].state, UnitState::Shadow);
+    assert_eq!(rung.units[0].budget, "4ms".parse().unwrap());
+    assert_eq!(rung.sensors().unwrap().name, "sensors");
+    let Task::Io { order } = rung.process("io").unwrap().task else { panic!("io does I/O") };
+    assert_eq!(order, crate::Order::ReadFirst { command_within: "6ms".parse().unwrap() });
+}
+
+fn plan_simplex() -> crate::Rung {
+    plan(SIMPLEX).rungs.remove(0)
+}
+
+#[test]
+fn the_ladder_runs_at_one_kilohertz_with_a_note_for_every_length_that_shrinks() {
+    let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
+    let plan = plan_with(LADDER, &overrides);
+    for rung in &plan.rungs {
+        assert_eq!(rung.rate, "1kHz".parse().unwrap());
+        assert!(rung.processes.iter().all(|process| process.deadline == "1ms".parse().unwrap()));
+    }
+    let decision = plan.rungs[6].decision.as_ref().unwrap();
+    assert_eq!(decision.answer_within, "500us".parse().unwrap());
+    assert_eq!(
+        plan.notes[0],
+        "rung \"simplex-1\": answer_within shortened from 4ms to 500us to fit the period of 1ms"
+    );
+    assert_eq!(plan.notes.len(), 3);
+}
+
+#[test]
+fn the_command_line_replaces_runs_and_durations() {
+    let overrides =
+        Overrides { runs: Some(50), duration: Some("1s".parse().unwrap()), ..Overrides::default() };
+    let ladder = plan_with(LADDER, &overrides);
+    assert_eq!((ladder.runs, ladder.duration), (50, "1s".parse().unwrap()));
+    let campaign = plan_with(CAMPAIGN, &overrides).campaign.unwrap();
+    let simulated = campaign.simulated.unwrap();
+    assert_eq!((simulated.runs, simulated.fault_after), (50, "500ms".parse().unwrap()));
+    assert_eq!(campaign.process.unwrap().runs, 50);
+}
+
+#[test]
+fn wrong_numbers_on_the_command_line_are_refused() {
+    let overrides = Overrides { runs: Some(0), duration: Some(Span::ZERO), ..Overrides::default() };
+    insta::assert_snapshot!(said_with(PAIR, &[], &facts(), &overrides), @r#"
+    error: --runs is 0; it must be from 1 to 10000
+
+    error: --duration is 0s; it must be longer than nothing and at most 24h
+    "#);
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let edits = [
+        ("rate = \"50Hz\"", "raet = \"50Hz\""),
+        ("\"5s\"", "\"5Hz\""),
+        ("priority = 80", "priority = 0"),
+        ("\"baseline\"", "\"baselin\""),
+        ("sends = [\"sensors\"]", "sends = [\"sensor\"]"),
+    ];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: a scenario has no key "raet"
+     --> scenario.toml:2:1
+      |
+    2 | raet = "50Hz"
+      | ^^^^ unknown
+      = hint: did you mean "rate"?
+
+    error: duration: "5Hz" has the unit "Hz"; expected a length of time such as "20ms", "50us" or "1.5s"
+     --> scenario.toml:3:12
+      |
+    3 | duration = "5Hz"
+      |            ^^^^^
+
+    error: priority is 0; it must be from 1 to 99
+      --> scenario.toml:10:12
+       |
+    10 | priority = 0
+       |            ^
+
+    error: the rung has no channel "sensor"
+      --> scenario.toml:18:46
+       |
+    18 | io = { task = "io", profile = "io", sends = ["sensor"], receives = ["command"] }
+       |                                              ^^^^^^^^ did you mean "sensors"?
+       = hint: it has sensors, command
+
+    error: there is no gain "baselin"
+      --> scenario.toml:19:44
+       |
+    19 | controller = { task = "controller", gain = "baselin", receives = ["sensors"], sends = ["command"] }
+       |                                            ^^^^^^^^^ did you mean "baseline"?
+       = hint: known are safety, published-safety, baseline, experimental
+    "#);
+}
+
+#[test]
+fn broken_syntax_is_shown_beside_wrong_shapes_elsewhere() {
+    let edits = [("title = \"A pair\"", "title = "), ("\"5s\"", "5")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: string values must be quoted, expected literal string
+     --> scenario.toml:1:9
+      |
+    1 | title =
+      |         ^
+
+    error: duration must be a length of time with its unit, such as "20ms"
+     --> scenario.toml:3:12
+      |
+    3 | duration = 5
+      |            ^ this is a whole number
+    "#);
+}
+
+#[test]
+fn a_period_of_zero_is_refused() {
+    insta::assert_snapshot!(said(PAIR, &[("\"50Hz\"", "\"0ms\"")]), @r#"
+    error: rate is zero, and what comes never cannot be run
+     --> scenario.toml:2:8
+      |
+    2 | rate = "0ms"
+      |        ^^^^^
+      = hint: write a rate such as "50Hz", or a period such as "20ms"
+    "#);
+}
+
+#[test]
+fn a_run_lasts_for_a_period() {
+    insta::assert_snapshot!(said(PAIR, &[("\"5s\"", "\"5ms\"")]), @r#"
+    error: a run of 5ms is shorter than one period of 20ms
+     --> scenario.toml:3:12
+      |
+    3 | duration = "5ms"
+      |            ^^^^^
+    "#);
+}
+
+#[test]
+fn zero_runs_are_refused() {
+    insta::assert_snapshot!(said(PAIR, &[("[plant]", "runs = 0\n[plant]")]), @r#"
+    error: runs is 0; it must be from 1 to 10000
+     --> scenario.toml:4:8
+      |
+    4 | runs = 0
+      |        ^
+    "#);
+}
+
+#[test]
+fn a_key_twice_is_refused() {
+    insta::assert_snapshot!(said(PAIR, &[("duration = \"5s\"", "rate = \"60Hz\"")]), @r#"
+    error: duplicate key
+     --> scenario.toml:3:1
+      |
+    3 | rate = "60Hz"
+      | ^^^^
+    "#);
+}
+
+#[test]
+fn a_word_that_is_none_of_the_possible_ones_is_refused() {
+    let edits = [("\"fifo\"", "\"fifi\""), ("\"sei-fit\"", "\"acrobot\"")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: model cannot be "acrobot"
+     --> scenario.toml:5:9
+      |
+    5 | model = "acrobot"
+      |         ^^^^^^^^^
+      = hint: choose from sei-fit, ip01
+
+    error: policy cannot be "fifi"
+     --> scenario.toml:9:10
+      |
+    9 | policy = "fifi"
+      |          ^^^^^^
+      = hint: did you mean "fifo"?
+    "#);
+}
+
+#[test]
+fn a_latest_value_has_one_writer() {
+    let second = "another = { task = \"controller\", gain = \"safety\", \
+                  receives = [\"sensors\"], sends = [\"command\"] }\ncontroller =";
+    insta::assert_snapshot!(said(PAIR, &[("controller =", second)]), @r#"
+    error: "another" and "controller" both write "command", which keeps the newest value of one writer
+      --> scenario.toml:20:89
+       |
+    20 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
+       |                                                                                         ^^^^^^^^^ second writer
+       = hint: give each writer a channel of its own
+    "#);
+}
+
+#[test]
+fn a_queue_has_one_reader() {
+    let third = "another = { task = \"controller\", gain = \"safety\", \
+                 receives = [\"sensors\"], sends = [\"more\"] }\ncontroller =";
+    let more = "more = { endpoint = \"shm:more\", delivery = \"latest\", message = \"command\" }\n[rung.processes]";
+    let edits = [
+        ("\"shm:sensors\", delivery = \"latest\"", "\"mq:sensors\", delivery = { queue = 4 }"),
+        ("[rung.processes]", more),
+        ("controller =", third),
+    ];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: channel "more" has no reader
+      --> scenario.toml:17:1
+       |
+    17 | more = { endpoint = "shm:more", delivery = "latest", message = "command" }
+       | ^^^^
+       = hint: name it in a process: receives = ["more"]
+
+    error: "another" and "controller" both read "sensors", where each message goes to one of them
+      --> scenario.toml:21:68
+       |
+    21 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
+       |                                                                    ^^^^^^^^^ second reader
+       = hint: use shm: with delivery = "latest", or pubsub:
+    "#);
+}
+
+#[test]
+fn a_channel_has_a_writer_and_a_reader() {
+    let idle = "idle = { endpoint = \"shm:idle\", delivery = \"latest\", message = \"command\" }\n[rung.processes]";
+    insta::assert_snapshot!(said(PAIR, &[("[rung.processes]", idle)]), @r#"
+    error: channel "idle" has no writer
+      --> scenario.toml:17:1
+       |
+    17 | idle = { endpoint = "shm:idle", delivery = "latest", message = "command" }
+       | ^^^^
+       = hint: name it in a process: sends = ["idle"]
+
+    error: channel "idle" has no reader
+      --> scenario.toml:17:1
+       |
+    17 | idle = { endpoint = "shm:idle", delivery = "latest", message = "command" }
+       | ^^^^
+       = hint: name it in a process: receives = ["idle"]
+    "#);
+}
+
+#[test]
+fn a_channel_that_does_not_exist_is_refused() {
+    insta::assert_snapshot!(said(PAIR, &[("sends = [\"command\"]", "sends = [\"comand\"]")]), @r#"
+    error: the rung has no channel "comand"
+      --> scenario.toml:19:89
+       |
+    19 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["comand"] }
+       |                                                                                         ^^^^^^^^ did you mean "command"?
+       = hint: it has sensors, command
+    "#);
+}
+
+#[test]
+fn a_process_sends_and_receives_what_its_task_does() {
+    let edits = [(
+        "sends = [\"sensors\"], receives = [\"command\"]",
+        "sends = [\"command\"], receives = []",
+    )];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: channel "sensors" has no writer
+      --> scenario.toml:15:1
+       |
+    15 | sensors = { endpoint = "shm:sensors", delivery = "latest" }
+       | ^^^^^^^
+       = hint: name it in a process: sends = ["sensors"]
+
+    error: channel "command" has no reader
+      --> scenario.toml:16:1
+       |
+    16 | command = { endpoint = "shm:command", delivery = "latest" }
+       | ^^^^^^^
+       = hint: name it in a process: receives = ["command"]
+
+    error: "io" says nothing of what it receives
+      --> scenario.toml:18:1
+       |
+    18 | io = { task = "io", profile = "io", sends = ["command"], receives = [] }
+       | ^^
+       = hint: the task io receives command: receives = ["command"]
+
+    error: "io" sends sensors, but "command" carries command
+      --> scenario.toml:18:46
+       |
+    18 | io = { task = "io", profile = "io", sends = ["command"], receives = [] }
+       |                                              ^^^^^^^^^
+       = hint: the task io sends sensors
+
+    error: "io" and "controller" both write "command", which keeps the newest value of one writer
+      --> scenario.toml:19:89
+       |
+    19 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
+       |                                                                                         ^^^^^^^^^ second writer
+       = hint: give each writer a channel of its own
+    "#);
+}
+
+#[test]
+fn an_endpoint_belongs_to_one_channel() {
+    insta::assert_snapshot!(said(PAIR, &[("\"shm:command\"", "\"shm:sensors\"")]), @r#"
+    error: the endpoint shm:sensors belongs to "sensors" already
+      --> scenario.toml:16:24
+       |
+    16 | command = { endpoint = "shm:sensors", delivery = "latest" }
+       |                        ^^^^^^^^^^^^^
+       = hint: each channel of a rung has an endpoint of its own
+    "#);
+}
+
+#[test]
+fn an_endpoint_names_a_mechanism_that_joins_processes() {
+    let edits = [("\"shm:command\"", "\"local:command\""), ("\"shm:sensors\"", "\"sensors\"")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: endpoint: "sensors" names no mechanism; an endpoint starts with local:, shm:, mq: or pubsub:
+      --> scenario.toml:15:24
+       |
+    15 | sensors = { endpoint = "sensors", delivery = "latest" }
+       |                        ^^^^^^^^^
+
+    error: local:command is memory of one process, but "command" joins several
+      --> scenario.toml:16:24
+       |
+    16 | command = { endpoint = "local:command", delivery = "latest" }
+       |                        ^^^^^^^^^^^^^^^
+       = hint: use shm:, mq: or pubsub:
+    "#);
+}
+
+#[test]
+fn a_queue_has_a_bounded_length() {
+    let edits = [
+        ("\"shm:sensors\", delivery = \"latest\"", "\"shm:sensors\", delivery = { queue = 0 }"),
+        ("\"shm:command\", delivery = \"latest\"", "\"shm:command\", delivery = \"newest\""),
+    ];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: a queue has from 1 to 1024 messages
+      --> scenario.toml:15:60
+       |
+    15 | sensors = { endpoint = "shm:sensors", delivery = { queue = 0 } }
+       |                                                            ^
+
+    error: delivery must be "latest" or { queue = N }
+      --> scenario.toml:16:50
+       |
+    16 | command = { endpoint = "shm:command", delivery = "newest" }
+       |                                                  ^^^^^^^^
+       = hint: "latest" keeps the newest message, a queue keeps N in order
+    "#);
+}
+
+#[test]
+fn a_circle_in_the_order_of_starting_is_refused() {
+    let edits = [
+        ("task = \"io\",", "task = \"io\", after = [\"controller\"],"),
+        ("task = \"controller\",", "task = \"controller\", after = [\"io\"],"),
+    ];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: no process can start first: io after controller after io
+      --> scenario.toml:18:30
+       |
+    18 | io = { task = "io", after = ["controller"], profile = "io", sends = ["sensors"], receives = ["command"] }
+       |                              ^^^^^^^^^^^^
+       = hint: remove one "after" of the circle
+    "#);
+}
+
+#[test]
+fn processes_start_after_what_they_name() {
+    let source =
+        PAIR.replace("task = \"io\",", "task = \"io\", after = [\"controller\", \"plant\"],");
+    let order: Vec<_> =
+        plan(&source).rungs.remove(0).processes.into_iter().map(|process| process.name).collect();
+    assert_eq!(order, ["plant", "controller", "io"]);
+}
+
+#[test]
+fn a_process_cannot_start_after_one_that_is_not_there() {
+    let edits = [("task = \"io\",", "task = \"io\", after = [\"controler\"],")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: the rung has no process "controler"
+      --> scenario.toml:18:30
+       |
+    18 | io = { task = "io", after = ["controler"], profile = "io", sends = ["sensors"], receives = ["command"] }
+       |                              ^^^^^^^^^^^ did you mean "controller"?
+       = hint: it has io, controller
+    "#);
+}
+
+#[test]
+fn a_priority_beyond_the_limit_is_refused_unless_less_is_allowed() {
+    let facts = Facts { priority_max: 50, ..facts() };
+    insta::assert_snapshot!(said_with(PAIR, &[], &facts, &Overrides::default()), @r#"
+    error: priority 80 is asked for, but this user's limit is 50
+      --> scenario.toml:10:12
+       |
+    10 | priority = 80
+       |            ^^
+       = hint: raise it for this shell with: sudo prlimit --pid $$ --rtprio=80; or say allow_less = true to go on with less, which marks the figures
+    "#);
+    let allowed = PAIR.replace("[plant]", "allow_less = true\n[plant]");
+    let plan = read(&allowed, &facts, &Overrides::default()).unwrap();
+    assert_eq!(plan.notes, ["priorities up to 80 are asked for, but this user's limit is 50"]);
+}
+
+#[test]
+fn a_user_without_real_time_priority_is_told_so() {
+    let facts = Facts { priority_max: 0, ..facts() };
+    insta::assert_snapshot!(said_with(PAIR, &[], &facts, &Overrides::default()), @r#"
+    error: priority 80 is asked for, but this user may have no real-time priority
+      --> scenario.toml:10:12
+       |
+    10 | priority = 80
+       |            ^^
+       = hint: raise it for this shell with: sudo prlimit --pid $$ --rtprio=80; or say allow_less = true to go on with less, which marks the figures
+    "#);
+}
+
+#[test]
+fn a_processor_that_does_not_exist_is_refused_even_when_less_is_allowed() {
+    let edits = [("cpus = \"0\"", "cpus = \"1-3\""), ("[plant]", "allow_less = true\n[plant]")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: processor 2-3 is not there; online are 0-1
+      --> scenario.toml:12:8
+       |
+    12 | cpus = "1-3"
+       |        ^^^^^
+       = hint: "first" and "last" fit every machine
+    "#);
+}
+
+#[test]
+fn a_policy_takes_its_own_parameters() {
+    let edits = [("policy = \"fifo\"\npriority = 80", "policy = \"other\"\npriority = 80")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: priority means nothing to the policy "other"
+      --> scenario.toml:10:1
+       |
+    10 | priority = 80
+       | ^^^^^^^^
+       = hint: it takes nice
+    "#);
+    let edits = [("policy = \"fifo\"\npriority = 80", "policy = \"rr\"")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: profile "io" needs a priority
+     --> scenario.toml:8:11
+      |
+    8 | [profiles.io]
+      |           ^^
+      = hint: from 1 to 99; higher runs first
+    "#);
+}
+
+#[test]
+fn a_deadline_profile_is_possible_and_unbound() {
+    let deadline =
+        "policy = \"deadline\"\nruntime = \"5ms\"\ndeadline = \"4ms\"\nperiod = \"20ms\"";
+    insta::assert_snapshot!(said(PAIR, &[("policy = \"fifo\"\npriority = 80", deadline)]), @r#"
+    error: 5ms of processor time within 4ms every 20ms is impossible
+      --> scenario.toml:10:1
+       |
+    10 | runtime = "5ms"
+       | ^^^^^^^
+       = hint: keep runtime ≤ deadline ≤ period
+
+    error: a deadline profile cannot be bound to some of the processors
+      --> scenario.toml:13:1
+       |
+    13 | cpus = "0"
+       | ^^^^
+       = hint: the kernel admits SCHED_DEADLINE on all of them only; leave cpus out
+    "#);
+}
+
+#[test]
+fn a_profile_that_does_not_exist_is_refused() {
+    insta::assert_snapshot!(said(PAIR, &[("profile = \"io\"", "profile = \"oi\"")]), @r#"
+    error: there is no profile "oi"
+      --> scenario.toml:18:31
+       |
+    18 | io = { task = "io", profile = "oi", sends = ["sensors"], receives = ["command"] }
+       |                               ^^^^
+       = hint: known are io
+    "#);
+}
+
+#[test]
+fn a_priority_of_its_own_needs_a_real_time_profile() {
+    let edits = [("task = \"controller\",", "task = \"controller\", priority = 7,")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: a priority needs a profile with the policy fifo or rr
+      --> scenario.toml:19:37
+       |
+    19 | controller = { task = "controller", priority = 7, gain = "baseline", receives = ["sensors"], sends = ["command"] }
+       |                                     ^^^^^^^^
+       = hint: name one with profile = "…"
+    "#);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_refused() {
+    let edits = [("\"./unit\"", "\"./units/fast\"")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: there is no program "./units/fast" to start
+      --> scenario.toml:27:12
+       |
+    27 | command = ["./units/fast", "fast"]
+       |            ^^^^^^^^^^^^^^
+       = hint: paths are relative to the scenario's folder; is it built, and executable (chmod +x ./units/fast)?
+    "#);
+    let edits = [("[\"./unit\", \"fast\"]", "[]")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: command is empty
+      --> scenario.toml:27:1
+       |
+    27 | command = []
+       | ^^^^^^^
+       = hint: write the program and its arguments: ["./program", "argument"]
+    "#);
+    let edits = [(
+        "controller = { task = \"controller\",",
+        "load = { task = \"command\", command = [\"stress\"] }\ncontroller = { task = \"controller\",",
+    )];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: there is no program "stress" to start
+      --> scenario.toml:19:39
+       |
+    19 | load = { task = "command", command = ["stress"] }
+       |                                       ^^^^^^^^
+       = hint: a name without a slash is looked up in PATH; a file beside the scenario is "./name"
+    "#);
+}
+
+#[test]
+fn names_are_unique() {
+    let twice = format!("{PAIR}{}", &PAIR[PAIR.find("[[rung]]").unwrap()..]);
+    insta::assert_snapshot!(said(&twice, &[]), @r#"
+    error: there is another rung "pair"
+      --> scenario.toml:21:8
+       |
+    21 | name = "pair"
+       |        ^^^^^^
+       = hint: names are unique; choose another
+    "#);
+    insta::assert_snapshot!(said(SIMPLEX, &[("name = \"second\"", "name = \"io\"")]), @r#"
+    error: there is another process or unit "io"
+      --> scenario.toml:26:8
+       |
+    26 | name = "io"
+       |        ^^^^
+       = hint: names are unique; choose another
+    "#);
+    insta::assert_snapshot!(said(SIMPLEX, &[("name = \"second\"", "name = \"plant\"")]), @r#"
+    error: "plant" is the name of the plant's own process
+      --> scenario.toml:26:8
+       |
+    26 | name = "plant"
+       |        ^^^^^^^
+       = hint: choose another name
+    "#);
+}
+
+#[test]
+fn names_can_be_file_names() {
+    insta::assert_snapshot!(said(PAIR, &[("name = \"pair\"", "name = \"a/b\"")]), @r#"
+    error: "a/b" cannot be a name
+      --> scenario.toml:13:8
+       |
+    13 | name = "a/b"
+       |        ^^^^^
+       = hint: use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'
+    "#);
+}
+
+#[test]
+fn units_need_a_decision_process() {
+    let line = SIMPLEX.lines().find(|line| line.starts_with("decision =")).unwrap();
+    let controller = "decision = { task = \"controller\", gain = \"safety\", \
+                      receives = [\"sensors\"], sends = [\"command\"] }";
+    insta::assert_snapshot!(said(SIMPLEX, &[(line, controller)]), @r#"
+    error: these units have no decision process above them
+      --> scenario.toml:21:8
+       |
+    21 | [[rung.units]]
+       |        ^^^^^
+       = hint: add a process with task = "decision"; a controller without one is a process with task = "controller"
+    "#);
+}
+
+#[test]
+fn units_read_sensors_that_all_may_read() {
+    let edits =
+        [("\"shm:sensors\", delivery = \"latest\"", "\"mq:sensors\", delivery = { queue = 4 }")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: units cannot read "sensors" from here
+      --> scenario.toml:16:24
+       |
+    16 | sensors = { endpoint = "mq:sensors", delivery = { queue = 4 } }
+       |                        ^^^^^^^^^^^^
+       = hint: units map it read-only: endpoint = "shm:sensors", delivery = "latest"
+    "#);
+}
+
+#[test]
+fn one_unit_is_active() {
+    let edits = [("name = \"second\"", "name = \"second\"\nstate = \"active\"")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: "second" and "first" are both active
+      --> scenario.toml:26:8
+       |
+    26 | name = "second"
+       |        ^^^^^^^^
+       = hint: one unit controls; the first does unless it says state = "shadow"
+    "#);
+}
+
+#[test]
+fn a_unit_is_below_what_supervises_it() {
+    let edits = [("name = \"second\"", "name = \"second\"\npriority = 80")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: unit "second" at FIFO 80 could keep the processor from "io" at FIFO 80
+      --> scenario.toml:26:8
+       |
+    26 | name = "second"
+       |        ^^^^^^^^
+       = hint: give units a lower priority than io and decision
+
+    error: unit "second" at FIFO 80 could keep the processor from "decision" at FIFO 80
+      --> scenario.toml:26:8
+       |
+    26 | name = "second"
+       |        ^^^^^^^^
+       = hint: give units a lower priority than io and decision
+    "#);
+}
+
+#[test]
+fn a_unit_runs_one_thing() {
+    let edits = [("gain = \"experimental\"", "fault_after = \"1s\"")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: "first" needs "gain"
+      --> scenario.toml:21:1
+       |
+    21 | [[rung.units]]
+       | ^^^^^^^^^^^^^^
+       = hint: gain is the name of a gain or four numbers; or write a command
+
+    error: fault_after without a fault
+      --> scenario.toml:23:1
+       |
+    23 | fault_after = "1s"
+       | ^^^^^^^^^^^
+       = hint: say what goes wrong with fault = "…"
+    "#);
+    let edits = [("gain = \"experimental\"", "gain = \"safety\"\ncommand = [\"./unit\"]")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: unit "first" has a gain and a command
+      --> scenario.toml:24:1
+       |
+    24 | command = ["./unit"]
+       | ^^^^^^^
+       = hint: a gain runs our own controller, a command yours; keep one
+    "#);
+}
+
+#[test]
+fn a_fault_is_known_and_comes_within_the_run() {
+    let edits = [
+        ("gain = \"experimental\"", "gain = \"experimental\"\nfault = \"busyloop\""),
+        ("name = \"second\"", "name = \"second\"\nfault = \"crash\"\nfault_after = \"6s\""),
+    ];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: there is no fault "busyloop"
+      --> scenario.toml:24:9
+       |
+    24 | fault = "busyloop"
+       |         ^^^^^^^^^^ did you mean "busy-loop"?
+       = hint: known are sign-flipped, constant-full, crash, hang, busy-loop
+
+    error: the fault would come after 6s, but a run ends after 5500ms
+      --> scenario.toml:29:1
+       |
+    29 | fault_after = "6s"
+       | ^^^^^^^^^^^
+       = hint: a run is warmup and duration
+    "#);
+}
+
+#[test]
+fn lengths_within_a_cycle_fit_the_period() {
+    let edits = [
+        ("task = \"io\",", "task = \"io\", deadline = \"21ms\","),
+        ("conversion_time = \"0us\"", "conversion_time = \"7ms\""),
+    ];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: the 3 conversions of a cycle take 21ms, but the period is 20ms
+     --> scenario.toml:7:19
+      |
+    7 | conversion_time = "7ms"
+      |                   ^^^^^
+      = hint: shorten conversion_time or lower the rate
+
+    error: the deadline of "io" is 21ms, beyond its period of 20ms
+      --> scenario.toml:18:32
+       |
+    18 | io = { task = "io", deadline = "21ms", profile = "io", sends = ["sensors"], receives = ["command"] }
+       |                                ^^^^^^
+       = hint: keep the deadline at or under the period
+    "#);
+    let edits = [
+        ("answer_within = \"4ms\"", "answer_within = \"20ms\""),
+        ("name = \"second\"", "name = \"second\"\nbudget = \"30ms\""),
+    ];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: answers may take 20ms, but the period of rung "simplex" is 20ms
+     --> scenario.toml:6:17
+      |
+    6 | answer_within = "20ms"
+      |                 ^^^^^^
+      = hint: keep answer_within under the period, such as 10ms
+
+    error: unit "second" may use 30ms in a period of 20ms
+      --> scenario.toml:27:10
+       |
+    27 | budget = "30ms"
+       |          ^^^^^^
+       = hint: keep the budget under the period, such as 20ms
+    "#);
+    let edits = [("order = \"read-first\"", "order = \"read-first\", command_within = \"3ms\"")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: io would give up after 3ms, before answers are due at 4ms
+      --> scenario.toml:19:60
+       |
+    19 | io = { task = "io", order = "read-first", command_within = "3ms", profile = "high", sends = ["sensors"], receives = ["command"] }
+       |                                                            ^^^^^
+       = hint: keep it between answer_within and the period, such as 6ms
+    "#);
+    let edits = [("rate = \"50Hz\"", "rate = \"2kHz\"")];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: the plant steps every 1ms, less often than the period of 500us
+     --> scenario.toml:4:2
+      |
+    4 | [plant]
+      |  ^^^^^
+      = hint: keep the plant's step at or under the period, such as 500us
+    "#);
+}
+
+#[test]
+fn the_performance_monitor_watches_unless_it_is_off() {
+    let remedy = |performance: &str| {
+        let source = SIMPLEX.replace("[decision]", &format!("[decision]\n{performance}"));
+        let decision = plan(&source).rungs.remove(0).decision.unwrap();
+        decision.performance.map(|performance| performance.remedy)
+    };
+    assert_eq!(remedy(""), Some(Remedy::Report));
+    assert_eq!(remedy("performance = { limit = 2 }"), Some(Remedy::Report));
+    assert_eq!(remedy("performance = { remedy = \"switch\" }"), Some(Remedy::Switch));
+    assert_eq!(remedy("performance = { remedy = \"off\" }"), None);
+}
+
+#[test]
+fn control_returns_below_where_it_is_taken() {
+    let edits = [("[decision]", "[decision]\naccept_below = 0.5\nreturn_below = 0.6")];
+    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    error: control would return at 0.6, above the 0.5 at which it is taken away
+     --> scenario.toml:7:1
+      |
+    7 | return_below = 0.6
+      | ^^^^^^^^^^^^
+      = hint: keep return_below at or under accept_below
+    "#);
+}
+
+#[test]
+fn one_process_moves_the_plant() {
+    let both = "mono = { task = \"monolithic\", gain = \"safety\" }\ncontroller =";
+    insta::assert_snapshot!(said(PAIR, &[("controller =", both)]), @r#"
+    error: "mono" and "io" both move the plant
+      --> scenario.toml:19:1
+       |
+    19 | mono = { task = "monolithic", gain = "safety" }
+       | ^^^^
+       = hint: a rung has one process with task io or monolithic
+    "#);
+    let load = "[rung.processes]\nload = { task = \"workload\", compute = \"200us\" }\n";
+    let start = PAIR.find("[rung.channels]").unwrap();
+    insta::assert_snapshot!(said(PAIR, &[(&PAIR[start..], load)]), @r#"
+    error: nothing in this rung moves the plant
+      --> scenario.toml:13:1
+       |
+    13 | name = "pair"
+       | ^^^^
+       = hint: it needs a process with task = "io" or task = "monolithic"
+    "#);
+    insta::assert_snapshot!(said(PAIR, &[("[plant]\nmodel = \"sei-fit\"\n", "")]), @r#"
+    error: "io" has no plant to move
+      --> scenario.toml:16:1
+       |
+    16 | io = { task = "io", profile = "io", sends = ["sensors"], receives = ["command"] }
+       | ^^
+       = hint: describe the apparatus: [plant]
+    "#);
+}
+
+#[test]
+fn keys_belong_to_their_task() {
+    let edits = [
+        ("task = \"io\",", "task = \"io\", gain = \"safety\", rate = \"10Hz\","),
+        ("gain = \"baseline\",", "compute = \"1ms\","),
+    ];
+    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    error: gain means nothing to the task "io"
+      --> scenario.toml:18:21
+       |
+    18 | io = { task = "io", gain = "safety", rate = "10Hz", profile = "io", sends = ["sensors"], receives = ["command"] }
+       |                     ^^^^
+       = hint: it belongs to the task monolithic or controller
+
+    error: rate means nothing to the task "io"
+      --> scenario.toml:18:38
+       |
+    18 | io = { task = "io", gain = "safety", rate = "10Hz", profile = "io", sends = ["sensors"], receives = ["command"] }
+       |                                      ^^^^
+       = hint: its cycle has the rate of the rung: write it there
+
+    error: "controller" needs "gain"
+      --> scenario.toml:19:1
+       |
+    19 | controller = { task = "controller", compute = "1ms", receives = ["sensors"], sends = ["command"] }
+       | ^^^^^^^^^^
+       = hint: gain is the name of a gain or four numbers
+
+    error: compute means nothing to the task "controller"
+      --> scenario.toml:19:37
+       |
+    19 | controller = { task = "controller", compute = "1ms", receives = ["sensors"], sends = ["command"] }
+       |                                     ^^^^^^^
+       = hint: it belongs to the task workload
+    "#);
+}
+
+#[test]
+fn a_workload_leaves_time_for_others() {
+    let load = "load = { task = \"workload\", rate = \"1kHz\", compute = \"1ms\" }\ncontroller =";
+    insta::assert_snapshot!(said(PAIR, &[("controller =", load)]), @r#"
+    error: "load" would compute for 1ms in each 1ms
+      --> scenario.toml:19:54
+       |
+    19 | load = { task = "workload", rate = "1kHz", compute = "1ms" }
+       |                                                      ^^^^^
+       = hint: keep compute under the period
+    "#);
+}
+
+#[test]
+fn a_campaign_names_rungs_that_can_bear_its_faults() {
+    let edits = [
+        ("with = \"simplex\"", "with = \"direct\""),
+        ("without = \"direct\"", "without = \"indirect\""),
+        ("kinds = \"all\"", "kinds = [\"sign-flip\", \"constant-full\", \"constant-full\"]"),
+        ("fault_after = \"2s\"", "fault_after = \"14s\""),
+    ];
+    insta::assert_snapshot!(said(CAMPAIGN, &edits), @r#"
+    error: there is no fault of this sort "sign-flip"
+      --> scenario.toml:28:10
+       |
+    28 | kinds = ["sign-flip", "constant-full", "constant-full"]
+       |          ^^^^^^^^^^^ did you mean "sign-flipped"?
+       = hint: known are sign-flipped, constant-full
+
+    error: "constant-full" is in the list already
+      --> scenario.toml:28:40
+       |
+    28 | kinds = ["sign-flip", "constant-full", "constant-full"]
+       |                                        ^^^^^^^^^^^^^^^
+
+    error: the fault would come after 14s, but a run ends after 14s
+      --> scenario.toml:31:1
+       |
+    31 | fault_after = "14s"
+       | ^^^^^^^^^^^
+       = hint: leave time to see what it does
+
+    error: rung "direct" has no decision process with an active unit
+      --> scenario.toml:40:1
+       |
+    40 | with = "direct"
+       | ^^^^
+       = hint: the fault goes into the active unit
+
+    error: there is no rung "indirect"
+      --> scenario.toml:41:11
+       |
+    41 | without = "indirect"
+       |           ^^^^^^^^^^ did you mean "direct"?
+       = hint: there are direct, simplex
+    "#);
+}
+
+#[test]
+fn a_scenario_runs_something() {
+    insta::assert_snapshot!(said("title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n", &[]), @r#"
+    error: there is nothing to run
+      = hint: write at least one [[rung]], or a [campaign]
+    "#);
+    let nothing = "title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n[[rung]]\nname = \"x\"\n[rung.processes]\n";
+    insta::assert_snapshot!(said(nothing, &[]), @r#"
+    error: this rung has no process
+     --> scenario.toml:6:7
+      |
+    6 | [rung.processes]
+      |       ^^^^^^^^^
+      = hint: write one: name = { task = "…" }
+    "#);
+    insta::assert_snapshot!(said("", &[]), @r#"
+    error: a scenario needs "title"
+      = hint: title: One line for headings.
+
+    error: a scenario needs "rate"
+      = hint: rate: Rate of the control cycle, "50Hz" or "20ms".
+
+    error: a scenario needs "duration"
+      = hint: duration: Counted part of one run of one rung.
+
+    error: there is nothing to run
+      = hint: write at least one [[rung]], or a [campaign]
+    "#);
+}
+
+/// Reads any text: problems can be shown, and a plan is what its readers rely on.
+fn reads_without_panic(source: &str) {
+    match read(source, &facts(), &Overrides::default()) {
+        Ok(plan) => assert_sound(&plan),
+        Err(problems) => {
+            assert!(!problems.is_empty());
+            assert!(render(&problems, source, "f").starts_with("error: "));
+        }
+    }
+}
+
+fn assert_sound(plan: &Plan) {
+    assert!(plan.runs >= 1 && plan.duration.is_positive());
+    assert!(plan.campaign.is_some() || !plan.rungs.is_empty());
+    for rung in &plan.rungs {
+        let period = rung.rate.period();
+        assert!(plan.duration >= period && plan.card.conversion_time * CONVERSIONS < period);
+        for channel in &rung.channels {
+            let ends = |list: fn(&Process) -> &Vec<String>| {
+                rung.processes.iter().filter(|p| list(p).contains(&channel.name)).count()
+            };
+            assert_eq!(ends(|process| &process.sends), 1, "{}", channel.name);
+            assert!(ends(|process| &process.receives) >= 1, "{}", channel.name);
+        }
+        let actuating = rung
+            .processes
+            .iter()
+            .filter(|process| matches!(process.task, Task::Io { .. } | Task::Monolithic { .. }));
+        assert_eq!(actuating.count(), usize::from(plan.plant.is_some()));
+        for process in &rung.processes {
+            assert!(process.deadline.is_positive() && process.deadline <= process.period);
+            let mut ends = process.sends.iter().chain(&process.receives);
+            assert!(ends.all(|name| rung.channel(name).is_some()));
+            if let Release::On { channel } = &process.release {
+                assert!(process.receives.contains(channel));
+            }
+        }
+        assert_eq!(rung.decision.is_some(), rung.decision_process().is_some());
+        if let Some(decision) = &rung.decision {
+            assert!(decision.answer_within < period);
+        }
+        assert!(rung.units.is_empty() || rung.decision.is_some());
+        assert!(rung.units.len() <= crate::schema::UNITS_MAX);
+        let active = rung.units.iter().filter(|unit| unit.state == UnitState::Active);
+        assert!(active.count() <= 1);
+        assert!(rung.units.iter().all(|unit| unit.budget.is_positive() && unit.budget <= period));
+    }
+}
+
+/// A text cut in pieces, some of them repeated, dropped, or replaced by others' pieces.
+fn shuffled(source: &str, moves: &[(usize, usize, u8)]) -> String {
+    let mut words: Vec<&str> =
+        source.split_inclusive(['\n', ' ', '=', '"', '[', ']', ',']).collect();
+    for (from, to, what) in moves {
+        let (from, to) = (from % words.len(), to % words.len());
+        match what % 3 {
+            0 => words[to] = words[from],
+            1 => words.swap(from, to),
+            _ => words.insert(to, words[from]),
+        }
+    }
+    words.concat()
+}
+
+#[test]
+fn deep_nesting_is_refused_without_panic() {
+    for open in ["[", "{a=", "a.", "[[a]]\n"] {
+        reads_without_panic(&format!("title = {}", open.repeat(50_000)));
+        reads_without_panic(&open.repeat(50_000));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_text_is_read_without_panic(source in ".{0,400}") {
+        reads_without_panic(&source);
+    }
+
+    #[test]
+    fn any_muddled_scenario_is_read_without_panic(
+        which in 0usize..4,
+        moves in prop::collection::vec((any::<usize>(), any::<usize>(), any::<u8>()), 0..12),
+    ) {
+        let source = [PAIR, SIMPLEX, CAMPAIGN, LADDER][which];
+        reads_without_panic(&shuffled(source, &moves));
+    }
+}

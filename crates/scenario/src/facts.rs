@@ -1,0 +1,48 @@
+//! What a checker must know of the world, given by the caller because this crate looks at nothing.
+
+use std::fmt;
+
+use hemiola_units::{CpuSet, Rate, Span};
+
+/// The machine a scenario is checked for, and the names other crates define.
+#[derive(Clone)]
+pub struct Facts<'f> {
+    /// Processors that can be used now.
+    pub cpus_online: CpuSet,
+    /// The highest real-time priority this user may ask for; 0 for none.
+    pub priority_max: u8,
+    /// Whether a program can be started, given as the scenario writes it. Paths are relative to the
+    /// scenario's folder; a name without a slash is looked up.
+    pub executable: &'f dyn Fn(&str) -> bool,
+    /// Names of controller gains.
+    pub gains: &'f [&'f str],
+    /// Names of faults of a controller's output, which can be simulated.
+    pub output_faults: &'f [&'f str],
+    /// Names of faults that need a real process.
+    pub process_faults: &'f [&'f str],
+}
+
+impl fmt::Debug for Facts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Facts")
+            .field("cpus_online", &self.cpus_online)
+            .field("priority_max", &self.priority_max)
+            .field("gains", &self.gains)
+            .field("output_faults", &self.output_faults)
+            .field("process_faults", &self.process_faults)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the command line says instead of the scenario; checked the same way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Instead of `runs`, and of the runs a kind in a campaign.
+    pub runs: Option<u32>,
+    /// Instead of `duration`, and of the durations in a campaign.
+    pub duration: Option<Span>,
+    /// Instead of the rate of every rung. Lengths within the cycle that no longer fit the period are
+    /// shortened to fit, each with a note in the plan: the same scenario, only faster. A rate that a
+    /// process states for itself stays.
+    pub rate: Option<Rate>,
+}

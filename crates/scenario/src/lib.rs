@@ -1,0 +1,59 @@
+//! What a user writes down about a run, read and checked whole before anything starts.
+//!
+//! In reading order:
+//!
+//! * [`read`]: text in, a [`Plan`] or every [`Problem`] out.
+//! * [`Plan`]: what the text means, with all names resolved and all defaults filled in. A plan that
+//!   exists is sound, so nobody checks again.
+//! * [`Facts`]: what the checker must know of the machine and of other crates' names; [`Overrides`]:
+//!   what the command line says instead.
+//! * [`render`]: problems as text, with the source line and carets. [`schema`]: what may be written,
+//!   for editors.
+//!
+//! ```
+//! use hemiola_scenario::{Facts, Overrides, read, render};
+//!
+//! let facts = Facts {
+//!     cpus_online: "0-1".parse().unwrap(),
+//!     priority_max: 99,
+//!     executable: &|program| program == "/bin/true",
+//!     gains: &["safety", "baseline"],
+//!     output_faults: &[],
+//!     process_faults: &[],
+//! };
+//! let source = r#"
+//! title = "One process"
+//! rate = "50Hz"
+//! duration = "5s"
+//! [plant]
+//! model = "sei-fit"
+//! [[rung]]
+//! name = "monolithic"
+//! [rung.processes]
+//! loop = { task = "monolithic", gain = "baselin" }
+//! "#;
+//! let problems = read(source, &facts, &Overrides::default()).unwrap_err();
+//! assert!(render(&problems, source, "one.toml").contains("did you mean \"baseline\"?"));
+//! let plan = read(&source.replace("baselin\"", "baseline\""), &facts, &Overrides::default());
+//! assert_eq!(plan.unwrap().rungs[0].processes[1].name, "loop");
+//! ```
+//!
+//! This crate opens no file, asks the system nothing and prints nothing; the names of gains and
+//! faults come from outside, so that it knows no controller either.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod facts;
+mod plan;
+mod problem;
+mod read;
+mod schema;
+mod section;
+mod shape;
+
+pub use facts::{Facts, Overrides};
+pub use plan::*;
+pub use problem::{Problem, render};
+pub use read::read;
+pub use schema::schema;

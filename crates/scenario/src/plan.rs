@@ -1,0 +1,450 @@
+//! The plan: what a sound scenario means, with every name resolved and every default filled in.
+//!
+//! A [`Plan`] from [`crate::read`] has passed all checks, so its readers need not look again. It is
+//! plain data and serialises: the runner hands parts of it to the processes it starts and writes the
+//! whole beside the results.
+
+use std::fmt;
+
+use hemiola_units::{Delivery, Endpoint, Overrun, Profile, Rate, Span};
+use serde::{Deserialize, Serialize};
+
+/// A whole scenario, checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// One line for headings.
+    pub title: String,
+    /// What the scenario is about; may be empty.
+    pub description: String,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// The counted part of one run of one rung.
+    pub duration: Span,
+    /// What runs before it and is not counted.
+    pub warmup: Span,
+    /// How often each rung is run; 1 to 10 000.
+    pub runs: u32,
+    /// Whether a run goes on when the system grants less than a profile asks for.
+    pub allow_less: bool,
+    /// The apparatus; `None` when nothing is controlled.
+    pub plant: Option<PlantSettings>,
+    /// The converter card between plant and I/O.
+    pub card: CardSettings,
+    /// The rungs in the order written. Not empty unless there is a campaign of simulated faults only.
+    pub rungs: Vec<Rung>,
+    /// Faults to inject instead of running the rungs one by one.
+    pub campaign: Option<Campaign>,
+    /// What the reader should know though it stops nothing: lengths shortened to fit a rate given on
+    /// the command line, priorities that `allow_less` lets through. One sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// `"campaign"`, `"ladder"` (several rungs) or `"scenario"` (one).
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match (&self.campaign, self.rungs.len()) {
+            (Some(_), _) => "campaign",
+            (None, 0 | 1) => "scenario",
+            (None, _) => "ladder",
+        }
+    }
+
+    /// The rung with this name.
+    #[must_use]
+    pub fn rung(&self, name: &str) -> Option<&Rung> {
+        self.rungs.iter().find(|rung| rung.name == name)
+    }
+}
+
+/// The simulated apparatus, shared by all rungs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlantSettings {
+    /// Which set of parameters.
+    pub model: PlantModel,
+    /// One step of the integrator, and the period of the plant's process; 100 µs to 5 ms.
+    pub step: Span,
+    /// White noise on each potentiometer before its filter, V rms per step.
+    pub noise_v_rms: f64,
+    /// Corner of the first-order filter on each A/D line, Hz.
+    pub filter_corner_hz: f64,
+    /// Stiction of the cart, N (`Ax` of the friction law); 0 for none.
+    pub stiction_n: f64,
+    /// Where the cart starts, m from mid-track; within ±0.4.
+    pub start_position_m: f64,
+    /// How the rod starts, degrees from upright; within ±30.
+    pub start_angle_deg: f64,
+}
+
+/// A set of plant parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlantModel {
+    /// Fitted to the published linear model of the original rig.
+    #[serde(rename = "sei-fit")]
+    SeiFit,
+    /// The maker's data sheet: a deliberately different plant.
+    #[serde(rename = "ip01")]
+    Ip01,
+}
+
+/// The emulated converter card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardSettings {
+    /// Time one conversion takes; a cycle has two A/D and one D/A.
+    pub conversion_time: Span,
+}
+
+/// One step of the ladder: processes, and how they talk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// Unique in the plan.
+    pub name: String,
+    /// What is special about it; may be empty.
+    pub description: String,
+    /// The rate of the control cycle.
+    pub rate: Rate,
+    /// All channels between processes in the order written; the card and the units' answers are not
+    /// among them, because they follow from the rung.
+    pub channels: Vec<Channel>,
+    /// All processes in the order of starting, the plant first; units are not among them.
+    pub processes: Vec<Process>,
+    /// Replacement units by slot; the decision process starts before them.
+    pub units: Vec<Unit>,
+    /// The rule of the decision process; present exactly when there is one.
+    pub decision: Option<DecisionSettings>,
+}
+
+impl Rung {
+    /// The channel with this name.
+    #[must_use]
+    pub fn channel(&self, name: &str) -> Option<&Channel> {
+        self.channels.iter().find(|channel| channel.name == name)
+    }
+
+    /// The process with this name.
+    #[must_use]
+    pub fn process(&self, name: &str) -> Option<&Process> {
+        self.processes.iter().find(|process| process.name == name)
+    }
+
+    /// The decision process, if the rung has one.
+    #[must_use]
+    pub fn decision_process(&self) -> Option<&Process> {
+        self.processes.iter().find(|process| process.task == Task::Decision)
+    }
+
+    /// The channel the decision process and all units read, if there is a decision process.
+    #[must_use]
+    pub fn sensors(&self) -> Option<&Channel> {
+        self.channel(self.decision_process()?.receives.first()?)
+    }
+}
+
+/// A connection between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Unique in the rung.
+    pub name: String,
+    /// Mechanism and name; unique in the rung.
+    pub endpoint: Endpoint,
+    /// What is kept when the receiver is slower.
+    pub delivery: Delivery,
+    /// What one message is.
+    pub message: Message,
+}
+
+/// What travels over a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What I/O measured: 64 bytes.
+    Sensors,
+    /// What a controller answers: 48 bytes.
+    Command,
+}
+
+impl Message {
+    /// Its length in bytes.
+    #[must_use]
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Sensors => 64,
+            Self::Command => 48,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sensors => f.pad("sensors"),
+            Self::Command => f.pad("command"),
+        }
+    }
+}
+
+/// One process of a rung.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Unique in the rung, units included.
+    pub name: String,
+    /// What it does.
+    pub task: Task,
+    /// What starts each of its jobs.
+    pub release: Release,
+    /// The time between its releases: of its own rate, or of whoever sends what releases it.
+    pub period: Span,
+    /// From release to the latest finish; never beyond the period.
+    pub deadline: Span,
+    /// What it asks the system for.
+    pub profile: Profile,
+    /// The name of that profile in the scenario; `None` for an ordinary process.
+    pub profile_name: Option<String>,
+    /// Channels it sends on.
+    pub sends: Vec<String>,
+    /// Channels it receives from.
+    pub receives: Vec<String>,
+}
+
+/// What a process does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "snake_case")]
+pub enum Task {
+    /// Integrates the apparatus; settings are [`Plan::plant`].
+    Plant,
+    /// Reads the card, sends sensors, receives the command, writes the card. One channel each way.
+    Io {
+        /// What comes first in a cycle.
+        order: Order,
+    },
+    /// I/O and controller in one process, without a channel.
+    Monolithic {
+        /// The controller's law.
+        gain: Gain,
+    },
+    /// Answers each sensors message with a command. One channel each way.
+    Controller {
+        /// The controller's law.
+        gain: Gain,
+    },
+    /// Supervises the units and holds the safety controller; settings are [`Rung::decision`]. One
+    /// channel each way.
+    Decision,
+    /// Computes for a while each period: load.
+    Workload {
+        /// Processor time of one job.
+        compute: Span,
+    },
+    /// Any other program; it paces itself.
+    Command {
+        /// As written: a path, relative to the scenario's folder, or a name to look up.
+        program: String,
+        /// What follows it.
+        arguments: Vec<String>,
+    },
+}
+
+impl Task {
+    /// The word a scenario uses for it.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Plant => "plant",
+            Self::Io { .. } => "io",
+            Self::Monolithic { .. } => "monolithic",
+            Self::Controller { .. } => "controller",
+            Self::Decision => "decision",
+            Self::Workload { .. } => "workload",
+            Self::Command { .. } => "command",
+        }
+    }
+}
+
+/// The order of work in an I/O cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Write the command of the previous cycle, then sample: one whole sample of delay, and nobody is
+    /// waited for.
+    WriteFirst,
+    /// Sample, send, wait for the answer, write it.
+    ReadFirst {
+        /// From the release to when waiting ends and 0 V is written; shorter than the period, longer
+        /// than the decision process's [`DecisionSettings::answer_within`].
+        command_within: Span,
+    },
+}
+
+/// What starts a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Release {
+    /// The clock.
+    Every {
+        /// How often.
+        rate: Rate,
+        /// What happens when a job is still running at the next release.
+        overrun: Overrun,
+    },
+    /// A message on one of the channels it receives from.
+    On {
+        /// That channel's name.
+        channel: String,
+    },
+    /// The program itself.
+    Own,
+}
+
+/// A state-feedback law `u = K·x` with `x = [p, v, θ, ω]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Gain {
+    /// One of the names in [`crate::Facts::gains`].
+    Named(String),
+    /// K itself: V/m, V·s/m, V/rad, V·s/rad.
+    Custom([f64; 4]),
+}
+
+/// A replacement unit as the rung starts with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unit {
+    /// Unique in the rung, processes included.
+    pub name: String,
+    /// What runs in it.
+    pub program: UnitProgram,
+    /// What goes wrong in it on purpose.
+    pub fault: Option<InjectedFault>,
+    /// Whether it controls from the start.
+    pub state: UnitState,
+    /// Processor time it may use in a cycle before it is stopped; at most the period.
+    pub budget: Span,
+    /// What it asks the system for; always below the decision process.
+    pub profile: Profile,
+    /// The name of that profile in the scenario; `None` for an ordinary process.
+    pub profile_name: Option<String>,
+}
+
+/// The executable of a unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitProgram {
+    /// Our own unit with this law.
+    Gain(Gain),
+    /// Any program that keeps the unit contract.
+    Command {
+        /// As written: a path, relative to the scenario's folder, or a name to look up.
+        program: String,
+        /// What follows it.
+        arguments: Vec<String>,
+    },
+}
+
+/// A fault injected on purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InjectedFault {
+    /// One of the names in [`crate::Facts::output_faults`] or [`crate::Facts::process_faults`].
+    pub kind: String,
+    /// When, from the start of the run, warm-up included.
+    pub after: Span,
+}
+
+/// How a unit begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitState {
+    /// Its answers are used, as long as they are safe; at most one per rung.
+    Active,
+    /// Its answers are judged and recorded only.
+    Shadow,
+}
+
+/// The rule of the decision process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionSettings {
+    /// The safety controller's law.
+    pub safety: Gain,
+    /// A command is accepted when it leads to a Lyapunov value of at most this.
+    pub accept_below: f64,
+    /// Control goes back to a unit when the value is below this …
+    pub return_below: f64,
+    /// … and this many clean cycles have passed.
+    pub return_after: u32,
+    /// Switches away from a unit that retire it; 0 for never.
+    pub strikes: u32,
+    /// Cycles in control without another strike that forgive one; 0 for never.
+    pub forgive_after: u32,
+    /// Cycles without a well-formed answer after which a unit is given up; 0 for never.
+    pub give_up_after: u32,
+    /// Acceptable answers in a row before a unit can be promoted.
+    pub promote_after: u32,
+    /// From the release to when missing answers count as missing; shorter than the period.
+    pub answer_within: Span,
+    /// Watches for a unit that is safe but poor; `None` for no such watch.
+    pub performance: Option<PerformanceSettings>,
+}
+
+/// The performance monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PerformanceSettings {
+    /// The length of time the running cost remembers.
+    pub window: Span,
+    /// How many times the expected cost is too much.
+    pub limit: f64,
+    /// What happens then.
+    pub remedy: Remedy,
+}
+
+/// What to do about a poor unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// Record it.
+    Report,
+    /// Treat it as a fault of the unit.
+    Switch,
+}
+
+/// Faults to inject, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// Faults of a controller's output, in pure simulation.
+    pub simulated: Option<SimulatedFaults>,
+    /// Faults of real processes, in rungs of this plan.
+    pub process: Option<ProcessFaults>,
+}
+
+/// Faults injected in pure simulation, without and with the decision rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulatedFaults {
+    /// Names from [`crate::Facts::output_faults`].
+    pub kinds: Vec<String>,
+    /// Runs a kind, without and with the decision rule each.
+    pub runs: u32,
+    /// Simulated time of one run.
+    pub duration: Span,
+    /// When the fault begins.
+    pub fault_after: Span,
+    /// The law that goes wrong.
+    pub gain: Gain,
+    /// The decision rule.
+    pub decision: DecisionSettings,
+    /// The rate of the control cycle.
+    pub rate: Rate,
+}
+
+/// Faults injected into real processes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessFaults {
+    /// Names from [`crate::Facts::process_faults`].
+    pub kinds: Vec<String>,
+    /// Runs a kind, without and with the decision process each.
+    pub runs: u32,
+    /// Real time of one run, warm-up included.
+    pub duration: Span,
+    /// When the fault begins, from the start of the run.
+    pub fault_after: Span,
+    /// The rung with a decision process; the fault goes into its active unit.
+    pub with: Option<String>,
+    /// The rung without; the fault goes into its controller.
+    pub without: Option<String>,
+}

@@ -1,0 +1,159 @@
+//! A table of a document whose shape was checked: values as types, each with its place.
+
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::str::FromStr;
+
+use hemiola_units::Delivery;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::plan::Gain;
+
+/// A value and the bytes of the source that state it.
+#[derive(Clone, Debug)]
+pub(crate) struct At<T> {
+    pub(crate) value: T,
+    pub(crate) at: Range<usize>,
+}
+
+/// One table.
+///
+/// Values of the wrong shape read as absent: [`crate::shape`] has complained about them already.
+#[derive(Clone)]
+pub(crate) struct Section<'s> {
+    table: &'s DeTable<'s>,
+    /// Where to point when something is missing from it.
+    pub(crate) at: Range<usize>,
+}
+
+type Item<'s> = Spanned<DeValue<'s>>;
+
+impl<'s> Section<'s> {
+    pub(crate) fn new(table: &'s DeTable<'s>, at: Range<usize>) -> Self {
+        Self { table, at }
+    }
+
+    /// Whether the key is there, whatever its value.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// Whether the key's value is an array.
+    pub(crate) fn is_array(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(|item| item.get_ref().is_array())
+    }
+
+    /// Where the key is written; the table itself when it is not.
+    pub(crate) fn key_at(&self, key: &str) -> Range<usize> {
+        self.table.get_key_value(key).map_or_else(|| self.at.clone(), |(key, _)| key.span())
+    }
+
+    fn read<T>(&self, key: &str, read: impl FnOnce(&'s DeValue<'s>) -> Option<T>) -> Option<At<T>> {
+        let item = self.table.get(key)?;
+        Some(At { value: read(item.get_ref())?, at: item.span() })
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Option<At<&'s str>> {
+        self.read(key, DeValue::as_str)
+    }
+
+    /// A text that means something.
+    pub(crate) fn parsed<T: FromStr>(&self, key: &str) -> Option<At<T>> {
+        self.read(key, |value| value.as_str()?.parse().ok())
+    }
+
+    pub(crate) fn boolean(&self, key: &str) -> Option<bool> {
+        self.read(key, DeValue::as_bool).map(|found| found.value)
+    }
+
+    pub(crate) fn whole<T: TryFrom<i64>>(&self, key: &str) -> Option<At<T>> {
+        self.read(key, |value| T::try_from(whole(value)?).ok())
+    }
+
+    pub(crate) fn number(&self, key: &str) -> Option<At<f64>> {
+        self.read(key, number)
+    }
+
+    pub(crate) fn gain(&self, key: &str) -> Option<At<Gain>> {
+        self.read(key, gain)
+    }
+
+    pub(crate) fn delivery(&self, key: &str) -> Option<At<Delivery>> {
+        self.read(key, |value| match value {
+            DeValue::String(word) => (word.as_ref() == "latest").then_some(Delivery::Latest),
+            _ => {
+                let queue = whole(value.as_table()?.get("queue")?.get_ref())?;
+                NonZeroU32::new(u32::try_from(queue).ok()?).map(Delivery::Queue)
+            }
+        })
+    }
+
+    /// The strings of an array; empty when there is none.
+    pub(crate) fn texts(&self, key: &str) -> Vec<At<&'s str>> {
+        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
+        let text =
+            |item: &'s Item<'s>| Some(At { value: item.get_ref().as_str()?, at: item.span() });
+        items.into_iter().flat_map(|array| array.iter()).filter_map(text).collect()
+    }
+
+    /// The table under this key.
+    pub(crate) fn section(&self, key: &str) -> Option<Section<'s>> {
+        let (key, item) = self.table.get_key_value(key)?;
+        Some(Section::new(item.get_ref().as_table()?, key.span()))
+    }
+
+    /// The tables of an array of tables.
+    pub(crate) fn sections(&self, key: &str) -> Vec<Section<'s>> {
+        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
+        let section =
+            |item: &'s Item<'s>| Some(Section::new(item.get_ref().as_table()?, item.span()));
+        items.into_iter().flat_map(|array| array.iter()).filter_map(section).collect()
+    }
+
+    /// The tables under names of the user's, in the order written.
+    pub(crate) fn named(&self, key: &str) -> Vec<(At<&'s str>, Section<'s>)> {
+        let Some(table) = self.table.get(key).and_then(|item| item.get_ref().as_table()) else {
+            return Vec::new();
+        };
+        let mut named: Vec<_> = table
+            .iter()
+            .filter_map(|(name, item)| {
+                let at = name.span();
+                let section = Section::new(item.get_ref().as_table()?, at.clone());
+                Some((At { value: name.get_ref().as_ref(), at }, section))
+            })
+            .collect();
+        // The table keeps its keys sorted; their places say how they were written.
+        named.sort_by_key(|(name, _)| name.at.start);
+        named
+    }
+}
+
+/// An integer, if the value is one that fits.
+pub(crate) fn whole(value: &DeValue<'_>) -> Option<i64> {
+    let integer = value.as_integer()?;
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// A finite number, written with or without a point.
+pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
+    let number = match value {
+        DeValue::Float(float) => float.as_str().parse().ok()?,
+        _ => whole(value)? as f64,
+    };
+    f64::is_finite(number).then_some(number)
+}
+
+/// A gain, whether or not its name is known.
+pub(crate) fn gain(value: &DeValue<'_>) -> Option<Gain> {
+    match value {
+        DeValue::String(name) => Some(Gain::Named(name.as_ref().into())),
+        DeValue::Array(array) => {
+            let numbers: Option<Vec<f64>> =
+                array.iter().map(|item| number(item.get_ref())).collect();
+            numbers?.try_into().ok().map(Gain::Custom)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,276 @@
+//! Whether a document has the right shape: known keys, values of the right kind, size and unit.
+
+use std::ops::Range;
+
+use hemiola_units::{Bytes, CpuSet, Endpoint, Rate, Span};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::{Problem, nearest};
+use crate::schema::{Key, QUEUE_LEN_MAX, Shape, Table};
+use crate::section::{gain, number, whole};
+
+/// The longest name; it becomes part of file names.
+const NAME_LEN_MAX: usize = 64;
+
+/// Everything in `table` that is not as `schema` says; `at` is where to point for what is missing.
+pub(crate) fn check(
+    table: &DeTable<'_>,
+    schema: &Table,
+    at: Range<usize>,
+    problems: &mut Vec<Problem>,
+) {
+    for (word, item) in table.iter() {
+        match schema.keys.iter().find(|key| key.word == word.get_ref().as_ref()) {
+            Some(key) => check_value(key, word.span(), item, problems),
+            None => problems.push(unknown_key(word.get_ref(), word.span(), schema)),
+        }
+    }
+    // A key that was misspelt is not missing as well.
+    let misspelt = |key: &Key| {
+        table.keys().any(|word| {
+            let word = word.get_ref().as_ref();
+            let known = schema.keys.iter().any(|key| key.word == word);
+            !known && nearest(word, schema.keys.iter().map(|key| key.word)) == Some(key.word)
+        })
+    };
+    let missing = |key: &&Key| key.required && !table.contains_key(key.word) && !misspelt(key);
+    for key in schema.keys.iter().filter(missing) {
+        problems.push(
+            Problem::new(at.clone(), format!("{} needs \"{}\"", schema.noun, key.word))
+                .hint(format!("{}: {}", key.word, key.doc)),
+        );
+    }
+}
+
+fn unknown_key(word: &str, at: Range<usize>, schema: &Table) -> Problem {
+    let words = schema.keys.iter().map(|key| key.word);
+    let hint = match nearest(word, words.clone()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("known are {}", words.collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!("{} has no key \"{}\"", schema.noun, word.escape_debug());
+    Problem::new(at, message).label("unknown").hint(hint)
+}
+
+fn check_value(
+    key: &Key,
+    key_at: Range<usize>,
+    item: &Spanned<DeValue<'_>>,
+    problems: &mut Vec<Problem>,
+) {
+    let (word, value, at) = (key.word, item.get_ref(), item.span());
+    match &key.shape {
+        Shape::One(inner) => match value.as_table() {
+            Some(table) => check(table, inner, key_at, problems),
+            None => problems.push(wrong_kind(word, "a table", value, at)),
+        },
+        Shape::Many(inner, max) => match value.as_array() {
+            Some(array) => {
+                for item in array.iter() {
+                    match item.get_ref().as_table() {
+                        Some(table) => check(table, inner, item.span(), problems),
+                        None => {
+                            let kind = "a table each";
+                            problems.push(wrong_kind(word, kind, item.get_ref(), item.span()));
+                        }
+                    }
+                }
+                too_many(word, array.len(), *max, key_at, problems);
+            }
+            None => {
+                let problem = wrong_kind(word, "an array of tables", value, key_at);
+                problems
+                    .push(problem.hint(format!("write the header with two brackets: [[{word}]]")));
+            }
+        },
+        Shape::Named(inner, max) => match value.as_table() {
+            Some(table) => {
+                for (name, item) in table.iter() {
+                    problems.extend(name_problem(name.get_ref(), name.span()));
+                    match item.get_ref().as_table() {
+                        Some(table) => check(table, inner, name.span(), problems),
+                        None => {
+                            problems.push(wrong_kind(
+                                name.get_ref(),
+                                "a table",
+                                item.get_ref(),
+                                item.span(),
+                            ));
+                        }
+                    }
+                }
+                too_many(word, table.len(), *max, key_at, problems);
+            }
+            None => problems.push(wrong_kind(word, "a table of tables", value, at)),
+        },
+        leaf => problems.extend(leaf_problem(word, leaf, value, at)),
+    }
+}
+
+fn too_many(word: &str, count: usize, max: usize, at: Range<usize>, problems: &mut Vec<Problem>) {
+    if count > max {
+        problems.push(Problem::new(at, format!("{count} {word} are more than the {max} allowed")));
+    }
+}
+
+/// What is wrong with a value that is no table.
+fn leaf_problem(
+    word: &str,
+    shape: &Shape,
+    value: &DeValue<'_>,
+    at: Range<usize>,
+) -> Option<Problem> {
+    let wrong = |kind: &str| Some(wrong_kind(word, kind, value, at.clone()));
+    let say = |message: String| Some(Problem::new(at.clone(), message));
+    let text = value.as_str();
+    match shape {
+        Shape::Text => text.is_none().then(|| wrong("a string"))?,
+        Shape::Name => {
+            text.map_or_else(|| wrong("a string"), |text| name_problem(text, at.clone()))
+        }
+        Shape::Texts => (!is_texts(value)).then(|| wrong("an array of strings"))?,
+        Shape::Word(words) => match text {
+            Some(text) if words.contains(&text) => None,
+            Some(text) => {
+                let hint = match nearest(text, words.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("choose from {}", words.join(", ")),
+                };
+                let message = format!("{word} cannot be \"{}\"", text.escape_debug());
+                Some(Problem::new(at.clone(), message).hint(hint))
+            }
+            None => wrong(&format!("one of {}", words.join(", "))),
+        },
+        Shape::Boolean => value.as_bool().is_none().then(|| wrong("true or false"))?,
+        Shape::Whole(min, max) => match whole(value) {
+            Some(number) if (*min..=*max).contains(&number) => None,
+            Some(number) => say(format!("{word} is {number}; it must be from {min} to {max}")),
+            None => wrong(&format!("a whole number from {min} to {max}")),
+        },
+        Shape::Number(min, max) => match number(value) {
+            Some(number) if (*min..=*max).contains(&number) => None,
+            Some(number) => say(format!("{word} is {number}; it must be from {min} to {max}")),
+            None => wrong(&format!("a number from {min} to {max}")),
+        },
+        Shape::Length | Shape::LengthOrZero => {
+            let Some(text) = text else {
+                return wrong("a length of time with its unit, such as \"20ms\"");
+            };
+            match text.parse::<Span>() {
+                Err(error) => say(format!("{word}: {error}")),
+                Ok(span) if span < Span::ZERO => say(format!("{word} is negative")),
+                Ok(Span::ZERO) if matches!(shape, Shape::Length) => {
+                    say(format!("{word} is zero; it must be longer than that"))
+                }
+                Ok(span) if span > LENGTH_MAX => say(format!("{word} is longer than {LENGTH_MAX}")),
+                Ok(_) => None,
+            }
+        }
+        Shape::Rate => match text {
+            Some(text) if is_zero(text) => Some(
+                Problem::new(
+                    at.clone(),
+                    format!("{word} is zero, and what comes never cannot be run"),
+                )
+                .hint("write a rate such as \"50Hz\", or a period such as \"20ms\""),
+            ),
+            Some(text) => parse_problem::<Rate>(word, text, at.clone()),
+            None => wrong("a rate or a period with its unit, such as \"50Hz\" or \"20ms\""),
+        },
+        Shape::Size => match text {
+            Some(text) => parse_problem::<Bytes>(word, text, at.clone()),
+            None => wrong("a size with its unit, such as \"64KiB\""),
+        },
+        Shape::Cpus => match text {
+            Some("first" | "last") => None,
+            Some(text) => parse_problem::<CpuSet>(word, text, at.clone())
+                .map(|problem| problem.hint("or \"first\" or \"last\", which every machine has")),
+            None => wrong("a set of processors in quotes, such as \"0\" or \"0,2-3\""),
+        },
+        Shape::Endpoint => match text {
+            Some(text) => parse_problem::<Endpoint>(word, text, at.clone()),
+            None => wrong("a mechanism and a name, such as \"shm:sensors\""),
+        },
+        Shape::Delivery => delivery_problem(value, at.clone()),
+        Shape::Gain => match gain(value) {
+            Some(_) => None,
+            None => wrong("the name of a gain or four numbers"),
+        },
+        Shape::Kinds => match text {
+            Some("all") => None,
+            Some(text) => say(format!("{word} cannot be \"{}\"", text.escape_debug()))
+                .map(|problem| problem.hint("write \"all\", or an array of kinds: [\"crash\"]")),
+            None if is_texts(value) && value.as_array().is_some_and(|array| !array.is_empty()) => {
+                None
+            }
+            None => wrong("\"all\" or an array of at least one kind"),
+        },
+        Shape::One(_) | Shape::Many(..) | Shape::Named(..) => None,
+    }
+}
+
+/// No run lasts longer than a day.
+pub(crate) const LENGTH_MAX: Span = Span::from_millis(86_400_000);
+
+fn parse_problem<T>(word: &str, text: &str, at: Range<usize>) -> Option<Problem>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let error = text.parse::<T>().err()?;
+    Some(Problem::new(at, format!("{word}: {error}")))
+}
+
+/// Whether a quantity is nothing, whatever its unit.
+fn is_zero(text: &str) -> bool {
+    let number = text.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
+    number.parse::<f64>() == Ok(0.0)
+}
+
+fn is_texts(value: &DeValue<'_>) -> bool {
+    value.as_array().is_some_and(|array| array.iter().all(|item| item.get_ref().is_str()))
+}
+
+fn name_problem(name: &str, at: Range<usize>) -> Option<Problem> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fits = (1..=NAME_LEN_MAX).contains(&name.len()) && name.chars().all(good);
+    let only_dots = name.chars().all(|c| c == '.');
+    (!fits || only_dots).then(|| {
+        Problem::new(at, format!("\"{}\" cannot be a name", name.escape_debug()))
+            .hint("use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'")
+    })
+}
+
+fn delivery_problem(value: &DeValue<'_>, at: Range<usize>) -> Option<Problem> {
+    if value.as_str() == Some("latest") {
+        return None;
+    }
+    let wrong = Problem::new(at, "delivery must be \"latest\" or { queue = N }")
+        .hint("\"latest\" keeps the newest message, a queue keeps N in order");
+    let Some(table) = value.as_table() else { return Some(wrong) };
+    match table.get("queue").map(|item| (whole(item.get_ref()), item.span())) {
+        Some((Some(length), _)) if (1..=QUEUE_LEN_MAX).contains(&length) => {
+            (table.len() > 1).then_some(wrong)
+        }
+        Some((_, at)) => {
+            let message = format!("a queue has from 1 to {QUEUE_LEN_MAX} messages");
+            Some(Problem::new(at, message))
+        }
+        None => Some(wrong),
+    }
+}
+
+fn wrong_kind(word: &str, expected: &str, value: &DeValue<'_>, at: Range<usize>) -> Problem {
+    let found = match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    };
+    Problem::new(at, format!("{} must be {expected}", word.escape_debug()))
+        .label(format!("this is {found}"))
+}
