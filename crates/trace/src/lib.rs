@@ -2,14 +2,20 @@
 //!
 //! In reading order:
 //!
-//! * [`event`]: an [`Entry`] is one thing that happened, 32 bytes, stamped on the monotonic clock.
+//! * [`event`]: an [`Entry`] is one thing that happened, 32 bytes, stamped on the monotonic clock; its [`Kind`]
+//!   says what its values mean.
+//! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
+//!   [`perfetto::read`] gives them back without loss.
 //! * [`result`]: what stands in a result folder beside the traces, the conditions of the run above all.
+//! * [`fuzzing`]: the body of the fuzz target for trace files.
 //!
 //! This crate reads no clock and touches no file: bytes and writers are passed in.
 
 #![forbid(unsafe_code)]
 
 pub mod event;
+pub mod fuzzing;
+pub mod perfetto;
 pub mod result;
 
 pub use event::{Entry, Kind};

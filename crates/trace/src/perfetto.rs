@@ -1,0 +1,162 @@
+//! The trace file: a Perfetto trace, written packet by packet and read back without loss.
+//!
+//! A file is a sequence of packets, each behind the byte `0x0A` and its length, so a writer that dies
+//! loses at most the packet it was writing, and a reader can skip what it does not know:
+//!
+//! ```text
+//! packet   clock snapshot       CLOCK_MONOTONIC is the trace clock; its place in wall time
+//! packet   track + event        the conditions of the run, one string annotation each
+//!          ── per recorded process, on a sequence of its own ──
+//! packet   process track        pid, name
+//! packet   thread track         + the names of kinds and values, once; the sequence's defaults
+//! packet   event                one per entry …
+//! ```
+//!
+//! How an [`Entry`] becomes an event:
+//!
+//! * `timestamp` is `at`; the one category is `hemiola:` + [`Kind::name`]; [`Kind::Start`] opens a slice named
+//!   after the process and [`Kind::Finish`] closes it; every other kind is an instant, named after its
+//!   kind and what `arg` stands for (`send sensors`).
+//! * Values are debug annotations named by [`Kind::fields`], besides `cycle`. `lateness_ns` stands in a
+//!   `finish` for people to read; it follows from `at` and the deadline.
+//! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only
+//!   there, as extra counter values of the event.
+//! * Left out and read as 0: no skipped releases, and values the kind gives no meaning. A `finish` in
+//!   the cycle of the `start` before it leaves out `cycle`.
+//!
+//! Field numbers and meanings follow Perfetto's public definitions, `protos/perfetto/trace/` in its
+//! repository. An entry takes about 50 bytes.
+//!
+//! ```
+//! use hemiola_trace::{Entry, Kind, perfetto};
+//! use hemiola_units::Instant;
+//!
+//! let at = Instant::from_nanos(5_000_000);
+//! let sent = Entry { at, kind: Kind::Send, arg: 0, cycle: 3, a: 0, b: 0 };
+//! let mut names = perfetto::Names::default();
+//! names.insert(Kind::Send, 0, "sensors");
+//!
+//! let mut file = Vec::new();
+//! let mut writer = perfetto::TraceWriter::new(&mut file, at, 0, &[("kernel", "6.1")]).unwrap();
+//! let track = writer.process(42, "io", names).unwrap();
+//! writer.entries(track, &[sent]).unwrap();
+//!
+//! let (trace, errors) = perfetto::read(&file);
+//! assert!(errors.is_empty());
+//! assert_eq!(trace.tracks[0].entries, [sent]);
+//! assert_eq!(trace.tracks[0].names.get(Kind::Send, 0), Some("sensors"));
+//! ```
+
+mod packet;
+mod read;
+mod write;
+
+use std::collections::BTreeMap;
+
+use hemiola_units::Instant;
+
+use crate::event::{Entry, Kind};
+
+pub use read::{ERRORS_MAX, ReadError, read};
+pub use write::{TraceWriter, TrackId};
+
+/// A trace, read back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The conditions of the run, as they were written.
+    pub conditions: Vec<(String, String)>,
+    /// When the trace began: on the monotonic clock, and in nanoseconds since 1970 UTC.
+    pub began: Option<(Instant, u64)>,
+    /// One for each recorded thread, in order of appearance.
+    pub tracks: Vec<Track>,
+    /// Well-formed packets that told us nothing: other programs' events and data.
+    pub foreign_packets: u64,
+}
+
+/// What one thread of one process recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Track {
+    /// Process id.
+    pub pid: u32,
+    /// The process's name.
+    pub name: String,
+    /// What the numbers in [`Entry::arg`] stand for.
+    pub names: Names,
+    /// In the order they were recorded.
+    pub entries: Vec<Entry>,
+}
+
+/// What the numbers in [`Entry::arg`] stand for, by kind: channels, reasons, faults, states, marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(BTreeMap<(Kind, u16), String>);
+
+impl Names {
+    /// Gives `arg` of `kind` a name.
+    pub fn insert(&mut self, kind: Kind, arg: u16, name: &str) {
+        self.0.insert((kind, arg), name.to_owned());
+    }
+
+    /// Gives each `arg` of `kind` in the table a name.
+    pub fn insert_all(&mut self, kind: Kind, table: &[(u16, &str)]) {
+        for &(arg, name) in table {
+            self.insert(kind, arg, name);
+        }
+    }
+
+    /// The name of `arg` of `kind`.
+    #[must_use]
+    pub fn get(&self, kind: Kind, arg: u16) -> Option<&str> {
+        self.0.get(&(kind, arg)).map(String::as_str)
+    }
+
+    /// All of them, by kind and number.
+    pub fn iter(&self) -> impl Iterator<Item = (Kind, u16, &str)> {
+        self.0.iter().map(|(&(kind, arg), name)| (kind, arg, name.as_str()))
+    }
+}
+
+/// What every category of ours begins with.
+const CATEGORY_PREFIX: &str = "hemiola:";
+
+/// The category of the event that carries the conditions.
+const CONDITIONS: &str = "hemiola:conditions";
+
+/// The number of `CLOCK_MONOTONIC` among Perfetto's built-in clocks.
+const CLOCK_MONOTONIC: u32 = 3;
+
+/// The number of `CLOCK_REALTIME` among Perfetto's built-in clocks.
+const CLOCK_REALTIME: u32 = 1;
+
+/// The names of `arg`, `a` and `b` where the kind gives them no meaning.
+const RAW_NAMES: [&str; 3] = ["arg", "a", "b"];
+
+/// Which of `arg`, `a` and `b` are on counter tracks, in the order of the event's counter values.
+const fn counters(kind: Kind) -> &'static [(usize, Counter)] {
+    match kind {
+        Kind::Actuate => &[(1, Counter::Volts)],
+        Kind::PlantState => &[(1, Counter::PlantV), (2, Counter::PlantAngle)],
+        _ => &[],
+    }
+}
+
+/// A counter track a process may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counter {
+    Volts,
+    PlantV,
+    PlantAngle,
+}
+
+impl Counter {
+    /// The name of its track and its unit.
+    const fn name_and_unit(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Volts => ("volts", "V"),
+            Self::PlantV => ("V of the plant", ""),
+            Self::PlantAngle => ("angle of the plant", "rad"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

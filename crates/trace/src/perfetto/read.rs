@@ -1,0 +1,290 @@
+//! Packets to entries, tolerating what is foreign or damaged.
+
+use std::collections::BTreeMap;
+
+use hemiola_units::Instant;
+use prost::Message;
+use prost::encoding::decode_varint;
+use thiserror::Error;
+
+use super::packet::{
+    AnnotationName, AnnotationValue, DebugAnnotation, InternedData, SEQ_INCREMENTAL_STATE_CLEARED,
+    TracePacket, TrackDescriptor, TrackEvent,
+};
+use super::{
+    CATEGORY_PREFIX, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters,
+};
+use crate::event::{Entry, Kind, Shape};
+
+/// The most errors kept; reading goes on after them in silence.
+pub const ERRORS_MAX: usize = 100;
+
+/// Why part of a trace could not be read; everything else was.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file ends within a packet: its writer was stopped. All packets before were read.
+    #[error("the trace breaks off in the packet at byte {offset}")]
+    Truncated {
+        /// Where the packet begins.
+        offset: usize,
+    },
+    /// This is no Perfetto trace from here on.
+    #[error("no packet begins at byte {offset}")]
+    NoPacket {
+        /// Where a packet should begin.
+        offset: usize,
+    },
+    /// The packet is malformed; it was left out.
+    #[error("the packet at byte {offset} is malformed: {reason}")]
+    Packet {
+        /// Where the packet begins.
+        offset: usize,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// An event of ours lacks something; it was left out.
+    #[error("the event at byte {offset} has no {missing}")]
+    Event {
+        /// Where its packet begins.
+        offset: usize,
+        /// What it lacks.
+        missing: &'static str,
+    },
+}
+
+/// Reads a trace: everything in it that is ours, and what was wrong with the rest.
+///
+/// Packets of other programs are counted and skipped. A file cut off anywhere gives all whole
+/// packets before the cut.
+#[must_use]
+pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
+    let mut reader = Reader::default();
+    let mut errors = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let offset = bytes.len() - rest.len();
+        let result = match split_packet(rest, offset) {
+            Ok((packet, after)) => {
+                rest = after;
+                match TracePacket::decode(packet) {
+                    Ok(packet) => reader
+                        .packet(packet)
+                        .map_err(|missing| ReadError::Event { offset, missing }),
+                    Err(error) => Err(ReadError::Packet { offset, reason: error.to_string() }),
+                }
+            }
+            Err(error) => {
+                rest = &[];
+                Err(error)
+            }
+        };
+        if let Err(error) = result
+            && errors.len() < ERRORS_MAX
+        {
+            errors.push(error);
+        }
+    }
+    (reader.trace, errors)
+}
+
+/// Splits off the packet that begins here.
+fn split_packet(mut rest: &[u8], offset: usize) -> Result<(&[u8], &[u8]), ReadError> {
+    if rest[0] != 0x0A {
+        return Err(ReadError::NoPacket { offset });
+    }
+    rest = &rest[1..];
+    // A length that does not end looks the same whether cut off or malformed, except by its size.
+    let Ok(length) = decode_varint(&mut rest) else {
+        return Err(if rest.len() < 10 {
+            ReadError::Truncated { offset }
+        } else {
+            ReadError::NoPacket { offset }
+        });
+    };
+    usize::try_from(length)
+        .ok()
+        .and_then(|length| rest.split_at_checked(length))
+        .ok_or(ReadError::Truncated { offset })
+}
+
+#[derive(Default)]
+struct Reader {
+    trace: Trace,
+    sequences: BTreeMap<u32, Sequence>,
+    /// Index in `trace.tracks` by track number.
+    tracks: BTreeMap<u64, usize>,
+    /// The cycle of the slice that is open on each track.
+    open_cycles: BTreeMap<u64, u32>,
+}
+
+/// What a sequence of packets has said so far.
+#[derive(Default)]
+struct Sequence {
+    kinds: BTreeMap<u64, Kind>,
+    event_names: BTreeMap<u64, String>,
+    annotation_names: BTreeMap<u64, String>,
+    default_track: Option<u64>,
+}
+
+impl Reader {
+    /// Takes in one packet; an error says what an event of ours lacks.
+    fn packet(&mut self, packet: TracePacket) -> Result<(), &'static str> {
+        let mut ours = false;
+        let sequence =
+            self.sequences.entry(packet.trusted_packet_sequence_id.unwrap_or(0)).or_default();
+        if packet.sequence_flags.unwrap_or(0) & SEQ_INCREMENTAL_STATE_CLEARED != 0 {
+            *sequence = Sequence::default();
+        }
+        if let Some(data) = packet.interned_data {
+            ours |= sequence.intern(data);
+        }
+        if let Some(event) = packet.trace_packet_defaults.and_then(|all| all.track_event_defaults) {
+            sequence.default_track = event.track_uuid;
+        }
+        if let Some(snapshot) = packet.clock_snapshot {
+            let reading = |id| {
+                let clock = snapshot.clocks.iter().find(|clock| clock.clock_id == Some(id));
+                clock.and_then(|clock| clock.timestamp)
+            };
+            if let (Some(monotonic), Some(unix_ns), None) =
+                (reading(CLOCK_MONOTONIC), reading(CLOCK_REALTIME), self.trace.began)
+            {
+                self.trace.began = Some((Instant::from_nanos(monotonic), unix_ns));
+                ours = true;
+            }
+        }
+        if let Some(descriptor) = packet.track_descriptor {
+            self.describe(descriptor);
+            ours = true;
+        }
+        if let Some(event) = packet.track_event {
+            let sequence = packet.trusted_packet_sequence_id.unwrap_or(0);
+            ours |= self.event(packet.timestamp, sequence, event)?;
+        }
+        self.trace.foreign_packets += u64::from(!ours);
+        Ok(())
+    }
+
+    fn describe(&mut self, descriptor: TrackDescriptor) {
+        let (Some(uuid), Some(thread)) = (descriptor.uuid, descriptor.thread) else { return };
+        let trace = &mut self.trace;
+        let index = *self.tracks.entry(uuid).or_insert_with(|| {
+            trace.tracks.push(Track::default());
+            trace.tracks.len() - 1
+        });
+        let track = &mut trace.tracks[index];
+        track.pid = thread.pid.unwrap_or(0).cast_unsigned();
+        track.name = thread.thread_name.unwrap_or_default();
+    }
+
+    /// Takes in an event and says whether it was ours.
+    fn event(
+        &mut self,
+        timestamp: Option<u64>,
+        sequence: u32,
+        event: TrackEvent,
+    ) -> Result<bool, &'static str> {
+        if event.categories.iter().any(|category| category == CONDITIONS) {
+            self.trace.conditions.extend(event.debug_annotations.into_iter().filter_map(text));
+            return Ok(true);
+        }
+        let sequence = &self.sequences[&sequence];
+        let Some(&kind) = event.category_iids.iter().find_map(|iid| sequence.kinds.get(iid)) else {
+            return Ok(false);
+        };
+        let at = Instant::from_nanos(timestamp.ok_or("timestamp")?);
+        let uuid = event.track_uuid.or(sequence.default_track).ok_or("track")?;
+        let &index = self.tracks.get(&uuid).ok_or("described track")?;
+
+        let (mut cycle, values) = sequence.values(kind, &event);
+        let arg = values[0] as u16;
+        match kind {
+            Kind::Start => self.open_cycles.extend(cycle.map(|cycle| (uuid, cycle))),
+            Kind::Finish => cycle = cycle.or(self.open_cycles.remove(&uuid)),
+            _ => {}
+        }
+        let cycle = cycle.ok_or("cycle")?;
+
+        let track = &mut self.trace.tracks[index];
+        if let Some(full) = event.name_iid.and_then(|iid| sequence.event_names.get(&iid))
+            && matches!(kind.fields()[0], Some(field) if field.shape == Shape::Code)
+            && let Some(name) =
+                full.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix(' '))
+            && track.names.get(kind, arg).is_none()
+        {
+            track.names.insert(kind, arg, name);
+        }
+        track.entries.push(Entry { at, kind, arg, cycle, a: values[1], b: values[2] });
+        Ok(true)
+    }
+}
+
+impl Sequence {
+    /// Learns names, and says whether any is a kind of ours.
+    fn intern(&mut self, data: InternedData) -> bool {
+        let mut ours = false;
+        for category in data.event_categories {
+            let word = category.name.as_deref().and_then(|name| name.strip_prefix(CATEGORY_PREFIX));
+            let kind = Kind::ALL.into_iter().find(|kind| word == Some(kind.name()));
+            if let (Some(iid), Some(kind)) = (category.iid, kind) {
+                self.kinds.insert(iid, kind);
+                ours = true;
+            }
+        }
+        let pairs = |names: Vec<super::packet::InternedName>| {
+            names.into_iter().filter_map(|name| Some((name.iid?, name.name?)))
+        };
+        self.event_names.extend(pairs(data.event_names));
+        self.annotation_names.extend(pairs(data.debug_annotation_names));
+        ours
+    }
+
+    /// The cycle, where it is stated, and `arg`, `a`, `b`.
+    fn values(&self, kind: Kind, event: &TrackEvent) -> (Option<u32>, [u64; 3]) {
+        let fields = kind.fields();
+        let mut cycle = None;
+        let mut values = [0; 3];
+        for annotation in &event.debug_annotations {
+            let Some(value) = number(annotation) else { continue };
+            let Some(name) = self.name(annotation) else { continue };
+            if name == "cycle" {
+                cycle = Some(value as u32);
+                continue;
+            }
+            let place = fields.iter().zip(RAW_NAMES).position(|(field, raw)| match field {
+                Some(field) => field.name == name,
+                None => raw == name,
+            });
+            if let Some(place) = place {
+                values[place] = value;
+            }
+        }
+        for (&(index, _), &bits) in counters(kind).iter().zip(&event.extra_double_counter_values) {
+            values[index] = bits;
+        }
+        (cycle, values)
+    }
+
+    fn name<'a>(&'a self, annotation: &'a DebugAnnotation) -> Option<&'a str> {
+        match annotation.name.as_ref()? {
+            AnnotationName::Iid(iid) => self.annotation_names.get(iid).map(String::as_str),
+            AnnotationName::Text(name) => Some(name),
+        }
+    }
+}
+
+fn number(annotation: &DebugAnnotation) -> Option<u64> {
+    match annotation.value {
+        Some(AnnotationValue::Uint(value) | AnnotationValue::DoubleBits(value)) => Some(value),
+        Some(AnnotationValue::Int(value)) => Some(value.cast_unsigned()),
+        _ => None,
+    }
+}
+
+fn text(annotation: DebugAnnotation) -> Option<(String, String)> {
+    match (annotation.name, annotation.value) {
+        (Some(AnnotationName::Text(name)), Some(AnnotationValue::Text(text))) => Some((name, text)),
+        _ => None,
+    }
+}

@@ -1,0 +1,372 @@
+//! Entries to packets, streamed.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use hemiola_units::Instant;
+use prost::Message;
+
+use super::packet::{
+    AnnotationName, AnnotationValue, ClockReading, ClockSnapshot, CounterDescriptor,
+    DebugAnnotation, InternedData, InternedName, ProcessDescriptor, SEQ_INCREMENTAL_STATE_CLEARED,
+    SEQ_NEEDS_INCREMENTAL_STATE, TYPE_INSTANT, TYPE_SLICE_BEGIN, TYPE_SLICE_END, ThreadDescriptor,
+    TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent, TrackEventDefaults,
+};
+use super::{
+    CATEGORY_PREFIX, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES,
+    counters,
+};
+use crate::event::{Entry, Kind, Shape, source};
+
+/// Writes a trace into anything that takes bytes.
+///
+/// Each call hands over whole packets in one `write_all`, so no buffer is needed in between, and what
+/// is on disk is readable at any moment.
+///
+/// # Errors
+///
+/// Every method fails when the output does. The file may then end within a packet, so that the writer
+/// refuses everything after.
+#[derive(Debug)]
+pub struct TraceWriter<W: Write> {
+    out: W,
+    buffer: Vec<u8>,
+    tracks: Vec<TrackState>,
+    broken: bool,
+}
+
+/// A track of one [`TraceWriter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrackId(usize);
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a trace at the moment `began` of the monotonic clock, which is `unix_ns` nanoseconds since
+    /// 1970 UTC, with the conditions of the run as names and texts.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    pub fn new(
+        out: W,
+        began: Instant,
+        unix_ns: u64,
+        conditions: &[(&str, &str)],
+    ) -> io::Result<Self> {
+        let mut writer = Self { out, buffer: Vec::new(), tracks: Vec::new(), broken: false };
+        let reading = |clock, ns| ClockReading { clock_id: Some(clock), timestamp: Some(ns) };
+        writer.packet(&TracePacket {
+            clock_snapshot: Some(ClockSnapshot {
+                clocks: vec![
+                    reading(CLOCK_MONOTONIC, began.nanos()),
+                    reading(CLOCK_REALTIME, unix_ns),
+                ],
+                primary_trace_clock: Some(CLOCK_MONOTONIC),
+            }),
+            trusted_packet_sequence_id: Some(CONDITIONS_SEQUENCE),
+            sequence_flags: Some(SEQ_INCREMENTAL_STATE_CLEARED),
+            ..TracePacket::default()
+        });
+        writer.packet(&TracePacket {
+            timestamp: Some(began.nanos()),
+            timestamp_clock_id: Some(CLOCK_MONOTONIC),
+            trusted_packet_sequence_id: Some(CONDITIONS_SEQUENCE),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(CONDITIONS_TRACK),
+                name: Some("conditions".into()),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+        let texts = conditions.iter().map(|&(name, text)| DebugAnnotation {
+            name: Some(AnnotationName::Text(name.into())),
+            value: Some(AnnotationValue::Text(text.into())),
+        });
+        writer.packet(&TracePacket {
+            timestamp: Some(began.nanos()),
+            timestamp_clock_id: Some(CLOCK_MONOTONIC),
+            trusted_packet_sequence_id: Some(CONDITIONS_SEQUENCE),
+            track_event: Some(TrackEvent {
+                kind: Some(TYPE_INSTANT),
+                track_uuid: Some(CONDITIONS_TRACK),
+                categories: vec![CONDITIONS.into()],
+                name: Some("conditions".into()),
+                debug_annotations: texts.collect(),
+                ..TrackEvent::default()
+            }),
+            ..TracePacket::default()
+        });
+        writer.hand_over()?;
+        Ok(writer)
+    }
+
+    /// Adds the track of a process; `names` says what the numbers in its entries stand for.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    pub fn process(&mut self, pid: u32, name: &str, names: Names) -> io::Result<TrackId> {
+        let track = TrackId(self.tracks.len());
+        self.tracks.push(TrackState {
+            name: name.into(),
+            names,
+            event_names: BTreeMap::new(),
+            described: [false; 3],
+            open_cycle: None,
+        });
+        let pid = pid.cast_signed();
+        let annotation_names = [(CYCLE, "cycle"), (LATENESS, "lateness_ns")]
+            .into_iter()
+            .chain((RAW..).zip(RAW_NAMES))
+            .chain(Kind::ALL.into_iter().flat_map(|kind| {
+                let fields = kind.fields().into_iter().enumerate();
+                fields.filter_map(move |(index, field)| Some((field_iid(kind, index), field?.name)))
+            }));
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: Some(track.sequence()),
+            sequence_flags: Some(SEQ_INCREMENTAL_STATE_CLEARED),
+            interned_data: Some(InternedData {
+                event_categories: Kind::ALL
+                    .into_iter()
+                    .map(|kind| {
+                        InternedName::new(kind as u64, format!("{CATEGORY_PREFIX}{}", kind.name()))
+                    })
+                    .collect(),
+                event_names: Vec::new(),
+                debug_annotation_names: annotation_names
+                    .map(|(iid, name)| InternedName::new(iid, name))
+                    .collect(),
+            }),
+            trace_packet_defaults: Some(TracePacketDefaults {
+                timestamp_clock_id: Some(CLOCK_MONOTONIC),
+                track_event_defaults: Some(TrackEventDefaults {
+                    track_uuid: Some(track.thread_uuid()),
+                }),
+            }),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(track.uuid()),
+                process: Some(ProcessDescriptor {
+                    pid: Some(pid),
+                    process_name: Some(name.into()),
+                }),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: Some(track.sequence()),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(track.thread_uuid()),
+                parent_uuid: Some(track.uuid()),
+                thread: Some(ThreadDescriptor {
+                    pid: Some(pid),
+                    tid: Some(pid.into()),
+                    thread_name: Some(name.into()),
+                }),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+        self.hand_over()?;
+        Ok(track)
+    }
+
+    /// Adds entries to a track, in the order they were recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    ///
+    /// # Panics
+    ///
+    /// When the track is another writer's.
+    pub fn entries(&mut self, track: TrackId, entries: &[Entry]) -> io::Result<()> {
+        for entry in entries {
+            for &(_, counter) in counters(entry.kind) {
+                self.describe(track, counter);
+            }
+            let packet = self.tracks[track.0].event(track, entry);
+            self.packet(&packet);
+        }
+        self.hand_over()
+    }
+
+    /// The output, for syncing it.
+    #[must_use]
+    pub const fn get_ref(&self) -> &W {
+        &self.out
+    }
+
+    /// Describes a counter track before its first value, so that no process has empty ones.
+    fn describe(&mut self, track: TrackId, counter: Counter) {
+        let described = &mut self.tracks[track.0].described[counter as usize];
+        if std::mem::replace(described, true) {
+            return;
+        }
+        let (name, unit) = counter.name_and_unit();
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: Some(track.sequence()),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(track.counter_uuid(counter)),
+                parent_uuid: Some(track.uuid()),
+                name: Some(name.into()),
+                counter: Some(CounterDescriptor { unit_name: Some(unit.into()) }),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+    }
+
+    fn packet(&mut self, packet: &TracePacket) {
+        // Field 1, length-delimited: `Trace.packet`.
+        self.buffer.push(0x0A);
+        packet.encode_length_delimited(&mut self.buffer).expect("a vector grows as needed");
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("the trace broke off at an earlier error"));
+        }
+        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        self.broken = written.is_err();
+        self.buffer.clear();
+        written
+    }
+}
+
+/// What the sequence of a track has said so far.
+#[derive(Debug)]
+struct TrackState {
+    name: String,
+    names: Names,
+    /// Which event names are interned: by kind and, where `arg` has a name, by `arg`.
+    event_names: BTreeMap<(Kind, Option<u16>), u64>,
+    described: [bool; 3],
+    open_cycle: Option<u32>,
+}
+
+impl TrackState {
+    fn event(&mut self, track: TrackId, entry: &Entry) -> TracePacket {
+        let kind = entry.kind;
+        let fields = kind.fields();
+        let values = [entry.arg.into(), entry.a, entry.b];
+
+        let mut event = TrackEvent { category_iids: vec![kind as u64], ..TrackEvent::default() };
+        let mut interned_data = None;
+        event.kind = Some(match kind {
+            Kind::Start => TYPE_SLICE_BEGIN,
+            Kind::Finish => TYPE_SLICE_END,
+            _ => TYPE_INSTANT,
+        });
+        if kind != Kind::Finish {
+            let (iid, new) = self.event_name(entry);
+            event.name_iid = Some(iid);
+            interned_data = new.map(|name| InternedData {
+                event_names: vec![InternedName::new(iid, name)],
+                ..InternedData::default()
+            });
+        }
+
+        let mut annotate = |iid, value| {
+            event
+                .debug_annotations
+                .push(DebugAnnotation { name: Some(AnnotationName::Iid(iid)), value: Some(value) });
+        };
+        if !(kind == Kind::Finish && self.open_cycle == Some(entry.cycle)) {
+            annotate(CYCLE, AnnotationValue::Uint(entry.cycle.into()));
+        }
+        for (index, (field, value)) in fields.into_iter().zip(values).enumerate() {
+            if counters(kind).iter().any(|&(counted, _)| counted == index) {
+                continue;
+            }
+            match field.map(|field| field.shape) {
+                None if value == 0 => {}
+                None => annotate(RAW + index as u64, AnnotationValue::Uint(value)),
+                // The one whole number in `arg`: releases skipped.
+                Some(Shape::Whole) if index == 0 && value == 0 => {}
+                Some(Shape::Real) => {
+                    annotate(field_iid(kind, index), AnnotationValue::DoubleBits(value));
+                }
+                Some(_) => annotate(field_iid(kind, index), AnnotationValue::Uint(value)),
+            }
+        }
+        if kind == Kind::Finish {
+            let lateness = entry.at - Instant::from_nanos(entry.a);
+            annotate(LATENESS, AnnotationValue::Int(lateness.nanos()));
+        }
+        for &(index, counter) in counters(kind) {
+            event.extra_double_counter_track_uuids.push(track.counter_uuid(counter));
+            event.extra_double_counter_values.push(values[index]);
+        }
+
+        match kind {
+            Kind::Start => self.open_cycle = Some(entry.cycle),
+            Kind::Finish => self.open_cycle = None,
+            _ => {}
+        }
+        TracePacket {
+            timestamp: Some(entry.at.nanos()),
+            trusted_packet_sequence_id: Some(track.sequence()),
+            sequence_flags: Some(SEQ_NEEDS_INCREMENTAL_STATE),
+            track_event: Some(event),
+            interned_data,
+            ..TracePacket::default()
+        }
+    }
+
+    /// The number of the event's name, and the name itself the first time.
+    fn event_name(&mut self, entry: &Entry) -> (u64, Option<String>) {
+        let kind = entry.kind;
+        let coded = match kind.fields()[0] {
+            Some(field) if field.shape == Shape::Code => {
+                let given = self.names.get(kind, entry.arg).map(str::to_owned);
+                given.or_else(|| (field.name == "source").then(|| source::name(entry.arg)))
+            }
+            _ => None,
+        };
+        let key = (kind, coded.is_some().then_some(entry.arg));
+        if let Some(&iid) = self.event_names.get(&key) {
+            return (iid, None);
+        }
+        let iid = self.event_names.len() as u64 + 1;
+        self.event_names.insert(key, iid);
+        let name = match coded {
+            Some(coded) => format!("{} {coded}", kind.name()),
+            None if kind == Kind::Start => self.name.clone(),
+            None => kind.name().to_owned(),
+        };
+        (iid, Some(name))
+    }
+}
+
+// The conditions have a sequence and a track of their own, before those of the processes.
+const CONDITIONS_SEQUENCE: u32 = 1;
+const CONDITIONS_TRACK: u64 = 1;
+
+impl TrackId {
+    // Each process has eight track numbers: itself, its thread, its counters.
+    const fn uuid(self) -> u64 {
+        (self.0 as u64 + 1) * 8
+    }
+
+    const fn thread_uuid(self) -> u64 {
+        self.uuid() + 1
+    }
+
+    const fn counter_uuid(self, counter: Counter) -> u64 {
+        self.uuid() + 2 + counter as u64
+    }
+
+    const fn sequence(self) -> u32 {
+        self.0 as u32 + CONDITIONS_SEQUENCE + 1
+    }
+}
+
+// Numbers of the interned annotation names, the same on every sequence; all below 128, so that each
+// takes one byte.
+const CYCLE: u64 = 1;
+const LATENESS: u64 = 2;
+const RAW: u64 = 3;
+
+const fn field_iid(kind: Kind, index: usize) -> u64 {
+    RAW + 3 * kind as u64 + index as u64
+}
