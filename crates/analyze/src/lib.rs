@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod jobs;
+pub mod metrics;
 pub mod misses;
 pub mod stats;
+pub mod summary;
 #[cfg(test)]
 mod synthetic;
 pub mod text;

@@ -1,8 +1,8 @@
 //! Runs built in code with known answers, for the tests.
 
-use hemiola_trace::result::Role;
+use hemiola_trace::result::{ProcessRun, Role, RunRecord};
 use hemiola_trace::{Entry, Kind};
-use hemiola_units::Instant;
+use hemiola_units::{Bytes, CpuSet, Granted, Instant, Policy, Span};
 
 use crate::jobs::Process;
 
@@ -95,5 +95,36 @@ impl Loop {
             }
         }
         Process { name: name.into(), role, in_cycle: true, entries }
+    }
+}
+
+/// The record of a run of [`Loop`]: 40 ns a pair of marks, 100 voluntary switches a process.
+pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
+    let process = |name: &str, pid| ProcessRun {
+        name: name.into(),
+        pid,
+        granted: Granted {
+            scheduling: Policy::Other { nice: 0 },
+            cpus: CpuSet::one(0).unwrap(),
+            lock_memory: false,
+            prefault_stack: Bytes(0),
+            refusals: vec![],
+        },
+        exit: "exit status 0".into(),
+        voluntary_switches: 100,
+        involuntary_switches: 0,
+        lost_events: 0,
+        mark_pair_ns_p50: 40.0,
+    };
+    RunRecord {
+        number,
+        trace: format!("traces/loop-{number}.pftrace"),
+        duration: Span::from_millis(5000),
+        warmup_cycles,
+        processes: vec![process("io", 11), process("controller", 12)],
+        fallen_after: None,
+        peak_v: 0.25,
+        switches: 0,
+        stopped_early: None,
     }
 }
