@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
+pub mod export;
 pub mod jobs;
 pub mod metrics;
 pub mod misses;
@@ -9,4 +11,5 @@ pub mod stats;
 pub mod summary;
 #[cfg(test)]
 mod synthetic;
+pub mod tables;
 pub mod text;

@@ -1,0 +1,5 @@
+//! Summaries as text for people and for programs.
+
+pub mod csv;
+pub mod json;
+pub mod terminal;
