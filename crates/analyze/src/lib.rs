@@ -4,9 +4,11 @@
 
 pub mod compare;
 pub mod export;
+pub mod figures;
 pub mod jobs;
 pub mod metrics;
 pub mod misses;
+mod plot;
 pub mod stats;
 pub mod summary;
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
 use crate::summary::{FloorFigures, RungSummary, Setting, Summary};
 use crate::text::{count, duration, micros, percent, ratio};
@@ -15,7 +17,7 @@ const NONE: &str = "–";
 pub(crate) const TICK: &str = "✓";
 
 /// A table ready to be drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Table {
     /// What it shows.
     pub title: String,
@@ -28,7 +30,8 @@ pub struct Table {
 }
 
 /// How a column stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Alignment {
     /// Names and prose.
     Left,
