@@ -1,0 +1,240 @@
+//! Two summaries side by side: what differs, and by how much more than noise.
+//!
+//! With two runs or more on both sides, the noise between runs decides (Welch's interval over the
+//! runs' medians): cycles within a run depend on each other, and a machine's mood changes from run
+//! to run. With a single run on either side only the noise within the runs is known, which is too
+//! little; the verdict then says so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::{Difference, mean_difference};
+use crate::summary::{RungSummary, Summary};
+use crate::tables::{Alignment, Table};
+use crate::text::{duration, micros, percent};
+
+/// Two summaries compared; everything is B minus A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What A and B are called.
+    pub names: [String; 2],
+    /// The programs that both have, in A's order.
+    pub rungs: Vec<RungComparison>,
+    /// Programs that only one has, and conditions that differ, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// One program in both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RungComparison {
+    /// Its name.
+    pub name: String,
+    /// Median cycle of A and B, all runs together, ns.
+    pub p50_ns: [i64; 2],
+    /// 99th percentile of A and B, ns.
+    pub p99_ns: [i64; 2],
+    /// Greatest cycle observed in A and B, ns.
+    pub max_ns: [i64; 2],
+    /// Deadlines missed in A and B.
+    pub deadlines_missed: [u64; 2],
+    /// Difference of the medians with its interval at 95 %, ns; nothing when neither runs nor cycles
+    /// are enough for one.
+    pub median_difference_ns: Option<Difference>,
+    /// What that means.
+    pub verdict: Verdict,
+}
+
+/// Whether two medians differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The interval, which knows the noise between runs, leaves zero out.
+    Differs,
+    /// It does not.
+    WithinNoise,
+    /// There is one run only on a side: the interval knows the noise within runs alone and leaves
+    /// zero out.
+    DiffersWithinRuns,
+    /// There is too little to say.
+    Unknown,
+}
+
+/// Compares B with A; `names` are what the tables call them.
+#[must_use]
+pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
+    let find =
+        |summary: &'_ Summary, name: &str| summary.rungs.iter().position(|rung| rung.name == name);
+    let mut remarks = Vec::new();
+    for (summary, other, name) in [(a, b, names[0]), (b, a, names[1])] {
+        for rung in summary.rungs.iter().filter(|rung| find(other, &rung.name).is_none()) {
+            remarks.push(format!("{} is only in {name}", rung.name));
+        }
+    }
+    let (of_a, of_b) = (&a.conditions, &b.conditions);
+    for (what, in_a, in_b) in [
+        ("kernel", &of_a.kernel, &of_b.kernel),
+        ("processor", &of_a.cpu_model, &of_b.cpu_model),
+        ("preemption", &of_a.preempt, &of_b.preempt),
+        ("clock", &of_a.clock.source, &of_b.clock.source),
+    ] {
+        if in_a != in_b {
+            remarks.push(format!("the {what} differs: {in_a} and {in_b}"));
+        }
+    }
+    let rungs = a
+        .rungs
+        .iter()
+        .filter_map(|rung| compare_rungs(rung, &b.rungs[find(b, &rung.name)?]))
+        .collect();
+    Comparison { names: names.map(Into::into), rungs, remarks }
+}
+
+fn compare_rungs(a: &RungSummary, b: &RungSummary) -> Option<RungComparison> {
+    let (cycle_a, cycle_b) = (a.combined.cycle_ns?.spread, b.combined.cycle_ns?.spread);
+    let medians = |rung: &RungSummary| -> Vec<i64> {
+        rung.runs.iter().filter_map(|run| Some(run.figures.cycle_ns?.spread.p50)).collect()
+    };
+    let between_runs = mean_difference(&medians(a), &medians(b));
+    let difference = between_runs.or_else(|| within_runs(a, b));
+    Some(RungComparison {
+        name: a.name.clone(),
+        p50_ns: [cycle_a.p50, cycle_b.p50],
+        p99_ns: [cycle_a.p99, cycle_b.p99],
+        max_ns: [cycle_a.max, cycle_b.max],
+        deadlines_missed: [a.combined.deadlines_missed, b.combined.deadlines_missed],
+        median_difference_ns: difference,
+        verdict: match difference {
+            None => Verdict::Unknown,
+            Some(difference) if difference.may_be_zero() => Verdict::WithinNoise,
+            Some(_) if between_runs.is_some() => Verdict::Differs,
+            Some(_) => Verdict::DiffersWithinRuns,
+        },
+    })
+}
+
+/// The difference of the medians from their intervals within the runs, the half widths added as
+/// independent errors are.
+fn within_runs(a: &RungSummary, b: &RungSummary) -> Option<Difference> {
+    let of = |rung: &RungSummary| {
+        let middle = rung.combined.cycle_ns?.spread.p50 as f64;
+        let [low, high] = rung.combined.p50_interval_ns?;
+        Some((middle, middle - low as f64, high as f64 - middle))
+    };
+    let ((a, a_below, a_above), (b, b_below, b_above)) = (of(a)?, of(b)?);
+    let value = b - a;
+    Some(Difference {
+        value,
+        low: value - b_below.hypot(a_above),
+        high: value + b_above.hypot(a_below),
+    })
+}
+
+impl Comparison {
+    /// The comparison as a table.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let [a, b] = &self.names;
+        let row = |rung: &RungComparison| {
+            let share = |ns: f64| percent(ns / rung.p50_ns[0].max(1) as f64);
+            let (difference, interval) = rung.median_difference_ns.map_or_else(
+                || ("–".into(), "–".into()),
+                |d| {
+                    (
+                        format!("{} ({})", duration(d.value), share(d.value)),
+                        format!("{} … {}", duration(d.low), duration(d.high)),
+                    )
+                },
+            );
+            let pair = |values: [i64; 2]| values.map(|value| micros(value as f64)).join(" → ");
+            vec![
+                rung.name.clone(),
+                pair(rung.p50_ns),
+                difference,
+                interval,
+                match rung.verdict {
+                    Verdict::Differs => "differs",
+                    Verdict::WithinNoise => "within noise",
+                    Verdict::DiffersWithinRuns => "differs, one run only",
+                    Verdict::Unknown => "too little to say",
+                }
+                .into(),
+                pair(rung.p99_ns),
+                pair(rung.max_ns),
+                rung.deadlines_missed.map(|missed| missed.to_string()).join(" → "),
+            ]
+        };
+        let heads = [
+            "Program",
+            "p50, µs",
+            "Difference",
+            "Interval at 95 %",
+            "Verdict",
+            "p99, µs",
+            "Max, µs",
+            "Missed",
+        ];
+        let side = |head: &str| match head {
+            "Program" | "Verdict" => Alignment::Left,
+            _ => Alignment::Right,
+        };
+        Table {
+            title: format!("{a} → {b}: cycle time"),
+            note: self.remarks.join("; "),
+            columns: heads.map(|head| (head.to_string(), side(head))).to_vec(),
+            rows: self.rungs.iter().map(row).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::terminal;
+    use crate::synthetic::analysis;
+
+    #[test]
+    fn a_summary_does_not_differ_from_itself() {
+        let summary = analysis(3, 40).summary;
+        let comparison = compare(["a", "b"], &summary, &summary);
+        assert_eq!(comparison.rungs.len(), 4);
+        assert!(comparison.rungs.iter().all(|rung| rung.verdict == Verdict::WithinNoise));
+        assert!(comparison.remarks.is_empty());
+    }
+
+    #[test]
+    fn a_slower_program_differs_and_the_table_says_by_how_much() {
+        let before = analysis(3, 40).summary;
+        let mut after = before.clone();
+        after.rungs.remove(0);
+        let slower = |ns: &mut i64| *ns += 1_000;
+        for figures in after.rungs[0].runs.iter_mut().map(|run| &mut run.figures) {
+            slower(&mut figures.cycle_ns.as_mut().unwrap().spread.p50);
+        }
+        slower(&mut after.rungs[0].combined.cycle_ns.as_mut().unwrap().spread.p50);
+        let comparison = compare(["before", "after"], &before, &after);
+        assert_eq!(comparison.rungs[0].verdict, Verdict::Differs);
+        assert_eq!(comparison.rungs[1].verdict, Verdict::WithinNoise);
+        insta::assert_snapshot!(terminal::table(&comparison.table()), @r"
+before → after: cycle time
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+ Program              p50, µs         Difference   Interval at 95 %   Verdict            p99, µs         Max, µs   Missed
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+ Shared memory    8.03 → 9.03   1.00 µs (12.5 %)   973 ns … 1.03 µs   differs        16.8 → 16.8     19.5 → 19.5    0 → 0
+ Message queues   10.4 → 10.4       0 ns (0.0 %)   -164 ns … 164 ns   within noise   11.0 → 11.0     20.8 → 20.8    0 → 0
+ Simplex (1)      19.7 → 19.7       0 ns (0.0 %)   -143 ns … 143 ns   within noise   45.0 → 45.0   20021 → 20021    1 → 1
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Monolithic is only in before
+");
+    }
+
+    #[test]
+    fn one_run_on_a_side_is_said() {
+        let before = analysis(1, 40).summary;
+        let mut after = before.clone();
+        let figures = &mut after.rungs[0].combined;
+        figures.cycle_ns.as_mut().unwrap().spread.p50 += 5_000;
+        figures.p50_interval_ns = figures.p50_interval_ns.map(|ends| ends.map(|end| end + 5_000));
+        let comparison = compare(["a", "b"], &before, &after);
+        assert_eq!(comparison.rungs[0].verdict, Verdict::DiffersWithinRuns);
+        assert_eq!(comparison.rungs[1].verdict, Verdict::WithinNoise);
+    }
+}

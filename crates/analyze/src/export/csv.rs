@@ -1,0 +1,66 @@
+//! Every cycle as a line of a table for other programs (RFC 4180).
+
+use std::fmt::Write;
+
+use crate::summary::Analysis;
+
+/// All cycles of all runs after the warm-up, one line each behind a heading; times in ns.
+#[must_use]
+pub fn cycles(analysis: &Analysis) -> String {
+    let mut text = String::from(
+        "program,run,cycle,release_ns,release_latency_ns,cycle_ns,lateness_ns,stamps,skipped,complete,actuated\n",
+    );
+    for (rung, observed) in analysis.summary.rungs.iter().zip(&analysis.observed) {
+        let program = quoted(&rung.name);
+        for (run, observed) in rung.runs.iter().zip(observed) {
+            for row in &observed.cycles {
+                let lateness = row.lateness.map_or(String::new(), |late| late.nanos().to_string());
+                writeln!(
+                    text,
+                    "{program},{},{},{},{},{},{lateness},{},{},{},{}",
+                    run.number,
+                    row.cycle,
+                    row.release.nanos(),
+                    row.latency.nanos(),
+                    row.time.nanos(),
+                    row.stamps,
+                    row.skipped,
+                    row.complete,
+                    row.actuated
+                )
+                .expect("a String takes everything");
+            }
+        }
+    }
+    text
+}
+
+/// The field in quotes when it needs them.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::ladder_analysis;
+
+    #[test]
+    fn every_cycle_is_one_line() {
+        let analysis = ladder_analysis();
+        let text = cycles(&analysis);
+        let cycles: usize = analysis.observed.iter().flatten().map(|run| run.cycles.len()).sum();
+        assert_eq!(text.lines().count(), cycles + 1);
+        assert!(text.lines().all(|line| line.split(',').count() == 11));
+    }
+
+    #[test]
+    fn names_with_commas_are_quoted() {
+        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
+    }
+}

@@ -1,0 +1,6 @@
+//! Summaries as text for people and for programs.
+
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod terminal;

@@ -1,0 +1,253 @@
+//! Plots as inline SVG, drawn so that the page's style sheet decides about colours.
+//!
+//! Nothing here carries a colour: strokes and fills come from classes (`s0` … `s6` for series, `grid`,
+//! `floor`, …), so one drawing serves a light page, a dark one and print.
+
+use std::fmt::Write;
+
+/// The classes `s0` … `s6` repeat after this many series.
+pub(crate) const SERIES_MAX: usize = 7;
+
+/// How values become positions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+/// One axis: values from `low` to `high` on pixels from `start` to `end`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    start: f64,
+    end: f64,
+}
+
+impl Axis {
+    /// The axis that holds all `values` with a little room; logarithmic ones leave out what is not
+    /// positive.
+    pub(crate) fn over(values: impl Iterator<Item = f64>, scale: Scale) -> Self {
+        let usable = |value: &f64| value.is_finite() && (scale == Scale::Linear || *value > 0.0);
+        let (low, high) = values
+            .filter(usable)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) = match scale {
+            _ if low > high => (1.0, 10.0),
+            Scale::Logarithmic => (low / 1.25, high * 1.25),
+            Scale::Linear if low == high => (low - 1.0, high + 1.0),
+            Scale::Linear => (low, high),
+        };
+        Self { scale, low, high, start: 0.0, end: 1.0 }
+    }
+
+    /// The axis on these pixels.
+    pub(crate) const fn on(mut self, start: f64, end: f64) -> Self {
+        self.start = start;
+        self.end = end;
+        self
+    }
+
+    /// The pixel of a value, held within the axis.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Logarithmic => {
+                (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+            }
+        };
+        self.start + share.clamp(0.0, 1.0) * (self.end - self.start)
+    }
+
+    /// Where lines and numbers stand: 1, 2, 5 times powers of ten, few enough to read.
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        match self.scale {
+            Scale::Linear => {
+                let rough = (self.high - self.low) / 4.0;
+                let power = 10f64.powf(rough.log10().floor());
+                let step = [1.0, 2.0, 5.0, 10.0]
+                    .into_iter()
+                    .map(|factor| factor * power)
+                    .find(|step| *step >= rough)
+                    .unwrap_or(rough);
+                let first = (self.low / step).ceil() as i64;
+                let last = (self.high / step).floor() as i64;
+                (first..=last).map(|n| n as f64 * step).collect()
+            }
+            Scale::Logarithmic => {
+                let decades = (self.high / self.low).log10();
+                let factors: &[f64] = if decades > 3.5 {
+                    &[1.0]
+                } else if decades > 1.5 {
+                    &[1.0, 3.0]
+                } else {
+                    &[1.0, 2.0, 5.0]
+                };
+                let first = self.low.log10().floor() as i32;
+                let last = self.high.log10().ceil() as i32;
+                (first..=last)
+                    .flat_map(|power| factors.iter().map(move |f| f * 10f64.powi(power)))
+                    .filter(|tick| (self.low..=self.high).contains(tick))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Where a text is held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A drawing in the making.
+#[derive(Debug)]
+pub(crate) struct Drawing {
+    body: String,
+    width: f64,
+    height: f64,
+}
+
+impl Drawing {
+    /// A drawing that says `description` to those who cannot see it.
+    pub(crate) fn new(width: f64, height: f64, description: &str) -> Self {
+        let body = format!(
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
+            escaped(description)
+        );
+        Self { body, width, height }
+    }
+
+    /// The finished SVG element.
+    pub(crate) fn finish(mut self) -> String {
+        self.body.push_str("</svg>\n");
+        self.body
+    }
+
+    /// One line of SVG.
+    fn put(&mut self, element: std::fmt::Arguments<'_>) {
+        self.body.write_fmt(element).expect("a String takes everything");
+        self.body.push('\n');
+    }
+
+    pub(crate) fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
+        self.put(format_args!(
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        ));
+    }
+
+    pub(crate) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        self.put(format_args!(
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            escaped(text)
+        ));
+    }
+
+    /// A rectangle that tells its `tip` under the pointer.
+    pub(crate) fn bar(&mut self, class: &str, [x, y]: [f64; 2], [w, h]: [f64; 2], tip: &str) {
+        self.put(format_args!(
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"><title>{}</title></rect>",
+            escaped(tip)
+        ));
+    }
+
+    /// A dot that tells its `tip` under the pointer.
+    pub(crate) fn dot(&mut self, class: &str, [x, y]: [f64; 2], tip: &str) {
+        self.put(format_args!(
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{}</title></circle>",
+            escaped(tip)
+        ));
+    }
+
+    /// A line through the points.
+    pub(crate) fn curve(&mut self, class: &str, points: &[[f64; 2]]) {
+        let points: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
+        self.put(format_args!("<polyline class=\"{class}\" points=\"{}\"/>", points.join(" ")));
+    }
+
+    /// Upright strokes in one path, each at least 1.5 pixels long: many points in little space.
+    pub(crate) fn strokes(&mut self, class: &str, strokes: &[(f64, f64, f64)]) {
+        let mut path = String::new();
+        for (x, top, bottom) in strokes {
+            let bottom = bottom.max(top + 1.5);
+            write!(path, "M{x:.1} {top:.1}V{bottom:.1}").expect("a String takes everything");
+        }
+        self.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+    }
+
+    /// Horizontal grid lines with their numbers on the left of `x`.
+    pub(crate) fn grid_y(&mut self, axis: &Axis, x: &Axis, show: impl Fn(f64) -> String) {
+        for tick in axis.ticks() {
+            let y = axis.at(tick);
+            self.line("grid", [x.start, y], [x.end, y]);
+            self.text("tick", [x.start - 8.0, y + 4.0], Anchor::End, &show(tick));
+        }
+    }
+
+    /// The names of series with their strokes in a row along the top, from the pixel `x` on.
+    pub(crate) fn legend(&mut self, x: f64, series: &[(String, String)]) {
+        let (mut x, mut y) = (x, 14.0);
+        for (class, name) in series {
+            // 6.6 pixels a letter at 12 pixels: near enough to keep names apart.
+            let length = 34.0 + 6.6 * name.chars().count() as f64;
+            if x + length > self.width {
+                (x, y) = (60.0, y + 18.0);
+            }
+            self.line(class, [x, y - 4.0], [x + 18.0, y - 4.0]);
+            self.text("label", [x + 23.0, y], Anchor::Start, name);
+            x += length;
+        }
+    }
+
+    /// The name of the horizontal axis, in the middle below.
+    pub(crate) fn name_x(&mut self, x: &Axis, name: &str) {
+        let position = [(x.start + x.end) / 2.0, self.height - 6.0];
+        self.text("label", position, Anchor::Middle, name);
+    }
+}
+
+/// The text as it may stand in SVG.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        let axis = |values: [f64; 2], scale| Axis::over(values.into_iter(), scale).ticks();
+        assert_eq!(axis([0.0, 100.0], Scale::Linear), [0.0, 50.0, 100.0]);
+        assert_eq!(axis([2.0, 40.0], Scale::Logarithmic), [2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(axis([1.0, 1e6], Scale::Logarithmic).len(), 7);
+    }
+
+    #[test]
+    fn names_cannot_break_out_of_the_drawing() {
+        let mut drawing = Drawing::new(10.0, 10.0, "a \"b\"");
+        drawing.text("tick", [0.0, 0.0], Anchor::Start, "</svg><script>");
+        let svg = drawing.finish();
+        assert!(!svg.contains("<script>") && svg.contains("&quot;b&quot;"), "{svg}");
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_lies_on_its_axis(values in prop::collection::vec(-1e9f64..1e12, 0..20), probe in -1e12f64..1e12) {
+            for scale in [Scale::Linear, Scale::Logarithmic] {
+                let axis = Axis::over(values.iter().copied(), scale).on(10.0, 200.0);
+                prop_assert!((10.0..=200.0).contains(&axis.at(probe)));
+                prop_assert!(axis.ticks().len() < 40);
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! The figures of a result folder: the schema of `summary.json`, and how it is filled.
+//!
+//! `docs/reference/summary.md` explains every key; a test keeps the two together.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use hemiola_trace::perfetto;
+use hemiola_trace::result::{Conditions, FaultFigures, FaultRecord, Floor, RunFolder, RungRecord};
+use hemiola_units::{Granted, Profile};
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{Figures, Observed, processes};
+use crate::stats::{self, Spread};
+
+/// The version of the schema; a reader refuses a larger one.
+pub const FORMAT: u32 = 1;
+
+/// The file in a result folder that holds a [`Summary`].
+pub const FILE_NAME: &str = "summary.json";
+
+/// Everything `summary.json` holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// The scenario's title.
+    pub title: String,
+    /// `"ladder"`, `"campaign"` or `"scenario"`.
+    pub kind: String,
+    /// When the run started, seconds since 1970 UTC.
+    pub started_unix_s: u64,
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// What the machine charges for a hand-over, measured in the same run.
+    pub floor: FloorSummary,
+    /// The programs, in the scenario's order.
+    pub rungs: Vec<RungSummary>,
+    /// The fault kinds of a campaign.
+    pub faults: Vec<FaultSummary>,
+    /// What recording costs.
+    pub marks: MarkCost,
+    /// Whatever could not be read or does not fit together, a sentence each; figures with a
+    /// problem stand on less than was recorded.
+    pub problems: Vec<String>,
+}
+
+/// The cost of one hand-over on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FloorSummary {
+    /// The barest switch from one process to another: the median of `yield` back to back, or of the
+    /// cheapest mechanism measured where there is none.
+    pub context_switch_ns: Option<f64>,
+    /// By mechanism, under both circumstances.
+    pub by_mechanism: BTreeMap<String, MechanismFloor>,
+}
+
+/// One mechanism's hand-over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MechanismFloor {
+    /// One after the other, caches and clock frequency warm.
+    pub back_to_back: Option<FloorFigures>,
+    /// Once per period, the processor idle in between, as in the loop.
+    pub at_rate: Option<FloorFigures>,
+}
+
+/// What was measured of a hand-over.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FloorFigures {
+    /// How many.
+    pub samples: u64,
+    /// Least, ns.
+    pub min_ns: f64,
+    /// Mean, ns.
+    pub mean_ns: f64,
+    /// Median, ns.
+    pub p50_ns: f64,
+    /// 99th percentile, ns.
+    pub p99_ns: f64,
+    /// Greatest observed, ns.
+    pub max_ns: f64,
+}
+
+/// One program with its runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RungSummary {
+    /// The scenario's name of it.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// Its period, ns.
+    pub period_ns: i64,
+    /// What it can do, by the names of the feature table.
+    pub features: Vec<String>,
+    /// Lines of code it is made of.
+    pub lines_of_code: u32,
+    /// Hand-overs in one cycle.
+    pub hand_overs: u32,
+    /// Their mechanism.
+    pub hand_over_mechanism: String,
+    /// Hand-overs × the median of one at the rate of the loop; nothing when there are none or the
+    /// mechanism was not measured.
+    pub floor_ns: Option<f64>,
+    /// Median cycle over that floor.
+    pub ratio_to_floor: Option<f64>,
+    /// Hand-overs × the median of one back to back.
+    pub floor_back_to_back_ns: Option<f64>,
+    /// Median cycle over that floor.
+    pub ratio_to_floor_back_to_back: Option<f64>,
+    /// Median cycle over the median cycle of the first program.
+    pub ratio_to_first: Option<f64>,
+    /// The same after taking each one's timing overhead off, as the report does for its 18.5 ×.
+    pub ratio_to_first_adjusted: Option<f64>,
+    /// What each process asked for and was granted.
+    pub profiles: Vec<ProfileSummary>,
+    /// Each run alone.
+    pub runs: Vec<RunSummary>,
+    /// All runs together.
+    pub combined: Figures,
+    /// Cycle times of all runs: lower edge in ns and count of each bin that is not empty, 100 bins a
+    /// decade.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+/// What a process asked for and was granted in its first run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfileSummary {
+    /// The process.
+    pub name: String,
+    /// What it asked for.
+    pub asked: Profile,
+    /// What it was given; nothing when it never ran.
+    pub granted: Option<Granted>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Counted from 1.
+    pub number: u32,
+    /// How long it lasted, ns.
+    pub duration_ns: i64,
+    /// Why it ended before its time.
+    pub stopped_early: Option<String>,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// What a fault kind did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultSummary {
+    /// The kind's name.
+    pub kind: String,
+    /// Whether real processes ran, or the simulation.
+    pub process: Setting,
+    /// With the decision module.
+    pub with: Option<FaultFigures>,
+    /// Without it.
+    pub without: Option<FaultFigures>,
+}
+
+/// Where a fault was injected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting {
+    /// Into real processes.
+    Process,
+    /// Into the simulation.
+    Simulated,
+}
+
+/// What one mark costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MarkCost {
+    /// Two marks back to back, over all processes and runs, ns; nothing when none were taken.
+    pub pair_ns: Option<Spread>,
+    /// Their median over one bare read of the clock.
+    pub ratio_to_clock_read: Option<f64>,
+}
+
+/// A summary with the cycles it was made from.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The figures.
+    pub summary: Summary,
+    /// What each run showed, by rung and run.
+    pub observed: Vec<Vec<Observed>>,
+}
+
+/// Analyses a result folder. `read` gives the bytes of a trace by the path in the folder.
+///
+/// A trace that cannot be read, or only in part, becomes a sentence in [`Summary::problems`].
+pub fn analyze<E: Display>(
+    folder: &RunFolder,
+    mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
+) -> Analysis {
+    let mut problems = Vec::new();
+    let observed: Vec<Vec<Observed>> =
+        folder.rungs.iter().map(|rung| observe(rung, &mut read, &mut problems)).collect();
+    let floor = floors(&folder.floors);
+    let mut rungs: Vec<RungSummary> = folder
+        .rungs
+        .iter()
+        .zip(&observed)
+        .map(|(record, observed)| rung_summary(record, observed, &floor))
+        .collect();
+    compare_to_first(&mut rungs);
+
+    let mut pairs: Vec<i64> =
+        observed.iter().flatten().flat_map(|run| run.pairs.iter().copied()).collect();
+    pairs.sort_unstable();
+    let pair_ns = Spread::of(&pairs);
+    let read_ns = folder.conditions.clock.read_ns;
+    let summary = Summary {
+        format: FORMAT,
+        title: folder.title.clone(),
+        kind: folder.scenario.clone(),
+        started_unix_s: folder.started_unix_s,
+        conditions: folder.conditions.clone(),
+        floor,
+        rungs,
+        faults: folder.faults.iter().map(fault_summary).collect(),
+        marks: MarkCost {
+            pair_ns,
+            ratio_to_clock_read: pair_ns
+                .filter(|_| read_ns > 0.0)
+                .map(|pair| pair.p50 as f64 / read_ns),
+        },
+        problems,
+    };
+    Analysis { summary, observed }
+}
+
+/// The summary alone, as [`analyze`] makes it.
+pub fn summarize<E: Display>(
+    folder: &RunFolder,
+    read: impl FnMut(&str) -> Result<Vec<u8>, E>,
+) -> Summary {
+    analyze(folder, read).summary
+}
+
+fn observe<E: Display>(
+    rung: &RungRecord,
+    read: &mut impl FnMut(&str) -> Result<Vec<u8>, E>,
+    problems: &mut Vec<String>,
+) -> Vec<Observed> {
+    let observe_run = |run: &hemiola_trace::result::RunRecord| {
+        let place = format!("{}, run {}", rung.name, run.number);
+        let bytes = read(&run.trace).unwrap_or_else(|error| {
+            problems.push(format!("{place}: cannot read {}: {error}", run.trace));
+            Vec::new()
+        });
+        let (trace, errors) = perfetto::read(&bytes);
+        if let Some(first) = errors.first() {
+            problems.push(format!("{place}: {} is damaged: {first}", run.trace));
+        }
+        let tracks = trace.tracks.into_iter().map(|track| (track.name, track.entries));
+        let processes = processes(&rung.processes, tracks);
+        let observed = Observed::of(&processes, run, rung.period);
+        if observed.cycles.is_empty() {
+            problems.push(format!("{place}: no cycle after the warm-up in {}", run.trace));
+        }
+        if let Some(reason) = &run.stopped_early {
+            problems.push(format!("{place}: stopped early: {reason}"));
+        }
+        observed
+    };
+    rung.runs.iter().map(observe_run).collect()
+}
+
+fn floors(floors: &[Floor]) -> FloorSummary {
+    let mut by_mechanism = BTreeMap::<String, MechanismFloor>::new();
+    for floor in floors {
+        let figures = FloorFigures {
+            samples: floor.samples,
+            min_ns: floor.min_ns,
+            mean_ns: floor.mean_ns,
+            p50_ns: floor.p50_ns,
+            p99_ns: floor.p99_ns,
+            max_ns: floor.max_ns,
+        };
+        let entry = by_mechanism.entry(floor.mechanism.clone()).or_default();
+        match floor.circumstances.as_str() {
+            "at-rate" => entry.at_rate = Some(figures),
+            _ => entry.back_to_back = Some(figures),
+        }
+    }
+    let warm = |floor: &MechanismFloor| floor.back_to_back.map(|figures| figures.p50_ns);
+    let context_switch_ns = by_mechanism
+        .get("yield")
+        .and_then(warm)
+        .or_else(|| by_mechanism.values().filter_map(warm).min_by(f64::total_cmp));
+    FloorSummary { context_switch_ns, by_mechanism }
+}
+
+fn rung_summary(record: &RungRecord, observed: &[Observed], floor: &FloorSummary) -> RungSummary {
+    let combined = Figures::of(observed);
+    let mechanism = floor.by_mechanism.get(&record.hand_over_mechanism);
+    let times_hand_overs = |figures: Option<FloorFigures>| {
+        figures.map(|f| f.p50_ns * f64::from(record.hand_overs)).filter(|ns| *ns > 0.0)
+    };
+    let floor_ns = mechanism.and_then(|floor| times_hand_overs(floor.at_rate));
+    let back_to_back = mechanism.and_then(|floor| times_hand_overs(floor.back_to_back));
+    let median = combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
+    let over = |floor: Option<f64>| Some(median? / floor?);
+    let times: Vec<i64> = observed.iter().flat_map(Observed::times).collect();
+    let granted = |name: &str| {
+        let mut runs = record.runs.iter().flat_map(|run| &run.processes);
+        runs.find(|process| process.name == name).map(|process| process.granted.clone())
+    };
+    RungSummary {
+        name: record.name.clone(),
+        description: record.description.clone(),
+        period_ns: record.period.nanos(),
+        features: record.features.clone(),
+        lines_of_code: record.lines_of_code,
+        hand_overs: record.hand_overs,
+        hand_over_mechanism: record.hand_over_mechanism.clone(),
+        floor_ns,
+        ratio_to_floor: over(floor_ns),
+        floor_back_to_back_ns: back_to_back,
+        ratio_to_floor_back_to_back: over(back_to_back),
+        ratio_to_first: None,
+        ratio_to_first_adjusted: None,
+        profiles: record
+            .processes
+            .iter()
+            .map(|process| ProfileSummary {
+                name: process.name.clone(),
+                asked: process.asked.clone(),
+                granted: granted(&process.name),
+            })
+            .collect(),
+        runs: record
+            .runs
+            .iter()
+            .zip(observed)
+            .map(|(run, observed)| RunSummary {
+                number: run.number,
+                duration_ns: run.duration.nanos(),
+                stopped_early: run.stopped_early.clone(),
+                figures: Figures::of(std::slice::from_ref(observed)),
+            })
+            .collect(),
+        combined,
+        histogram: stats::histogram(&times),
+    }
+}
+
+/// Fills in every rung's ratio to the first one, raw and without the timing overhead.
+fn compare_to_first(rungs: &mut [RungSummary]) {
+    let median = |rung: &RungSummary| rung.combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
+    let adjusted = |rung: &RungSummary| {
+        median(rung).map(|ns| ns - rung.combined.timing_overhead_ns).filter(|ns| *ns > 0.0)
+    };
+    let Some(first) = rungs.first() else { return };
+    let (first_raw, first_adjusted) = (median(first), adjusted(first));
+    for rung in rungs {
+        rung.ratio_to_first = median(rung).zip(first_raw).map(|(this, first)| this / first);
+        rung.ratio_to_first_adjusted =
+            adjusted(rung).zip(first_adjusted).map(|(this, first)| this / first);
+    }
+}
+
+fn fault_summary(record: &FaultRecord) -> FaultSummary {
+    FaultSummary {
+        kind: record.kind.clone(),
+        process: if record.process { Setting::Process } else { Setting::Simulated },
+        with: record.with.clone(),
+        without: record.without.clone(),
+    }
+}

@@ -1,0 +1,482 @@
+//! What the report's tables say; the exports only differ in how they draw them.
+//!
+//! Tables 1, 2, 3–14 and 15 are those of CMU/SEI-2000-TR-006 ("Simplex Architecture Performance and
+//! Cost"), with quantiles and floors beside its figures.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
+use crate::summary::{FloorFigures, RungSummary, Setting, Summary};
+use crate::text::{count, duration, micros, percent, ratio};
+
+/// Stands where there is no figure.
+const NONE: &str = "–";
+/// Stands where a program has a feature.
+pub(crate) const TICK: &str = "✓";
+
+/// A table ready to be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// What a reader must know to read it; may be empty.
+    pub note: String,
+    /// The heading of each column and whether it holds prose rather than figures.
+    pub columns: Vec<(String, Alignment)>,
+    /// Its rows, as long as the heading.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// How a column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alignment {
+    /// Names and prose.
+    Left,
+    /// Figures.
+    Right,
+    /// Ticks.
+    Centre,
+}
+
+/// How much is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What a run prints at its end.
+    Short,
+    /// With the tables of each program and run.
+    Full,
+}
+
+/// All tables of a summary, in the order of the report, empty ones left out.
+///
+/// `feature_tests` names the test behind a feature.
+#[must_use]
+pub fn tables(
+    summary: &Summary,
+    feature_tests: &BTreeMap<String, String>,
+    detail: Detail,
+) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if !summary.rungs.is_empty() {
+        tables.push(features(summary, feature_tests));
+        tables.push(performance(summary));
+        tables.push(costs(summary));
+        if detail == Detail::Full {
+            tables.extend(summary.rungs.iter().map(runs));
+            tables.push(processes(summary));
+        }
+        tables.push(overhead(summary));
+    }
+    tables.push(floors(summary));
+    tables.push(misses(summary));
+    tables.push(faults(summary));
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+fn columns<const N: usize>(heads: [&str; N]) -> Vec<(String, Alignment)> {
+    let side = |index| if index == 0 { Alignment::Left } else { Alignment::Right };
+    heads.iter().enumerate().map(|(index, head)| (head.to_string(), side(index))).collect()
+}
+
+/// The features of all programs in order of first appearance.
+fn feature_names(summary: &Summary) -> Vec<&String> {
+    let mut names = Vec::new();
+    for feature in summary.rungs.iter().flat_map(|rung| &rung.features) {
+        if !names.contains(&feature) {
+            names.push(feature);
+        }
+    }
+    names
+}
+
+fn features(summary: &Summary, tests: &BTreeMap<String, String>) -> Table {
+    let mut columns = vec![("Feature".to_string(), Alignment::Left)];
+    columns.extend(summary.rungs.iter().map(|rung| (rung.name.clone(), Alignment::Centre)));
+    if !tests.is_empty() {
+        columns.push(("Shown by the test".into(), Alignment::Left));
+    }
+    let row = |feature: &String| {
+        let has = |rung: &RungSummary| rung.features.contains(feature);
+        let mut row = vec![feature.clone()];
+        row.extend(summary.rungs.iter().map(|rung| if has(rung) { TICK } else { "" }.into()));
+        if !tests.is_empty() {
+            row.push(tests.get(feature).cloned().unwrap_or_else(|| NONE.into()));
+        }
+        row
+    };
+    Table {
+        title: "Table 1: features".into(),
+        note: String::new(),
+        columns,
+        rows: feature_names(summary).into_iter().map(row).collect(),
+    }
+}
+
+fn performance(summary: &Summary) -> Table {
+    let row = |rung: &RungSummary| {
+        let figures = &rung.combined;
+        let mut row = vec![rung.name.clone(), rung.lines_of_code.to_string()];
+        row.push(count(figures.observations));
+        row.extend(cycle_columns(figures.cycle_ns));
+        row.push(figures.deadlines_missed.to_string());
+        row
+    };
+    Table {
+        title: "Table 2: cycle time, all runs together, µs".into(),
+        note: "A cycle lasts from its first time stamp to its last, over all processes in the loop; \
+               the timing overhead of Table 15 is included. Adj. max: without each run's last cycle."
+            .into(),
+        columns: columns([
+            "Program", "Lines", "Cycles", "Min", "Mean", "p50", "p99", "p99.9", "Max", "Adj. max",
+            "Std", "Missed",
+        ]),
+        rows: summary.rungs.iter().map(row).collect(),
+    }
+}
+
+/// Min, mean, p50, p99, p99.9, max, adjusted max, standard deviation in µs.
+fn cycle_columns(cycle: Option<CycleTime>) -> [String; 8] {
+    let Some(CycleTime { spread, adjusted_max }) = cycle else { return [NONE; 8].map(Into::into) };
+    [
+        spread.min as f64,
+        spread.mean,
+        spread.p50 as f64,
+        spread.p99 as f64,
+        spread.p999 as f64,
+        spread.max as f64,
+        adjusted_max as f64,
+        spread.std,
+    ]
+    .map(micros)
+}
+
+fn costs(summary: &Summary) -> Table {
+    let or_none = |value: Option<f64>, show: fn(f64) -> String| value.map_or(NONE.into(), show);
+    let row = |rung: &RungSummary| {
+        let figures = &rung.combined;
+        vec![
+            rung.name.clone(),
+            match rung.hand_overs {
+                0 => NONE.into(),
+                n => format!("{n} {}", rung.hand_over_mechanism),
+            },
+            or_none(rung.floor_ns, micros),
+            or_none(rung.ratio_to_floor, ratio),
+            or_none(rung.floor_back_to_back_ns, micros),
+            or_none(rung.ratio_to_floor_back_to_back, ratio),
+            or_none(rung.ratio_to_first, ratio),
+            or_none(rung.ratio_to_first_adjusted, ratio),
+            format!("{:.1}", figures.context_switches_per_cycle),
+            or_none(figures.release_latency_ns.map(|spread| spread.p50 as f64), micros),
+        ]
+    };
+    Table {
+        title: "Cost against the floor of the machine".into(),
+        note: "Floor, µs: hand-overs × the median of one hand-over of that kind measured in this run, \
+               at the rate of the loop (the processor idle in between) and back to back. Ratios are of \
+               the median cycle; \"adj.\" has the timing overhead taken off both sides."
+            .into(),
+        columns: columns([
+            "Program",
+            "Hand-overs",
+            "Floor",
+            "Ratio",
+            "Floor b-b",
+            "Ratio b-b",
+            "To first",
+            "To first adj.",
+            "Switches/cycle",
+            "Latency p50, µs",
+        ]),
+        rows: summary.rungs.iter().map(row).collect(),
+    }
+}
+
+/// The report's pair of tables for one program: its runs side by side.
+fn runs(rung: &RungSummary) -> Table {
+    let mut heads = vec![("Observation".to_string(), Alignment::Left)];
+    heads.extend(rung.runs.iter().map(|run| (format!("Run {}", run.number), Alignment::Right)));
+    heads.push(("Combined".into(), Alignment::Right));
+    let all: Vec<&Figures> =
+        rung.runs.iter().map(|run| &run.figures).chain([&rung.combined]).collect();
+    let row = |name: &str, show: &dyn Fn(&Figures) -> String| {
+        let mut row = vec![name.to_string()];
+        row.extend(all.iter().map(|figures| show(figures)));
+        row
+    };
+    let time = |show: fn(CycleTime) -> f64| {
+        move |figures: &Figures| figures.cycle_ns.map_or(NONE.into(), |cycle| micros(show(cycle)))
+    };
+    let rows = vec![
+        row("Number of observations", &|f| count(f.observations)),
+        row("Minimum cycle time, µs", &time(|c| c.spread.min as f64)),
+        row("Mean", &time(|c| c.spread.mean)),
+        row("Median", &time(|c| c.spread.p50 as f64)),
+        row("p99", &time(|c| c.spread.p99 as f64)),
+        row("p99.9", &time(|c| c.spread.p999 as f64)),
+        row("Maximum", &time(|c| c.spread.max as f64)),
+        row("Adjusted maximum", &time(|c| c.adjusted_max as f64)),
+        row("Standard deviation", &time(|c| c.spread.std)),
+        row("Deadlines missed", &|f| f.deadlines_missed.to_string()),
+        row("  of them ours", &|f| f.misses_ours.to_string()),
+        row("Actuations missed", &|f| f.actuations_missed.to_string()),
+        row("Peak V of the plant", &|f| f.peak_v.map_or(NONE.into(), |v| format!("{v:.3}"))),
+        row("Switches of control", &|f| f.switches.to_string()),
+        row("Events lost by the record", &|f| f.lost_events.to_string()),
+    ];
+    Table {
+        title: format!("{}: runs", rung.name),
+        note: format!(
+            "{} {} lines of code; one cycle every {}.",
+            rung.description,
+            rung.lines_of_code,
+            duration(rung.period_ns as f64)
+        )
+        .trim_start()
+        .into(),
+        columns: heads,
+        rows,
+    }
+}
+
+fn processes(summary: &Summary) -> Table {
+    let spread = |spread: Option<crate::stats::Spread>, show: fn(crate::stats::Spread) -> i64| {
+        spread.map_or(NONE.into(), |spread| micros(show(spread) as f64))
+    };
+    let rows = summary
+        .rungs
+        .iter()
+        .flat_map(|rung| rung.combined.processes.iter().map(move |process| (rung, process)))
+        .map(|(rung, process)| {
+            let profile = rung.profiles.iter().find(|profile| profile.name == process.name);
+            let granted = profile.and_then(|profile| profile.granted.as_ref());
+            vec![
+                rung.name.clone(),
+                process.name.clone(),
+                granted.map_or(NONE.into(), |granted| {
+                    format!("{} on {}", granted.scheduling, granted.cpus)
+                }),
+                count(process.jobs),
+                spread(process.start_latency_ns, |s| s.p50),
+                spread(process.response_ns, |s| s.p50),
+                spread(process.response_ns, |s| s.p99),
+                spread(process.response_ns, |s| s.max),
+                spread(process.execution_ns, |s| s.p50),
+                spread(process.execution_ns, |s| s.max),
+                percent(process.utilisation),
+            ]
+        })
+        .collect();
+    let mut columns = columns([
+        "Program",
+        "Process",
+        "Granted",
+        "Jobs",
+        "Start p50",
+        "Response p50",
+        "p99",
+        "Max",
+        "Execution p50",
+        "Max observed",
+        "Utilisation",
+    ]);
+    columns[1].1 = Alignment::Left;
+    columns[2].1 = Alignment::Left;
+    Table {
+        title: "Processes of the loop, µs".into(),
+        note:
+            "Start and response are counted from the release of the cycle; execution is processor \
+               time as the kernel counts it."
+                .into(),
+        columns,
+        rows,
+    }
+}
+
+fn overhead(summary: &Summary) -> Table {
+    let row = |rung: &RungSummary| {
+        let figures = &rung.combined;
+        vec![
+            rung.name.clone(),
+            figures.cycle_ns.map_or(NONE.into(), |cycle| micros(cycle.spread.mean)),
+            format!("{:.1}", figures.stamps_per_cycle),
+            micros(figures.timing_overhead_ns),
+            percent(figures.timing_overhead_share),
+        ]
+    };
+    let pair = summary.marks.pair_ns.map_or(String::new(), |pair| {
+        let ratio = summary
+            .marks
+            .ratio_to_clock_read
+            .map_or(String::new(), |value| format!(", {} a bare clock read", ratio(value)));
+        format!(" Here: median {}{ratio}.", duration(pair.p50 as f64))
+    });
+    Table {
+        title: "Table 15: timing overhead as a share of the figure".into(),
+        note: format!(
+            "Time stamps of a cycle × what a pair of marks takes back to back, the first and the last \
+             counting half.{pair}"
+        ),
+        columns: columns(["Program", "Mean, µs", "Stamps/cycle", "Overhead, µs", "Share"]),
+        rows: summary.rungs.iter().map(row).collect(),
+    }
+}
+
+fn floors(summary: &Summary) -> Table {
+    let rows = summary
+        .floor
+        .by_mechanism
+        .iter()
+        .flat_map(|(name, floor)| {
+            [("back to back", floor.back_to_back), ("at rate", floor.at_rate)]
+                .into_iter()
+                .filter_map(move |(when, figures)| Some((name, when, figures?)))
+        })
+        .map(|(name, when, f): (&String, &str, FloorFigures)| {
+            let mut row = vec![name.clone(), when.into(), count(f.samples)];
+            row.extend([f.min_ns, f.mean_ns, f.p50_ns, f.p99_ns, f.max_ns].map(micros));
+            row
+        })
+        .collect();
+    let mut columns =
+        columns(["Mechanism", "Measured", "Samples", "Min", "Mean", "p50", "p99", "Max"]);
+    columns[1].1 = Alignment::Left;
+    Table {
+        title: "Floors: one hand-over between two processes on this machine, µs".into(),
+        note: "Measured in the same run as the programs above.".into(),
+        columns,
+        rows,
+    }
+}
+
+fn misses(summary: &Summary) -> Table {
+    let rows: Vec<Vec<String>> = summary
+        .rungs
+        .iter()
+        .flat_map(|rung| rung.runs.iter().map(move |run| (rung, run)))
+        .flat_map(|(rung, run)| run.figures.misses.iter().map(move |miss| (rung, run, miss)))
+        .take(MISSES_KEPT_MAX)
+        .map(|(rung, run, miss)| {
+            vec![
+                rung.name.clone(),
+                run.number.to_string(),
+                miss.cycle.to_string(),
+                if miss.ours { "ours" } else { "not ours" }.into(),
+                miss.explanation.clone(),
+            ]
+        })
+        .collect();
+    let total: u64 = summary.rungs.iter().map(|rung| rung.combined.deadlines_missed).sum();
+    let ours: u64 = summary.rungs.iter().map(|rung| rung.combined.misses_ours).sum();
+    let mut columns = columns(["Program", "Run", "Cycle", "Cause in", "Explanation"]);
+    columns[3].1 = Alignment::Left;
+    columns[4].1 = Alignment::Left;
+    Table {
+        title: "Missed deadlines, explained".into(),
+        note: format!(
+            "Deadlines missed: {total}. Missed cycles whose cause is in the programs of the loop: {ours}. \
+             Shown: {}.",
+            rows.len()
+        ),
+        columns,
+        rows,
+    }
+}
+
+fn faults(summary: &Summary) -> Table {
+    let row = |fault: &crate::summary::FaultSummary| {
+        let mut row = vec![
+            fault.kind.clone(),
+            match fault.process {
+                Setting::Process => "processes",
+                Setting::Simulated => "simulated",
+            }
+            .into(),
+        ];
+        for figures in [&fault.with, &fault.without] {
+            match figures {
+                Some(f) => row.extend([
+                    format!("{}/{}", f.lost, f.runs),
+                    f.earliest_loss_ns.map_or(NONE.into(), |ns| duration(ns as f64)),
+                    format!("{:.3}", f.peak_v),
+                    f.detection_cycles.map_or(NONE.into(), |cycles| format!("{cycles:.1}")),
+                    f.false_switches.to_string(),
+                ]),
+                None => row.extend([NONE; 5].map(Into::into)),
+            }
+        }
+        // Detection and false switches mean nothing without the decision module.
+        row.truncate(10);
+        row
+    };
+    let mut columns = columns([
+        "Fault",
+        "Injected into",
+        "Lost with",
+        "Earliest",
+        "Peak V",
+        "Detected after, cycles",
+        "False switches",
+        "Lost without",
+        "Earliest",
+        "Peak V",
+    ]);
+    columns[1].1 = Alignment::Left;
+    Table {
+        title: "Faults, with the decision module and without".into(),
+        note: "Lost: runs in which the pendulum fell or left the track, of all runs.".into(),
+        columns,
+        rows: summary.faults.iter().map(row).collect(),
+    }
+}
+
+/// The conditions of the run as names and values.
+#[must_use]
+pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
+    let c = &summary.conditions;
+    let throttling = if c.rt_runtime_us < 0 {
+        "off".into()
+    } else {
+        format!("{} of {} µs", c.rt_runtime_us, c.rt_period_us)
+    };
+    let mut list = vec![
+        ("Hemiola", c.hemiola_version.clone()),
+        ("Commit", c.commit.clone().unwrap_or_else(|| "unknown".into())),
+        ("Kernel", c.kernel.clone()),
+        ("Preemption", c.preempt.clone()),
+        ("Processor", format!("{}, {} online", c.cpu_model, c.cpus_online)),
+        ("Virtual machine", c.virtualized.clone().unwrap_or_else(|| "none seen".into())),
+        (
+            "Clock",
+            format!(
+                "{}: fast read {:.1} ns, bare read {:.1} ns, resolution {:.1} ns",
+                c.clock.source, c.clock.fast_read_ns, c.clock.read_ns, c.clock.resolution_ns
+            ),
+        ),
+        ("Real-time share", throttling),
+        ("Load before", format!("{:.2}", c.load_average_1m)),
+        (
+            "Stolen by the host",
+            c.steal_ticks_delta.map_or("unknown".into(), |n| format!("{n} ticks")),
+        ),
+        ("Command", c.command_line.clone()),
+    ];
+    let refusals: std::collections::BTreeSet<String> = summary
+        .rungs
+        .iter()
+        .flat_map(|rung| &rung.profiles)
+        .filter_map(|profile| profile.granted.as_ref())
+        .flat_map(|granted| granted.refusals.iter().map(ToString::to_string))
+        .collect();
+    if c.allow_less {
+        list.push(("Allowed to run with less", "yes".into()));
+    }
+    let mut list: Vec<(String, String)> =
+        list.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+    list.extend(refusals.into_iter().map(|text| ("Refused".to_string(), text)));
+    list
+}
