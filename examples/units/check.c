@@ -79,9 +79,9 @@ static _Atomic uint32_t *slot(const struct segment *s, uint32_t n) {
 
 static void publish(const struct segment *s, const struct sensors *y) {
     uint32_t n = *published(s) + 1;
+    atomic_thread_fence(memory_order_release);
     slot(s, n)[1] = n;
     slot(s, n)[0] = sizeof *y;
-    atomic_thread_fence(memory_order_release);
     memcpy(slot(s, n) + 2, y, sizeof *y);
     *published(s) = n;
     syscall(SYS_futex, published(s), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

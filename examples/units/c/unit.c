@@ -38,7 +38,7 @@ static struct segment attach(const char *variable, int protection, size_t messag
     if (base == MAP_FAILED) fail(variable);
     const uint32_t *header = (const uint32_t *)base; /* magic, version, kind, slot size, slot count */
     struct segment s = {base, (_Atomic uint32_t *)(base + 64), header[4], ((size_t)header[3] + 8 + 63) / 64 * 64};
-    if (header[0] != 0x314D4548 || header[1] != 1 || header[2] != 1 || header[3] < message || s.slot_count == 0 ||
+    if (header[0] != 0x314D4548 || header[1] != 1 || header[2] != 1 || header[3] < message || s.slot_count < 2 ||
         (size_t)file.st_size < 192 + s.slot_count * s.stride) fail("not a segment of newest values, version 1");
     return s;
 }
@@ -50,15 +50,16 @@ static _Atomic uint32_t *slot(const struct segment *s, uint32_t n) { /* length, 
 static int read_whole(const struct segment *s, uint32_t n, struct sensors *y) { /* false if overtaken, or nonsense */
     memcpy(y, slot(s, n) + 2, sizeof *y);
     atomic_thread_fence(memory_order_acquire);
-    return slot(s, n)[1] == n && y->magic == 0x53494E53 && y->version == 1 && y->length == 64 &&
-           y->check == fnv1a(y, 60);
+    return *s->published - n < s->slot_count - 1 && y->magic == 0x53494E53 && y->version == 1 &&
+           y->length == 64 && y->check == fnv1a(y, 60);
 }
 
 static void publish(const struct segment *s, const struct command *u) {
     uint32_t n = *s->published + 1;
+    n += n == 0; /* 0 means that there is nothing yet */
+    atomic_thread_fence(memory_order_release);
     slot(s, n)[1] = n;
     slot(s, n)[0] = sizeof *u;
-    atomic_thread_fence(memory_order_release);
     memcpy(slot(s, n) + 2, u, sizeof *u);
     *s->published = n; /* from here on the message is visible, whole */
     syscall(SYS_futex, s->published, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

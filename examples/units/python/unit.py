@@ -2,7 +2,7 @@
 """A replacement unit in Python: balances the pendulum at 50 Hz through the unit contract (docs/guide/units.md).
 
 Standard library only. ctypes reaches mmap and futex directly, because Python's own mmap gives no address of a mapping
-that is read-only. Python has no atomics either: the number of the slot and the check sum tell a whole message.
+that is read-only. Python has no atomics either: the count and the check sum tell a whole message.
 """
 import ctypes
 import os
@@ -36,7 +36,7 @@ class Segment:
             sys.exit(f"unit: {variable}: {os.strerror(ctypes.get_errno())}")
         magic, version, kind, slot_size, self.slots = struct.unpack("<5I", ctypes.string_at(self.base, 20))
         self.stride = (slot_size + 8 + 63) // 64 * 64
-        whole = self.slots > 0 and size >= 192 + self.slots * self.stride and slot_size >= message
+        whole = self.slots > 1 and size >= 192 + self.slots * self.stride and slot_size >= message
         if (magic, version, kind, whole) != (0x314D4548, 1, 1, True):
             sys.exit(f"unit: {variable} is no segment of newest values, version 1")
         self.published = ctypes.c_uint32.from_address(self.base + 64)
@@ -51,10 +51,10 @@ class Segment:
 
     def read(self, n, length):
         data = ctypes.string_at(self.slot(n) + 8, length)
-        return data if ctypes.c_uint32.from_address(self.slot(n) + 4).value == n else None
+        return data if (self.published.value - n) & 0xFFFFFFFF < self.slots - 1 else None
 
     def publish(self, data):
-        n = (self.published.value + 1) & 0xFFFFFFFF
+        n = (self.published.value + 1) & 0xFFFFFFFF or 1  # 0 means that there is nothing yet
         ctypes.memmove(self.slot(n), struct.pack("<II", len(data), n) + data, 8 + len(data))
         self.published.value = n
         libc.syscall(FUTEX, self.base + 64, 1, 0x7FFFFFFF, 0, 0, 0)  # FUTEX_WAKE
