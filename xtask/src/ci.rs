@@ -76,7 +76,7 @@ fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &
     command.current_dir(root).args(arguments.split(' ')).envs(variables.iter().copied());
     timed(name, || {
         println!("   cargo {arguments}");
-        watch(command, std::io::stdout()).unwrap_or_else(|error| {
+        watch(command, std::io::stdout(), AFTERMATH).unwrap_or_else(|error| {
             eprintln!("cargo {arguments}: {error}");
             (false, Vec::new())
         })
@@ -87,6 +87,7 @@ fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &
 fn watch(
     mut command: Command,
     mut to: impl Write + Send + 'static,
+    aftermath: Duration,
 ) -> std::io::Result<(bool, Vec<String>)> {
     let (output, input) = std::io::pipe()?;
     let mut child =
@@ -95,7 +96,7 @@ fn watch(
     let (done, over) = mpsc::channel();
     std::thread::spawn(move || done.send(pass_on(output, &mut to)));
     let sound = child.wait()?.success();
-    match over.recv_timeout(AFTERMATH) {
+    match over.recv_timeout(aftermath) {
         Ok(skipped) => Ok((sound, skipped)),
         Err(_) => {
             eprintln!(
@@ -133,19 +134,24 @@ mod tests {
     fn skipped_tests_are_counted_wherever_the_line_begins() {
         let script =
             "echo 'test a ... skipped: needs CAP_SYS_NICE'; echo ok; echo 'skipped: needs gcc' >&2";
-        let (sound, skipped) = watch(shell(script), std::io::sink()).unwrap();
+        let (sound, skipped) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
         assert!(sound);
         assert_eq!(skipped, ["skipped: needs CAP_SYS_NICE", "skipped: needs gcc"]);
     }
 
     #[test]
     fn failing_step_is_not_sound() {
-        assert!(!watch(shell("exit 3"), std::io::sink()).unwrap().0);
+        assert!(!watch(shell("exit 3"), std::io::sink(), AFTERMATH).unwrap().0);
+    }
+
+    #[test]
+    fn step_that_leaves_a_process_behind_is_not_sound() {
+        assert!(!watch(shell("sleep 5 & exit 0"), std::io::sink(), Duration::ZERO).unwrap().0);
     }
 
     #[test]
     fn step_has_no_input() {
-        assert!(watch(shell("! read line"), std::io::sink()).unwrap().0);
+        assert!(watch(shell("! read line"), std::io::sink(), AFTERMATH).unwrap().0);
     }
 
     #[test]
