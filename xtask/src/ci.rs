@@ -27,6 +27,13 @@ struct Outcome {
     name: &'static str,
     seconds: f64,
     sound: bool,
+    said: Said,
+}
+
+/// What a step's output says about tests.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Said {
+    passed: u64,
     skipped: Vec<String>,
 }
 
@@ -34,29 +41,45 @@ struct Outcome {
 pub(crate) fn run(root: &Path, depth: Depth) -> bool {
     let mut outcomes = vec![
         cargo(root, "format", "fmt --all --check", &[]),
-        timed("tidy", || (tidy::run(root), Vec::new())),
+        timed("tidy", || (tidy::run(root), Said::default())),
         cargo(root, "lints", "clippy --locked --workspace --all-targets -- -D warnings", &[]),
         cargo(root, "docs", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
     ];
     if depth == Depth::Slow && root.join("crates/rt/Cargo.toml").exists() {
         // Another directory, for these flags would rebuild everything in the usual one.
-        let loom = "test --package hemiola-rt --release --lib --target-dir target/loom loom";
-        outcomes.push(cargo(root, "loom", loom, &[("RUSTFLAGS", "--cfg loom")]));
+        let loom = "test --package hemiola-rt --release --lib --target-dir target/loom";
+        outcomes.push(cargo(root, "loom", loom, &[("RUSTFLAGS", "--cfg loom")]).with_tests());
     }
     // Last, so that the tests' own closing lines stand at the end. Without capture, what was skipped becomes visible.
-    outcomes.push(cargo(root, "tests", "test --workspace", &[("RUST_TEST_NOCAPTURE", "1")]));
+    outcomes.push(
+        cargo(root, "tests", "test --workspace", &[("RUST_TEST_NOCAPTURE", "1")]).with_tests(),
+    );
     conclude(&outcomes, depth, &mut std::io::stdout()).unwrap_or(false)
+}
+
+impl Outcome {
+    /// A step that was to run tests and ran none proves nothing.
+    fn with_tests(mut self) -> Self {
+        self.sound &= self.said.passed > 0;
+        self
+    }
 }
 
 fn conclude(outcomes: &[Outcome], depth: Depth, to: &mut dyn Write) -> std::io::Result<bool> {
     writeln!(to)?;
-    for Outcome { name, seconds, sound, skipped } in outcomes {
-        writeln!(to, "{name:<8} {seconds:>6.1} s  {}", if *sound { "sound" } else { "FAILED" })?;
-        for line in skipped {
+    for Outcome { name, seconds, sound, said } in outcomes {
+        let passed =
+            if said.passed > 0 { format!(", {} passed", said.passed) } else { String::new() };
+        writeln!(
+            to,
+            "{name:<8} {seconds:>6.1} s  {}{passed}",
+            if *sound { "sound" } else { "FAILED" }
+        )?;
+        for line in &said.skipped {
             writeln!(to, "         {line}")?;
         }
     }
-    let skipped: usize = outcomes.iter().map(|outcome| outcome.skipped.len()).sum();
+    let skipped: usize = outcomes.iter().map(|outcome| outcome.said.skipped.len()).sum();
     writeln!(to, "{skipped} skipped")?;
     if depth == Depth::Slow {
         writeln!(to, "not part of --slow yet: miri, fuzzing, long simulations, real-time runs")?;
@@ -64,11 +87,11 @@ fn conclude(outcomes: &[Outcome], depth: Depth, to: &mut dyn Write) -> std::io::
     Ok(outcomes.iter().all(|outcome| outcome.sound))
 }
 
-fn timed(name: &'static str, step: impl FnOnce() -> (bool, Vec<String>)) -> Outcome {
+fn timed(name: &'static str, step: impl FnOnce() -> (bool, Said)) -> Outcome {
     println!("── {name}");
     let begin = Instant::now();
-    let (sound, skipped) = step();
-    Outcome { name, seconds: begin.elapsed().as_secs_f64(), sound, skipped }
+    let (sound, said) = step();
+    Outcome { name, seconds: begin.elapsed().as_secs_f64(), sound, said }
 }
 
 fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &str)]) -> Outcome {
@@ -78,7 +101,7 @@ fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &
         println!("   cargo {arguments}");
         watch(command, std::io::stdout(), AFTERMATH).unwrap_or_else(|error| {
             eprintln!("cargo {arguments}: {error}");
-            (false, Vec::new())
+            (false, Said::default())
         })
     })
 }
@@ -88,7 +111,7 @@ fn watch(
     mut command: Command,
     mut to: impl Write + Send + 'static,
     aftermath: Duration,
-) -> std::io::Result<(bool, Vec<String>)> {
+) -> std::io::Result<(bool, Said)> {
     let (output, input) = std::io::pipe()?;
     let mut child =
         command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).spawn()?;
@@ -97,27 +120,29 @@ fn watch(
     std::thread::spawn(move || done.send(pass_on(output, &mut to)));
     let sound = child.wait()?.success();
     match over.recv_timeout(aftermath) {
-        Ok(skipped) => Ok((sound, skipped)),
+        Ok(said) => Ok((sound, said)),
         Err(_) => {
             eprintln!(
                 "a process that this step started still runs: it holds the step's output open"
             );
-            Ok((false, Vec::new()))
+            Ok((false, Said::default()))
         }
     }
 }
 
-fn pass_on(output: PipeReader, to: &mut dyn Write) -> Vec<String> {
-    let mut skipped = Vec::new();
+fn pass_on(output: PipeReader, to: &mut dyn Write) -> Said {
+    let mut said = Said::default();
     for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
         // A closed terminal is no reason to stop checking.
         let _ = writeln!(to, "{line}");
         if let Some(at) = line.find(SKIPPED) {
-            skipped.push(line[at..].to_owned());
+            said.skipped.push(line[at..].to_owned());
         }
+        let passed = line.strip_prefix("test result: ok. ").and_then(|rest| rest.split(' ').next());
+        said.passed += passed.and_then(|number| number.parse().ok()).unwrap_or(0);
     }
-    skipped
+    said
 }
 
 #[cfg(test)]
@@ -134,9 +159,20 @@ mod tests {
     fn skipped_tests_are_counted_wherever_the_line_begins() {
         let script =
             "echo 'test a ... skipped: needs CAP_SYS_NICE'; echo ok; echo 'skipped: needs gcc' >&2";
-        let (sound, skipped) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
+        let (sound, said) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
         assert!(sound);
-        assert_eq!(skipped, ["skipped: needs CAP_SYS_NICE", "skipped: needs gcc"]);
+        assert_eq!(said.skipped, ["skipped: needs CAP_SYS_NICE", "skipped: needs gcc"]);
+    }
+
+    #[test]
+    fn passed_tests_are_added_up_and_a_step_without_any_is_not_sound() {
+        let script = "echo 'test result: ok. 40 passed; 0 failed'; echo 'test result: ok. 2 passed; 0 failed'";
+        let (sound, said) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
+        assert_eq!(said.passed, 42);
+        assert!(Outcome { name: "x", seconds: 0.0, sound, said }.with_tests().sound);
+        assert!(
+            !Outcome { name: "x", seconds: 0.0, sound, said: Said::default() }.with_tests().sound
+        );
     }
 
     #[test]
@@ -156,7 +192,7 @@ mod tests {
 
     #[test]
     fn one_failed_step_fails_the_whole() {
-        let outcome = |sound| Outcome { name: "x", seconds: 0.0, sound, skipped: Vec::new() };
+        let outcome = |sound| Outcome { name: "x", seconds: 0.0, sound, said: Said::default() };
         let sound = |all: &[Outcome]| conclude(all, Depth::Usual, &mut std::io::sink()).unwrap();
         assert!(sound(&[outcome(true), outcome(true)]));
         assert!(!sound(&[outcome(true), outcome(false)]));
