@@ -43,18 +43,20 @@ pub(super) fn lines_are_short(tree: &Tree) -> Vec<Violation> {
 
 pub(super) fn libraries_do_not_print(tree: &Tree) -> Vec<Violation> {
     const PRINTS: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
-    let tests = only_for_tests(tree);
+    let test_files = only_for_tests(tree);
     let mut found = Vec::new();
     for (path, text) in tree.ending(".rs") {
         let command = COMMANDS.iter().any(|folder| path.starts_with(folder))
             || ["/bin/", "/examples/", "/src/main.rs", "build.rs"]
                 .iter()
                 .any(|part| path.contains(part))
-            || tests.iter().any(|test| test == path)
+            || test_files.iter().any(|test| test == path)
             || text.contains("expect(clippy::print_std");
         let code = code_only(text);
         // Tests stand last in a file.
-        let own = code.find("#[cfg(test)]").map_or(usize::MAX, |at| code[..at].lines().count());
+        let tests =
+            ["#[cfg(test)]", "#[cfg(all(test"].into_iter().filter_map(|mark| code.find(mark)).min();
+        let own = tests.map_or(usize::MAX, |at| code[..at].lines().count());
         for (line, code) in (1..).zip(code.lines()) {
             if has_word(code, "dbg!") {
                 found.push(Violation::new(path, line, "a leftover dbg!"));
@@ -175,6 +177,8 @@ mod tests {
     fn printing_library_is_caught_and_its_tests_are_not() {
         let source = "fn f() { println!() }\n#[cfg(test)]\nmod tests { fn g() { println!() } }\n";
         check(libraries_do_not_print, "crates/x/src/lib.rs", source, &[1]);
+        let gated = source.replace("(test)", "(all(test, not(loom)))");
+        check(libraries_do_not_print, "crates/x/src/lib.rs", &gated, &[1]);
         check(libraries_do_not_print, "crates/x/src/main.rs", source, &[]);
         check(libraries_do_not_print, "crates/x/tests/main.rs", source, &[]);
         check(libraries_do_not_print, "crates/cli/src/run.rs", source, &[]);
