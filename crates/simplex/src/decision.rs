@@ -248,6 +248,11 @@ impl Decision {
         })
     }
 
+    /// Tells the module the state at its first sample, where otherwise speeds are taken as zero.
+    pub const fn assume(&mut self, state: Vector) {
+        self.observer.assume(state);
+    }
+
     /// First half of a cycle: the estimate and the safety command.
     pub fn sense(&mut self, sensors: &Sensors) -> Sensed {
         let before = self.observer.state();
@@ -289,8 +294,7 @@ impl Decision {
         let mut events = Events::new();
         let Some(sensors) = self.sensors.take() else {
             events.push(Event::Fault { slot: None, fault: Fault::SensorsMissing });
-            self.holding = true;
-            self.reason = Reason::Fault(Fault::SensorsMissing);
+            self.hold(Reason::Fault(Fault::SensorsMissing));
             return self.decided(0.0, Source::FailSafe, f64::NAN, events);
         };
         if now - sensors.sampled > self.observer.model().period {
@@ -305,8 +309,7 @@ impl Decision {
             self.account(slot as u8, verdict, &mut events);
         }
         if let Some(fault) = self.fail_safe {
-            self.holding = true;
-            self.reason = Reason::Fault(fault);
+            self.hold(Reason::Fault(fault));
             return self.decided(0.0, Source::FailSafe, f64::NAN, events);
         }
         let candidate = self.active.map(|slot| (slot, verdicts[usize::from(slot)]));
@@ -473,6 +476,17 @@ impl Decision {
         !self.holding
     }
 
+    /// Puts safety, or the fail-safe, in control; the return rule counts from now on.
+    fn hold(&mut self, reason: Reason) {
+        self.holding = true;
+        self.reason = reason;
+        if let Some(slot) = self.active
+            && let Some(unit) = self.units[usize::from(slot)].as_mut()
+        {
+            unit.clean = 0;
+        }
+    }
+
     /// One more cycle in control; strikes are forgiven with time.
     fn serve(&mut self, slot: u8) {
         let after = self.settings.forgive_after;
@@ -507,13 +521,11 @@ impl Decision {
 
     /// The unit in control failed: safety takes over, and a unit with too many strikes retires.
     fn strike(&mut self, slot: u8, fault: Fault, events: &mut Events) {
-        self.holding = true;
-        self.reason = Reason::Fault(fault);
+        self.hold(Reason::Fault(fault));
         let limit = self.settings.strikes;
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
         unit.strikes = unit.strikes.saturating_add(1);
         unit.served = 0;
-        unit.clean = 0;
         if limit > 0 && unit.strikes >= limit {
             self.leave(slot, Happening::StruckOut, Reason::Fault(fault), events);
         }
@@ -556,9 +568,7 @@ impl Decision {
                 self.happen(previous, Happening::Promoted, events);
                 self.active = Some(previous);
                 // The return rule applies to it from now on.
-                if let Some(unit) = self.units[usize::from(previous)].as_mut() {
-                    unit.clean = 0;
-                }
+                self.hold(self.reason);
                 return;
             }
         }
@@ -584,8 +594,7 @@ impl Decision {
         self.fail_safe = None;
         self.observer = Observer::new(self.observer.model().clone());
         self.stuck = [Stuck::new(POSITION_MOVED), Stuck::new(ANGLE_MOVED)];
-        self.holding = true;
-        self.reason = Reason::Resumed;
+        self.hold(Reason::Resumed);
     }
 
     fn decided(

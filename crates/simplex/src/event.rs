@@ -247,6 +247,12 @@ impl Events {
     }
 }
 
+impl PartialEq for Events {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
 impl std::ops::Deref for Events {
     type Target = [Event];
     fn deref(&self) -> &[Event] {

@@ -273,7 +273,7 @@ impl<C: Controller> Faulty<C> {
             publish(&command.encode());
             return;
         };
-        let odd = since % 2 == 1;
+        let odd = !since.is_multiple_of(2);
         match self.kind {
             FaultKind::NoOutput
             | FaultKind::Crash

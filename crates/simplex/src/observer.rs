@@ -19,6 +19,7 @@ const GAP_MAX: u64 = 25;
 pub struct Observer {
     model: Model,
     state: Option<Vector>,
+    assumed: Option<Vector>,
     sequence: u64,
     disbelieved: u32,
 }
@@ -27,7 +28,12 @@ impl Observer {
     /// An observer that has seen nothing yet.
     #[must_use]
     pub const fn new(model: Model) -> Self {
-        Self { model, state: None, sequence: 0, disbelieved: 0 }
+        Self { model, state: None, assumed: None, sequence: 0, disbelieved: 0 }
+    }
+
+    /// Takes this as the state at the first sample, where otherwise speeds are taken as zero.
+    pub const fn assume(&mut self, state: Vector) {
+        self.assumed = Some(state);
     }
 
     /// Predicts with the voltage that was applied, then corrects with what was measured; gives the
@@ -45,7 +51,8 @@ impl Observer {
                 self.disbelieved = self.disbelieved.saturating_add(1);
                 return self.state.unwrap_or_default();
             }
-            return self.restart(sensors.sequence, measured);
+            let start = self.assumed.take().unwrap_or(measured);
+            return self.restart(sensors.sequence, start);
         };
         if gap == 0 {
             return previous;

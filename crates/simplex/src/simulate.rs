@@ -213,8 +213,9 @@ impl Simulation {
         let delay = (self.experiment.delay.nanos() / self.step.nanos()) as u32;
         let fault = self.loop_fault_now();
         // Once a second, for the faults of the timer.
-        let beat = self.cycle % (1_000_000_000 / self.experiment.period.nanos()).max(2) as u64 == 0;
-        let sampled = !(fault == FaultKind::DroppedSample && self.cycle % 10 == 0);
+        let beat = (1_000_000_000 / self.experiment.period.nanos()).max(2) as u64;
+        let beat = self.cycle.is_multiple_of(beat);
+        let sampled = !(fault == FaultKind::DroppedSample && self.cycle.is_multiple_of(10));
         let runs = !(fault == FaultKind::TickLost && beat);
         let steps = if fault == FaultKind::TickEarly && beat { steps / 2 } else { steps };
         let delay = delay.min(steps.saturating_sub(1));
@@ -245,10 +246,14 @@ impl Simulation {
         decided
     }
 
-    /// Cycles until this time or, without a decision module or with it failed, until the pendulum is
-    /// lost.
+    /// Cycles until this time, or until shortly after the pendulum is lost: long enough for the
+    /// decision module to see it.
     pub fn run(&mut self, duration: Span) -> Outcome {
-        while self.apparatus.elapsed() < duration && self.outcome.lost_at.is_none() {
+        const SEEN_AFTER: i64 = 10;
+        let after_loss = self.experiment.period * SEEN_AFTER;
+        let end =
+            |lost_at: Option<Span>| lost_at.map_or(duration, |at| duration.min(at + after_loss));
+        while self.apparatus.elapsed() < end(self.outcome.lost_at) {
             self.scripted_requests();
             self.cycle();
         }
@@ -278,11 +283,13 @@ impl Simulation {
 
     /// Keeps the figures of the true state.
     fn look(&mut self) {
+        if self.outcome.lost_at.is_some() {
+            return;
+        }
         let v = self.region.value(&self.apparatus.state().to_array());
         self.outcome.peak_v = self.outcome.peak_v.max(v);
         self.outcome.end_v = v;
-        self.outcome.lost_at =
-            self.outcome.lost_at.or(self.apparatus.fall().map(|fall| fall.after));
+        self.outcome.lost_at = self.apparatus.fall().map(|fall| fall.after);
     }
 
     fn sensors(&self, fault: FaultKind) -> Sensors {
@@ -370,7 +377,7 @@ impl Simulation {
         let Some(kind) = self.units[0].as_ref().map(|unit| unit.kind) else { return };
         let Some(since) = self.cycle.checked_sub(self.fault_cycle) else { return };
         let (now, next) = match kind {
-            FaultKind::ReplaceLoop => (since % 10 == 0, FaultKind::ReplaceLoop),
+            FaultKind::ReplaceLoop => (since.is_multiple_of(10), FaultKind::ReplaceLoop),
             FaultKind::FailureDuringReplacement => (since == 0, FaultKind::Crash),
             _ => return,
         };

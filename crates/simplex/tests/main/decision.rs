@@ -1,0 +1,325 @@
+//! The decision module cycle by cycle.
+
+use hemiola_simplex::{
+    Answer, CLIP_VOLTS, Command, Decided, Decision, DecodeError, Event, Fault, Gain, Reason,
+    Request, RequestError, Role, SLOTS, Sensors, Settings, SettingsError, Source, UnitState,
+};
+use hemiola_units::{Instant, Span};
+
+use crate::world::gain;
+
+const PERIOD: Span = Span::from_millis(20);
+
+/// A decision module at a pendulum that stands still.
+struct Bench {
+    decision: Decision,
+    cycle: u64,
+    angle: f64,
+    answers: [Answer; SLOTS],
+}
+
+impl Bench {
+    fn new(settings: Settings) -> Self {
+        let decision = Decision::new(settings, PERIOD).unwrap();
+        Self { decision, cycle: 0, angle: 0.0, answers: [Answer::None; SLOTS] }
+    }
+
+    /// With units of generation 1 in slots 0 (active) and 1 (shadow), both long healthy.
+    fn with_two_units() -> Self {
+        let mut bench = Self::new(Settings::default());
+        bench.add(0, 1, Role::Active);
+        bench.add(1, 1, Role::Shadow);
+        for _ in 0..30 {
+            bench.good(&[0, 1]);
+        }
+        assert_eq!(bench.state(0), UnitState::Active);
+        assert_eq!(bench.state(1), UnitState::Shadow);
+        bench
+    }
+
+    fn add(&mut self, slot: u8, generation: u32, role: Role) {
+        let name = format!("unit {slot}");
+        self.decision.request(Request::Add { slot, name, generation, role }).unwrap();
+    }
+
+    fn command(&self, slot: u8) -> Command {
+        let unit = self.decision.status().units.iter().find(|u| u.slot == slot).unwrap().generation;
+        Command { sequence: self.cycle, unit, volts: 0.01, stamp: Instant::ZERO }
+    }
+
+    /// A cycle in which these slots answer well and the others as set in `answers`.
+    fn good(&mut self, slots: &[u8]) -> Decided {
+        for slot in slots {
+            self.answers[usize::from(*slot)] = Answer::Command(self.command(*slot));
+        }
+        self.cycle()
+    }
+
+    fn cycle(&mut self) -> Decided {
+        let at = Instant::ZERO + PERIOD * self.cycle as i64;
+        let sensors = Sensors {
+            sequence: self.cycle,
+            sampled: at,
+            // Moves by less than a least step, as noise does.
+            position: if self.cycle.is_multiple_of(2) { 1e-4 } else { -1e-4 },
+            angle: self.angle,
+            ..Sensors::default()
+        };
+        self.decision.sense(&sensors);
+        let decided = self.decision.decide(&self.answers, at + Span::from_millis(4));
+        self.decision.check_invariants();
+        assert!(decided.volts.abs() <= CLIP_VOLTS);
+        self.cycle += 1;
+        self.answers = [Answer::None; SLOTS];
+        decided
+    }
+
+    fn state(&self, slot: u8) -> UnitState {
+        self.decision.status().units.iter().find(|u| u.slot == slot).unwrap().state
+    }
+}
+
+fn switch(decided: &Decided) -> Option<(Source, Source, Reason)> {
+    decided.events.iter().find_map(|event| match *event {
+        Event::Switch { from, to, reason } => Some((from, to, reason)),
+        _ => None,
+    })
+}
+
+#[test]
+fn every_bad_answer_switches_to_safety_in_the_same_cycle() {
+    type Spoil = fn(&mut Command) -> Option<Answer>;
+    let cases: [(Fault, Spoil); 10] = [
+        (Fault::Missing, |_| Some(Answer::Missing)),
+        (Fault::Missing, |_| Some(Answer::None)),
+        (Fault::Late, |_| Some(Answer::Late)),
+        (Fault::Malformed, |_| Some(Answer::Malformed(DecodeError::Version(9)))),
+        (Fault::Stale, |c| {
+            c.sequence -= 1;
+            None
+        }),
+        (Fault::Ahead, |c| {
+            c.sequence += 1;
+            None
+        }),
+        (Fault::WrongUnit, |c| {
+            c.unit += 1;
+            None
+        }),
+        (Fault::NotFinite, |c| {
+            c.volts = f64::NAN;
+            None
+        }),
+        (Fault::NotFinite, |c| {
+            c.volts = f64::NEG_INFINITY;
+            None
+        }),
+        (Fault::OutOfRange, |c| {
+            c.volts = 4.9501;
+            None
+        }),
+    ];
+    for (fault, spoil) in cases {
+        let mut bench = Bench::with_two_units();
+        let mut command = bench.command(0);
+        let answer = spoil(&mut command).unwrap_or(Answer::Command(command));
+        bench.answers[0] = answer;
+        let decided = bench.good(&[1]);
+        assert_eq!(decided.source, Source::Safety, "{fault:?}");
+        assert!(decided.events.contains(&Event::Fault { slot: Some(0), fault }), "{fault:?}");
+        assert_eq!(switch(&decided), Some((Source::Unit(0), Source::Safety, Reason::Fault(fault))));
+    }
+}
+
+#[test]
+fn control_returns_after_twenty_five_good_answers_and_not_before() {
+    let mut bench = Bench::with_two_units();
+    bench.good(&[1]);
+    for _ in 0..24 {
+        assert_eq!(bench.good(&[0, 1]).source, Source::Safety);
+    }
+    let back = bench.good(&[0, 1]);
+    assert_eq!(switch(&back), Some((Source::Safety, Source::Unit(0), Reason::Returned)));
+}
+
+#[test]
+fn a_unit_struck_out_retires_and_the_one_before_takes_its_place() {
+    let mut bench = Bench::with_two_units();
+    bench.decision.request(Request::Promote { slot: 1 }).unwrap();
+    assert_eq!(
+        switch(&bench.good(&[0, 1])),
+        Some((Source::Unit(0), Source::Unit(1), Reason::Promoted))
+    );
+    assert_eq!((bench.state(0), bench.state(1)), (UnitState::Standby, UnitState::Active));
+    for strike in 1..=5 {
+        assert_eq!(bench.good(&[0]).source, Source::Safety, "strike {strike}");
+        for _ in 0..25 {
+            bench.good(&[0, 1]);
+        }
+    }
+    assert_eq!((bench.state(0), bench.state(1)), (UnitState::Active, UnitState::Retired));
+    assert_eq!(bench.good(&[0, 1]).source, Source::Unit(0));
+    assert_eq!(
+        bench.decision.request(Request::Promote { slot: 1 }),
+        Err(RequestError::Gone { slot: 1, state: UnitState::Retired })
+    );
+}
+
+#[test]
+fn a_shadow_never_actuates_whatever_it_says_and_its_faults_are_counted() {
+    let mut bench = Bench::with_two_units();
+    for _ in 0..20 {
+        let command = Command { volts: f64::NAN, ..bench.command(1) };
+        bench.answers[1] = Answer::Command(command);
+        assert_eq!(bench.good(&[0]).source, Source::Unit(0));
+    }
+    let status = bench.decision.status();
+    let shadow = status.units.iter().find(|unit| unit.slot == 1).unwrap();
+    assert_eq!((shadow.faults, shadow.last_fault), (20, Some(Fault::NotFinite)));
+    assert_eq!(
+        bench.decision.request(Request::Promote { slot: 1 }).unwrap_err().to_string(),
+        "the unit in slot 1 is not healthy: 0 acceptable answers in a row of the 25 needed; \
+         last fault: not-finite"
+    );
+}
+
+#[test]
+fn a_silent_active_unit_is_given_up_and_without_another_safety_stays() {
+    let mut bench = Bench::new(Settings::default());
+    bench.add(3, 1, Role::Active);
+    assert_eq!(bench.good(&[3]).source, Source::Unit(3));
+    for _ in 0..50 {
+        bench.cycle();
+    }
+    assert_eq!(bench.state(3), UnitState::Failed);
+    assert_eq!(bench.decision.status().active, None);
+    for _ in 0..100 {
+        assert_eq!(bench.cycle().source, Source::Safety);
+    }
+}
+
+#[test]
+fn strikes_are_forgiven_with_time_in_control() {
+    let mut bench = Bench::with_two_units();
+    bench.good(&[1]);
+    assert_eq!(bench.decision.status().units[0].strikes, 1);
+    for _ in 0..1600 {
+        bench.good(&[0, 1]);
+    }
+    assert_eq!(bench.decision.status().units[0].strikes, 0);
+}
+
+#[test]
+fn replacing_the_active_unit_hands_over_to_safety_and_the_old_generation_is_refused() {
+    let mut bench = Bench::with_two_units();
+    let old = bench.command(0);
+    let replace = |generation| Request::Replace { slot: 0, name: "new".into(), generation };
+    assert_eq!(
+        bench.decision.request(replace(1)),
+        Err(RequestError::OldGeneration { slot: 0, generation: 1, last: 1 })
+    );
+    bench.decision.request(replace(2)).unwrap();
+    bench.answers[0] = Answer::Command(Command { sequence: bench.cycle, ..old });
+    let decided = bench.good(&[1]);
+    assert_eq!(switch(&decided), Some((Source::Unit(0), Source::Safety, Reason::Replaced)));
+    assert!(decided.events.contains(&Event::Fault { slot: Some(0), fault: Fault::WrongUnit }));
+    assert_eq!(
+        bench.decision.request(Request::Promote { slot: 0 }),
+        Err(RequestError::StillStarting { slot: 0 })
+    );
+    for _ in 0..30 {
+        assert_eq!(bench.good(&[0, 1]).source, Source::Safety);
+    }
+    bench.decision.request(Request::Promote { slot: 0 }).unwrap();
+    assert_eq!(bench.good(&[0, 1]).source, Source::Unit(0));
+}
+
+#[test]
+fn nonsense_requests_are_refused_and_change_nothing() {
+    let mut bench = Bench::with_two_units();
+    let before = bench.decision.status();
+    let add = |slot, role| Request::Add { slot, name: "x".into(), generation: 9, role };
+    for (request, wanted) in [
+        (add(8, Role::Shadow), "slot 8 does not exist; slots are 0 to 7"),
+        (add(0, Role::Shadow), "slot 0 has the unit \"unit 0\"; remove or replace it"),
+        (
+            add(2, Role::Active),
+            "the unit in slot 0 is active already; add this one in shadow and promote it",
+        ),
+        (Request::Promote { slot: 0 }, "the unit in slot 0 is active already"),
+        (Request::Promote { slot: 5 }, "slot 5 has no unit"),
+        (Request::Remove { slot: 5 }, "slot 5 has no unit"),
+        (Request::Resume, "the decision module is not in its fail-safe"),
+    ] {
+        assert_eq!(bench.decision.request(request).unwrap_err().to_string(), wanted);
+        assert_eq!(bench.decision.status(), before);
+    }
+}
+
+#[test]
+fn an_exited_unit_fails_at_once_and_a_late_report_about_an_old_one_is_ignored() {
+    let mut bench = Bench::with_two_units();
+    bench.decision.request(Request::Exited { slot: 0, generation: 0 }).unwrap();
+    assert_eq!(bench.state(0), UnitState::Active);
+    bench.decision.request(Request::Exited { slot: 0, generation: 1 }).unwrap();
+    let decided = bench.good(&[1]);
+    assert_eq!(
+        switch(&decided),
+        Some((Source::Unit(0), Source::Safety, Reason::Fault(Fault::Exited)))
+    );
+}
+
+#[test]
+fn one_wild_sample_is_bridged_and_lasting_ones_end_in_the_fail_safe() {
+    let mut bench = Bench::with_two_units();
+    bench.angle = 0.4;
+    let wild = bench.good(&[0, 1]);
+    assert_eq!(wild.source, Source::Unit(0));
+    let fault = Fault::SensorsImplausible;
+    assert!(wild.events.contains(&Event::Fault { slot: None, fault }));
+    bench.angle = 0.0;
+    bench.good(&[0, 1]);
+    bench.angle = 0.4;
+    let last = (0..4).map(|_| bench.good(&[0, 1])).last().unwrap();
+    assert_eq!((last.source, last.volts), (Source::FailSafe, 0.0));
+    bench.angle = 0.0;
+    assert_eq!(bench.good(&[0, 1]).source, Source::FailSafe);
+    bench.decision.request(Request::Resume).unwrap();
+    let resumed = bench.good(&[0, 1]);
+    assert_eq!(switch(&resumed), Some((Source::FailSafe, Source::Safety, Reason::Resumed)));
+}
+
+#[test]
+fn a_fallen_rod_ends_in_the_fail_safe() {
+    let mut bench = Bench::new(Settings::default());
+    bench.angle = 31f64.to_radians();
+    let decided = bench.cycle();
+    assert_eq!((decided.source, decided.volts), (Source::FailSafe, 0.0));
+    assert_eq!(bench.decision.status().fail_safe, Some(Fault::PlantLost));
+}
+
+#[test]
+fn deciding_without_sensors_puts_out_zero_volts() {
+    let mut bench = Bench::with_two_units();
+    let decided = bench.decision.decide(&[Answer::None; SLOTS], Instant::ZERO);
+    assert_eq!((decided.source, decided.volts), (Source::FailSafe, 0.0));
+    assert_eq!(bench.good(&[0, 1]).source, Source::Safety);
+}
+
+#[test]
+fn unsound_settings_are_refused() {
+    let new = |settings| Decision::new(settings, PERIOD).map(|_| ()).unwrap_err();
+    assert!(matches!(
+        new(Settings { accept_below: 1.5, ..Settings::default() }),
+        SettingsError::Threshold { name: "accept_below", .. }
+    ));
+    assert!(matches!(
+        new(Settings { safety: Gain([0.0; 4]), ..Settings::default() }),
+        SettingsError::Region(_)
+    ));
+    assert!(matches!(
+        new(Settings { safety: gain("experimental"), ..Settings::default() }),
+        SettingsError::Region(_)
+    ));
+    assert!(Decision::new(Settings::default(), Span::from_millis(500)).is_err());
+}

@@ -1,0 +1,7 @@
+//! The closed loop as a whole: region, campaign, upgrades.
+
+mod campaign;
+mod decision;
+mod region;
+mod upgrade;
+mod world;

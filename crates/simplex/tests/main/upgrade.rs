@@ -1,0 +1,128 @@
+//! Deterministic simulation of live upgrade: seeded sequences of requests, crashes and faults, with
+//! invariants checked after every cycle. A failure prints the seed; the seed alone repeats it.
+
+use hemiola_simplex::fault::{Class, FaultKind};
+use hemiola_simplex::simulate::Simulation;
+use hemiola_simplex::{
+    CLIP_VOLTS, Decided, Event, GAINS, Request, RequestError, Role, SLOTS, Source, UnitState,
+};
+use hemiola_units::Random;
+
+use crate::world::{experiment, starting_at};
+
+const CYCLES: u64 = 1500;
+
+/// What the world remembers to judge the module by.
+struct Judge {
+    active: Option<u8>,
+    source: Source,
+}
+
+impl Judge {
+    /// Follows states through events alone, as a reader of the record does.
+    fn follow(&mut self, events: &[Event]) {
+        for event in events {
+            if let Event::UnitState { slot, state, .. } = *event {
+                if state == UnitState::Active {
+                    assert_eq!(self.active, None, "two active units");
+                    self.active = Some(slot);
+                } else if self.active == Some(slot) {
+                    self.active = None;
+                }
+            }
+        }
+    }
+
+    fn check(&mut self, decided: &Decided) {
+        self.follow(&decided.events);
+        assert!(decided.volts.is_finite() && decided.volts.abs() <= CLIP_VOLTS);
+        if let Source::Unit(slot) = decided.source {
+            assert_eq!(Some(slot), self.active, "a unit that is not active actuated");
+            assert!(decided.v_predicted <= 0.6);
+        }
+        let switch = decided.events.iter().find_map(|event| match *event {
+            Event::Switch { from, to, .. } => Some((from, to)),
+            _ => None,
+        });
+        let wanted = (self.source != decided.source).then_some((self.source, decided.source));
+        assert_eq!(switch, wanted, "every change of source is recorded, and nothing else");
+        self.source = decided.source;
+        assert_ne!(decided.source, Source::FailSafe, "{decided:?}");
+    }
+}
+
+fn random_request(random: &mut Random, simulation: &mut Simulation, judge: &mut Judge) {
+    let slot = random.below(SLOTS as u64 / 2) as u8;
+    let gain = GAINS[random.below(GAINS.len() as u64) as usize].1;
+    let covered: Vec<FaultKind> =
+        FaultKind::ALL.iter().copied().filter(|kind| kind.class() != Class::Sensor).collect();
+    let kind = if random.below(2) == 0 {
+        FaultKind::None
+    } else {
+        covered[random.below(covered.len() as u64) as usize]
+    };
+    let name = kind.name().to_owned();
+    let status = simulation.decision().unwrap().status();
+    let live = status.units.iter().any(|unit| unit.slot == slot && unit.state.is_live());
+    let known = status.units.iter().find(|unit| unit.slot == slot);
+    let request = match random.below(6) {
+        0 if !live => {
+            let generation = simulation.start(slot, gain, kind);
+            let role = if status.active.is_none() { Role::Active } else { Role::Shadow };
+            Request::Add { slot, name, generation, role }
+        }
+        1 | 2 => Request::Promote { slot },
+        3 if random.below(3) == 0 => Request::Remove { slot },
+        4 if live => {
+            let generation = simulation.start(slot, gain, kind);
+            Request::Replace { slot, name, generation }
+        }
+        5 if random.below(3) == 0 => {
+            simulation.kill(slot);
+            let generation = known.map_or(0, |unit| unit.generation);
+            Request::Exited { slot, generation }
+        }
+        _ => return,
+    };
+    // Refusals are part of the game, but only these.
+    match simulation.decision().unwrap().request(request) {
+        Ok(events) => judge.follow(&events),
+        Err(
+            RequestError::Empty { .. }
+            | RequestError::AlreadyActive { .. }
+            | RequestError::StillStarting { .. }
+            | RequestError::Unhealthy { .. }
+            | RequestError::SecondActive { .. }
+            | RequestError::Gone { .. },
+        ) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn live_through(seed: u64) {
+    let mut random = Random::from_seed(seed);
+    let start = [random.between(-0.05, 0.05), 0.0, random.between(-0.02, 0.02), 0.0];
+    let world = starting_at(experiment(&["experimental", "baseline"]), start, seed);
+    let mut simulation = Simulation::new(world).unwrap();
+    let mut judge = Judge { active: None, source: Source::Held };
+    for cycle in 0..CYCLES {
+        if random.below(20) == 0 {
+            random_request(&mut random, &mut simulation, &mut judge);
+        }
+        simulation.decision().unwrap().check_invariants();
+        let decided = simulation.cycle().expect("no cycle passes without an actuation");
+        judge.check(&decided);
+        let outcome = simulation.outcome();
+        assert!(outcome.peak_v < 1.0 && outcome.lost_at.is_none(), "cycle {cycle}: {outcome:?}");
+    }
+}
+
+#[test]
+fn any_sequence_of_upgrades_and_faults_keeps_the_pendulum() {
+    for seed in 0..150 {
+        if let Err(panic) = std::panic::catch_unwind(|| live_through(seed)) {
+            eprintln!("seed {seed}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
