@@ -278,11 +278,9 @@ impl Checker<'_> {
         if !(self.facts.executable)(program.value) {
             let name = program.value.escape_debug();
             let hint = if program.value.contains('/') {
-                format!(
-                    "paths are relative to the scenario's folder; is it built, and executable (chmod +x {name})?"
-                )
+                "paths start at the scenario's folder; is it built, and executable (chmod +x)?"
             } else {
-                "a name without a slash is looked up in PATH; a file beside the scenario is \"./name\"".into()
+                "a name without a slash is looked up in PATH; beside the scenario is \"./name\""
             };
             self.problem(
                 Problem::new(

@@ -105,8 +105,8 @@ impl Checker<'_> {
         } else {
             let message = format!("priority {asked} is asked for, but {}", self.priority_limit());
             let hint = format!(
-                "raise it for this shell with: sudo prlimit --pid $$ --rtprio={asked}; \
-                 or say allow_less = true to go on with less, which marks the figures"
+                "raise it for this shell: sudo prlimit --pid $$ --rtprio={asked}; \
+                 or go on with less: allow_less = true"
             );
             self.problem(Problem::new(number.at.clone(), message).hint(hint));
         }

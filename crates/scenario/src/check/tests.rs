@@ -44,8 +44,13 @@ name = "simplex"
 sensors = { endpoint = "shm:sensors", delivery = "latest" }
 command = { endpoint = "shm:command", delivery = "latest" }
 [rung.processes]
-io = { task = "io", order = "read-first", profile = "high", sends = ["sensors"], receives = ["command"] }
 decision = { task = "decision", profile = "high", receives = ["sensors"], sends = ["command"] }
+[rung.processes.io]
+task = "io"
+order = "read-first"
+profile = "high"
+sends = ["sensors"]
+receives = ["command"]
 [[rung.units]]
 name = "first"
 gain = "experimental"
@@ -366,7 +371,8 @@ fn a_latest_value_has_one_writer() {
 fn a_queue_has_one_reader() {
     let third = "another = { task = \"controller\", gain = \"safety\", \
                  receives = [\"sensors\"], sends = [\"more\"] }\ncontroller =";
-    let more = "more = { endpoint = \"shm:more\", delivery = \"latest\", message = \"command\" }\n[rung.processes]";
+    let more = "more = { endpoint = \"shm:more\", delivery = \"latest\", message = \"command\" }\n\
+                [rung.processes]";
     let edits = [
         ("\"shm:sensors\", delivery = \"latest\"", "\"mq:sensors\", delivery = { queue = 4 }"),
         ("[rung.processes]", more),
@@ -391,7 +397,8 @@ fn a_queue_has_one_reader() {
 
 #[test]
 fn a_channel_has_a_writer_and_a_reader() {
-    let idle = "idle = { endpoint = \"shm:idle\", delivery = \"latest\", message = \"command\" }\n[rung.processes]";
+    let idle = "idle = { endpoint = \"shm:idle\", delivery = \"latest\", message = \"command\" }\n\
+                [rung.processes]";
     insta::assert_snapshot!(said(PAIR, &[("[rung.processes]", idle)]), @r#"
     error: channel "idle" has no writer
       --> scenario.toml:17:1
@@ -411,12 +418,12 @@ fn a_channel_has_a_writer_and_a_reader() {
 
 #[test]
 fn a_channel_that_does_not_exist_is_refused() {
-    insta::assert_snapshot!(said(PAIR, &[("sends = [\"command\"]", "sends = [\"comand\"]")]), @r#"
-    error: the rung has no channel "comand"
-      --> scenario.toml:19:89
+    insta::assert_snapshot!(said(PAIR, &[("[\"sensors\"], sends", "[\"sensor\"], sends")]), @r#"
+    error: the rung has no channel "sensor"
+      --> scenario.toml:19:68
        |
-    19 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["comand"] }
-       |                                                                                         ^^^^^^^^ did you mean "command"?
+    19 | controller = { task = "controller", gain = "baseline", receives = ["sensor"], sends = ["command"] }
+       |                                                                    ^^^^^^^^ did you mean "sensors"?
        = hint: it has sensors, command
     "#);
 }
@@ -565,7 +572,7 @@ fn a_priority_beyond_the_limit_is_refused_unless_less_is_allowed() {
        |
     10 | priority = 80
        |            ^^
-       = hint: raise it for this shell with: sudo prlimit --pid $$ --rtprio=80; or say allow_less = true to go on with less, which marks the figures
+       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=80; or go on with less: allow_less = true
     "#);
     let allowed = PAIR.replace("[plant]", "allow_less = true\n[plant]");
     let plan = read(&allowed, &facts, &Overrides::default()).unwrap();
@@ -581,7 +588,7 @@ fn a_user_without_real_time_priority_is_told_so() {
        |
     10 | priority = 80
        |            ^^
-       = hint: raise it for this shell with: sudo prlimit --pid $$ --rtprio=80; or say allow_less = true to go on with less, which marks the figures
+       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=80; or go on with less: allow_less = true
     "#);
 }
 
@@ -655,13 +662,14 @@ fn a_profile_that_does_not_exist_is_refused() {
 
 #[test]
 fn a_priority_of_its_own_needs_a_real_time_profile() {
-    let edits = [("task = \"controller\",", "task = \"controller\", priority = 7,")];
+    let edits =
+        [("controller = { task = \"controller\",", "ctl = { task = \"controller\", priority = 7,")];
     insta::assert_snapshot!(said(PAIR, &edits), @r#"
     error: a priority needs a profile with the policy fifo or rr
-      --> scenario.toml:19:37
+      --> scenario.toml:19:30
        |
-    19 | controller = { task = "controller", priority = 7, gain = "baseline", receives = ["sensors"], sends = ["command"] }
-       |                                     ^^^^^^^^
+    19 | ctl = { task = "controller", priority = 7, gain = "baseline", receives = ["sensors"], sends = ["command"] }
+       |                              ^^^^^^^^
        = hint: name one with profile = "…"
     "#);
 }
@@ -671,24 +679,25 @@ fn a_program_that_is_not_there_is_refused() {
     let edits = [("\"./unit\"", "\"./units/fast\"")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: there is no program "./units/fast" to start
-      --> scenario.toml:27:12
+      --> scenario.toml:32:12
        |
-    27 | command = ["./units/fast", "fast"]
+    32 | command = ["./units/fast", "fast"]
        |            ^^^^^^^^^^^^^^
-       = hint: paths are relative to the scenario's folder; is it built, and executable (chmod +x ./units/fast)?
+       = hint: paths start at the scenario's folder; is it built, and executable (chmod +x)?
     "#);
     let edits = [("[\"./unit\", \"fast\"]", "[]")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: command is empty
-      --> scenario.toml:27:1
+      --> scenario.toml:32:1
        |
-    27 | command = []
+    32 | command = []
        | ^^^^^^^
        = hint: write the program and its arguments: ["./program", "argument"]
     "#);
     let edits = [(
         "controller = { task = \"controller\",",
-        "load = { task = \"command\", command = [\"stress\"] }\ncontroller = { task = \"controller\",",
+        "load = { task = \"command\", command = [\"stress\"] }\n\
+         controller = { task = \"controller\",",
     )];
     insta::assert_snapshot!(said(PAIR, &edits), @r#"
     error: there is no program "stress" to start
@@ -696,7 +705,7 @@ fn a_program_that_is_not_there_is_refused() {
        |
     19 | load = { task = "command", command = ["stress"] }
        |                                       ^^^^^^^^
-       = hint: a name without a slash is looked up in PATH; a file beside the scenario is "./name"
+       = hint: a name without a slash is looked up in PATH; beside the scenario is "./name"
     "#);
 }
 
@@ -713,17 +722,17 @@ fn names_are_unique() {
     "#);
     insta::assert_snapshot!(said(SIMPLEX, &[("name = \"second\"", "name = \"io\"")]), @r#"
     error: there is another process or unit "io"
-      --> scenario.toml:26:8
+      --> scenario.toml:31:8
        |
-    26 | name = "io"
+    31 | name = "io"
        |        ^^^^
        = hint: names are unique; choose another
     "#);
     insta::assert_snapshot!(said(SIMPLEX, &[("name = \"second\"", "name = \"plant\"")]), @r#"
     error: "plant" is the name of the plant's own process
-      --> scenario.toml:26:8
+      --> scenario.toml:31:8
        |
-    26 | name = "plant"
+    31 | name = "plant"
        |        ^^^^^^^
        = hint: choose another name
     "#);
@@ -748,9 +757,9 @@ fn units_need_a_decision_process() {
                       receives = [\"sensors\"], sends = [\"command\"] }";
     insta::assert_snapshot!(said(SIMPLEX, &[(line, controller)]), @r#"
     error: these units have no decision process above them
-      --> scenario.toml:21:8
+      --> scenario.toml:26:8
        |
-    21 | [[rung.units]]
+    26 | [[rung.units]]
        |        ^^^^^
        = hint: add a process with task = "decision"; a controller without one is a process with task = "controller"
     "#);
@@ -775,9 +784,9 @@ fn one_unit_is_active() {
     let edits = [("name = \"second\"", "name = \"second\"\nstate = \"active\"")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: "second" and "first" are both active
-      --> scenario.toml:26:8
+      --> scenario.toml:31:8
        |
-    26 | name = "second"
+    31 | name = "second"
        |        ^^^^^^^^
        = hint: one unit controls; the first does unless it says state = "shadow"
     "#);
@@ -787,17 +796,17 @@ fn one_unit_is_active() {
 fn a_unit_is_below_what_supervises_it() {
     let edits = [("name = \"second\"", "name = \"second\"\npriority = 80")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: unit "second" at FIFO 80 could keep the processor from "io" at FIFO 80
-      --> scenario.toml:26:8
+    error: unit "second" at FIFO 80 could keep the processor from "decision" at FIFO 80
+      --> scenario.toml:31:8
        |
-    26 | name = "second"
+    31 | name = "second"
        |        ^^^^^^^^
        = hint: give units a lower priority than io and decision
 
-    error: unit "second" at FIFO 80 could keep the processor from "decision" at FIFO 80
-      --> scenario.toml:26:8
+    error: unit "second" at FIFO 80 could keep the processor from "io" at FIFO 80
+      --> scenario.toml:31:8
        |
-    26 | name = "second"
+    31 | name = "second"
        |        ^^^^^^^^
        = hint: give units a lower priority than io and decision
     "#);
@@ -808,25 +817,25 @@ fn a_unit_runs_one_thing() {
     let edits = [("gain = \"experimental\"", "fault_after = \"1s\"")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: "first" needs "gain"
-      --> scenario.toml:21:1
+      --> scenario.toml:26:1
        |
-    21 | [[rung.units]]
+    26 | [[rung.units]]
        | ^^^^^^^^^^^^^^
        = hint: gain is the name of a gain or four numbers; or write a command
 
     error: fault_after without a fault
-      --> scenario.toml:23:1
+      --> scenario.toml:28:1
        |
-    23 | fault_after = "1s"
+    28 | fault_after = "1s"
        | ^^^^^^^^^^^
        = hint: say what goes wrong with fault = "…"
     "#);
     let edits = [("gain = \"experimental\"", "gain = \"safety\"\ncommand = [\"./unit\"]")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: unit "first" has a gain and a command
-      --> scenario.toml:24:1
+      --> scenario.toml:29:1
        |
-    24 | command = ["./unit"]
+    29 | command = ["./unit"]
        | ^^^^^^^
        = hint: a gain runs our own controller, a command yours; keep one
     "#);
@@ -840,16 +849,16 @@ fn a_fault_is_known_and_comes_within_the_run() {
     ];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: there is no fault "busyloop"
-      --> scenario.toml:24:9
+      --> scenario.toml:29:9
        |
-    24 | fault = "busyloop"
+    29 | fault = "busyloop"
        |         ^^^^^^^^^^ did you mean "busy-loop"?
        = hint: known are sign-flipped, constant-full, crash, hang, busy-loop
 
     error: the fault would come after 6s, but a run ends after 5500ms
-      --> scenario.toml:29:1
+      --> scenario.toml:34:1
        |
-    29 | fault_after = "6s"
+    34 | fault_after = "6s"
        | ^^^^^^^^^^^
        = hint: a run is warmup and duration
     "#);
@@ -889,19 +898,19 @@ fn lengths_within_a_cycle_fit_the_period() {
       = hint: keep answer_within under the period, such as 10ms
 
     error: unit "second" may use 30ms in a period of 20ms
-      --> scenario.toml:27:10
+      --> scenario.toml:32:10
        |
-    27 | budget = "30ms"
+    32 | budget = "30ms"
        |          ^^^^^^
        = hint: keep the budget under the period, such as 20ms
     "#);
-    let edits = [("order = \"read-first\"", "order = \"read-first\", command_within = \"3ms\"")];
+    let edits = [("order = \"read-first\"", "order = \"read-first\"\ncommand_within = \"3ms\"")];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
     error: io would give up after 3ms, before answers are due at 4ms
-      --> scenario.toml:19:60
+      --> scenario.toml:23:18
        |
-    19 | io = { task = "io", order = "read-first", command_within = "3ms", profile = "high", sends = ["sensors"], receives = ["command"] }
-       |                                                            ^^^^^
+    23 | command_within = "3ms"
+       |                  ^^^^^
        = hint: keep it between answer_within and the period, such as 6ms
     "#);
     let edits = [("rate = \"50Hz\"", "rate = \"2kHz\"")];
@@ -975,21 +984,21 @@ fn one_process_moves_the_plant() {
 #[test]
 fn keys_belong_to_their_task() {
     let edits = [
-        ("task = \"io\",", "task = \"io\", gain = \"safety\", rate = \"10Hz\","),
+        ("task = \"io\", profile = \"io\",", "task = \"io\", gain = \"safety\", rate = \"10Hz\","),
         ("gain = \"baseline\",", "compute = \"1ms\","),
     ];
     insta::assert_snapshot!(said(PAIR, &edits), @r#"
     error: gain means nothing to the task "io"
       --> scenario.toml:18:21
        |
-    18 | io = { task = "io", gain = "safety", rate = "10Hz", profile = "io", sends = ["sensors"], receives = ["command"] }
+    18 | io = { task = "io", gain = "safety", rate = "10Hz", sends = ["sensors"], receives = ["command"] }
        |                     ^^^^
        = hint: it belongs to the task monolithic or controller
 
     error: rate means nothing to the task "io"
       --> scenario.toml:18:38
        |
-    18 | io = { task = "io", gain = "safety", rate = "10Hz", profile = "io", sends = ["sensors"], receives = ["command"] }
+    18 | io = { task = "io", gain = "safety", rate = "10Hz", sends = ["sensors"], receives = ["command"] }
        |                                      ^^^^
        = hint: its cycle has the rate of the rung: write it there
 
@@ -1073,7 +1082,8 @@ fn a_scenario_runs_something() {
     error: there is nothing to run
       = hint: write at least one [[rung]], or a [campaign]
     "#);
-    let nothing = "title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n[[rung]]\nname = \"x\"\n[rung.processes]\n";
+    let nothing = "title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n\
+                   [[rung]]\nname = \"x\"\n[rung.processes]\n";
     insta::assert_snapshot!(said(nothing, &[]), @r#"
     error: this rung has no process
      --> scenario.toml:6:7
