@@ -362,6 +362,20 @@ impl Decision {
         }
     }
 
+    /// The unit that is used whenever it is acceptable.
+    #[must_use]
+    pub const fn active(&self) -> Option<u8> {
+        self.active
+    }
+
+    /// State and generation of the unit in this slot; nothing when it never had one or does not
+    /// exist. Live units ([`UnitState::is_live`]) are those worth waiting for.
+    #[must_use]
+    pub fn unit(&self, slot: u8) -> Option<(UnitState, u32)> {
+        let unit = self.units.get(usize::from(slot))?.as_ref()?;
+        Some((unit.state, unit.generation))
+    }
+
     /// The region the module guards.
     #[must_use]
     pub const fn region(&self) -> &Region {
@@ -676,7 +690,7 @@ impl History {
 }
 
 /// A channel is stuck when it gives the very same value for this long,
-const STUCK_AFTER: Span = Span::from_millis(500);
+const STUCK_AFTER: Span = Span::from_millis(1000);
 /// while the prediction moved this much: four least steps of the converters, in m and rad.
 const POSITION_MOVED: f64 = 4.0 * 0.2273e-3;
 const ANGLE_MOVED: f64 = 4.0 * 0.303e-3;

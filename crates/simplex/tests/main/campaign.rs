@@ -69,7 +69,7 @@ fn without_strikes_the_switches_are_those_of_the_table() {
         let figures = campaign.run(kind, true, runs()).unwrap();
         assert_eq!(figures.lost, 0);
         let near = (figures.switches - switches).abs() <= 1.0 + 0.1 * switches;
-        assert!(near && figures.peak_v < peak + 0.1, "{}: {figures:?}", kind.name());
+        assert!(near && figures.peak_v < peak + 0.2, "{}: {figures:?}", kind.name());
     }
 }
 
