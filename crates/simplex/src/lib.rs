@@ -1,5 +1,41 @@
-//! Simplex: an untrusted controller may balance the pendulum as long as a trusted one could still save
-//! it.
+//! Simplex: an untrusted controller may balance the pendulum as long as a trusted one could still
+//! save it, and may be exchanged while the pendulum stands.
+//!
+//! In reading order:
+//!
+//! * [`Sensors`] and [`Command`]: the two messages, as bytes.
+//! * [`Model`] and [`Observer`]: what everybody believes about the pendulum.
+//! * [`Controller`], [`Gain`] and [`StateFeedback`]: the controllers; [`GAINS`] names the known ones.
+//! * [`Region`] and [`SafetyController`]: from which states the trusted controller recovers.
+//! * [`Decision`]: who may actuate in this cycle; its module says what is covered and what is not.
+//!   [`performance`] watches cost beside it.
+//! * [`UnitState`] and [`Request`]: the life of a replacement unit, and live upgrade.
+//! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: what is reported, by number and by name.
+//! * [`fault`], [`simulate`], [`campaign`]: everything going wrong, faster than real time.
+//!
+//! ```
+//! use hemiola_simplex::{Answer, Command, Decision, Request, Role, SLOTS, Sensors, Settings, Source};
+//! use hemiola_units::{Instant, Span};
+//!
+//! let mut decision = Decision::new(Settings::default(), Span::from_millis(20)).unwrap();
+//! let add =
+//!     Request::Add { slot: 0, name: "baseline".into(), generation: 1, role: Role::Active };
+//! decision.request(add).unwrap();
+//!
+//! // A cycle in which the unit answers, and one in which it does not.
+//! let mut answers = [Answer::None; SLOTS];
+//! let command = Command { sequence: 0, unit: 1, volts: 0.2, stamp: Instant::ZERO };
+//! answers[0] = Answer::Command(command);
+//! decision.sense(&Sensors { sequence: 0, ..Sensors::default() });
+//! assert_eq!(decision.decide(&answers, Instant::ZERO).source, Source::Unit(0));
+//!
+//! answers[0] = Answer::Missing;
+//! decision.sense(&Sensors { sequence: 1, ..Sensors::default() });
+//! assert_eq!(decision.decide(&answers, Instant::ZERO).source, Source::Safety);
+//! ```
+//!
+//! Nothing here reads a clock, waits or touches a process: the safety argument has no threads in it.
+
 #![forbid(unsafe_code)]
 
 pub mod campaign;

@@ -143,3 +143,33 @@ fn noise_cost(model: &Model, to_come: &Matrix) -> f64 {
         })
         .sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean_cost(gain: &Gain, offset: f64) -> f64 {
+        let model = Model::new(Span::from_millis(20)).unwrap();
+        let safety = Gain::named("safety").unwrap();
+        let mut monitor = Monitor::new(Settings::default(), &model, &safety);
+        let mut x = [0.1, 0.0, 0.05, 0.0];
+        for _ in 0..1000 {
+            let volts = gain.command(&x) + offset;
+            monitor.observe(&x, volts);
+            x = model.predict(&x, volts);
+        }
+        monitor.relative_cost()
+    }
+
+    #[test]
+    fn the_safety_controller_without_noise_costs_nothing_beyond_itself() {
+        let cost = mean_cost(&Gain::named("safety").unwrap(), 0.0);
+        assert!(cost.abs() < 1e-9, "{cost}");
+    }
+
+    #[test]
+    fn an_offset_costs_for_ever() {
+        assert!(mean_cost(&Gain::named("baseline").unwrap(), 2.0) > 0.8);
+        assert!(mean_cost(&Gain::named("baseline").unwrap(), 0.0) < 0.01);
+    }
+}
