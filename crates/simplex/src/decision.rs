@@ -172,6 +172,25 @@ pub struct UnitStatus {
     pub last_fault: Option<Fault>,
 }
 
+/// A unit as a loop looks at it: without its name, so that looking allocates nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnitView {
+    /// Which generation of the slot.
+    pub generation: u32,
+    /// Where it is in its life.
+    pub state: UnitState,
+    /// Losses of control not yet forgiven.
+    pub strikes: u32,
+    /// Acceptable answers in a row.
+    pub clean: u32,
+    /// Acceptable answers in all.
+    pub answers: u64,
+    /// Faulty answers in all.
+    pub faults: u64,
+    /// The newest fault.
+    pub last_fault: Option<Fault>,
+}
+
 /// The module as shown to people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -369,12 +388,19 @@ impl Decision {
         self.active
     }
 
-    /// State and generation of the unit in this slot; nothing when it never had one or does not
-    /// exist. Live units ([`UnitState::is_live`]) are those worth waiting for.
+    /// The unit in this slot, dead or alive; nothing where there never was one. Live
+    /// units ([`UnitState::is_live`]) are those worth waiting for.
     #[must_use]
-    pub fn unit(&self, slot: u8) -> Option<(UnitState, u32)> {
-        let unit = self.units.get(usize::from(slot))?.as_ref()?;
-        Some((unit.state, unit.generation))
+    pub fn unit(&self, slot: u8) -> Option<UnitView> {
+        self.units.get(usize::from(slot))?.as_ref().map(|unit| UnitView {
+            generation: unit.generation,
+            state: unit.state,
+            strikes: unit.strikes,
+            clean: unit.clean,
+            answers: unit.answers,
+            faults: unit.faults,
+            last_fault: unit.last_fault,
+        })
     }
 
     /// The region the module guards.

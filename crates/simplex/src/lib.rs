@@ -56,7 +56,7 @@ mod upgrade;
 
 pub use controller::{CLIP_VOLTS, Controller, GAINS, Gain, StateFeedback, clipped};
 pub use decision::{
-    Answer, Decided, Decision, SLOTS, Sensed, Settings, SettingsError, Status, UnitStatus,
+    Answer, Decided, Decision, SLOTS, Sensed, Settings, SettingsError, Status, UnitStatus, UnitView,
 };
 pub use event::{
     Event, Events, FAULTS, Fault, REASONS, Reason, Source, fault_name, reason_name, state_name,
