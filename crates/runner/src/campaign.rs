@@ -1,0 +1,325 @@
+//! The fault campaign: every kind of fault, without and with the decision module, counted.
+//!
+//! Faults of a controller's output are simulated, many times faster than real time. Faults of a process
+//! are done to real processes: a unit of the scenario's Simplex rung, or the controller of its rung
+//! without a decision module.
+
+use std::fs;
+
+use hemiola_plant::Settings as PlantSettings;
+use hemiola_rt::sys::process::{Signal, signal_group};
+use hemiola_scenario::{Campaign, Gain, ProcessFaults, Rung, SimulatedFaults, UnitProgram};
+use hemiola_simplex::REASONS;
+use hemiola_simplex::campaign::Campaign as Simulation;
+use hemiola_simplex::fault::FaultKind;
+use hemiola_simplex::simulate::Outcome;
+use hemiola_trace::event::source;
+use hemiola_trace::result::{FaultFigures, FaultRecord, Role, RunRecord};
+use hemiola_trace::{Entry, Kind, perfetto};
+use hemiola_units::Span;
+
+use crate::RunError;
+use crate::run::{Context, Progress};
+use crate::stage::Stage;
+use crate::tasks::Fault;
+
+/// How long a stopped process stays stopped.
+const STOPPED: Span = Span::from_millis(500);
+/// Slots whose unit has the fault.
+const FIRST: u64 = 0;
+
+/// Runs a campaign: the simulated kinds, then the real ones.
+pub(crate) fn run(
+    context: &Context<'_>,
+    campaign: &Campaign,
+    progress: &mut dyn Progress,
+) -> Result<Vec<FaultRecord>, RunError> {
+    let simulated = campaign.simulated.as_ref().map_or(0, |faults| faults.kinds.len());
+    let real = campaign.process.as_ref().map_or(0, |faults| faults.kinds.len());
+    let total = simulated + real;
+    let mut records = Vec::new();
+    if let Some(faults) = &campaign.simulated {
+        for (index, name) in faults.kinds.iter().enumerate() {
+            if context.is_interrupted() {
+                return Ok(records);
+            }
+            progress.begin(name, index + 1, total);
+            records.push(simulate(context, faults, name, progress)?);
+        }
+    }
+    if let Some(faults) = &campaign.process {
+        for (index, name) in faults.kinds.iter().enumerate() {
+            progress.begin(name, simulated + index + 1, total);
+            let record = inject(context, faults, name, progress)?;
+            if context.is_interrupted() {
+                return Ok(records);
+            }
+            records.push(record);
+        }
+    }
+    Ok(records)
+}
+
+fn kind(name: &str) -> FaultKind {
+    FaultKind::named(name).expect("the scenario's names were checked against the same table")
+}
+
+fn simulate(
+    context: &Context<'_>,
+    faults: &SimulatedFaults,
+    name: &str,
+    progress: &mut dyn Progress,
+) -> Result<FaultRecord, RunError> {
+    let failed = |reason: String| RunError::Start { process: name.to_owned(), reason };
+    let plant = context.plan.plant.as_ref();
+    let simulation = Simulation {
+        plant: plant.map_or_else(PlantSettings::default, |plant| {
+            crate::convert::apparatus(plant, context.plan.seed)
+        }),
+        period: faults.rate.period(),
+        decision: crate::convert::rule(&faults.decision).map_err(failed)?,
+        gain: crate::convert::gain(&faults.gain).map_err(failed)?,
+        fault_from: faults.fault_after,
+        duration: faults.duration,
+        seed: context.plan.seed,
+        ..Simulation::default()
+    };
+    let mut count = |with: bool| {
+        let mut tally = Tally::default();
+        for run in 0..faults.runs {
+            if context.is_interrupted() {
+                break;
+            }
+            let outcome = simulation.run_once(kind(name), with, run);
+            tally.add_simulated(&outcome.map_err(|e| failed(e.to_string()))?, faults.fault_after);
+            let doing = if with { "with the decision module" } else { "without" };
+            let half = if with { 0.5 } else { 0.0 };
+            progress.tick(half + 0.5 * f64::from(run + 1) / f64::from(faults.runs), doing);
+        }
+        Ok::<_, RunError>(Some(tally.figures()))
+    };
+    let without = count(false)?;
+    let with = count(true)?;
+    Ok(FaultRecord { kind: name.to_owned(), process: false, with, without })
+}
+
+fn inject(
+    context: &Context<'_>,
+    faults: &ProcessFaults,
+    name: &str,
+    progress: &mut dyn Progress,
+) -> Result<FaultRecord, RunError> {
+    let rung = |name: &Option<String>| name.as_ref().and_then(|name| context.plan.rung(name));
+    let mut count = |rung: Option<&Rung>, part: f64| -> Result<Option<FaultFigures>, RunError> {
+        let Some(rung) = rung else { return Ok(None) };
+        let mut tally = Tally::default();
+        for number in 1..=faults.runs {
+            if context.is_interrupted() {
+                break;
+            }
+            let injection = Injection::new(kind(name), faults.fault_after, u64::from(number), rung);
+            let after = faults.fault_after;
+            let mut scaled = Scaled { progress, part, run: number - 1, runs: faults.runs };
+            let stage = Stage::prepare_with(context, rung, number, Some(injection))?;
+            if let Some(record) = stage.run(&mut scaled)? {
+                tally.add(context, rung, &record, after)?;
+            }
+        }
+        Ok(Some(tally.figures()))
+    };
+    let without = count(rung(&faults.without), 0.0)?;
+    let with = count(rung(&faults.with), 0.5)?;
+    Ok(FaultRecord { kind: name.to_owned(), process: true, with, without })
+}
+
+/// The progress of one run among several of a kind.
+struct Scaled<'p> {
+    progress: &'p mut dyn Progress,
+    part: f64,
+    run: u32,
+    runs: u32,
+}
+
+impl Progress for Scaled<'_> {
+    fn begin(&mut self, _part: &str, _number: usize, _of: usize) {}
+    fn tick(&mut self, fraction: f64, doing: &str) {
+        let done = (f64::from(self.run) + fraction) / f64::from(self.runs);
+        self.progress.tick(self.part + 0.5 * done, doing);
+    }
+    fn note(&mut self, note: &str) {
+        self.progress.note(note);
+    }
+}
+
+/// Figures of the runs of one kind with real processes.
+#[derive(Default)]
+struct Tally {
+    runs: u64,
+    lost: u64,
+    earliest_loss: Option<Span>,
+    peak_v: f64,
+    detections: Vec<u64>,
+    false_switches: u64,
+}
+
+impl Tally {
+    fn add_simulated(&mut self, outcome: &Outcome, after: Span) {
+        self.runs += 1;
+        self.peak_v = self.peak_v.max(outcome.peak_v);
+        self.add_loss(outcome.lost_at, after);
+        self.detections.extend(outcome.detection_cycles);
+        self.false_switches += outcome.false_switches;
+    }
+
+    fn add_loss(&mut self, at: Option<Span>, after: Span) {
+        let Some(at) = at else { return };
+        self.lost += 1;
+        let loss = at - after;
+        self.earliest_loss = Some(self.earliest_loss.map_or(loss, |earliest| earliest.min(loss)));
+    }
+
+    fn add(
+        &mut self,
+        context: &Context<'_>,
+        rung: &Rung,
+        record: &RunRecord,
+        after: Span,
+    ) -> Result<(), RunError> {
+        self.runs += 1;
+        self.peak_v = self.peak_v.max(record.peak_v);
+        self.add_loss(record.fallen_after, after);
+        let path = context.folder.join(&record.trace);
+        let bytes = fs::read(&path).map_err(|source| RunError::Write { path, source })?;
+        let (trace, _) = perfetto::read(&bytes);
+        let from = cycle_at(rung, after);
+        let entries = trace.tracks.iter().flat_map(|track| &track.entries);
+        self.detections.extend(detection(entries.clone(), from));
+        self.false_switches += entries.filter(|entry| is_false_switch(entry, from)).count() as u64;
+        Ok(())
+    }
+
+    fn figures(self) -> FaultFigures {
+        let detected = self.detections.len() as f64;
+        FaultFigures {
+            runs: self.runs,
+            lost: self.lost,
+            earliest_loss_ns: self.earliest_loss.map(|span| span.nanos().max(0) as u64),
+            peak_v: self.peak_v,
+            detection_cycles: (detected > 0.0)
+                .then(|| self.detections.iter().sum::<u64>() as f64 / detected),
+            false_switches: self.false_switches,
+        }
+    }
+}
+
+/// Cycles from the fault to the first thing the decision module had against a unit.
+fn detection<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<u64> {
+    entries
+        .filter(|entry| entry.kind == Kind::Fault && entry.a != u64::MAX)
+        .filter_map(|entry| u64::from(entry.cycle).checked_sub(from))
+        .min()
+}
+
+/// Whether control was taken from a unit for a fault that it did not have yet.
+fn is_false_switch(entry: &Entry, from: u64) -> bool {
+    let for_fault = REASONS.iter().any(|(code, _)| *code == entry.arg && *code > 100);
+    entry.kind == Kind::Switch
+        && for_fault
+        && u64::from(entry.cycle) < from
+        && u16::try_from(entry.a).is_ok_and(|before| source::slot(before).is_some())
+}
+
+/// The cycle that is released at this time of the run.
+fn cycle_at(rung: &Rung, after: Span) -> u64 {
+    (after.nanos().max(0) as u64).div_ceil(rung.rate.period().nanos() as u64)
+}
+
+/// A fault to come in one run: what the unit does to itself, and what the runner does to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Injection {
+    kind: FaultKind,
+    after: Span,
+    fault: Fault,
+    next: u32,
+}
+
+impl Injection {
+    fn new(kind: FaultKind, after: Span, seed: u64, rung: &Rung) -> Self {
+        let accept_below = rung.decision.as_ref().map_or(1.0, |decision| decision.accept_below);
+        let fault = Fault { kind, from_cycle: cycle_at(rung, after), accept_below, seed };
+        Self { kind, after, fault, next: 0 }
+    }
+
+    /// What the only controller does to itself. Where nobody can replace it or stand in for it, a
+    /// replacement is the end of the old one, and a second failing unit changes nothing.
+    pub(crate) fn in_controller(&self) -> Option<Fault> {
+        let kind = match self.kind {
+            FaultKind::StopContinue | FaultKind::None => return None,
+            FaultKind::ReplaceLoop | FaultKind::FailureDuringReplacement => FaultKind::Crash,
+            kind => kind,
+        };
+        Some(Fault { kind, ..self.fault.clone() })
+    }
+
+    /// What the unit in this slot does to itself.
+    pub(crate) fn in_unit(&self, slot: usize) -> Option<Fault> {
+        let by_runner = matches!(
+            self.kind,
+            FaultKind::StopContinue
+                | FaultKind::None
+                | FaultKind::ReplaceLoop
+                | FaultKind::FailureDuringReplacement
+        );
+        let hit = slot as u64 == FIRST || self.kind == FaultKind::TwoTogether;
+        (hit && !by_runner).then(|| self.fault.clone())
+    }
+
+    /// Does what is due of the faults that come from outside the unit.
+    pub(crate) fn tick(mut self, stage: &mut Stage<'_>, elapsed: Span) -> Self {
+        if elapsed < self.after {
+            return self;
+        }
+        match self.kind {
+            FaultKind::StopContinue => {
+                let victim = stage
+                    .members()
+                    .iter()
+                    .find(|m| matches!(m.role, Role::Unit | Role::Controller));
+                let Some(pid) = victim.map(|member| member.launched.pid()) else { return self };
+                if self.next == 0 {
+                    let _ = signal_group(pid, Signal::STOP);
+                    self.next = 1;
+                } else if self.next == 1 && elapsed > self.after + STOPPED {
+                    let _ = signal_group(pid, Signal::CONT);
+                    self.next = 2;
+                }
+            }
+            // As soon as one replacement is through, the next begins.
+            FaultKind::ReplaceLoop => self.replace(stage, None),
+            FaultKind::FailureDuringReplacement if self.next == 0 => {
+                let fault = Fault { kind: FaultKind::Crash, from_cycle: 0, ..self.fault.clone() };
+                self.replace(stage, Some(fault));
+            }
+            _ => {}
+        }
+        self
+    }
+
+    fn replace(&mut self, stage: &mut Stage<'_>, fault: Option<Fault>) {
+        let Some(unit) = stage.rung().units.first() else { return };
+        let UnitProgram::Gain(gain) = &unit.program else { return };
+        let (gain, first): (Gain, String) = (gain.clone(), unit.name.clone());
+        stage.with_units(|units, stage| {
+            if !units.is_idle() {
+                return;
+            }
+            let name = |n: u32| if n == 0 { first.clone() } else { format!("{first}-{n}") };
+            if units
+                .replace_by_itself(stage, &name(self.next), &name(self.next + 1), &gain, fault)
+                .is_ok()
+            {
+                self.next += 1;
+            }
+        });
+    }
+}

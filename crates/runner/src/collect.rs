@@ -1,0 +1,81 @@
+//! The record of one run: the logs of all its processes, drained into one trace beside the run.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hemiola_record::{AddError, Drain, LOG_CAPACITY, create_log};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::shared::Segment;
+use hemiola_scenario::Channel;
+use hemiola_trace::Kind;
+use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
+
+use crate::RunError;
+
+/// Logs on one side, a trace file on the other.
+pub(crate) struct Collector {
+    path: PathBuf,
+    drain: Drain<File>,
+    tracks: Vec<(String, TrackId)>,
+    names: Names,
+}
+
+impl Collector {
+    pub(crate) fn create(path: &Path, channels: &[Channel]) -> Result<Self, RunError> {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+        let file = File::create(path).map_err(|source| write_error(path, source))?;
+        let trace = TraceWriter::new(file, MonotonicClock.now(), unix, &[])
+            .map_err(|source| write_error(path, source))?;
+        let mut names = Names::default();
+        for (index, channel) in channels.iter().enumerate() {
+            names.insert(Kind::Send, index as u16, &channel.name);
+            names.insert(Kind::Receive, index as u16, &channel.name);
+        }
+        names.insert_all(Kind::Switch, hemiola_simplex::REASONS);
+        names.insert_all(Kind::Fault, hemiola_simplex::FAULTS);
+        names.insert_all(Kind::UnitState, hemiola_simplex::STATES);
+        Ok(Self { path: path.into(), drain: Drain::new(trace), tracks: Vec::new(), names })
+    }
+
+    /// Makes the memory a process will record into.
+    pub(crate) fn log(&self, name: &str) -> Result<Segment, RunError> {
+        create_log(&format!("hemiola-log-{name}"), LOG_CAPACITY).map_err(RunError::memory)
+    }
+
+    /// Begins to collect from a log, now that its process has a number.
+    pub(crate) fn attach(&mut self, name: &str, pid: u32, log: Segment) -> Result<(), RunError> {
+        let track =
+            self.drain.add(log, pid, name, self.names.clone()).map_err(|error| match error {
+                AddError::Trace(source) => write_error(&self.path, source),
+                other => RunError::Channel(Box::new(other)),
+            })?;
+        self.tracks.push((name.to_owned(), track));
+        Ok(())
+    }
+
+    /// Takes over what was recorded since the last time.
+    pub(crate) fn drain(&mut self) -> Result<(), RunError> {
+        self.drain.drain().map(drop).map_err(|source| write_error(&self.path, source))
+    }
+
+    /// Takes over the rest and puts the trace on the disk; gives the events lost by process.
+    pub(crate) fn finish(&mut self) -> Result<Vec<(String, u64)>, RunError> {
+        self.drain()?;
+        self.drain
+            .trace()
+            .get_ref()
+            .sync_data()
+            .map_err(|source| write_error(&self.path, source))?;
+        Ok(self
+            .tracks
+            .iter()
+            .map(|(name, track)| (name.clone(), self.drain.tally(*track).lost))
+            .collect())
+    }
+}
+
+fn write_error(path: &Path, source: io::Error) -> RunError {
+    RunError::Write { path: path.into(), source }
+}

@@ -1,0 +1,98 @@
+//! What one hand-over costs by a mechanism alone, measured between the rungs of the same run.
+
+use std::collections::BTreeMap;
+
+use hemiola_bus::floor::{self, Circumstances, Mechanism, Peers};
+use hemiola_scenario::Rung;
+use hemiola_trace::result::{Floor, RungRecord};
+
+use crate::run::{Context, Progress};
+
+/// Hand-overs each way measured back to back before each rung.
+const BACK_TO_BACK: u64 = 1_000;
+/// Hand-overs each way measured at the rung's rate before each rung, as far as the time below allows.
+const AT_RATE_MAX: u64 = 500;
+/// The most time the measurement at rate may take before each rung, about.
+const AT_RATE_SECONDS: f64 = 1.0;
+
+/// One-way times in ns by mechanism and circumstances.
+#[derive(Debug, Default)]
+pub(crate) struct Floors {
+    samples: BTreeMap<(String, &'static str), Vec<u64>>,
+    failed: Vec<String>,
+}
+
+impl Floors {
+    /// Measures what this rung's hand-overs stand on, where its loop runs.
+    pub(crate) fn measure(
+        &mut self,
+        context: &Context<'_>,
+        rung: &Rung,
+        record: &RungRecord,
+        progress: &mut dyn Progress,
+    ) {
+        let mechanism = match record.hand_over_mechanism.as_str() {
+            "futex" => Mechanism::Futex,
+            "mq" => Mechanism::MessageQueue,
+            "pubsub" => Mechanism::PubSub,
+            _ => return,
+        };
+        let Ok(program) = crate::launch::own_executable() else { return };
+        let cpu = rung.processes.iter().find(|process| process.task.word() == "io");
+        let cpu = cpu.and_then(|process| process.profile.cpus.as_ref()?.iter().next()).unwrap_or(0);
+        let peers = Peers {
+            program,
+            arguments: vec![crate::subcommand::FLOOR.into()],
+            cpu,
+            calibration: context.calibration,
+        };
+        progress.tick(0.0, "measuring what a hand-over costs");
+        let at_rate = ((AT_RATE_SECONDS * rung.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
+        let circumstances = [
+            ("back-to-back", Circumstances::BackToBack, BACK_TO_BACK),
+            ("at-rate", Circumstances::AtRate(rung.rate), at_rate),
+        ];
+        for (name, circumstances, count) in circumstances {
+            if context.is_interrupted() {
+                return;
+            }
+            match floor::measure(&peers, &mechanism, circumstances, count) {
+                Ok(samples) => {
+                    let key = (record.hand_over_mechanism.clone(), name);
+                    self.samples.entry(key).or_default().extend(samples.all());
+                }
+                Err(error) => {
+                    let note = format!("no floor for {}: {error}", record.hand_over_mechanism);
+                    if !self.failed.contains(&note) {
+                        progress.note(&note);
+                        self.failed.push(note);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn into_records(self) -> Vec<Floor> {
+        self.samples
+            .into_iter()
+            .filter(|(_, samples)| !samples.is_empty())
+            .map(|((mechanism, circumstances), mut samples)| {
+                samples.sort_unstable();
+                // Nearest rank, as for every quantile of this project.
+                let quantile = |q: f64| {
+                    samples[((samples.len() as f64 * q).ceil() as usize).max(1) - 1] as f64
+                };
+                Floor {
+                    mechanism,
+                    circumstances: circumstances.into(),
+                    samples: samples.len() as u64,
+                    p50_ns: quantile(0.5),
+                    p99_ns: quantile(0.99),
+                    min_ns: quantile(0.0),
+                    max_ns: quantile(1.0),
+                    mean_ns: samples.iter().sum::<u64>() as f64 / samples.len() as f64,
+                }
+            })
+            .collect()
+    }
+}

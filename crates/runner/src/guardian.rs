@@ -1,0 +1,77 @@
+//! The guardian: a small process that cleans up when the runner dies without being able to.
+//!
+//! Shared memory and queues have no names and processes carry a parent-death signal, so a killed
+//! runner leaves almost nothing by itself. Two things remain: a process that a replacement unit started
+//! on its own, and the files of iceoryx2. The guardian holds the other end of a pipe that only the
+//! runner writes to; when the pipe closes without a farewell, it kills what is left of the run's process
+//! groups and sweeps the files.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use hemiola_rt::sys::process::{self, Signal};
+
+use crate::RunId;
+
+/// The hidden subcommand that runs [`guardian_main`].
+pub(crate) const SUBCOMMAND: &str = "guardian";
+
+/// The runner's end.
+#[derive(Debug)]
+pub(crate) struct Guardian {
+    child: Child,
+    pipe: ChildStdin,
+}
+
+impl Guardian {
+    /// Starts the guardian of this run, from the same executable.
+    pub(crate) fn start(run: &RunId) -> io::Result<Self> {
+        let mut child = Command::new(crate::launch::own_executable()?)
+            .args([SUBCOMMAND, run.as_str()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let pipe = child.stdin.take().expect("asked for a pipe above");
+        Ok(Self { child, pipe })
+    }
+
+    /// Tells the guardian of a process group to kill if the runner dies.
+    pub(crate) fn watch(&mut self, group: u32) -> io::Result<()> {
+        writeln!(self.pipe, "+{group}")
+    }
+
+    /// Tells the guardian that a process group is gone: its number may be used again by others.
+    pub(crate) fn forget(&mut self, group: u32) -> io::Result<()> {
+        writeln!(self.pipe, "-{group}")
+    }
+
+    /// Ends the guardian; the runner has cleaned up itself.
+    pub(crate) fn dismiss(mut self) -> io::Result<()> {
+        writeln!(self.pipe, "done")?;
+        drop(self.pipe);
+        self.child.wait().map(drop)
+    }
+}
+
+/// The guardian process itself: waits for the runner's end, however it comes.
+pub fn guardian_main(run: &str) {
+    // Out of the terminal's process group, so that Ctrl-C reaches only the runner.
+    let _ = process::set_process_group(None, None);
+    let mut groups = Vec::new();
+    for line in BufReader::new(io::stdin()).lines() {
+        let Ok(line) = line else { break };
+        if line == "done" {
+            return;
+        }
+        match (line.strip_prefix('+'), line.strip_prefix('-')) {
+            (Some(group), _) => groups.extend(group.parse::<u32>()),
+            (_, Some(group)) => groups.retain(|known| Ok(*known) != group.parse()),
+            _ => {}
+        }
+    }
+    for group in groups {
+        let _ = process::signal_group(group, Signal::KILL);
+    }
+    let _ = hemiola_bus::pubsub::sweep(run);
+}

@@ -1,0 +1,368 @@
+//! The child's side: THE loop that every process of a scenario runs in.
+//!
+//! Two phases. *Prepare*: take over the inherited descriptors, open the channels, lock memory, take the
+//! profile, tell the runner what was granted. *Run*: release → receive → step → send → record, with no
+//! allocation and no system call but the channel's and the clock's.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+use hemiola_bus::{Handle, Readiness, Receiver, Sender};
+use hemiola_record::Recorder;
+use hemiola_rt::clock::{Calibration, Clock, FastClock};
+use hemiola_rt::periodic::Periodic;
+use hemiola_rt::sys;
+use hemiola_trace::Kind;
+use hemiola_units::{Bytes, Instant, Overrun, Profile, Rate, Span};
+
+use crate::launch::{Finished, Message};
+use crate::task::{Job, Ports, Task};
+use crate::tasks::{self, Work};
+
+/// Everything a child must know, as one piece of plain data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NodeSpec {
+    /// The process's name in the scenario.
+    pub(crate) name: String,
+    /// What it asks of the operating system.
+    pub(crate) profile: Profile,
+    /// What it does.
+    pub(crate) work: Work,
+    /// What sets off its jobs.
+    pub(crate) activation: Activation,
+    /// The period of the control cycle it takes part in.
+    pub(crate) period: Span,
+    /// From release to deadline.
+    pub(crate) deadline: Span,
+    /// The outgoing channel.
+    pub(crate) sends: Option<Port>,
+    /// The incoming channel.
+    pub(crate) receives: Option<Port>,
+    /// The latest-value channel whose first message ends the run.
+    pub(crate) stop: Handle,
+    /// Descriptor of the recorder's log.
+    pub(crate) log: i32,
+    /// The clock as the runner calibrated it, the same for all.
+    pub(crate) calibration: Calibration,
+    /// Limits that stop a unit which takes more than its share.
+    pub(crate) limits: Option<Limits>,
+}
+
+/// A channel as a node uses it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Port {
+    /// Its number in the rung, for the record.
+    pub(crate) index: u16,
+    /// How to open it.
+    pub(crate) handle: Handle,
+}
+
+/// What sets off a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Activation {
+    /// The clock; this many jobs.
+    Every {
+        /// How often.
+        rate: Rate,
+        /// What to do when late.
+        overrun: Overrun,
+        /// How many releases the run has; `u64::MAX` runs until told to stop.
+        releases: u64,
+    },
+    /// A message on the incoming channel.
+    Message,
+}
+
+/// What the kernel stops a unit for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Limits {
+    /// Processor time at a real-time priority without ever waiting (setrlimit(2), `RLIMIT_RTTIME`).
+    pub(crate) unbroken: Span,
+    /// Address space (setrlimit(2), `RLIMIT_AS`).
+    pub(crate) memory: Bytes,
+}
+
+impl Limits {
+    /// Applies them to this process, for whatever it executes too.
+    fn apply(self) -> std::io::Result<()> {
+        sys::process::set_rt_time_limit(std::process::id(), self.unbroken)?;
+        let at_most = |limit| Rlimit { current: Some(limit), maximum: Some(limit) };
+        setrlimit(Resource::As, at_most(self.memory.0))?;
+        // A unit that crashes is an everyday event here, and a core file takes time and space.
+        setrlimit(Resource::Core, at_most(0))?;
+        Ok(())
+    }
+}
+
+/// How often a process that waits for messages looks whether the run is over.
+const STOP_POLL: Span = Span::from_millis(20);
+/// Pairs of marks measured before the first release.
+const PAIRS: u32 = 200;
+
+/// The child process: reads its [`NodeSpec`] from standard input, does its work, says how it went.
+#[must_use]
+pub fn node_main() -> ExitCode {
+    let Ok(stdin) = std::io::stdin().as_fd().try_clone_to_owned() else {
+        return ExitCode::from(70);
+    };
+    let mut line = Line { stream: UnixStream::from(stdin) };
+    let Some(Message::Prepare(spec)) = line.hear() else {
+        // Started by hand, or the runner is gone: there is nobody to tell.
+        return ExitCode::from(64);
+    };
+    match node(*spec, &mut line) {
+        Ok(finished) => {
+            line.say(&Message::Finished(Box::new(finished)));
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            line.say(&Message::Failed(reason));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
+    let because = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    sys::process::set_process_group(None, None).map_err(|e| because("own process group", &e))?;
+    sys::process::set_parent_death_signal(sys::process::Signal::KILL)
+        .map_err(|e| because("parent-death signal", &e))?;
+    if let Some(limits) = spec.limits {
+        limits.apply().map_err(|e| because("limits of a unit", &e))?;
+    }
+    if let Work::Foreign(foreign) = &spec.work {
+        return foreign_program(&spec, foreign, line);
+    }
+    let log =
+        sys::descriptor::duplicate(spec.log).map_err(|e| because("the recorder's log", &e))?;
+    let clock = FastClock::from(spec.calibration);
+    let mut recorder =
+        Recorder::attach(log, clock).map_err(|e| because("the recorder's log", &e))?;
+    let mut stop =
+        hemiola_bus::open_receiver(&spec.stop).map_err(|e| because("the stop channel", &e))?;
+    let mut task = tasks::prepare(spec.work, spec.period, spec.calibration)?;
+    let sender = spec.sends.as_ref().map(|port| hemiola_bus::open_sender(&port.handle)).transpose();
+    let receiver =
+        spec.receives.as_ref().map(|port| hemiola_bus::open_receiver(&port.handle)).transpose();
+    let granted = hemiola_rt::profile::apply(&spec.profile);
+    recorder.measure_pair(PAIRS);
+    let mut node = Node {
+        sender: sender.map_err(|e| because("the outgoing channel", &e))?,
+        receiver: receiver.map_err(|e| because("the incoming channel", &e))?,
+        send_index: spec.sends.map_or(0, |port| port.index),
+        receive_index: spec.receives.map_or(0, |port| port.index),
+        deadline: spec.deadline,
+        cycle: 0,
+        cpu: Span::ZERO,
+        recorder,
+        jobs: 0,
+    };
+    line.say(&Message::Ready(granted));
+    let Some(Message::Start(epoch)) = line.hear() else { return Err("no start was given".into()) };
+
+    let before = sys::usage::thread_switches();
+    let mut over = || stop.wait(Instant::ZERO).is_ok_and(|ready| ready == Readiness::Ready);
+    let stopped_early = match spec.activation {
+        Activation::Every { rate, overrun, releases } => {
+            node.run_periodic(&mut *task, Periodic::new(epoch, rate, overrun), releases, &mut over)
+        }
+        Activation::Message => node.run_on_messages(&mut *task, &mut over),
+    };
+    task.close(&mut node);
+    let after = sys::usage::thread_switches();
+    let mut finished = Finished {
+        voluntary_switches: after.voluntary - before.voluntary,
+        involuntary_switches: after.involuntary - before.involuntary,
+        jobs: node.jobs,
+        stopped_early,
+        ..Finished::default()
+    };
+    task.report(&mut finished);
+    Ok(finished)
+}
+
+/// The world as a task sees it from inside a process.
+struct Node {
+    recorder: Recorder,
+    sender: Option<Box<dyn Sender>>,
+    receiver: Option<Box<dyn Receiver>>,
+    send_index: u16,
+    receive_index: u16,
+    deadline: Span,
+    cycle: u32,
+    /// Processor time of this thread when the last job ended.
+    cpu: Span,
+    jobs: u64,
+}
+
+impl Node {
+    fn run_periodic(
+        &mut self,
+        task: &mut dyn Task,
+        mut periodic: Periodic,
+        releases: u64,
+        over: &mut dyn FnMut() -> bool,
+    ) -> Option<String> {
+        self.cpu = sys::cpu_clock::thread();
+        loop {
+            let release = match periodic.wait(self.recorder.clock()) {
+                Ok(release) => release,
+                Err(stopped) => return Some(stopped.to_string()),
+            };
+            // Checked after the wait: the last job has had its whole period, and none begins after.
+            if release.number >= releases || over() {
+                return None;
+            }
+            self.begin(release.number, release.at, release.start, release.skipped);
+            task.step(&Job { cycle: release.number, release: release.at, message: &[] }, self);
+            self.end(release.at);
+        }
+    }
+
+    fn run_on_messages(
+        &mut self,
+        task: &mut dyn Task,
+        over: &mut dyn FnMut() -> bool,
+    ) -> Option<String> {
+        self.cpu = sys::cpu_clock::thread();
+        let mut buffer = [0; MESSAGE_LEN_MAX];
+        loop {
+            let until = self.now() + STOP_POLL;
+            if !self.wait(until) {
+                if over() {
+                    return None;
+                }
+                continue;
+            }
+            let start = self.recorder.clock().anchor();
+            let Some(len) = self.take(&mut buffer) else { continue };
+            let received = self.now();
+            let message = &buffer[..len];
+            let Some((cycle, release)) = task.trigger(message) else { continue };
+            self.begin(cycle, release, start, 0);
+            self.recorder.push(crate::task::entry(
+                received,
+                Kind::Receive,
+                self.receive_index,
+                self.cycle,
+                0,
+                0,
+            ));
+            task.step(&Job { cycle, release, message }, self);
+            self.end(release);
+            if over() {
+                return None;
+            }
+        }
+    }
+
+    fn begin(&mut self, cycle: u64, release: Instant, start: Instant, skipped: u64) {
+        // A run of 2³² cycles at 1 kHz takes seven weeks; the record counts modulo that.
+        self.cycle = cycle as u32;
+        let skipped = u16::try_from(skipped).unwrap_or(u16::MAX);
+        self.recorder.push(crate::task::entry(
+            start,
+            Kind::Start,
+            skipped,
+            self.cycle,
+            release.nanos(),
+            0,
+        ));
+    }
+
+    fn end(&mut self, release: Instant) {
+        let finish = self.now();
+        // Read after the finish: asking for it costs half a microsecond, and the job should not pay.
+        let cpu = sys::cpu_clock::thread();
+        let execution = (cpu - self.cpu).nanos().max(0) as u64;
+        self.cpu = cpu;
+        let deadline = (release + self.deadline).nanos();
+        self.recorder.push(crate::task::entry(
+            finish,
+            Kind::Finish,
+            0,
+            self.cycle,
+            deadline,
+            execution,
+        ));
+        self.jobs += 1;
+    }
+
+    fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        self.receiver.as_mut()?.receive(buffer).ok().flatten().map(<[u8]>::len)
+    }
+}
+
+/// The longest message a task takes.
+pub(crate) const MESSAGE_LEN_MAX: usize = 256;
+
+impl Ports for Node {
+    fn now(&mut self) -> Instant {
+        self.recorder.clock().now()
+    }
+
+    fn mark(&mut self, kind: Kind, arg: u16, a: u64, b: u64) {
+        self.recorder.mark(kind, arg, self.cycle, a, b);
+    }
+
+    fn send(&mut self, message: &[u8]) -> bool {
+        self.mark(Kind::Send, self.send_index, 0, 0);
+        self.sender.as_mut().is_some_and(|sender| sender.send(message).is_ok())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let len = self.take(buffer)?;
+        self.mark(Kind::Receive, self.receive_index, 0, 0);
+        Some(len)
+    }
+
+    fn wait(&mut self, until: Instant) -> bool {
+        self.receiver.as_mut().is_some_and(|receiver| {
+            receiver.wait(until).is_ok_and(|ready| ready == Readiness::Ready)
+        })
+    }
+}
+
+/// Turns this process into the foreign program: the profile stays, the line to the runner does not.
+fn foreign_program(
+    spec: &NodeSpec,
+    foreign: &tasks::Foreign,
+    line: &mut Line,
+) -> Result<Finished, String> {
+    let granted = hemiola_rt::profile::apply(&spec.profile);
+    line.say(&Message::Ready(granted));
+    let Some(Message::Start(_)) = line.hear() else { return Err("no start was given".into()) };
+    let error = Command::new(&foreign.program)
+        .args(&foreign.arguments)
+        .envs(foreign.environment.iter().map(|(key, value)| (key, value)))
+        .stdin(std::process::Stdio::null())
+        .exec();
+    Err(format!("{} cannot be executed: {error}", foreign.program))
+}
+
+/// The child's end of the line to the runner.
+struct Line {
+    stream: UnixStream,
+}
+
+impl Line {
+    fn say(&mut self, message: &Message) {
+        let mut line = serde_json::to_string(message).expect("plain data has a JSON form");
+        line.push('\n');
+        // A runner that is gone takes this process with it; there is nobody to tell.
+        let _ = self.stream.write_all(line.as_bytes());
+    }
+
+    fn hear(&mut self) -> Option<Message> {
+        let mut line = String::new();
+        BufReader::new(&self.stream).read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+}

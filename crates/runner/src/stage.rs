@@ -1,0 +1,676 @@
+//! One run of one rung: make the kernel objects, start the processes, watch them, collect the record.
+
+use std::fs;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
+use std::time::{Duration, Instant as WallInstant};
+
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::process::{Signal, signal_group};
+use hemiola_scenario::{Order, Plan, Process, Release, Rung, Task};
+use hemiola_trace::result::{ProcessRecord, ProcessRun, Role, RunRecord, RungRecord};
+use hemiola_units::{Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, Span};
+
+use crate::RunError;
+use crate::collect::Collector;
+use crate::launch::{Finished, Launched, Message, describe as describe_exit};
+use crate::node::{Activation, NodeSpec};
+use crate::run::{Context, Progress};
+use crate::tasks::{ControllerWork, DecisionWork, Foreign, Work};
+use crate::units::Units;
+use crate::wiring::Wiring;
+
+/// How long a process may take to prepare: opening, locking memory, warming up.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a process may take to end once it is told to.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// From "everybody is ready" to the first release.
+const START_DELAY: Span = Span::from_millis(30);
+/// A foreign program that ends within this time of its start did not work at all.
+const AT_ONCE: Span = Span::from_millis(250);
+/// How often the supervising loop looks at everything.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A process of the run.
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) launched: Launched,
+    pub(crate) granted: Option<Granted>,
+    pub(crate) finished: Option<Finished>,
+    pub(crate) exit: Option<String>,
+    /// Whether its early end is part of the experiment and not a failure of the run.
+    pub(crate) may_end: bool,
+    pub(crate) lost_events: u64,
+}
+
+/// A run of a rung, from its kernel objects to its record.
+pub(crate) struct Stage<'r> {
+    context: &'r Context<'r>,
+    rung: &'r Rung,
+    number: u32,
+    wiring: Wiring,
+    members: Vec<Member>,
+    units: Option<Units>,
+    collector: Collector,
+    trace: String,
+    injected: Option<crate::campaign::Injection>,
+}
+
+impl<'r> Stage<'r> {
+    /// Starts every process and waits until all are prepared.
+    pub(crate) fn prepare(
+        context: &'r Context<'r>,
+        rung: &'r Rung,
+        number: u32,
+    ) -> Result<Self, RunError> {
+        Self::prepare_with(context, rung, number, None)
+    }
+
+    /// The same with a fault to come.
+    pub(crate) fn prepare_with(
+        context: &'r Context<'r>,
+        rung: &'r Rung,
+        number: u32,
+        injected: Option<crate::campaign::Injection>,
+    ) -> Result<Self, RunError> {
+        let trace = format!("traces/{}-{number}.pftrace", rung.name);
+        let wiring = Wiring::create(context, rung)?;
+        let collector = Collector::create(&context.folder.join(&trace), &rung.channels)?;
+        let units = wiring.supervision.is_some().then(|| Units::new(rung));
+        let mut stage = Self {
+            context,
+            rung,
+            number,
+            wiring,
+            members: Vec::new(),
+            units,
+            collector,
+            trace,
+            injected,
+        };
+        for process in &rung.processes {
+            stage.launch(process)?;
+        }
+        if let Some(mut units) = stage.units.take() {
+            let launched = rung.units.iter().enumerate().try_for_each(|(slot, unit)| {
+                let fault = stage.injected.as_ref().and_then(|injection| injection.in_unit(slot));
+                units.launch_first(&mut stage, unit, fault)
+            });
+            stage.units = Some(units);
+            launched?;
+        }
+        for index in 0..stage.members.len() {
+            stage.await_ready(index)?;
+        }
+        stage.check_refusals()?;
+        Ok(stage)
+    }
+
+    fn launch(&mut self, process: &Process) -> Result<(), RunError> {
+        let (work, mut descriptors, role) = work(
+            self.context,
+            self.rung,
+            &self.wiring,
+            self.injected.as_ref(),
+            self.number,
+            process,
+        );
+        descriptors.extend(self.wiring.descriptors(&process.sends, &process.receives));
+        let spec = NodeSpec {
+            name: process.name.clone(),
+            profile: process.profile.clone(),
+            work,
+            activation: self.activation(process),
+            period: process.period,
+            deadline: process.deadline,
+            sends: self.wiring.sends(process),
+            receives: self.wiring.receives(process),
+            stop: self.wiring.stop_handle(),
+            log: 0,
+            calibration: self.context.calibration,
+            limits: None,
+        };
+        let member = start(self.context, &mut self.collector, spec, &descriptors, role)?;
+        self.members.push(member);
+        Ok(())
+    }
+
+    /// Starts a unit's process in its slot.
+    pub(crate) fn launch_unit(
+        &mut self,
+        unit: &crate::units::Launch,
+    ) -> Result<(usize, u32), RunError> {
+        let supervision =
+            self.wiring.supervision.as_ref().expect("units come with a decision process");
+        let slot = &supervision.slots[unit.slot];
+        let decision = self.rung.decision_process().expect("units come with a decision process");
+        let sensors = decision.receives[0].clone();
+        let mut descriptors = self.wiring.descriptors(&[], std::slice::from_ref(&sensors));
+        descriptors.extend(slot.descriptors());
+        let work = match &unit.program {
+            crate::units::Program::Gain(gain) => Work::Controller(ControllerWork {
+                gain: gain.clone(),
+                unit: unit.generation,
+                fault: unit.fault.clone(),
+            }),
+            crate::units::Program::Command { program, arguments } => {
+                let number = |fd: Option<BorrowedFd<'_>>| {
+                    fd.map_or_else(String::new, |fd| fd.as_raw_fd().to_string())
+                };
+                let sensors = self.wiring.channel(&sensors);
+                let environment = [
+                    (
+                        "HEMIOLA_SENSORS_FD",
+                        number(sensors.and_then(|c| c.descriptor(hemiola_bus::End::Receiver))),
+                    ),
+                    ("HEMIOLA_COMMAND_FD", number(slot.descriptor(hemiola_bus::End::Sender))),
+                    ("HEMIOLA_UNIT", unit.generation.to_string()),
+                    ("HEMIOLA_PERIOD_NS", self.rung.rate.period().nanos().to_string()),
+                ];
+                Work::Foreign(Foreign {
+                    program: resolve(self.context.scenario_folder, program),
+                    arguments: arguments.clone(),
+                    environment: environment.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+                })
+            }
+        };
+        let spec = NodeSpec {
+            name: unit.name.clone(),
+            profile: unit.profile.clone(),
+            work,
+            activation: Activation::Message,
+            period: self.rung.rate.period(),
+            deadline: decision.deadline,
+            sends: Some(crate::node::Port {
+                index: crate::units::SLOT_PORT + unit.slot as u16,
+                handle: slot.handle(),
+            }),
+            receives: self.wiring.port(&sensors),
+            stop: self.wiring.stop_handle(),
+            log: 0,
+            calibration: self.context.calibration,
+            limits: Some(crate::units::limits(unit)),
+        };
+        let mut member = start(self.context, &mut self.collector, spec, &descriptors, Role::Unit)?;
+        member.may_end = unit.may_end;
+        let pid = member.launched.pid();
+        self.members.push(member);
+        Ok((self.members.len() - 1, pid))
+    }
+
+    fn activation(&self, process: &Process) -> Activation {
+        match &process.release {
+            Release::Every { rate, overrun } => {
+                let paces = matches!(process.task, Task::Io { .. } | Task::Monolithic { .. });
+                let releases = if paces { self.cycles(*rate) } else { u64::MAX };
+                Activation::Every { rate: *rate, overrun: *overrun, releases }
+            }
+            Release::On { .. } => Activation::Message,
+            Release::Own => Activation::Every {
+                rate: self.rung.rate,
+                overrun: Overrun::Skip,
+                releases: u64::MAX,
+            },
+        }
+    }
+
+    /// Releases of warm-up and counted part together.
+    fn cycles(&self, rate: Rate) -> u64 {
+        let whole = self.context.plan.warmup + self.context.plan.duration;
+        (whole.nanos() as u64).div_ceil(rate.period().nanos() as u64).max(1)
+    }
+
+    fn await_ready(&mut self, index: usize) -> Result<(), RunError> {
+        let member = &mut self.members[index];
+        let limit = WallInstant::now() + PREPARE_TIMEOUT;
+        let failed = |reason: String| RunError::Start { process: member.name.clone(), reason };
+        loop {
+            match member.launched.hear(Duration::from_millis(20)) {
+                Some(Message::Ready(granted)) => {
+                    member.granted = Some(granted);
+                    return Ok(());
+                }
+                Some(Message::Failed(reason)) => return Err(failed(reason)),
+                Some(_) => return Err(failed("it said something unexpected".into())),
+                None => {}
+            }
+            if let Some(status) = member.launched.ended() {
+                let output = output_tail(self.context, &member.name);
+                return Err(failed(format!("{} while preparing{output}", describe_exit(status))));
+            }
+            if WallInstant::now() > limit {
+                return Err(failed(format!("not ready after {} s", PREPARE_TIMEOUT.as_secs())));
+            }
+            if self.context.is_interrupted() {
+                return Err(RunError::Interrupted);
+            }
+        }
+    }
+
+    /// Whether `index` has become ready, without waiting for it.
+    pub(crate) fn poll_ready(
+        &mut self,
+        index: usize,
+        epoch: Instant,
+    ) -> Option<Result<(), String>> {
+        let member = &mut self.members[index];
+        match member.launched.hear(Duration::from_millis(1)) {
+            Some(Message::Ready(granted)) => {
+                member.granted = Some(granted);
+                Some(member.launched.say(&Message::Start(epoch)).map_err(|e| e.to_string()))
+            }
+            Some(Message::Failed(reason)) => Some(Err(reason)),
+            Some(_) => Some(Err("it said something unexpected".into())),
+            None => member.launched.ended().map(|status| {
+                Err(format!("{}{}", describe_exit(status), output_tail(self.context, &member.name)))
+            }),
+        }
+    }
+
+    fn check_refusals(&self) -> Result<(), RunError> {
+        let refusals: Vec<(String, Refusal)> = self
+            .members
+            .iter()
+            .flat_map(|member| {
+                let granted = member.granted.iter().flat_map(|granted| &granted.refusals);
+                granted.map(|refusal| (member.name.clone(), refusal.clone()))
+            })
+            .collect();
+        if refusals.is_empty() || self.context.plan.allow_less {
+            Ok(())
+        } else {
+            Err(RunError::Refused(refusals))
+        }
+    }
+
+    /// Lets the processes run for the plan's duration; nothing when a signal cut the run short.
+    pub(crate) fn run(
+        mut self,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<RunRecord>, RunError> {
+        let epoch = MonotonicClock.now() + START_DELAY;
+        if let Some(mut units) = self.units.take() {
+            units.announce(&mut self)?;
+            self.units = Some(units);
+        }
+        for member in &mut self.members {
+            let told = member.launched.say(&Message::Start(epoch));
+            told.map_err(RunError::system("starting a process"))?;
+        }
+        let server = self.units.is_some().then(|| crate::control::Server::open(&self.context.id));
+        // Two stages of one run follow each other, so the name is free again each time.
+        let mut server = server.transpose().map_err(RunError::system("the control socket"))?;
+        let whole = (self.context.plan.warmup + self.context.plan.duration).secs_f64();
+        let mut stopped_early = None;
+        loop {
+            std::thread::sleep(TICK);
+            self.collector.drain()?;
+            let elapsed = MonotonicClock.now() - epoch;
+            if self.pacer_has_ended() {
+                break;
+            }
+            if let Err(death) = self.check_deaths(elapsed) {
+                if self.injected.is_none() {
+                    return Err(death);
+                }
+                stopped_early = Some(death.to_string());
+                break;
+            }
+            if self.context.is_interrupted() {
+                return Ok(None);
+            }
+            if let (Some(mut units), Some(server)) = (self.units.take(), server.as_mut()) {
+                units.tick(&mut self, server, epoch);
+                units.take_notes().iter().for_each(|note| progress.note(note));
+                self.units = Some(units);
+            }
+            if let Some(injection) = self.injected.take() {
+                self.injected = Some(injection.tick(&mut self, elapsed));
+            }
+            let doing = self.units.as_ref().map_or_else(String::new, Units::in_words);
+            progress.tick((elapsed.secs_f64() / whole).clamp(0.0, 1.0), &doing);
+        }
+        self.finish(stopped_early).map(Some)
+    }
+
+    /// Whether the process that paces the loop has done all its cycles.
+    fn pacer_has_ended(&mut self) -> bool {
+        let paced = |role: Role| matches!(role, Role::Io | Role::Monolithic);
+        let mut pacers = self.members.iter_mut().filter(|member| paced(member.role)).peekable();
+        if pacers.peek().is_none() {
+            // Nothing here counts cycles: the clock ends the run.
+            return false;
+        }
+        pacers.all(|member| {
+            if member.finished.is_none()
+                && let Some(Message::Finished(finished)) =
+                    member.launched.hear(Duration::from_millis(1))
+            {
+                member.finished = Some(*finished);
+            }
+            member.finished.is_some()
+        })
+    }
+
+    /// A process that ended although the run goes on.
+    fn check_deaths(&mut self, elapsed: Span) -> Result<(), RunError> {
+        let context = self.context;
+        for member in self.members.iter_mut().filter(|member| member.exit.is_none()) {
+            let Some(status) = member.launched.ended() else { continue };
+            let how = describe_exit(status);
+            member.exit = Some(how.clone());
+            let _ = context.guardian.borrow_mut().forget(member.launched.pid());
+            let (process, output) = (member.name.clone(), output_tail(context, &member.name));
+            if let Some(Message::Failed(reason)) = member.launched.hear(Duration::from_millis(1)) {
+                return Err(RunError::Start { process, reason });
+            }
+            let foreign = matches!(member.role, Role::Unit | Role::Command);
+            if foreign && !member.may_end && elapsed < AT_ONCE {
+                return Err(RunError::EndedAtOnce { process, how, output });
+            }
+            // A unit that dies later is what the decision module is there for; a command may finish.
+            if !foreign && !member.may_end {
+                return Err(RunError::Died { process, how, after: elapsed, output });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, stopped_early: Option<String>) -> Result<RunRecord, RunError> {
+        self.wiring.stop();
+        let limit = WallInstant::now() + END_TIMEOUT;
+        for member in &mut self.members {
+            if member.role == Role::Command && member.exit.is_none() {
+                let _ = signal_group(member.launched.pid(), Signal::TERM);
+            }
+            while member.finished.is_none() && member.exit.is_none() && WallInstant::now() < limit {
+                match member.launched.hear(Duration::from_millis(20)) {
+                    Some(Message::Finished(finished)) => member.finished = Some(*finished),
+                    _ if member.role == Role::Unit && member.finished.is_none() => {
+                        // A foreign unit keeps no line to the runner: it is told as the contract says.
+                        let _ = signal_group(member.launched.pid(), Signal::TERM);
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for member in &mut self.members {
+            let status = member.launched.wait_until(limit);
+            let status = status.unwrap_or_else(|| member.launched.kill());
+            member.exit.get_or_insert_with(|| describe_exit(status));
+            let _ = self.context.guardian.borrow_mut().forget(member.launched.pid());
+        }
+        let lost = self.collector.finish()?;
+        for (name, count) in lost {
+            if let Some(member) = self.members.iter_mut().find(|member| member.name == name) {
+                member.lost_events = count;
+            }
+        }
+        let said = |role: Role| {
+            self.members.iter().find(|m| m.role == role).and_then(|m| m.finished.as_ref())
+        };
+        let plant = said(Role::Plant);
+        let stopped_early = stopped_early.or_else(|| {
+            self.members.iter().find_map(|member| {
+                let why = member.finished.as_ref()?.stopped_early.as_ref()?;
+                Some(format!("{}: {why}", member.name))
+            })
+        });
+        Ok(RunRecord {
+            number: self.number,
+            trace: self.trace.clone(),
+            duration: self.context.plan.duration,
+            warmup_cycles: (self.context.plan.warmup.nanos() as u64)
+                .div_ceil(self.rung.rate.period().nanos() as u64),
+            fallen_after: plant.and_then(|finished| finished.fallen_after),
+            peak_v: plant.map_or(0.0, |finished| finished.peak_v),
+            switches: said(Role::Decision).map_or(0, |finished| finished.switches),
+            stopped_early,
+            processes: self.members.iter().map(Member::record).collect(),
+        })
+    }
+
+    pub(crate) fn rung(&self) -> &'r Rung {
+        self.rung
+    }
+
+    pub(crate) fn wiring(&mut self) -> &mut Wiring {
+        &mut self.wiring
+    }
+
+    /// Does something to the units that needs the rest of the stage as well.
+    pub(crate) fn with_units(&mut self, action: impl FnOnce(&mut Units, &mut Self)) {
+        if let Some(mut units) = self.units.take() {
+            action(&mut units, self);
+            self.units = Some(units);
+        }
+    }
+
+    pub(crate) fn members(&mut self) -> &mut [Member] {
+        &mut self.members
+    }
+}
+
+impl Member {
+    fn record(&self) -> ProcessRun {
+        let finished = self.finished.clone().unwrap_or_default();
+        ProcessRun {
+            name: self.name.clone(),
+            pid: self.launched.pid(),
+            granted: self.granted.clone().expect("every member was ready before the run"),
+            exit: self.exit.clone().unwrap_or_default(),
+            voluntary_switches: finished.voluntary_switches,
+            involuntary_switches: finished.involuntary_switches,
+            lost_events: self.lost_events,
+            mark_pair_ns_p50: finished.mark_pair_ns_p50,
+        }
+    }
+}
+
+/// What a process does, and which kernel objects it needs besides its channels.
+fn work<'w>(
+    context: &Context<'_>,
+    rung: &Rung,
+    wiring: &'w Wiring,
+    injected: Option<&crate::campaign::Injection>,
+    number: u32,
+    process: &Process,
+) -> (Work, Vec<BorrowedFd<'w>>, Role) {
+    let impossible = "a checked plan has a plant wherever a process needs the card";
+    let conversion_time = context.plan.card.conversion_time;
+    match &process.task {
+        Task::Plant => {
+            let settings = context.plan.plant.as_ref().expect(impossible);
+            let seed = context.plan.seed.wrapping_add(u64::from(number));
+            let settings = crate::convert::apparatus(settings, seed);
+            let (work, descriptors) = wiring.plant_side(settings).expect(impossible);
+            (Work::Plant(work), descriptors.to_vec(), Role::Plant)
+        }
+        Task::Monolithic { gain } => {
+            let (card, descriptors) = wiring.card(conversion_time).expect(impossible);
+            (Work::Monolithic { card, gain: gain.clone() }, descriptors.to_vec(), Role::Monolithic)
+        }
+        Task::Io { order } => {
+            let (card, descriptors) = wiring.card(conversion_time).expect(impossible);
+            (Work::Io { card, order: *order }, descriptors.to_vec(), Role::Io)
+        }
+        Task::Controller { gain } => {
+            let fault = injected.and_then(crate::campaign::Injection::in_controller);
+            let work = ControllerWork { gain: gain.clone(), unit: 0, fault };
+            (Work::Controller(work), Vec::new(), Role::Controller)
+        }
+        Task::Decision => {
+            let supervision = wiring.supervision.as_ref().expect("made with the decision process");
+            let work = DecisionWork {
+                settings: rung.decision.clone().expect("present with the decision process"),
+                slots: supervision.slots.iter().map(hemiola_bus::Channel::handle).collect(),
+                requests: supervision.requests.handle(),
+                replies: supervision.replies.handle(),
+                status: supervision.status.handle(),
+            };
+            (Work::Decision(work), supervision.descriptors(), Role::Decision)
+        }
+        Task::Workload { compute } => {
+            (Work::Workload { compute: *compute }, Vec::new(), Role::Workload)
+        }
+        Task::Command { program, arguments } => {
+            let foreign = Foreign {
+                program: resolve(context.scenario_folder, program),
+                arguments: arguments.clone(),
+                environment: Vec::new(),
+            };
+            (Work::Foreign(foreign), Vec::new(), Role::Command)
+        }
+    }
+}
+
+/// Starts a process with a recorder of its own, under the guardian's eyes.
+fn start(
+    context: &Context<'_>,
+    collector: &mut Collector,
+    mut spec: NodeSpec,
+    descriptors: &[BorrowedFd<'_>],
+    role: Role,
+) -> Result<Member, RunError> {
+    let name = spec.name.clone();
+    let log = collector.log(&name)?;
+    spec.log = log.fd().as_raw_fd();
+    let mut descriptors = descriptors.to_vec();
+    descriptors.push(log.fd());
+    let output = context.folder.join(format!("logs/{name}.log"));
+    let refused =
+        |e: std::io::Error| RunError::Start { process: name.clone(), reason: e.to_string() };
+    let launched = Launched::start(spec, &descriptors, &output).map_err(refused)?;
+    drop(descriptors);
+    context
+        .guardian
+        .borrow_mut()
+        .watch(launched.pid())
+        .map_err(RunError::system("the guardian process"))?;
+    collector.attach(&name, launched.pid(), log)?;
+    Ok(Member {
+        name,
+        role,
+        launched,
+        granted: None,
+        finished: None,
+        exit: None,
+        may_end: false,
+        lost_events: 0,
+    })
+}
+
+/// The end of what a process printed, indented on lines of its own; empty when it printed nothing.
+fn output_tail(context: &Context<'_>, name: &str) -> String {
+    const LINES: usize = 8;
+    let text =
+        fs::read_to_string(context.folder.join(format!("logs/{name}.log"))).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let tail = &lines[lines.len().saturating_sub(LINES)..];
+    tail.iter().map(|line| format!("\n  {name}: {line}")).collect()
+}
+
+/// A program as it can be executed: a path from the scenario's folder, or a name to look up.
+fn resolve(scenario_folder: &Path, program: &str) -> String {
+    if program.contains('/') {
+        let path = scenario_folder.join(program);
+        return std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned();
+    }
+    program.to_owned()
+}
+
+/// A rung as it stands in the result folder, before it has run.
+pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
+    let mut processes: Vec<ProcessRecord> = rung
+        .processes
+        .iter()
+        .map(|process| {
+            let role = match &process.task {
+                Task::Plant => Role::Plant,
+                Task::Io { .. } => Role::Io,
+                Task::Monolithic { .. } => Role::Monolithic,
+                Task::Controller { .. } => Role::Controller,
+                Task::Decision => Role::Decision,
+                Task::Workload { .. } => Role::Workload,
+                Task::Command { .. } => Role::Command,
+            };
+            let in_cycle = !matches!(role, Role::Plant | Role::Workload | Role::Command);
+            ProcessRecord {
+                name: process.name.clone(),
+                role,
+                in_cycle,
+                asked: process.profile.clone(),
+            }
+        })
+        .collect();
+    processes.extend(rung.units.iter().map(|unit| ProcessRecord {
+        name: unit.name.clone(),
+        role: Role::Unit,
+        in_cycle: matches!(unit.program, hemiola_scenario::UnitProgram::Gain(_)),
+        asked: unit.profile.clone(),
+    }));
+    let (hand_overs, hand_over_mechanism) = hand_overs(rung);
+    RungRecord {
+        name: rung.name.clone(),
+        description: rung.description.clone(),
+        period: rung.rate.period(),
+        hand_overs,
+        hand_over_mechanism,
+        lines_of_code: crate::size::lines_of_code(rung),
+        features: features(plan, rung),
+        processes,
+        runs: Vec::new(),
+    }
+}
+
+/// Hand-overs from process to process between the first and the last stamp of a cycle, and by what.
+fn hand_overs(rung: &Rung) -> (u32, String) {
+    let io = rung.processes.iter().find_map(|process| match &process.task {
+        Task::Io { order } => Some((order, process)),
+        _ => None,
+    });
+    let Some((order, io)) = io else { return (0, String::new()) };
+    let mechanism = io.sends.first().and_then(|name| rung.channel(name)).map_or("", |channel| {
+        match channel.endpoint {
+            Endpoint::Local(_) => "",
+            Endpoint::SharedMemory(_) => "futex",
+            Endpoint::MessageQueue(_) => "mq",
+            Endpoint::PubSub(_) => "pubsub",
+        }
+    });
+    let count = match (rung.decision.is_some(), order) {
+        // I/O to the decision module, to each unit in turn, back to the module, back to I/O.
+        (true, _) => rung.units.len() as u32 + 3,
+        // To the controller and back.
+        (false, Order::ReadFirst { .. }) => 2,
+        // To the controller; what it answers waits for the next cycle.
+        (false, Order::WriteFirst) => 1,
+    };
+    (count, mechanism.to_owned())
+}
+
+/// What the program can do, in the words of the feature table.
+fn features(plan: &Plan, rung: &Rung) -> Vec<String> {
+    let channels = || rung.channels.iter().map(|channel| &channel.endpoint);
+    let several = rung.processes.iter().any(|process| matches!(process.task, Task::Io { .. }));
+    let mut features = Vec::new();
+    let mut tick = |condition: bool, feature: &str| {
+        if condition {
+            features.push(feature.to_owned());
+        }
+    };
+    tick(several, "separate processes");
+    tick(several, "data integrity");
+    tick(
+        rung.channels.iter().any(|channel| matches!(channel.delivery, Delivery::Queue(_))),
+        "ordered events",
+    );
+    let broadcast = channels().any(|endpoint| matches!(endpoint, Endpoint::PubSub(_)));
+    tick(broadcast || rung.decision.is_some(), "unknown receivers");
+    tick(rung.decision.is_some(), "safety checking and recovery");
+    tick(rung.decision.is_some() && rung.units.len() > 1, "analytic redundancy");
+    tick(rung.decision.is_some() && plan.plant.is_some(), "live upgrade");
+    features
+}

@@ -1,0 +1,243 @@
+//! What the decision module and the runner say to each other while the loop runs: requests one way,
+//! replies and the state of every unit the other way. Fixed-size little-endian messages, because the
+//! decision module must neither allocate nor parse text.
+
+use hemiola_simplex::SLOTS;
+
+/// Bytes of a [`Status`].
+pub(crate) const STATUS_SIZE: usize = 32 + SLOTS * SlotStatus::SIZE;
+/// Bytes of a [`Request`].
+pub(crate) const REQUEST_SIZE: usize = 24;
+/// Bytes of a [`Reply`].
+pub(crate) const REPLY_SIZE: usize = 8 + REFUSAL_LEN;
+/// Bytes of a refusal's sentence; a longer one is cut.
+const REFUSAL_LEN: usize = 184;
+/// Requests and replies that may be under way; one client is served at a time, the rest is spare.
+pub(crate) const REQUESTS_MAX: u32 = 32;
+
+/// The decision module as of one cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Status {
+    pub(crate) cycle: u64,
+    /// Who commands, as in [`hemiola_trace::event::source`].
+    pub(crate) commanding: u16,
+    /// Changes of who commands, so far.
+    pub(crate) switches: u64,
+    /// The Lyapunov value of the estimate.
+    pub(crate) v: f64,
+    pub(crate) slots: [SlotStatus; SLOTS],
+}
+
+/// One slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlotStatus {
+    /// State code as in `simplex::unit`; 0 for an empty slot.
+    pub(crate) state: u16,
+    /// Code of the fault last held against the unit; 0 for none.
+    pub(crate) last_fault: u16,
+    pub(crate) generation: u32,
+    pub(crate) strikes: u32,
+    /// Acceptable answers in a row.
+    pub(crate) clean: u32,
+    pub(crate) answers: u64,
+    pub(crate) faults: u64,
+}
+
+/// What the runner asks of the decision module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) id: u32,
+    pub(crate) what: What,
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+    /// Process of the unit, for holding a runaway; 0 where it does not matter.
+    pub(crate) pid: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A unit was started in this slot.
+    Add = 1,
+    /// It shall have the plant once it is healthy; used for the units a scenario starts with.
+    AddActive = 2,
+    /// Give it the plant now.
+    Promote = 3,
+    /// Take it out.
+    Remove = 4,
+    /// Its process has ended.
+    Exited = 5,
+}
+
+/// Whether a request was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) id: u32,
+    /// Why not, as text up to the first zero; all zero when it was.
+    pub(crate) refusal: [u8; REFUSAL_LEN],
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self { id: 0, refusal: [0; REFUSAL_LEN] }
+    }
+}
+
+/// Reads little-endian numbers one after the other.
+struct Fields<'b>(&'b [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, tail) = self.0.split_first_chunk::<N>()?;
+        self.0 = tail;
+        Some(*head)
+    }
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_le_bytes)
+    }
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}
+
+/// Writes little-endian numbers one after the other.
+struct Filler<'b>(&'b mut [u8]);
+
+impl Filler<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let (head, tail) = std::mem::take(&mut self.0).split_at_mut(bytes.len());
+        head.copy_from_slice(bytes);
+        self.0 = tail;
+    }
+}
+
+impl SlotStatus {
+    const SIZE: usize = 32;
+}
+
+impl Status {
+    pub(crate) fn to_bytes(self) -> [u8; STATUS_SIZE] {
+        let mut bytes = [0; STATUS_SIZE];
+        let mut filler = Filler(&mut bytes);
+        filler.put(&self.cycle.to_le_bytes());
+        filler.put(&self.switches.to_le_bytes());
+        filler.put(&self.v.to_le_bytes());
+        filler.put(&u64::from(self.commanding).to_le_bytes());
+        for slot in self.slots {
+            filler.put(&slot.state.to_le_bytes());
+            filler.put(&slot.last_fault.to_le_bytes());
+            filler.put(&slot.generation.to_le_bytes());
+            filler.put(&slot.strikes.to_le_bytes());
+            filler.put(&slot.clean.to_le_bytes());
+            filler.put(&slot.answers.to_le_bytes());
+            filler.put(&slot.faults.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let mut status = Self {
+            cycle: fields.u64()?,
+            switches: fields.u64()?,
+            v: f64::from_bits(fields.u64()?),
+            commanding: fields.u64()? as u16,
+            slots: [SlotStatus::default(); SLOTS],
+        };
+        for slot in &mut status.slots {
+            *slot = SlotStatus {
+                state: fields.u16()?,
+                last_fault: fields.u16()?,
+                generation: fields.u32()?,
+                strikes: fields.u32()?,
+                clean: fields.u32()?,
+                answers: fields.u64()?,
+                faults: fields.u64()?,
+            };
+        }
+        Some(status)
+    }
+}
+
+impl Request {
+    pub(crate) fn to_bytes(self) -> [u8; REQUEST_SIZE] {
+        let mut bytes = [0; REQUEST_SIZE];
+        let mut filler = Filler(&mut bytes);
+        for number in [self.id, self.what as u32, self.slot, self.generation, self.pid] {
+            filler.put(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let id = fields.u32()?;
+        let what = match fields.u32()? {
+            1 => What::Add,
+            2 => What::AddActive,
+            3 => What::Promote,
+            4 => What::Remove,
+            5 => What::Exited,
+            _ => return None,
+        };
+        Some(Self { id, what, slot: fields.u32()?, generation: fields.u32()?, pid: fields.u32()? })
+    }
+}
+
+impl Reply {
+    pub(crate) fn to_bytes(self) -> [u8; REPLY_SIZE] {
+        let mut bytes = [0; REPLY_SIZE];
+        let mut filler = Filler(&mut bytes);
+        filler.put(&u64::from(self.id).to_le_bytes());
+        filler.put(&self.refusal);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        Some(Self { id: fields.u64()? as u32, refusal: fields.take()? })
+    }
+
+    /// The sentence of a refusal; nothing when the request was carried out.
+    pub(crate) fn refused(&self) -> Option<String> {
+        let text = self.refusal.split(|byte| *byte == 0).next().unwrap_or_default();
+        (!text.is_empty()).then(|| String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_their_bytes() {
+        let mut status =
+            Status { cycle: 7, commanding: 18, switches: 3, v: 0.5, ..Status::default() };
+        status.slots[2] = SlotStatus {
+            state: 3,
+            last_fault: 4,
+            generation: 9,
+            strikes: 1,
+            clean: 8,
+            answers: 100,
+            faults: 2,
+        };
+        assert_eq!(Status::from_bytes(&status.to_bytes()), Some(status));
+        let request = Request { id: 1, what: What::Promote, slot: 2, generation: 9, pid: 4711 };
+        assert_eq!(Request::from_bytes(&request.to_bytes()), Some(request));
+        let mut reply = Reply { id: 1, ..Reply::default() };
+        assert_eq!(reply.refused(), None);
+        reply.refusal[..4].copy_from_slice(b"why?");
+        assert_eq!(Reply::from_bytes(&reply.to_bytes()), Some(reply));
+        assert_eq!(reply.refused().as_deref(), Some("why?"));
+    }
+
+    #[test]
+    fn short_messages_are_not_understood() {
+        assert_eq!(Status::from_bytes(&[0; STATUS_SIZE - 1]), None);
+        assert_eq!(Request::from_bytes(&[0; 3]), None);
+        assert_eq!(Reply::from_bytes(&[]), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! A controller process: sensors in, command out. Also our own replacement unit, which is the same code.
+
+use serde::{Deserialize, Serialize};
+
+use hemiola_scenario::Gain;
+use hemiola_simplex::fault::{FaultKind, Faulty};
+use hemiola_simplex::{Command, Controller, Model, Region, Sensors, StateFeedback};
+use hemiola_units::{Instant, Span};
+
+use crate::convert;
+use crate::task::{Job, Ports, Task};
+
+/// What a controller process needs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ControllerWork {
+    /// The control law.
+    pub(crate) gain: Gain,
+    /// Its generation as a unit; 0 in a program without units.
+    pub(crate) unit: u32,
+    /// What goes wrong in it, on purpose.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// A fault injected into a controller process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Fault {
+    /// What goes wrong.
+    pub(crate) kind: FaultKind,
+    /// The first cycle that has it.
+    pub(crate) from_cycle: u64,
+    /// What the adversary among the faults knows of the decision rule.
+    pub(crate) accept_below: f64,
+    /// Seed of whatever is random in it.
+    pub(crate) seed: u64,
+}
+
+pub(super) struct ControllerTask {
+    law: Law,
+    unit: u32,
+}
+
+enum Law {
+    Good(Box<StateFeedback>),
+    Faulty {
+        law: Box<Faulty<StateFeedback>>,
+        kind: FaultKind,
+        from_cycle: u64,
+        hoard: Vec<Vec<u8>>,
+    },
+}
+
+/// Bytes a memory hog takes in one cycle.
+const HOARD: usize = 64 << 20;
+
+impl ControllerTask {
+    pub(super) fn prepare(work: ControllerWork, period: Span) -> Result<Self, String> {
+        let good = convert::state_feedback(&work.gain, period)?;
+        let law = match work.fault {
+            None => Law::Good(Box::new(good)),
+            Some(Fault { kind, from_cycle, accept_below, seed }) => {
+                let model = Model::new(period).map_err(|e| e.to_string())?;
+                let known = (Region::SAFETY, accept_below);
+                let law = Box::new(Faulty::new(good, kind, from_cycle, &model, known, seed));
+                Law::Faulty { law, kind, from_cycle, hoard: Vec::new() }
+            }
+        };
+        Ok(Self { law, unit: work.unit })
+    }
+}
+
+/// Does to this process what the fault says, where the fault is one of the process itself.
+fn misbehave(kind: FaultKind, hoard: &mut Vec<Vec<u8>>) {
+    match kind {
+        FaultKind::Crash => std::process::abort(),
+        FaultKind::Hang => loop {
+            std::thread::sleep(std::time::Duration::from_secs(3600));
+        },
+        FaultKind::BusyLoop => loop {
+            std::hint::spin_loop();
+        },
+        // Written, so that the kernel has to find real pages.
+        FaultKind::MemoryHog => hoard.push(vec![1; HOARD]),
+        _ => {}
+    }
+}
+
+impl Task for ControllerTask {
+    fn trigger(&mut self, message: &[u8]) -> Option<(u64, Instant)> {
+        Sensors::decode(message).ok().map(|sensors| (sensors.sequence, sensors.release))
+    }
+
+    fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
+        let Ok(sensors) = Sensors::decode(job.message) else { return };
+        match &mut self.law {
+            Law::Good(law) => {
+                let volts = law.step(&sensors);
+                let stamp = ports.now();
+                let command = Command { sequence: sensors.sequence, unit: self.unit, volts, stamp };
+                ports.send(&command.encode());
+            }
+            Law::Faulty { law, kind, from_cycle, hoard } => {
+                if job.cycle >= *from_cycle {
+                    misbehave(*kind, hoard);
+                }
+                let stamp = ports.now();
+                law.answer(&sensors, self.unit, stamp, &mut |message| {
+                    ports.send(message);
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The decision module's process: the core of `simplex`, the units' answers, the runner's requests.
+//!
+//! It is woken by the sensors and has a higher priority than every unit. The estimate and the safety
+//! command are computed before it lets the first unit run. Then it waits for the answers, at most until
+//! the limit after the release; what is missing by then is missing, and a unit that used its budget of
+//! processor time on this cycle instead of answering is held back at once.
+
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+use hemiola_bus::{Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys;
+use hemiola_scenario::DecisionSettings;
+use hemiola_simplex::{Answer, Decided, Decision, SLOTS};
+use hemiola_simplex::{Command, DecodeError, Event, Events, Request as CoreRequest, Role, Sensors};
+use hemiola_trace::Kind;
+use hemiola_units::{Instant, Policy, Span};
+
+use crate::convert;
+use crate::launch::Finished;
+use crate::status::{REQUEST_SIZE, Reply, Request, SlotStatus, Status, What};
+use crate::task::{Job, Ports, Task, mark_values};
+
+/// What the decision process needs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DecisionWork {
+    /// The rule.
+    pub(crate) settings: DecisionSettings,
+    /// Where each slot's unit answers.
+    pub(crate) slots: Vec<Handle>,
+    /// Requests of the runner.
+    pub(crate) requests: Handle,
+    /// What became of them.
+    pub(crate) replies: Handle,
+    /// The state of every unit.
+    pub(crate) status: Handle,
+}
+
+/// The runner looks some twenty times a second; telling it more often would be for nothing.
+const STATUS_EVERY: Span = Span::from_millis(50);
+
+pub(super) struct DecisionTask {
+    decision: Decision,
+    answer_within: Span,
+    period: Span,
+    slots: [Slot; SLOTS],
+    requests: Box<dyn Receiver>,
+    replies: Box<dyn Sender>,
+    status: Box<dyn Sender>,
+    status_due: Instant,
+    switches: u64,
+    cycles: u64,
+    v: f64,
+    commanding: u16,
+}
+
+/// A unit as this process deals with it.
+struct Slot {
+    answers: Box<dyn Receiver>,
+    /// Its process, when there is a unit.
+    pid: Option<u32>,
+    /// Whether it answered the last cycle in time: only such a unit is waited for.
+    prompt: bool,
+    /// When it last missed an answer, and its processor time then; nothing after a prompt answer.
+    seen: Option<(Instant, Span)>,
+    /// Whether its real-time priority was taken from it.
+    held_back: bool,
+}
+
+impl DecisionTask {
+    pub(super) fn prepare(work: DecisionWork, period: Span) -> Result<Self, String> {
+        let because = |what: &str, e: &dyn std::fmt::Display| format!("{what}: {e}");
+        let rule = convert::rule(&work.settings)?;
+        let mut slots = Vec::new();
+        for handle in &work.slots {
+            let answers = open_receiver(handle).map_err(|e| because("a unit's slot", &e))?;
+            slots.push(Slot { answers, pid: None, prompt: false, seen: None, held_back: false });
+        }
+        Ok(Self {
+            decision: Decision::new(rule, period).map_err(|e| because("the decision rule", &e))?,
+            answer_within: work.settings.answer_within,
+            period,
+            slots: slots.try_into().map_err(|_| format!("a decision module has {SLOTS} slots"))?,
+            requests: open_receiver(&work.requests).map_err(|e| because("the requests", &e))?,
+            replies: open_sender(&work.replies).map_err(|e| because("the replies", &e))?,
+            status: open_sender(&work.status).map_err(|e| because("the status", &e))?,
+            status_due: Instant::ZERO,
+            switches: 0,
+            cycles: 0,
+            v: 0.0,
+            commanding: 0,
+        })
+    }
+
+    /// Waits for the answers to this cycle: for the unit with the lowest priority first, because when
+    /// that one has answered, priorities have let all others run before. In a cycle without faults this
+    /// process is woken once, however many units there are.
+    fn gather(&mut self, sequence: u64, limit: Instant) -> [Answer; SLOTS] {
+        let mut answers = [Answer::None; SLOTS];
+        for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
+            if slot.pid.is_some() {
+                *answer = slot.take();
+            }
+        }
+        // Slots are in falling order of priority: the scenario's order of units.
+        let answered = |answer: &Answer| match answer {
+            Answer::Missing => false,
+            // An answer to an earlier cycle that came after its limit: this cycle's may still come.
+            Answer::Command(command) => command.sequence >= sequence,
+            _ => true,
+        };
+        let awaited = |answers: &[Answer; SLOTS], slots: &[Slot; SLOTS]| {
+            (0..SLOTS).rev().find(|&n| slots[n].prompt && !answered(&answers[n]))
+        };
+        while let Some(last) = awaited(&answers, &self.slots) {
+            match self.slots[last].answers.wait(limit) {
+                Ok(Readiness::Ready) => {}
+                Ok(Readiness::TimedOut) | Err(_) => break,
+            }
+            for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
+                if slot.pid.is_some()
+                    && !answered(answer)
+                    && let newer @ (Answer::Command(_) | Answer::Malformed(_)) = slot.take()
+                {
+                    *answer = newer;
+                }
+            }
+        }
+        let now = MonotonicClock.now();
+        for (answer, slot) in
+            answers.iter().zip(&mut self.slots).filter(|(_, slot)| slot.pid.is_some())
+        {
+            slot.prompt =
+                matches!(answer, Answer::Command(command) if command.sequence == sequence);
+            if slot.prompt {
+                slot.seen = None;
+            } else {
+                slot.hold_back_if_running_away(now);
+            }
+        }
+        answers
+    }
+
+    /// Carries out what the runner asks, at most one request a cycle.
+    fn serve_requests(&mut self, ports: &mut dyn Ports) {
+        let mut buffer = [0; REQUEST_SIZE];
+        let Ok(Some(message)) = self.requests.receive(&mut buffer) else { return };
+        let Some(request) = Request::from_bytes(message) else { return };
+        self.status_due = Instant::ZERO;
+        let slot = request.slot as u8;
+        let generation = request.generation;
+        // The core's names are for people and stay with the runner: an empty string is not allocated.
+        let add = |role| CoreRequest::Add { slot, name: String::new(), generation, role };
+        let core = match request.what {
+            What::Add => add(Role::Shadow),
+            What::AddActive => add(Role::Active),
+            What::Promote => CoreRequest::Promote { slot },
+            What::Remove => CoreRequest::Remove { slot },
+            What::Exited => CoreRequest::Exited { slot, generation },
+        };
+        let mut reply = Reply { id: request.id, ..Reply::default() };
+        match self.decision.request(core) {
+            Ok(events) => {
+                self.record(&events, ports);
+                if let Some(known) = self.slots.get_mut(usize::from(slot)) {
+                    match request.what {
+                        What::Add | What::AddActive => known.occupy(request.pid),
+                        What::Remove | What::Exited => known.pid = None,
+                        What::Promote => {}
+                    }
+                }
+            }
+            // Written into the message in place: refusing allocates nothing either.
+            Err(error) => {
+                let mut rest = &mut reply.refusal[..];
+                let _ = write!(rest, "{error}");
+            }
+        }
+        let _ = self.replies.send(&reply.to_bytes());
+    }
+
+    fn record(&mut self, events: &Events, ports: &mut dyn Ports) {
+        for event in events {
+            match *event {
+                Event::Switch { from, to, reason } => {
+                    self.switches += 1;
+                    ports.mark(
+                        Kind::Switch,
+                        reason.code(),
+                        u64::from(from.code()),
+                        u64::from(to.code()),
+                    );
+                }
+                Event::Fault { slot, fault } => {
+                    let slot = slot.map_or(u64::MAX, u64::from);
+                    ports.mark(Kind::Fault, fault.code(), slot, 0);
+                }
+                Event::UnitState { slot, state, generation } => {
+                    ports.mark(
+                        Kind::UnitState,
+                        state.code(),
+                        u64::from(slot),
+                        u64::from(generation),
+                    );
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Instant, decided: &Decided) {
+        self.v = decided.v_now;
+        self.commanding = decided.source.code();
+        if now < self.status_due && decided.events.is_empty() {
+            return;
+        }
+        self.status_due = now + STATUS_EVERY;
+        let mut slots = [SlotStatus::default(); SLOTS];
+        for (n, status) in slots.iter_mut().enumerate() {
+            if let Some(unit) = self.decision.unit(n as u8) {
+                *status = SlotStatus {
+                    state: unit.state.code(),
+                    last_fault: unit.last_fault.map_or(0, |fault| fault.code()),
+                    generation: unit.generation,
+                    strikes: unit.strikes,
+                    clean: unit.clean,
+                    answers: unit.answers,
+                    faults: unit.faults,
+                };
+            }
+        }
+        let (cycle, switches) = (self.cycles, self.switches);
+        let status = Status { cycle, commanding: self.commanding, switches, v: self.v, slots };
+        let _ = self.status.send(&status.to_bytes());
+    }
+}
+
+impl Slot {
+    /// A new unit: nothing of the one before counts.
+    fn occupy(&mut self, pid: u32) {
+        self.pid = Some(pid);
+        self.prompt = true;
+        self.held_back = false;
+        self.seen = None;
+    }
+
+    /// What the slot holds that was not seen before. An old command stays what it is: the core calls it
+    /// stale.
+    fn take(&mut self) -> Answer {
+        let mut buffer = [0; Command::SIZE];
+        match self.answers.receive(&mut buffer) {
+            Ok(None) => Answer::Missing,
+            Ok(Some(bytes)) => match Command::decode(bytes) {
+                Ok(command) => Answer::Command(command),
+                Err(error) => Answer::Malformed(error),
+            },
+            // Torn on every attempt, or damaged: there is a message, and it is none.
+            Err(_) => Answer::Malformed(DecodeError::Length { found: 0, expected: Command::SIZE }),
+        }
+    }
+
+    /// Takes the real-time priority from a unit that computes instead of answering, two cycles in a row:
+    /// the loop runs above it, but every unit below it would starve. The core gives it up later, and the
+    /// runner then stops the process. This asks the kernel something only in cycles with a missing answer.
+    fn hold_back_if_running_away(&mut self, now: Instant) {
+        let Some(pid) = self.pid.filter(|_| !self.held_back) else { return };
+        let Ok(cpu) = sys::cpu_clock::process(pid) else { return };
+        if let Some((then, cpu_then)) = self.seen.replace((now, cpu))
+            && (cpu - cpu_then) > (now - then) / 2
+        {
+            self.held_back = true;
+            let _ = sys::process::set_policy_of(pid, &Policy::Other { nice: 19 });
+        }
+    }
+}
+
+impl Task for DecisionTask {
+    fn trigger(&mut self, message: &[u8]) -> Option<(u64, Instant)> {
+        Sensors::decode(message).ok().map(|sensors| (sensors.sequence, sensors.release))
+    }
+
+    fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
+        let Ok(sensors) = Sensors::decode(job.message) else { return };
+        self.cycles = job.cycle;
+        self.decision.sense(&sensors);
+        self.serve_requests(ports);
+        let answers =
+            self.gather(sensors.sequence, job.release + self.answer_within.min(self.period));
+        let decided = self.decision.decide(&answers, ports.now());
+        let command = Command {
+            sequence: sensors.sequence,
+            unit: u32::from(decided.source.code()),
+            volts: decided.volts,
+            stamp: ports.now(),
+        };
+        ports.send(&command.encode());
+        // From here on I/O has what it needs: everything below may be preempted by it.
+        mark_values(ports, Kind::Decide, decided.source.code(), decided.v_now, decided.v_predicted);
+        self.record(&decided.events, ports);
+        let now = ports.now();
+        self.tell(now, &decided);
+    }
+
+    fn report(&self, finished: &mut Finished) {
+        finished.switches = self.switches;
+    }
+}

@@ -1,0 +1,37 @@
+//! The whole loop in one process: sample, compute, actuate.
+
+use hemiola_scenario::Gain;
+use hemiola_simplex::{Controller, StateFeedback};
+use hemiola_trace::Kind;
+use hemiola_trace::event::source;
+use hemiola_units::Span;
+
+use crate::card::Card;
+use crate::convert;
+use crate::io::Io;
+use crate::task::{Job, Ports, Task, mark_values};
+
+pub(super) struct Monolithic {
+    io: Io,
+    controller: StateFeedback,
+}
+
+impl Monolithic {
+    pub(super) fn prepare(card: Card, gain: &Gain, period: Span) -> Result<Self, String> {
+        Ok(Self { io: Io::new(card, period), controller: convert::state_feedback(gain, period)? })
+    }
+}
+
+impl Task for Monolithic {
+    fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
+        let sensors = self.io.sample(job.cycle, job.release, ports.now());
+        mark_values(ports, Kind::Sample, 0, sensors.position, sensors.angle);
+        let volts = self.controller.step(&sensors);
+        let (volts, before) = self.io.actuate(volts, ports.now());
+        mark_values(ports, Kind::Actuate, source::CONTROLLER, volts, before);
+    }
+
+    fn close(&mut self, ports: &mut dyn Ports) {
+        self.io.actuate(0.0, ports.now());
+    }
+}

@@ -1,0 +1,639 @@
+//! Replacement units while the loop runs: started, added, promoted, replaced, removed.
+//!
+//! The runner does what needs the operating system (processes, slots, people's requests); the decision
+//! module decides. Every request of a person is a [`Transaction`]: steps that each wait for the decision
+//! module's reply or for the unit to prove itself, looked at every tick, never waited for.
+
+use std::time::{Duration, Instant as WallInstant};
+
+use hemiola_scenario::{Gain, Rung, Unit as ScenarioUnit, UnitProgram, UnitState as Begin};
+use hemiola_simplex::{SLOTS, UnitState, fault_name, state_name};
+use hemiola_trace::event::source;
+use hemiola_units::{Bytes, Instant, Policy, Priority, Profile, Span};
+
+use crate::RunError;
+use crate::control::{Client, NewUnit, Server, UnitAnswer, UnitRequest, UnitRow};
+use crate::node::Limits;
+use crate::stage::Stage;
+use crate::status::{REPLY_SIZE, Reply, Request, STATUS_SIZE, Status, What};
+use crate::tasks::Fault;
+
+/// Port indices of the slots in a record, beyond those of channels.
+pub(crate) const SLOT_PORT: u16 = 0x100;
+
+/// How long a started unit may take until its first good answer.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long any other step of a transaction may take.
+const STEP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Answers a replacement must have given in shadow, and again in control, before the old unit goes: half
+/// a second at 50 Hz, what the decision module wants before it promotes.
+const PROVEN: u32 = 25;
+/// Address space of a unit; far more than a controller needs, far less than the machine has.
+const MEMORY: Bytes = Bytes(1 << 30);
+
+/// A unit about to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) slot: usize,
+    pub(crate) name: String,
+    pub(crate) generation: u32,
+    pub(crate) program: Program,
+    pub(crate) profile: Profile,
+    pub(crate) budget: Span,
+    pub(crate) fault: Option<Fault>,
+    /// Whether its end at any time is part of an experiment.
+    pub(crate) may_end: bool,
+}
+
+/// What runs in a unit.
+#[derive(Clone, Debug)]
+pub(crate) enum Program {
+    Gain(Gain),
+    Command { program: String, arguments: Vec<String> },
+}
+
+/// What the kernel stops this unit for.
+pub(crate) fn limits(unit: &Launch) -> Limits {
+    /// The kernel looks once per tick, 4 ms at 250 Hz: a tighter limit would be chance.
+    const UNBROKEN_MIN: Span = Span::from_millis(20);
+    Limits { unbroken: (unit.budget * 4).max(UNBROKEN_MIN), memory: MEMORY }
+}
+
+/// Every unit of a running rung, and what people asked for.
+pub(crate) struct Units {
+    slots: [Option<Entry>; SLOTS],
+    generations: u32,
+    requests: u32,
+    status: Option<Status>,
+    replies: Vec<Reply>,
+    transactions: Vec<Transaction>,
+    /// What an added unit gets when nothing else is said.
+    profile: Profile,
+    budget: Span,
+    /// What a person has not been told yet.
+    notes: Vec<String>,
+}
+
+/// The unit in a slot.
+struct Entry {
+    name: String,
+    generation: u32,
+    member: usize,
+    pid: u32,
+    /// Whether the decision module was told of its end, or ended it itself.
+    over: bool,
+}
+
+/// One request under way.
+struct Transaction {
+    client: Option<Client>,
+    goal: Goal,
+    slot: usize,
+    name: String,
+    step: Step,
+    limit: WallInstant,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Goal {
+    Add,
+    Replace { old: usize },
+    Promote,
+    Remove,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Its process prepares.
+    Starting,
+    /// The decision module was asked; the reply has this number.
+    Asked(u32, What),
+    /// It runs in shadow until it has proved itself.
+    Proving,
+    /// It is in control and has to prove itself once more, from this count of answers on.
+    Watched(u64),
+}
+
+/// What became of a transaction.
+type Ended = Result<String, String>;
+
+impl Units {
+    pub(crate) fn new(rung: &Rung) -> Self {
+        let last = rung.units.last();
+        Self {
+            slots: Default::default(),
+            generations: 0,
+            requests: 0,
+            status: None,
+            replies: Vec::new(),
+            transactions: Vec::new(),
+            profile: last.map_or_else(Profile::ordinary, |unit| unit.profile.clone()),
+            budget: last.map_or(Span::from_millis(2), |unit| unit.budget),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Starts a unit that the scenario begins with.
+    pub(crate) fn launch_first(
+        &mut self,
+        stage: &mut Stage<'_>,
+        unit: &ScenarioUnit,
+        fault: Option<Fault>,
+    ) -> Result<(), RunError> {
+        let slot = self.free_slot().ok_or_else(|| RunError::Start {
+            process: unit.name.clone(),
+            reason: format!("there are only {SLOTS} slots"),
+        })?;
+        let launch = Launch {
+            slot,
+            name: unit.name.clone(),
+            generation: self.next_generation(),
+            program: match &unit.program {
+                UnitProgram::Gain(gain) => Program::Gain(gain.clone()),
+                UnitProgram::Command { program, arguments } => {
+                    Program::Command { program: program.clone(), arguments: arguments.clone() }
+                }
+            },
+            profile: unit.profile.clone(),
+            budget: unit.budget,
+            may_end: fault.is_some(),
+            fault,
+        };
+        self.launch(stage, &launch)
+    }
+
+    fn launch(&mut self, stage: &mut Stage<'_>, launch: &Launch) -> Result<(), RunError> {
+        let (member, pid) = stage.launch_unit(launch)?;
+        let (name, generation) = (launch.name.clone(), launch.generation);
+        self.slots[launch.slot] = Some(Entry { name, generation, member, pid, over: false });
+        Ok(())
+    }
+
+    /// Tells the decision module of the units it begins with.
+    pub(crate) fn announce(&mut self, stage: &mut Stage<'_>) -> Result<(), RunError> {
+        for (slot, unit) in stage.rung().units.iter().enumerate() {
+            let what = if unit.state == Begin::Active { What::AddActive } else { What::Add };
+            self.ask(stage, slot, what);
+        }
+        Ok(())
+    }
+
+    /// Everything that is due: what the decision module said, what people asked, what ended.
+    pub(crate) fn tick(&mut self, stage: &mut Stage<'_>, server: &mut Server, epoch: Instant) {
+        self.listen(stage);
+        while let Some((request, client)) = server.poll() {
+            self.serve(stage, request, client);
+        }
+        let mut index = 0;
+        while index < self.transactions.len() {
+            let mut transaction = self.transactions.remove(index);
+            match self.advance(stage, &mut transaction, epoch) {
+                None => {
+                    self.transactions.insert(index, transaction);
+                    index += 1;
+                }
+                Some(ended) => {
+                    let answer = match ended {
+                        Ok(text) => UnitAnswer::Done(text),
+                        Err(text) => UnitAnswer::Refused(text),
+                    };
+                    if let Some(client) = transaction.client.take() {
+                        client.answer(&answer);
+                    }
+                }
+            }
+        }
+        self.bury(stage);
+    }
+
+    /// Reads replies and the newest status.
+    fn listen(&mut self, stage: &mut Stage<'_>) {
+        let Some(supervision) = stage.wiring().supervision.as_mut() else { return };
+        let mut buffer = [0; STATUS_SIZE];
+        if let Ok(Some(bytes)) = supervision.status_receiver.receive(&mut buffer) {
+            self.status = Status::from_bytes(bytes);
+        }
+        let mut buffer = [0; REPLY_SIZE];
+        while let Ok(Some(bytes)) = supervision.reply_receiver.receive(&mut buffer) {
+            self.replies.extend(Reply::from_bytes(bytes));
+        }
+    }
+
+    fn serve(&mut self, stage: &mut Stage<'_>, request: UnitRequest, client: Client) {
+        let begun = match request {
+            UnitRequest::List => return client.answer(&self.list(stage)),
+            UnitRequest::Add(new) => self.begin_new(stage, new, Goal::Add),
+            UnitRequest::Replace { old, new } => match self.find(&old) {
+                Ok(old) => self.begin_new(stage, new, Goal::Replace { old }),
+                Err(refusal) => Err(refusal),
+            },
+            UnitRequest::Remove { name } => {
+                self.begin_known(stage, &name, Goal::Remove, What::Remove)
+            }
+            UnitRequest::Promote { name } => {
+                self.begin_known(stage, &name, Goal::Promote, What::Promote)
+            }
+        };
+        match begun {
+            Ok(mut transaction) => {
+                transaction.client = Some(client);
+                self.transactions.push(transaction);
+            }
+            Err(refusal) => client.answer(&UnitAnswer::Refused(refusal)),
+        }
+    }
+
+    /// Replaces a unit without anybody having asked: for fault campaigns.
+    pub(crate) fn replace_by_itself(
+        &mut self,
+        stage: &mut Stage<'_>,
+        old: &str,
+        new: &str,
+        gain: &Gain,
+        fault: Option<Fault>,
+    ) -> Result<(), String> {
+        let old = self.find(old)?;
+        let slot = self.free_slot().ok_or("every slot is taken")?;
+        let launch = Launch {
+            slot,
+            name: new.to_owned(),
+            generation: self.next_generation(),
+            program: Program::Gain(gain.clone()),
+            profile: self.profile.clone(),
+            budget: self.budget,
+            may_end: true,
+            fault,
+        };
+        let transaction = self.begin(stage, launch, Goal::Replace { old })?;
+        self.transactions.push(transaction);
+        Ok(())
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.transactions.is_empty()
+    }
+
+    fn begin_new(
+        &mut self,
+        stage: &mut Stage<'_>,
+        new: NewUnit,
+        goal: Goal,
+    ) -> Result<Transaction, String> {
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if new.name.is_empty() || new.name.len() > 64 || !new.name.chars().all(good) {
+            return Err(format!(
+                "\"{}\" is no name for a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'",
+                new.name
+            ));
+        }
+        if stage.members().iter().any(|member| member.name == new.name) {
+            return Err(format!("\"{}\" has been used in this run; choose another name", new.name));
+        }
+        let slot = self.free_slot().ok_or_else(|| {
+            format!("all {SLOTS} slots are taken; remove a unit first: hemiola unit remove NAME")
+        })?;
+        let program = match (new.gain, new.command.split_first()) {
+            (Some(gain), None) => {
+                let gain = Gain::Named(gain);
+                crate::convert::gain(&gain)?;
+                Program::Gain(gain)
+            }
+            (None, Some((program, arguments))) => {
+                Program::Command { program: program.clone(), arguments: arguments.to_vec() }
+            }
+            _ => return Err("say either --gain NAME or a program after --".into()),
+        };
+        let mut profile = self.profile.clone();
+        if let Some(priority) = new.priority {
+            profile.scheduling = self.priority(stage, priority)?;
+        }
+        let launch = Launch {
+            slot,
+            name: new.name,
+            generation: self.next_generation(),
+            program,
+            profile,
+            budget: self.budget,
+            fault: None,
+            may_end: true,
+        };
+        self.begin(stage, launch, goal)
+    }
+
+    /// A unit's own priority: it must stay below the decision module, or it could starve it.
+    fn priority(&self, stage: &Stage<'_>, wanted: u8) -> Result<Policy, String> {
+        let priority = Priority::try_from(wanted).map_err(|e| e.to_string())?;
+        let decision = stage.rung().decision_process().map(|process| process.profile.scheduling);
+        match decision {
+            Some(Policy::Fifo { priority: limit } | Policy::RoundRobin { priority: limit })
+                if priority >= limit =>
+            {
+                Err(format!(
+                    "priority {wanted} is not below the decision module's {}: a unit could starve it",
+                    limit.get()
+                ))
+            }
+            _ => Ok(Policy::Fifo { priority }),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        stage: &mut Stage<'_>,
+        launch: Launch,
+        goal: Goal,
+    ) -> Result<Transaction, String> {
+        self.launch(stage, &launch).map_err(|error| error.to_string())?;
+        Ok(Transaction {
+            client: None,
+            goal,
+            slot: launch.slot,
+            name: launch.name,
+            step: Step::Starting,
+            limit: WallInstant::now() + START_TIMEOUT,
+        })
+    }
+
+    fn begin_known(
+        &mut self,
+        stage: &mut Stage<'_>,
+        name: &str,
+        goal: Goal,
+        what: What,
+    ) -> Result<Transaction, String> {
+        let slot = self.find(name)?;
+        let id = self.ask(stage, slot, what);
+        Ok(Transaction {
+            client: None,
+            goal,
+            slot,
+            name: name.to_owned(),
+            step: Step::Asked(id, what),
+            limit: WallInstant::now() + STEP_TIMEOUT,
+        })
+    }
+
+    /// The next step of a transaction, if it is due; how it ended, if it has.
+    fn advance(
+        &mut self,
+        stage: &mut Stage<'_>,
+        it: &mut Transaction,
+        epoch: Instant,
+    ) -> Option<Ended> {
+        if WallInstant::now() > it.limit {
+            return Some(Err(self.give_up(stage, it, "it took too long")));
+        }
+        let next = |it: &mut Transaction, step, timeout| {
+            it.step = step;
+            it.limit = WallInstant::now() + timeout;
+            None
+        };
+        match it.step {
+            Step::Starting => {
+                let member = self.slots[it.slot].as_ref()?.member;
+                match stage.poll_ready(member, epoch)? {
+                    Ok(()) => {
+                        let id = self.ask(stage, it.slot, What::Add);
+                        next(it, Step::Asked(id, What::Add), STEP_TIMEOUT)
+                    }
+                    Err(reason) => Some(Err(self.give_up(stage, it, &reason))),
+                }
+            }
+            Step::Asked(id, what) => {
+                let index = self.replies.iter().position(|reply| reply.id == id)?;
+                let reply = self.replies.swap_remove(index);
+                match (reply.refused(), what) {
+                    (Some(refusal), What::Promote | What::Remove) if it.goal != Goal::Add => {
+                        Some(Err(refusal))
+                    }
+                    (Some(refusal), _) => Some(Err(self.give_up(stage, it, &refusal))),
+                    (None, What::Add | What::AddActive) => next(it, Step::Proving, START_TIMEOUT),
+                    (None, What::Promote) => match it.goal {
+                        Goal::Replace { .. } => {
+                            let answers =
+                                self.slot_status(it.slot).map_or(0, |status| status.answers);
+                            next(it, Step::Watched(answers), STEP_TIMEOUT)
+                        }
+                        _ => Some(Ok(format!("{} has the plant", it.name))),
+                    },
+                    (None, What::Remove | What::Exited) => {
+                        let removed = match it.goal {
+                            Goal::Replace { old } => old,
+                            _ => it.slot,
+                        };
+                        let name = self.end(stage, removed);
+                        Some(Ok(match it.goal {
+                            Goal::Replace { .. } => format!("{} has replaced {name}", it.name),
+                            _ => format!("{name} is removed"),
+                        }))
+                    }
+                }
+            }
+            Step::Proving => {
+                let status = self.slot_status(it.slot)?;
+                match state(status.state) {
+                    Some(UnitState::Starting) => None,
+                    Some(UnitState::Shadow | UnitState::Standby) if it.goal == Goal::Add => {
+                        Some(Ok(format!(
+                            "{} runs in shadow; give it the plant with: hemiola unit promote {}",
+                            it.name, it.name
+                        )))
+                    }
+                    Some(UnitState::Shadow) if status.clean >= PROVEN => {
+                        let id = self.ask(stage, it.slot, What::Promote);
+                        next(it, Step::Asked(id, What::Promote), STEP_TIMEOUT)
+                    }
+                    Some(UnitState::Shadow) => None,
+                    _ => {
+                        let reason = self.complaint(it.slot);
+                        Some(Err(self.give_up(stage, it, &reason)))
+                    }
+                }
+            }
+            Step::Watched(answers) => {
+                let status = self.slot_status(it.slot)?;
+                let Goal::Replace { old } = it.goal else { return Some(Ok(String::new())) };
+                match state(status.state) {
+                    Some(UnitState::Active) if status.answers >= answers + u64::from(PROVEN) => {
+                        let id = self.ask(stage, old, What::Remove);
+                        next(it, Step::Asked(id, What::Remove), STEP_TIMEOUT)
+                    }
+                    Some(UnitState::Active) => None,
+                    _ => {
+                        let reason = self.complaint(it.slot);
+                        Some(Err(self.give_up(stage, it, &reason)))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Undoes a transaction: the new unit goes, whoever was in control before has been taken back by the
+    /// decision module already.
+    fn give_up(&mut self, stage: &mut Stage<'_>, it: &Transaction, reason: &str) -> String {
+        match it.goal {
+            Goal::Add | Goal::Replace { .. } => {
+                self.ask(stage, it.slot, What::Remove);
+                self.end(stage, it.slot);
+                let rolled_back = match it.goal {
+                    Goal::Replace { old } => {
+                        let old = self.slots[old].as_ref().map_or("", |entry| entry.name.as_str());
+                        format!("; {old} stays")
+                    }
+                    _ => String::new(),
+                };
+                format!("{} failed and was taken out: {reason}{rolled_back}", it.name)
+            }
+            Goal::Promote | Goal::Remove => format!("{}: {reason}", it.name),
+        }
+    }
+
+    /// What the decision module has against the unit in this slot.
+    fn complaint(&self, slot: usize) -> String {
+        let Some(status) = self.slot_status(slot) else { return "it is gone".into() };
+        let state = state_name(status.state).unwrap_or("gone");
+        match fault_name(status.last_fault) {
+            Some(fault) => format!("it is {state}, last fault: {fault}"),
+            None => format!("it is {state}"),
+        }
+    }
+
+    /// Stops the process in a slot and frees it; gives the unit's name.
+    fn end(&mut self, stage: &mut Stage<'_>, slot: usize) -> String {
+        let Some(entry) = self.slots[slot].take() else { return String::new() };
+        let member = &mut stage.members()[entry.member];
+        member.may_end = true;
+        member.launched.kill();
+        entry.name
+    }
+
+    /// Tells the decision module of processes that ended, and ends those it has given up.
+    fn bury(&mut self, stage: &mut Stage<'_>) {
+        for slot in 0..SLOTS {
+            let Some(entry) = self.slots[slot].as_ref().filter(|entry| !entry.over) else {
+                continue;
+            };
+            let member = &mut stage.members()[entry.member];
+            if member.exit.is_some() {
+                self.ask(stage, slot, What::Exited);
+            } else {
+                let given_up = self
+                    .slot_status(slot)
+                    .and_then(|status| state(status.state))
+                    .is_some_and(|state| matches!(state, UnitState::Retired | UnitState::Failed));
+                if !given_up {
+                    continue;
+                }
+                member.may_end = true;
+                member.launched.kill();
+            }
+            let complaint = self.complaint(slot);
+            if let Some(entry) = self.slots[slot].as_mut() {
+                entry.over = true;
+                self.notes.push(format!("unit {}: {complaint}", entry.name));
+            }
+        }
+    }
+
+    /// The status of a slot, if it is of the unit that is there now.
+    fn slot_status(&self, slot: usize) -> Option<&crate::status::SlotStatus> {
+        let entry = self.slots[slot].as_ref()?;
+        let status = &self.status.as_ref()?.slots[slot];
+        (status.generation == entry.generation).then_some(status)
+    }
+
+    fn list(&self, stage: &Stage<'_>) -> UnitAnswer {
+        let rows = self.slots.iter().enumerate().filter_map(|(slot, entry)| {
+            let entry = entry.as_ref()?;
+            let status = self.slot_status(slot).copied().unwrap_or_default();
+            Some(UnitRow {
+                slot,
+                name: entry.name.clone(),
+                state: state_name(status.state).unwrap_or("starting").into(),
+                pid: entry.pid,
+                answers: status.answers,
+                faults: status.faults,
+                strikes: status.strikes,
+                last_fault: fault_name(status.last_fault).unwrap_or("").into(),
+            })
+        });
+        UnitAnswer::Units {
+            rung: stage.rung().name.clone(),
+            commanding: self.commanding(),
+            units: rows.collect(),
+        }
+    }
+
+    /// Who commands, by name.
+    fn commanding(&self) -> String {
+        let Some(status) = &self.status else { return "nobody yet".into() };
+        let unit = source::slot(status.commanding)
+            .and_then(|slot| self.slots.get(usize::from(slot))?.as_ref());
+        unit.map_or_else(|| source::name(status.commanding), |entry| entry.name.clone())
+    }
+
+    /// One line on how things stand.
+    pub(crate) fn in_words(&self) -> String {
+        match &self.status {
+            Some(status) => format!(
+                "{} commands, V = {:.3}, {} switches",
+                self.commanding(),
+                status.v,
+                status.switches
+            ),
+            None => String::new(),
+        }
+    }
+
+    /// What should be told once.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn ask(&mut self, stage: &mut Stage<'_>, slot: usize, what: What) -> u32 {
+        self.requests += 1;
+        let (generation, pid) =
+            self.slots[slot].as_ref().map_or((0, 0), |entry| (entry.generation, entry.pid));
+        let request = Request { id: self.requests, what, slot: slot as u32, generation, pid };
+        if let Some(supervision) = stage.wiring().supervision.as_mut() {
+            // A full queue means a decision module that stands still; the step's time limit tells.
+            let _ = supervision.request_sender.send(&request.to_bytes());
+        }
+        self.requests
+    }
+
+    fn find(&self, name: &str) -> Result<usize, String> {
+        let known = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| entry.name == name);
+        self.slots.iter().position(known).ok_or_else(|| {
+            let names: Vec<&str> =
+                self.slots.iter().flatten().map(|entry| entry.name.as_str()).collect();
+            format!("there is no unit \"{name}\"; there are: {}", names.join(", "))
+        })
+    }
+
+    fn free_slot(&self) -> Option<usize> {
+        let free = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| entry.over);
+        self.slots.iter().position(free)
+    }
+
+    fn next_generation(&mut self) -> u32 {
+        self.generations += 1;
+        self.generations
+    }
+}
+
+/// The state of this code, if it is one.
+fn state(code: u16) -> Option<UnitState> {
+    [
+        UnitState::Starting,
+        UnitState::Shadow,
+        UnitState::Active,
+        UnitState::Standby,
+        UnitState::Retired,
+        UnitState::Removed,
+        UnitState::Failed,
+    ]
+    .into_iter()
+    .find(|state| state.code() == code)
+}
