@@ -1,0 +1,66 @@
+//! `hemiola report`: figures, tables and the page of a result folder, made from nothing but the folder.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use hemiola_analyze::export::{csv, html, json, terminal};
+use hemiola_analyze::summary::{Analysis, analyze};
+use hemiola_analyze::tables::Detail;
+use hemiola_trace::result::{FILE_NAME, FORMAT, RunFolder};
+
+use crate::args::Report;
+use crate::diagnostics::Failure;
+use crate::features;
+
+/// The figures, for other programs.
+pub(crate) const SUMMARY: &str = "summary.json";
+/// The page, for people.
+const PAGE: &str = "report.html";
+
+pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
+    let analysis = make(&args.folder)?;
+    if args.json {
+        print!("{}", json::write(&analysis.summary));
+    } else if args.csv {
+        print!("{}", csv::cycles(&analysis));
+    } else {
+        print!("{}", terminal::render(&analysis.summary, Detail::Full));
+        println!("{}", args.folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Analyses the folder and writes `summary.json` and `report.html` into it.
+pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
+    let path = folder.join(FILE_NAME);
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Failure::failed(format!(
+            "{} cannot be read: {error}\nhint: a result folder is what `hemiola run` prints last",
+            path.display()
+        ))
+    })?;
+    let result: RunFolder = serde_json::from_str(&text)
+        .map_err(|error| Failure::failed(format!("{} is not a result: {error}", path.display())))?;
+    if result.format > FORMAT {
+        return Err(Failure::failed(format!(
+            "{} has format {}, and this version reads up to {FORMAT}; use a newer hemiola",
+            path.display(),
+            result.format
+        )));
+    }
+    let analysis = analyze(&result, |trace| fs::read(folder.join(trace)));
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        hemiola_runner::write_whole(&path, text.as_bytes()).map_err(|error| {
+            Failure::failed(format!(
+                "{} cannot be written: {error}\nhint: make room, then: hemiola report {}",
+                path.display(),
+                folder.display()
+            ))
+        })
+    };
+    write(SUMMARY, json::write(&analysis.summary))?;
+    write(PAGE, html::render(&analysis, &features::tests()))?;
+    Ok(analysis)
+}

@@ -1,0 +1,155 @@
+//! `hemiola run`: a scenario from its text to its report.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hemiola_analyze::export::terminal;
+use hemiola_analyze::tables::Detail;
+use hemiola_rt::privilege::Privileges;
+use hemiola_rt::sys::cpu;
+use hemiola_runner::{Options, Progress as _, RunError};
+use hemiola_scenario::{Facts, Overrides, Plan};
+use hemiola_simplex::GAINS;
+use hemiola_simplex::fault::{Class, FaultKind};
+
+use crate::args::Run;
+use crate::diagnostics::{Failure, INTERRUPTED};
+use crate::progress::Progress;
+use crate::report;
+
+pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
+    let path = scenario_path(&args.scenario);
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Failure::failed(format!(
+            "{} cannot be read: {error}\nhint: give a scenario file or a folder that has a scenario.toml",
+            path.display()
+        ))
+    })?;
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let overrides = Overrides { runs: args.runs, duration: args.duration, rate: args.rate };
+    let plan = read(&text, &path, &folder, &overrides)?;
+
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::failed)?;
+    }
+    let options = Options {
+        folder: args.output.clone().unwrap_or_else(|| default_folder(&args.scenario)),
+        scenario_folder: folder,
+        scenario_text: text,
+        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        commit: option_env!("HEMIOLA_COMMIT").map(str::to_owned),
+    };
+    let mut progress = Progress::new();
+    plan.notes.iter().for_each(|note| progress.note(note));
+    let outcome = hemiola_runner::run(&plan, options, &mut progress, &interrupted);
+    progress.end();
+    let outcome = outcome.map_err(|error| match error {
+        RunError::Interrupted => Failure::interrupted(error),
+        error => Failure::failed(error),
+    })?;
+    let analysis = report::make(&outcome.folder)?;
+    print!("{}", terminal::render(&analysis.summary, Detail::Short));
+    if outcome.interrupted {
+        eprintln!("interrupted: what was complete by then is in the folder");
+    }
+    println!("{}", outcome.folder.display());
+    Ok(if outcome.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+fn scenario_path(given: &Path) -> PathBuf {
+    if given.is_dir() { given.join("scenario.toml") } else { given.to_owned() }
+}
+
+/// Text to plan, or every problem at once.
+fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result<Plan, Failure> {
+    let names = |kinds: &mut dyn Iterator<Item = &FaultKind>| {
+        kinds.map(|kind| kind.name()).collect::<Vec<_>>()
+    };
+    let gains: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
+    // A process can be made to have the faults of its messages too; simulated are those of outputs.
+    let simulated = |kind: &&FaultKind| matches!(kind.class(), Class::Output);
+    let process = |kind: &&FaultKind| matches!(kind.class(), Class::Message | Class::Process);
+    let facts = Facts {
+        cpus_online: cpu::online(),
+        priority_max: priority_max(),
+        executable: &|program| executable(folder, program),
+        gains: &gains,
+        output_faults: &names(&mut FaultKind::ALL.iter().filter(simulated)),
+        process_faults: &names(&mut FaultKind::ALL.iter().filter(process)),
+    };
+    hemiola_scenario::read(text, &facts, overrides).map_err(|problems| {
+        Failure::bad_input(hemiola_scenario::render(&problems, text, &path.display().to_string()))
+    })
+}
+
+/// The highest real-time priority this user may ask for (sched(7), "Privileges and resource limits").
+fn priority_max() -> u8 {
+    let privileges = Privileges::read();
+    if privileges.sys_nice {
+        99
+    } else {
+        privileges.real_time_priority.hard.unwrap_or(99).min(99) as u8
+    }
+}
+
+/// Whether a program can be started: a path from the scenario's folder, or a name in `PATH`.
+fn executable(folder: &Path, program: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let good = |path: PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return good(folder.join(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|entry| good(entry.join(program)))
+}
+
+/// `results/NAME-DATE-TIME`, with a number behind it where that exists.
+fn default_folder(scenario: &Path) -> PathBuf {
+    let named = if scenario.is_dir() { scenario.file_name() } else { scenario.file_stem() };
+    let name = named.map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let base = PathBuf::from("results").join(format!("{name}-{}", stamp(seconds)));
+    let numbered = (2..).map(|n| base.with_file_name(format!("{name}-{}-{n}", stamp(seconds))));
+    std::iter::once(base.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(base)
+}
+
+/// `20260131-235959` in UTC, of seconds since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", `civil_from_days`).
+fn stamp(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!(
+        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_dates() {
+        assert_eq!(stamp(0), "19700101-000000");
+        assert_eq!(stamp(951_827_696), "20000229-123456");
+        assert_eq!(stamp(1_798_761_599), "20261231-235959");
+    }
+}

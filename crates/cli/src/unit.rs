@@ -1,0 +1,57 @@
+//! `hemiola unit`: units of the scenario that runs now.
+
+use std::process::ExitCode;
+
+use hemiola_runner::control::{NewUnit, UnitAnswer, UnitRequest, ask};
+
+use crate::args::{Action, New, Unit};
+use crate::diagnostics::Failure;
+
+pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
+    let request = match args.action {
+        Action::List => UnitRequest::List,
+        Action::Add(new) => UnitRequest::Add(described(new)?),
+        Action::Replace { old, new } => UnitRequest::Replace { old, new: described(new)? },
+        Action::Remove { name } => UnitRequest::Remove { name },
+        Action::Promote { name } => UnitRequest::Promote { name },
+    };
+    match ask(args.run.as_deref(), &request).map_err(Failure::failed)? {
+        UnitAnswer::Done(text) => println!("{text}"),
+        UnitAnswer::Refused(reason) => return Err(Failure::failed(reason)),
+        UnitAnswer::Units { rung, commanding, units } => {
+            println!("{rung}: {commanding} has the plant");
+            println!(
+                "{:<4} {:<20} {:<9} {:>8} {:>9} {:>7} {:>7}  last fault",
+                "slot", "unit", "state", "pid", "answers", "faults", "strikes"
+            );
+            for unit in units {
+                println!(
+                    "{:<4} {:<20} {:<9} {:>8} {:>9} {:>7} {:>7}  {}",
+                    unit.slot,
+                    unit.name,
+                    unit.state,
+                    unit.pid,
+                    unit.answers,
+                    unit.faults,
+                    unit.strikes,
+                    unit.last_fault
+                );
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The runner works in another folder than this command: a path is made whole here.
+fn described(new: New) -> Result<NewUnit, Failure> {
+    let New { name, gain, priority, mut command } = new;
+    if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
+        let path = std::path::absolute(&*program)
+            .map_err(|error| Failure::failed(format!("{program} is no path: {error}")))?;
+        if !path.exists() {
+            return Err(Failure::failed(format!("{} does not exist", path.display())));
+        }
+        *program = path.to_string_lossy().into_owned();
+    }
+    Ok(NewUnit { name, gain, command, priority })
+}
