@@ -10,7 +10,7 @@ use crate::sys::{cpu, memory, sched};
 ///
 /// What is refused stays as it was and is named in `refusals`; whether to go on with less is the caller's
 /// decision. To be called once in the process's `prepare` phase: threads started later inherit policy
-/// and processors. Soft limits are raised to the hard ones first.
+/// and processors, and a DEADLINE thread cannot start any. Soft limits are raised to the hard ones first.
 ///
 /// Memory locked by a process without `CAP_IPC_LOCK` counts against its limit from then on, also when it
 /// maps more: what it needs should be mapped before.

@@ -318,6 +318,25 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_lie_where_the_drawing_says() {
+        let segment = latest();
+        let fd = segment.reopen_read_only().unwrap();
+        let mut writer = LatestWriter::attach(segment).unwrap();
+        for message in [&b"first"[..], b"the second one"] {
+            writer.publish(message).unwrap();
+        }
+        let mut bytes = [0; 192 + 4 * 64];
+        assert_eq!(rustix::io::pread(&fd, &mut bytes, 0).unwrap(), bytes.len());
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!(&bytes[..4], b"HEM1");
+        assert_eq!([4, 8, 12, 16, 20].map(word), [1, 1, 24, 4, 4]);
+        assert_eq!([64, 128].map(word), [2, 0]);
+        let second = 192 + 2 * 64;
+        assert_eq!([second, second + 4].map(word), [14, 2]);
+        assert_eq!(&bytes[second + 8..second + 22], b"the second one");
+    }
+
+    #[test]
     fn a_read_only_descriptor_cannot_be_mapped_for_writing() {
         let fd = latest().reopen_read_only().unwrap();
         let error = Segment::from_fd(fd, Access::ReadWrite).unwrap_err();

@@ -77,10 +77,15 @@ pub(super) fn fill(segment: &Segment, number: u32, message: &[u8]) -> Result<(),
     segment.u32(slot + NUMBER_IN_SLOT).store(number, Ordering::Relaxed);
     segment.u32(slot + LENGTH_IN_SLOT).store(message.len() as u32, Ordering::Relaxed);
     let payload = slot + PAYLOAD_IN_SLOT;
-    for (index, chunk) in message.chunks(8).enumerate() {
+    let (words, rest) = message.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        segment.u64(payload + 8 * index).store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+    }
+    if !rest.is_empty() {
         let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        segment.u64(payload + 8 * index).store(u64::from_ne_bytes(word), Ordering::Relaxed);
+        word[..rest.len()].copy_from_slice(rest);
+        let offset = payload + 8 * words.len();
+        segment.u64(offset).store(u64::from_ne_bytes(word), Ordering::Relaxed);
     }
     Ok(())
 }
@@ -103,9 +108,14 @@ pub(super) fn copy(
         return Err(ReadError::BufferTooShort { length, buffer: buffer.len() });
     };
     let payload = slot + PAYLOAD_IN_SLOT;
-    for (index, chunk) in target.chunks_mut(8).enumerate() {
-        let word = segment.u64(payload + 8 * index).load(Ordering::Relaxed).to_ne_bytes();
-        chunk.copy_from_slice(&word[..chunk.len()]);
+    let word = |index| segment.u64(payload + 8 * index).load(Ordering::Relaxed).to_ne_bytes();
+    let (words, rest) = target.as_chunks_mut::<8>();
+    let whole = words.len();
+    for (index, target) in words.iter_mut().enumerate() {
+        *target = word(index);
+    }
+    if !rest.is_empty() {
+        rest.copy_from_slice(&word(whole)[..rest.len()]);
     }
     Ok(Message { number, length })
 }
