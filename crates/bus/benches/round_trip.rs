@@ -80,13 +80,14 @@ fn main() {
         println!("one way, µs, {title}");
         println!(
             "{:14} {:>9} {:>9} {:>9} {:>9} {:>11}  scheduling",
-            "", "down p50", "p99", "up p50", "p99", "both p50"
+            "", "down p50", "p99", "up p50", "p99", "round trip"
         );
         for ((name, _), (down, up, scheduling)) in subjects.iter().zip(&mut figures) {
             if down.is_empty() {
                 continue;
             }
-            let mut both = [down.as_slice(), up].concat();
+            // Before the others are sorted.
+            let mut both: Vec<u64> = down.iter().zip(&*up).map(|(down, up)| down + up).collect();
             println!(
                 "{name:14} {:9.2} {:9.2} {:9.2} {:9.2} {:11.2}  {scheduling}",
                 quantile(down, 0.5),

@@ -46,6 +46,9 @@ const PATIENCE: Span = Span::from_millis(20_000);
 /// More than any mechanism needs for a round trip when nothing is in the way.
 const ROUND_MAX: Span = Span::from_micros(500);
 
+/// What a process writes when it has opened its ends: no byte of a text a host program may print first.
+const READY: u8 = 0x06;
+
 /// Memory touched before the first sample.
 const STACK: Bytes = Bytes(64 << 10);
 
@@ -108,10 +111,11 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Both directions together: what a cycle of as many hand-overs down as up is made of.
+    /// Down and up again, pair by pair; half of one is the cost of a hand-over in a cycle of as many
+    /// down as up. (The two directions differ, so a quantile of both thrown together says little.)
     #[must_use]
-    pub fn all(&self) -> Vec<u64> {
-        [self.down.as_slice(), &self.up].concat()
+    pub fn round_trips(&self) -> Vec<u64> {
+        self.down.iter().zip(&self.up).map(|(down, up)| down + up).collect()
     }
 }
 
@@ -231,12 +235,12 @@ impl Peer {
             .stdout(Stdio::piped())
             .spawn()?;
         let mut peer = Self(child);
-        let mut ready = [0];
+        let mut byte = [0];
         let output = peer.0.stdout.as_mut().expect("it was piped");
-        match output.read_exact(&mut ready) {
-            Ok(()) if ready == *b"r" => Ok(peer),
-            _ => Err(FloorError::Peer("did not come up")),
+        while byte != [READY] {
+            output.read_exact(&mut byte).map_err(|_| FloorError::Peer("did not come up"))?;
         }
+        Ok(peer)
     }
 }
 
@@ -249,7 +253,7 @@ impl Drop for Peer {
 }
 
 /// Plays one of the two processes of a measurement; `orders` is the argument [`measure`] added. Returns
-/// in the near process only; nothing but this may write to standard output.
+/// in the near process only, and nothing may write to standard output after that.
 ///
 /// # Errors
 /// `Peer` when `orders` are not [`measure`]'s; else what refused.
@@ -268,7 +272,7 @@ pub fn peer_main(orders: &str) -> Result<(), FloorError> {
     });
     let mut clock = FastClock::from(orders.calibration);
     let mut stdout = io::stdout();
-    stdout.write_all(b"r")?;
+    stdout.write_all(&[READY])?;
     stdout.flush()?;
     if !orders.near {
         return answer(&mut *link, &mut clock);

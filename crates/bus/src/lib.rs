@@ -5,11 +5,23 @@
 //! * [`Sender`] and [`Receiver`]: what every channel does, and how it may fail.
 //! * [`Spec`], [`Channel`], [`Handle`]: the maker creates a channel and owns it, another process is
 //!   told of it and opens an end with [`open_sender`] or [`open_receiver`].
-//!
 //! * [`floor`]: what a hand-over costs at least, by the bare mechanism.
 //!
 //! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the
 //! newest message, `Queue(n)` up to `n` in order and refuses more.
+//!
+//! | | `local:` | `shm:` | `mq:` | `pubsub:` |
+//! |---|---|---|---|---|
+//! | stands in | this process | memory without a name | the kernel | `/dev/shm`, under the run's name |
+//! | receivers of a latest channel | any number | any number, read-only | 1 | 16, unknown to the sender |
+//! | receivers of a queue | 1 | 1 | 1 | 16, each with its own buffer |
+//! | a receiver that comes late gets | what is there | what is there | what is there | what is sent from then on |
+//! | full queue | refuses | refuses | refuses | refuses when any receiver is full, others get it |
+//! | sending or receiving may block | for a copy | never | never | never |
+//! | woken by | condition variable | futex | poll | select on a socket |
+//!
+//! Every channel has one sender at a time. Who is killed is succeeded by opening the end again: what
+//! was sent whole stays, what was half sent was not sent.
 //!
 //! ```
 //! use hemiola_bus::{Channel, Spec, open_receiver, open_sender};

@@ -174,8 +174,7 @@ impl Receiver for QueueReceiver {
 pub(crate) fn wait_readable(descriptor: &impl AsFd, until: Instant) -> io::Result<Readiness> {
     let mut polled = [PollFd::new(descriptor, PollFlags::IN)];
     loop {
-        let left = until - crate::now();
-        let left = if until == Instant::MAX { None } else { Some(timespec(left.nanos())) };
+        let left = (until != Instant::MAX).then(|| timespec((until - crate::now()).nanos()));
         match poll(&mut polled, left.as_ref()) {
             Ok(0) => return Ok(Readiness::TimedOut),
             Ok(_) => return Ok(Readiness::Ready),

@@ -214,7 +214,8 @@ impl Channel {
     }
 
     /// The descriptor a process must inherit, under the same number, to open this end; nothing for
-    /// mechanisms without. It is close-on-exec: the launcher clears that in the child.
+    /// mechanisms without. It is close-on-exec: the launcher clears that just before it starts the child
+    /// and sets it again just after, so that no other child has it.
     #[must_use]
     pub fn descriptor(&self, end: End) -> Option<BorrowedFd<'_>> {
         match &self.object {
