@@ -192,18 +192,12 @@ impl Drawing {
         }
     }
 
-    /// The names of series with their strokes in a row along the top, from the pixel `x` on.
+    /// The names of series with their strokes along the top, from the pixel `x` on, in as many rows as
+    /// [`legend_height`] makes room for.
     pub(crate) fn legend(&mut self, x: f64, series: &[(String, String)]) {
-        let (mut x, mut y) = (x, 14.0);
-        for (class, name) in series {
-            // 6.6 pixels a letter at 12 pixels: near enough to keep names apart.
-            let length = 34.0 + 6.6 * name.chars().count() as f64;
-            if x + length > self.width {
-                (x, y) = (60.0, y + 18.0);
-            }
-            self.line(class, [x, y - 4.0], [x + 18.0, y - 4.0]);
-            self.text("label", [x + 23.0, y], Anchor::Start, name);
-            x += length;
+        for ((class, name), [x, y]) in series.iter().zip(legend_places(x, self.width, series)) {
+            self.line(class, [x, y - 4.0], [x + 20.0, y - 4.0]);
+            self.text("label", [x + 26.0, y], Anchor::Start, name);
         }
     }
 
@@ -212,6 +206,27 @@ impl Drawing {
         let position = [(x.start + x.end) / 2.0, self.height - 6.0];
         self.text("label", position, Anchor::Middle, name);
     }
+}
+
+/// Where the names of a legend stand, broken into rows at `width`.
+fn legend_places(start: f64, width: f64, series: &[(String, String)]) -> Vec<[f64; 2]> {
+    let (mut x, mut y) = (start, 14.0);
+    let place = |(_, name): &(String, String)| {
+        // 7.3 pixels a letter at 12 pixels: wide enough to keep names apart.
+        let length = 48.0 + 7.3 * name.chars().count() as f64;
+        if x + length > width && x > start {
+            (x, y) = (start, y + 20.0);
+        }
+        let place = [x, y];
+        x += length;
+        place
+    };
+    series.iter().map(place).collect()
+}
+
+/// The height of a legend over a drawing of that width.
+pub(crate) fn legend_height(start: f64, width: f64, series: &[(String, String)]) -> f64 {
+    legend_places(start, width, series).last().map_or(0.0, |[_, y]| y + 18.0)
 }
 
 /// The text as it may stand in SVG.

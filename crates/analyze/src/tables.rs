@@ -50,7 +50,7 @@ pub enum Detail {
     Full,
 }
 
-/// All tables of a summary, in the order of the report, empty ones left out.
+/// All tables of a summary, those of single programs last, empty ones left out.
 ///
 /// `feature_tests` names the test behind a feature.
 #[must_use]
@@ -64,15 +64,15 @@ pub fn tables(
         tables.push(features(summary, feature_tests));
         tables.push(performance(summary));
         tables.push(costs(summary));
-        if detail == Detail::Full {
-            tables.extend(summary.rungs.iter().map(runs));
-            tables.push(processes(summary));
-        }
         tables.push(overhead(summary));
     }
     tables.push(floors(summary));
     tables.push(misses(summary));
     tables.push(faults(summary));
+    if detail == Detail::Full {
+        tables.extend(summary.rungs.iter().map(runs));
+        tables.push(processes(summary));
+    }
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
