@@ -10,7 +10,7 @@ use hemiola_trace::result::{Conditions, FaultFigures, FaultRecord, Floor, RunFol
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{Figures, Observed, processes};
+use crate::metrics::{Figures, Observed, mark_cost, processes};
 use crate::stats::{self, Spread};
 
 /// The version of the schema; a reader refuses a larger one.
@@ -175,7 +175,9 @@ pub enum Setting {
 pub struct MarkCost {
     /// Two marks back to back, over all processes and runs, ns; nothing when none were taken.
     pub pair_ns: Option<Spread>,
-    /// Their median over one bare read of the clock.
+    /// One mark by those pairs: their mean without the greatest hundredth, ns.
+    pub cost_ns: Option<f64>,
+    /// That over one bare read of the clock.
     pub ratio_to_clock_read: Option<f64>,
 }
 
@@ -210,7 +212,7 @@ pub fn analyze<E: Display>(
     let mut pairs: Vec<i64> =
         observed.iter().flatten().flat_map(|run| run.pairs.iter().copied()).collect();
     pairs.sort_unstable();
-    let pair_ns = Spread::of(&pairs);
+    let cost_ns = mark_cost(&pairs);
     let read_ns = folder.conditions.clock.read_ns;
     let summary = Summary {
         format: FORMAT,
@@ -222,10 +224,9 @@ pub fn analyze<E: Display>(
         rungs,
         faults: folder.faults.iter().map(fault_summary).collect(),
         marks: MarkCost {
-            pair_ns,
-            ratio_to_clock_read: pair_ns
-                .filter(|_| read_ns > 0.0)
-                .map(|pair| pair.p50 as f64 / read_ns),
+            pair_ns: Spread::of(&pairs),
+            cost_ns,
+            ratio_to_clock_read: cost_ns.filter(|_| read_ns > 0.0).map(|cost| cost / read_ns),
         },
         problems,
     };
@@ -456,6 +457,8 @@ mod tests {
         let median = simplex.combined.cycle_ns.unwrap().spread.p50 as f64;
         assert_eq!(simplex.ratio_to_floor, Some(median / (4.0 * 2600.0)));
         assert_eq!(summary.marks.pair_ns.unwrap().p50, 38);
+        let cost = summary.marks.cost_ns.unwrap();
+        assert!((39.4..=39.5).contains(&cost), "{cost}");
     }
 
     #[test]

@@ -308,12 +308,12 @@ fn overhead(summary: &Summary) -> Table {
             percent(figures.timing_overhead_share),
         ]
     };
-    let pair = summary.marks.pair_ns.map_or(String::new(), |pair| {
+    let pair = summary.marks.cost_ns.map_or(String::new(), |cost| {
         let ratio = summary
             .marks
             .ratio_to_clock_read
             .map_or(String::new(), |value| format!(", {} a bare clock read", ratio(value)));
-        format!(" Here: median {}{ratio}.", duration(pair.p50 as f64))
+        format!(" Here: {}{ratio}.", duration(cost))
     });
     Table {
         title: "Table 15: timing overhead as a share of the figure".into(),
