@@ -125,7 +125,7 @@ pub enum Kind {
     PlantState = 11,
     /// The pendulum fell. `a`: position, m; `b`: angle, rad.
     Fall = 12,
-    /// The cost of a mark. `b`: nanoseconds between two marks back to back.
+    /// The cost of a mark. `b`: ns since the mark just before it; 0 in the first of a series.
     Pair = 13,
     /// Events were lost because a log was full. `a`: how many.
     Lost = 14,

@@ -14,9 +14,9 @@
 //!
 //! How an [`Entry`] becomes an event:
 //!
-//! * `timestamp` is `at`; the one category is `hemiola:` + [`Kind::name`]; [`Kind::Start`] opens a slice named
-//!   after the process and [`Kind::Finish`] closes it; every other kind is an instant, named after its
-//!   kind and what `arg` stands for (`send sensors`).
+//! * `timestamp` is `at`. [`Kind::Start`] opens a slice named after the process and [`Kind::Finish`] closes it,
+//!   both in the category `hemiola:job`. Every other kind is an instant in the category `hemiola:` +
+//!   [`Kind::name`], named after its kind and what `arg` stands for (`send sensors`).
 //! * Values are debug annotations named by [`Kind::fields`], besides `cycle`. `lateness_ns` stands in a
 //!   `finish` for people to read; it follows from `at` and the deadline.
 //! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only
@@ -115,8 +115,27 @@ impl Names {
     }
 }
 
-/// What every category of ours begins with.
-const CATEGORY_PREFIX: &str = "hemiola:";
+/// The category of entries of that kind.
+///
+/// The two ends of a slice share one: readers match an end to its beginning by category.
+const fn category(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Start | Kind::Finish => "hemiola:job",
+        Kind::Receive => "hemiola:receive",
+        Kind::Send => "hemiola:send",
+        Kind::Sample => "hemiola:sample",
+        Kind::Actuate => "hemiola:actuate",
+        Kind::Decide => "hemiola:decide",
+        Kind::Switch => "hemiola:switch",
+        Kind::Fault => "hemiola:fault",
+        Kind::UnitState => "hemiola:unit_state",
+        Kind::PlantState => "hemiola:plant_state",
+        Kind::Fall => "hemiola:fall",
+        Kind::Pair => "hemiola:pair",
+        Kind::Lost => "hemiola:lost",
+        Kind::Mark => "hemiola:mark",
+    }
+}
 
 /// The category of the event that carries the conditions.
 const CONDITIONS: &str = "hemiola:conditions";

@@ -9,11 +9,9 @@ use thiserror::Error;
 
 use super::packet::{
     AnnotationName, AnnotationValue, DebugAnnotation, InternedData, SEQ_INCREMENTAL_STATE_CLEARED,
-    TracePacket, TrackDescriptor, TrackEvent,
+    TYPE_SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
 };
-use super::{
-    CATEGORY_PREFIX, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters,
-};
+use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
 use crate::event::{Entry, Kind, Shape};
 
 /// The most errors kept; reading goes on after them in silence.
@@ -121,6 +119,7 @@ struct Reader {
 /// What a sequence of packets has said so far.
 #[derive(Default)]
 struct Sequence {
+    /// By category; a job's slices stand here as [`Kind::Start`].
     kinds: BTreeMap<u64, Kind>,
     event_names: BTreeMap<u64, String>,
     annotation_names: BTreeMap<u64, String>,
@@ -190,8 +189,10 @@ impl Reader {
             return Ok(true);
         }
         let sequence = &self.sequences[&sequence];
-        let Some(&kind) = event.category_iids.iter().find_map(|iid| sequence.kinds.get(iid)) else {
-            return Ok(false);
+        let kind = match event.category_iids.iter().find_map(|iid| sequence.kinds.get(iid)) {
+            None => return Ok(false),
+            Some(Kind::Start) if event.kind == Some(TYPE_SLICE_END) => Kind::Finish,
+            Some(&kind) => kind,
         };
         let at = Instant::from_nanos(timestamp.ok_or("timestamp")?);
         let uuid = event.track_uuid.or(sequence.default_track).ok_or("track")?;
@@ -201,7 +202,10 @@ impl Reader {
         let arg = values[0] as u16;
         match kind {
             Kind::Start => self.open_cycles.extend(cycle.map(|cycle| (uuid, cycle))),
-            Kind::Finish => cycle = cycle.or(self.open_cycles.remove(&uuid)),
+            Kind::Finish => {
+                let open = self.open_cycles.remove(&uuid);
+                cycle = cycle.or(open);
+            }
             _ => {}
         }
         let cycle = cycle.ok_or("cycle")?;
@@ -225,8 +229,8 @@ impl Sequence {
     fn intern(&mut self, data: InternedData) -> bool {
         let mut ours = false;
         for category in data.event_categories {
-            let word = category.name.as_deref().and_then(|name| name.strip_prefix(CATEGORY_PREFIX));
-            let kind = Kind::ALL.into_iter().find(|kind| word == Some(kind.name()));
+            let name = category.name.as_deref();
+            let kind = Kind::ALL.into_iter().find(|&kind| name == Some(super::category(kind)));
             if let (Some(iid), Some(kind)) = (category.iid, kind) {
                 self.kinds.insert(iid, kind);
                 ours = true;

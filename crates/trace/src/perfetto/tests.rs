@@ -56,6 +56,22 @@ fn a_cycle_takes_less_than_60_bytes_an_entry() {
 }
 
 #[test]
+fn the_two_ends_of_a_slice_match_by_track_and_category() {
+    use super::packet::{TYPE_SLICE_BEGIN, TYPE_SLICE_END, TracePacket};
+    use prost::Message;
+
+    let (file, ends) = file(&cycle(1), Names::default());
+    let event = |index: usize, kind| {
+        // One byte of tag and one of length, for packets this small.
+        let packet = TracePacket::decode(&file[ends[index] + 2..ends[index + 1]]).unwrap();
+        let event = packet.track_event.unwrap();
+        assert_eq!(event.kind, Some(kind));
+        (event.track_uuid, event.category_iids)
+    };
+    assert_eq!(event(0, TYPE_SLICE_BEGIN), event(5, TYPE_SLICE_END));
+}
+
+#[test]
 fn conditions_clock_and_names_come_back() {
     let mut names = Names::default();
     names.insert_all(Kind::Send, &[(0, "sensors")]);

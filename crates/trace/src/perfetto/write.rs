@@ -13,8 +13,7 @@ use super::packet::{
     TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent, TrackEventDefaults,
 };
 use super::{
-    CATEGORY_PREFIX, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES,
-    counters,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES, category, counters,
 };
 use crate::event::{Entry, Kind, Shape, source};
 
@@ -127,9 +126,8 @@ impl<W: Write> TraceWriter<W> {
             interned_data: Some(InternedData {
                 event_categories: Kind::ALL
                     .into_iter()
-                    .map(|kind| {
-                        InternedName::new(kind as u64, format!("{CATEGORY_PREFIX}{}", kind.name()))
-                    })
+                    .filter(|&kind| kind != Kind::Finish)
+                    .map(|kind| InternedName::new(category_iid(kind), category(kind)))
                     .collect(),
                 event_names: Vec::new(),
                 debug_annotation_names: annotation_names
@@ -250,7 +248,8 @@ impl TrackState {
         let fields = kind.fields();
         let values = [entry.arg.into(), entry.a, entry.b];
 
-        let mut event = TrackEvent { category_iids: vec![kind as u64], ..TrackEvent::default() };
+        let mut event =
+            TrackEvent { category_iids: vec![category_iid(kind)], ..TrackEvent::default() };
         let mut interned_data = None;
         event.kind = Some(match kind {
             Kind::Start => TYPE_SLICE_BEGIN,
@@ -358,6 +357,14 @@ impl TrackId {
 
     const fn sequence(self) -> u32 {
         self.0 as u32 + CONDITIONS_SEQUENCE + 1
+    }
+}
+
+/// The number of the category, shared by the two ends of a slice.
+const fn category_iid(kind: Kind) -> u64 {
+    match kind {
+        Kind::Finish => Kind::Start as u64,
+        _ => kind as u64,
     }
 }
 

@@ -1,0 +1,116 @@
+//! The writing side: marks into a log in shared memory.
+
+use std::os::fd::OwnedFd;
+
+use hemiola_rt::clock::{Clock, FastClock};
+use hemiola_rt::periodic::Release;
+use hemiola_rt::shared::{
+    Access, ENTRY_SIZE, Kind as SegmentKind, LogWriter, Segment, SegmentError,
+};
+use hemiola_trace::{Entry, Kind};
+use hemiola_units::{Instant, Span};
+
+/// Entries a log holds unless there is a reason for another size: half a megabyte.
+///
+/// At 1 kHz and ten marks a cycle it lasts 1.6 s, eighty times the 20 ms between two drains.
+pub const LOG_CAPACITY: u32 = 1 << 14;
+
+/// Makes the memory a process records into; `label` shows in its `/proc/PID/maps`.
+///
+/// # Errors
+///
+/// When the kernel gives no memory or no descriptor.
+pub fn create_log(label: &str, capacity: u32) -> Result<Segment, SegmentError> {
+    Segment::create(label, SegmentKind::Log, ENTRY_SIZE, capacity)
+}
+
+/// The one writer of a log, with the clock that stamps its marks.
+///
+/// After it is made nothing here makes a system call or allocates. When the log is full, marks are
+/// dropped and counted; the drain puts their number into the trace.
+#[derive(Debug)]
+pub struct Recorder<C = FastClock> {
+    log: LogWriter,
+    clock: C,
+}
+
+impl<C: Clock> Recorder<C> {
+    /// The recorder of a log in this process.
+    ///
+    /// # Errors
+    ///
+    /// When the segment is no log, or mapped read-only.
+    pub fn new(log: Segment, clock: C) -> Result<Self, SegmentError> {
+        Ok(Self { log: LogWriter::attach(log)?, clock })
+    }
+
+    /// The recorder of a log whose descriptor was inherited.
+    ///
+    /// # Errors
+    ///
+    /// When the descriptor is no writable log.
+    pub fn attach(fd: OwnedFd, clock: C) -> Result<Self, SegmentError> {
+        Self::new(Segment::from_fd(fd, Access::ReadWrite)?, clock)
+    }
+
+    /// The clock of the marks, so that the periodic loop uses the same one.
+    pub const fn clock(&mut self) -> &mut C {
+        &mut self.clock
+    }
+
+    /// Records that something happens now, and returns when that is.
+    #[inline]
+    pub fn mark(&mut self, kind: Kind, arg: u16, cycle: u32, a: u64, b: u64) -> Instant {
+        let at = self.clock.now();
+        self.push(Entry { at, kind, arg, cycle, a, b });
+        at
+    }
+
+    /// Records what has its stamp already.
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        self.log.push(entry.to_words());
+    }
+
+    /// Records that the job of `release` began, stamped `release.start`: reads no clock.
+    #[inline]
+    pub fn start(&mut self, release: &Release, cycle: u32) {
+        self.push(Entry {
+            at: release.start,
+            kind: Kind::Start,
+            arg: u16::try_from(release.skipped).unwrap_or(u16::MAX),
+            cycle,
+            a: release.at.nanos(),
+            b: 0,
+        });
+    }
+
+    /// Records the end of a job now, and returns when that is. `execution` is the processor time it took.
+    #[inline]
+    pub fn finish(&mut self, cycle: u32, deadline: Instant, execution: Span) -> Instant {
+        let execution_ns = u64::try_from(execution.nanos()).unwrap_or(0);
+        self.mark(Kind::Finish, 0, cycle, deadline.nanos(), execution_ns)
+    }
+
+    /// Measures what a mark costs, by `count` marks back to back: each is a [`Kind::Pair`] entry that says
+    /// how long after the one before it came. The first has none before it and says 0.
+    ///
+    /// Some processors step their counter by about 10 ns, which is a mark's own cost: there the mean
+    /// means more than the median.
+    pub fn measure_pair(&mut self, count: u32) {
+        let mut before = None;
+        for _ in 0..count {
+            let at = self.clock.now();
+            let pair = before.map_or(Span::ZERO, |before| at - before);
+            let pair_ns = u64::try_from(pair.nanos()).unwrap_or(0);
+            self.push(Entry { at, kind: Kind::Pair, arg: 0, cycle: 0, a: 0, b: pair_ns });
+            before = Some(at);
+        }
+    }
+
+    /// Marks dropped so far because the log was full, by every recorder this log has had.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.log.lost()
+    }
+}

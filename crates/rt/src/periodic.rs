@@ -1,0 +1,278 @@
+//! Absolute periodic releases, with a stated policy for being late.
+
+use hemiola_units::{Instant, Overrun, Rate, Span};
+use thiserror::Error;
+
+use crate::clock::FastClock;
+use crate::sys::timer;
+
+/// One release of a periodic task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Counted from 0 at the epoch, dropped ones included: `at` is always `epoch + number · period`.
+    pub number: u64,
+    /// The nominal instant.
+    pub at: Instant,
+    /// When the job could really begin.
+    pub start: Instant,
+    /// Releases dropped between the job before and this one.
+    pub skipped: u64,
+}
+
+/// A late task under [`Overrun::Stop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("release {number} was missed by {by}, and the task stops when late")]
+pub struct Stopped {
+    /// The release that was missed.
+    pub number: u64,
+    /// Its nominal instant.
+    pub at: Instant,
+    /// How late the task was when it looked.
+    pub by: Span,
+}
+
+/// Which release comes next, without a clock: the time is told.
+///
+/// A job is *late for a release* when it asks for it after its instant; under [`Overrun::Skip`] such
+/// releases are dropped, and it sleeps to the first one still to come. A task that is *woken late* by a
+/// period or more was not at fault, and its newest release is served at once: the grid's freshest instant,
+/// with those before it dropped. [`Overrun::CatchUp`] drops nothing in either case; [`Overrun::Stop`] ends
+/// in both.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    epoch: Instant,
+    rate: Rate,
+    overrun: Overrun,
+    next: u64,
+    skipped: u64,
+    skipped_total: u64,
+}
+
+impl Schedule {
+    /// Releases at `epoch`, `epoch + period`, and so on.
+    #[must_use]
+    pub fn new(epoch: Instant, rate: Rate, overrun: Overrun) -> Self {
+        Self { epoch, rate, overrun, next: 0, skipped: 0, skipped_total: 0 }
+    }
+
+    /// The nominal instant of the release that is next as far as is known.
+    #[must_use]
+    pub fn next_release(&self) -> Instant {
+        self.rate.release(self.epoch, self.next)
+    }
+
+    /// Releases dropped since the epoch.
+    #[must_use]
+    pub fn skipped_total(&self) -> u64 {
+        self.skipped_total
+    }
+
+    /// The job before is over, it is `now`: until when to sleep. A time already past means not at all.
+    ///
+    /// # Errors
+    /// [`Stopped`] under [`Overrun::Stop`] when the release has passed.
+    pub fn plan(&mut self, now: Instant) -> Result<Instant, Stopped> {
+        let by = now - self.next_release();
+        if by.is_positive() {
+            match self.overrun {
+                Overrun::Skip => {
+                    let period = self.rate.period().nanos();
+                    self.skip((by.nanos() / period + i64::from(by.nanos() % period != 0)) as u64);
+                }
+                Overrun::CatchUp => {}
+                Overrun::Stop => return Err(self.stopped(by)),
+            }
+        }
+        Ok(self.next_release())
+    }
+
+    /// The sleep is over, it is `start`: which release this is.
+    ///
+    /// # Errors
+    /// [`Stopped`] under [`Overrun::Stop`] when the sleep lasted a period too long.
+    pub fn begin(&mut self, start: Instant) -> Result<Release, Stopped> {
+        let by = start - self.next_release();
+        let periods = by.nanos() / self.rate.period().nanos();
+        if periods > 0 {
+            match self.overrun {
+                Overrun::Skip => self.skip(periods as u64),
+                Overrun::CatchUp => {}
+                Overrun::Stop => return Err(self.stopped(by)),
+            }
+        }
+        let skipped = std::mem::take(&mut self.skipped);
+        let release = Release { number: self.next, at: self.next_release(), start, skipped };
+        self.next += 1;
+        Ok(release)
+    }
+
+    fn skip(&mut self, releases: u64) {
+        self.next += releases;
+        self.skipped += releases;
+        self.skipped_total += releases;
+    }
+
+    fn stopped(&self, by: Span) -> Stopped {
+        Stopped { number: self.next, at: self.next_release(), by }
+    }
+}
+
+/// A [`Schedule`] with a real clock and a real sleep.
+#[derive(Clone, Debug)]
+pub struct Periodic {
+    schedule: Schedule,
+}
+
+impl Periodic {
+    /// Releases at `epoch`, `epoch + period`, and so on; choose an epoch still to come.
+    #[must_use]
+    pub fn new(epoch: Instant, rate: Rate, overrun: Overrun) -> Self {
+        Self { schedule: Schedule::new(epoch, rate, overrun) }
+    }
+
+    /// Sleeps to the next release and anchors `clock` there: the job before ends with this call.
+    ///
+    /// # Errors
+    /// [`Stopped`] under [`Overrun::Stop`].
+    pub fn wait(&mut self, clock: &mut FastClock) -> Result<Release, Stopped> {
+        let now = clock.anchor();
+        let until = self.schedule.plan(now)?;
+        if until <= now {
+            return self.schedule.begin(now);
+        }
+        timer::sleep_until(until);
+        self.schedule.begin(clock.anchor())
+    }
+
+    /// The nominal instant of the release that is next as far as is known: the deadline of a job whose
+    /// deadline is its period.
+    #[must_use]
+    pub fn next_release(&self) -> Instant {
+        self.schedule.next_release()
+    }
+
+    /// Releases dropped since the epoch.
+    #[must_use]
+    pub fn skipped_total(&self) -> u64 {
+        self.schedule.skipped_total()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clock::{Clock, ManualClock, MonotonicClock};
+
+    const MS: i64 = 1_000_000;
+
+    fn at(ms: f64) -> Instant {
+        Instant::from_nanos((ms * 1e6) as u64)
+    }
+
+    /// A 10 ms task from 100 ms on, whose jobs take `jobs` ms and which is woken `late` ms late each time:
+    /// the number and skipped count of each release.
+    fn run(overrun: Overrun, late: &[f64], jobs: &[f64]) -> Vec<Result<(u64, u64), Span>> {
+        let mut schedule = Schedule::new(at(100.0), "10ms".parse().unwrap(), overrun);
+        let clock = ManualClock::new(at(95.0));
+        let mut releases = vec![];
+        for (late, job) in late.iter().zip(jobs) {
+            let until = match schedule.plan(clock.now()) {
+                Ok(until) => until,
+                Err(stopped) => {
+                    releases.push(Err(stopped.by));
+                    break;
+                }
+            };
+            clock.set(clock.now().max(until) + Span::from_secs_f64(late * 1e-3));
+            match schedule.begin(clock.now()) {
+                Ok(release) => {
+                    assert_eq!(release.at, at(100.0 + 10.0 * release.number as f64));
+                    assert!(release.start >= release.at);
+                    releases.push(Ok((release.number, release.skipped)));
+                }
+                Err(stopped) => {
+                    releases.push(Err(stopped.by));
+                    break;
+                }
+            }
+            clock.advance(Span::from_secs_f64(job * 1e-3));
+        }
+        releases
+    }
+
+    #[test]
+    fn a_punctual_task_gets_every_release() {
+        for overrun in [Overrun::Skip, Overrun::CatchUp, Overrun::Stop] {
+            // The third job ends exactly at the next release, which is not late.
+            let releases = run(overrun, &[0.0, 1.0, 0.0, 0.0], &[9.0, 1.0, 10.0, 1.0]);
+            assert_eq!(releases, [Ok((0, 0)), Ok((1, 0)), Ok((2, 0)), Ok((3, 0))]);
+        }
+    }
+
+    #[test]
+    fn skip_drops_the_releases_a_long_job_ran_over_and_keeps_the_grid() {
+        let releases = run(Overrun::Skip, &[0.0; 4], &[10.1, 35.0, 1.0, 1.0]);
+        assert_eq!(releases, [Ok((0, 0)), Ok((2, 1)), Ok((6, 3)), Ok((7, 0))]);
+    }
+
+    #[test]
+    fn skip_serves_the_newest_release_after_a_late_wake() {
+        let releases = run(Overrun::Skip, &[0.0, 25.0, 0.0], &[1.0, 1.0, 1.0]);
+        assert_eq!(releases, [Ok((0, 0)), Ok((3, 2)), Ok((4, 0))]);
+    }
+
+    #[test]
+    fn catch_up_runs_every_release_until_the_grid_is_met() {
+        let releases =
+            run(Overrun::CatchUp, &[0.0, 0.0, 0.0, 0.0, 30.0], &[35.0, 1.0, 1.0, 1.0, 1.0]);
+        assert_eq!(releases, [Ok((0, 0)), Ok((1, 0)), Ok((2, 0)), Ok((3, 0)), Ok((4, 0))]);
+    }
+
+    #[test]
+    fn stop_ends_with_the_release_that_was_missed() {
+        let late_job = run(Overrun::Stop, &[0.0; 3], &[1.0, 12.0, 1.0]);
+        assert_eq!(late_job, [Ok((0, 0)), Ok((1, 0)), Err(Span::from_millis(2))]);
+        let late_wake = run(Overrun::Stop, &[0.0, 11.0], &[1.0, 1.0]);
+        assert_eq!(late_wake, [Ok((0, 0)), Err(Span::from_millis(11))]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_release_is_served_or_counted(
+            late in proptest::collection::vec(0i64..40 * MS, 1..40),
+            jobs in proptest::collection::vec(0i64..40 * MS, 1..40),
+        ) {
+            let mut schedule = Schedule::new(at(1.0), "10ms".parse().unwrap(), Overrun::Skip);
+            let mut now = Instant::ZERO;
+            let mut expected = 0;
+            for (late, job) in late.iter().zip(&jobs) {
+                let until = schedule.plan(now).unwrap();
+                prop_assert!(until >= now);
+                now = until + Span::from_nanos(*late);
+                let release = schedule.begin(now).unwrap();
+                prop_assert_eq!(release.number, expected + release.skipped);
+                prop_assert!((now - release.at).nanos() < 10 * MS);
+                expected = release.number + 1;
+                now += Span::from_nanos(*job);
+            }
+            prop_assert_eq!(schedule.skipped_total() + late.len().min(jobs.len()) as u64, expected);
+        }
+    }
+
+    #[test]
+    fn a_real_task_never_starts_before_its_release() {
+        let mut clock = FastClock::calibrate();
+        let epoch = MonotonicClock.now() + Span::from_millis(2);
+        let mut periodic = Periodic::new(epoch, "1kHz".parse().unwrap(), Overrun::Skip);
+        let mut served = 0;
+        for _ in 0..20 {
+            let release = periodic.wait(&mut clock).unwrap();
+            assert!(release.start >= release.at);
+            assert_eq!(periodic.next_release(), release.at + Span::from_millis(1));
+            served = release.number + 1;
+        }
+        assert_eq!(served, 20 + periodic.skipped_total());
+    }
+}

@@ -1,0 +1,7 @@
+//! The atomic types of every structure in shared memory: the processor's, or loom's under `cfg(loom)`.
+
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

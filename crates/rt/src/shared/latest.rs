@@ -1,0 +1,307 @@
+//! The newest value: one writer, any number of readers, nobody ever waits for anybody.
+//!
+//! The writer fills the slot after the published one, then publishes it. A reader copies the published
+//! slot and looks at the count again: the copy is whole unless the writer may by then have begun to
+//! fill that slot anew, that is, unless it has published `slot_count - 1` messages or more meanwhile.
+
+use super::atomic::{Ordering, fence};
+use super::layout::{Kind, PUBLISHED_AT};
+use super::segment::{Access, Segment, SegmentError};
+use super::slot::{Message, ReadError, TooLong, copy, fill};
+
+/// How often a reader that was overtaken starts again. Each attempt fails only if three messages were
+/// published within one copy, so a second one in a row means a writer out of control.
+pub const READ_TRIES_MAX: u32 = 8;
+
+/// The writing end. There must be one at a time; after its death the next one goes on with the count.
+#[derive(Debug)]
+pub struct LatestWriter {
+    segment: Segment,
+    published: u32,
+}
+
+/// A reading end, with its own memory of what it has seen. Needs no write access.
+#[derive(Debug)]
+pub struct LatestReader {
+    segment: Segment,
+    seen: u32,
+}
+
+impl LatestWriter {
+    /// The writing end of `segment`.
+    ///
+    /// # Errors
+    /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
+    pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
+        let segment = segment.expect(Kind::Latest, Access::ReadWrite)?;
+        let published = segment.acquire(PUBLISHED_AT);
+        Ok(Self { segment, published })
+    }
+
+    /// Makes `message` the newest value and wakes every waiting reader: one system call, whether anybody
+    /// waits or not. Returns its number.
+    ///
+    /// # Errors
+    /// [`TooLong`]; nothing is published then.
+    pub fn publish(&mut self, message: &[u8]) -> Result<u32, TooLong> {
+        let number = self.publish_quiet(message)?;
+        #[cfg(not(loom))]
+        crate::sys::futex::wake_all(self.segment.u32(PUBLISHED_AT));
+        Ok(number)
+    }
+
+    /// As [`publish`](Self::publish) without the wake: for readers that only ever poll, at the cost of
+    /// the stores alone. A reader in [`LatestReader::wait`] sleeps on until its limit.
+    ///
+    /// # Errors
+    /// [`TooLong`]; nothing is published then.
+    pub fn publish_quiet(&mut self, message: &[u8]) -> Result<u32, TooLong> {
+        let number = self.published.wrapping_add(1).max(1);
+        // SYNC POINT with the acquire fence in `peek`: a reader that saw any word of this message also
+        // sees that its predecessors were published, and so that its own slot may be overwritten.
+        fence(Ordering::Release);
+        fill(&self.segment, number, message)?;
+        // SYNC POINT with the acquire in `peek` and `attach`: who sees the number sees the whole message.
+        self.segment.u32(PUBLISHED_AT).store(number, Ordering::Release);
+        self.published = number;
+        Ok(number)
+    }
+
+    /// The number of the newest message; 0 when there is none.
+    #[must_use]
+    pub fn published(&self) -> u32 {
+        self.published
+    }
+
+    /// The memory behind it.
+    #[must_use]
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+}
+
+impl LatestReader {
+    /// A reading end of `segment` that has seen nothing: a value already there is new to it.
+    ///
+    /// # Errors
+    /// [`SegmentError::WrongKind`].
+    pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
+        Ok(Self { segment: segment.expect(Kind::Latest, Access::ReadOnly)?, seen: 0 })
+    }
+
+    /// Copies the newest message to the front of `buffer` if it has not been read before.
+    ///
+    /// # Errors
+    /// [`ReadError`]; each damaged or torn message is reported once and then counts as seen.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<Message>, ReadError> {
+        if self.published() == self.seen {
+            return Ok(None);
+        }
+        let result = self.peek(buffer);
+        match result {
+            Ok(Some(Message { number, .. }))
+            | Err(ReadError::Torn { number, .. } | ReadError::Damaged { number, .. }) => {
+                self.seen = number;
+            }
+            _ => {}
+        }
+        result
+    }
+
+    /// Copies the newest message to the front of `buffer`, read before or not; it stays as new as it was.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn peek(&self, buffer: &mut [u8]) -> Result<Option<Message>, ReadError> {
+        let mut number = 0;
+        for _ in 0..READ_TRIES_MAX {
+            number = self.segment.acquire(PUBLISHED_AT);
+            if number == 0 {
+                return Ok(None);
+            }
+            let result = copy(&self.segment, number, buffer);
+            // SYNC POINT with the release fence in `publish_quiet`.
+            fence(Ordering::Acquire);
+            let now = self.segment.u32(PUBLISHED_AT).load(Ordering::Relaxed);
+            if now.wrapping_sub(number) < self.segment.layout.slot_count - 1 {
+                return result.map(Some);
+            }
+        }
+        Err(ReadError::Torn { number, tries: READ_TRIES_MAX })
+    }
+
+    /// The count of published messages at this moment; 0 when there is none.
+    #[must_use]
+    pub fn published(&self) -> u32 {
+        self.segment.acquire(PUBLISHED_AT)
+    }
+
+    /// The number of the last message read; 0 when none was.
+    #[must_use]
+    pub fn seen(&self) -> u32 {
+        self.seen
+    }
+
+    /// The memory behind it.
+    #[must_use]
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+}
+
+#[cfg(not(loom))]
+impl LatestReader {
+    /// Sleeps until there is a message not yet read, or until `until`.
+    #[must_use]
+    pub fn wait(&self, until: hemiola_units::Instant) -> super::Readiness {
+        super::wait_for_change(self.word(), self.seen, until)
+    }
+
+    /// The count's futex word, for waiting in another way: [`sys::futex`](crate::sys::futex).
+    #[must_use]
+    pub fn word(&self) -> &std::sync::atomic::AtomicU32 {
+        self.segment.u32(PUBLISHED_AT)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use hemiola_units::{Instant, Span};
+
+    use super::*;
+    use crate::clock::{Clock, MonotonicClock};
+    use crate::shared::layout::{LATEST_SLOTS, LENGTH_IN_SLOT, NUMBER_IN_SLOT};
+    use crate::shared::{Readiness, pair};
+
+    fn ends() -> (LatestWriter, LatestReader) {
+        let (a, b) = pair(Kind::Latest, 24, LATEST_SLOTS);
+        (LatestWriter::attach(a).unwrap(), LatestReader::attach(b).unwrap())
+    }
+
+    fn read(reader: &mut LatestReader) -> Result<Option<(u32, Vec<u8>)>, ReadError> {
+        let mut buffer = [0xAA; 24];
+        let message = reader.read(&mut buffer)?;
+        Ok(message.map(|m| (m.number, buffer[..m.length].to_vec())))
+    }
+
+    #[test]
+    fn only_the_newest_value_is_read_and_only_once() {
+        let (mut writer, mut reader) = ends();
+        assert_eq!(read(&mut reader), Ok(None));
+        for message in [&b"one"[..], b"two", b"a message of 24 bytes, ok"] {
+            let _ = writer.publish(message);
+        }
+        assert_eq!(read(&mut reader), Ok(Some((2, b"two".to_vec()))), "the third is too long");
+        assert_eq!(read(&mut reader), Ok(None));
+        writer.publish(b"").unwrap();
+        assert_eq!(read(&mut reader), Ok(Some((3, vec![]))));
+    }
+
+    #[test]
+    fn peeking_leaves_the_message_new() {
+        let (mut writer, mut reader) = ends();
+        writer.publish(b"one").unwrap();
+        let mut buffer = [0; 24];
+        for _ in 0..2 {
+            assert_eq!(reader.peek(&mut buffer), Ok(Some(Message { number: 1, length: 3 })));
+        }
+        assert_eq!(read(&mut reader), Ok(Some((1, b"one".to_vec()))));
+    }
+
+    #[test]
+    fn a_short_buffer_leaves_the_message_unread() {
+        let (mut writer, mut reader) = ends();
+        writer.publish(b"four").unwrap();
+        let error = ReadError::BufferTooShort { length: 4, buffer: 3 };
+        assert_eq!(reader.read(&mut [0; 3]), Err(error));
+        assert_eq!(read(&mut reader), Ok(Some((1, b"four".to_vec()))));
+    }
+
+    #[test]
+    fn the_next_writer_goes_on_with_the_count() {
+        let (mut writer, mut reader) = ends();
+        writer.publish(b"one").unwrap();
+        let mut next = LatestWriter::attach(writer.segment.try_clone().unwrap()).unwrap();
+        drop(writer);
+        assert_eq!(read(&mut reader), Ok(Some((1, b"one".to_vec()))));
+        assert_eq!(next.publish(b"two"), Ok(2));
+        assert_eq!(read(&mut reader), Ok(Some((2, b"two".to_vec()))));
+    }
+
+    #[test]
+    fn the_count_wraps_past_zero() {
+        let (writer, mut reader) = ends();
+        writer.segment.u32(PUBLISHED_AT).store(u32::MAX - 1, Ordering::Relaxed);
+        let mut writer = LatestWriter::attach(writer.segment).unwrap();
+        for number in [u32::MAX, 1, 2] {
+            writer.publish(b"x").unwrap();
+            assert_eq!(read(&mut reader), Ok(Some((number, b"x".to_vec()))));
+        }
+    }
+
+    #[test]
+    fn a_damaged_message_is_reported_once_and_the_next_is_read() {
+        let (mut writer, mut reader) = ends();
+        for (word, value, found, length) in
+            [(LENGTH_IN_SLOT, u32::MAX, 1, u32::MAX), (NUMBER_IN_SLOT, 77, 77, 1)]
+        {
+            let number = writer.publish(b"x").unwrap();
+            let found = if word == LENGTH_IN_SLOT { number } else { found };
+            let slot = writer.segment.layout.slot(number);
+            writer.segment.u32(slot + word).store(value, Ordering::Relaxed);
+            assert_eq!(read(&mut reader), Err(ReadError::Damaged { number, found, length }));
+            assert_eq!(read(&mut reader), Ok(None));
+        }
+        writer.publish(b"well").unwrap();
+        assert_eq!(read(&mut reader), Ok(Some((3, b"well".to_vec()))));
+    }
+
+    #[test]
+    fn any_header_a_faulty_writer_leaves_is_survived() {
+        let (mut writer, mut reader) = ends();
+        writer.publish(b"x").unwrap();
+        for published in [0, 2, 5, 1 << 31, u32::MAX] {
+            writer.segment.u32(PUBLISHED_AT).store(published, Ordering::Relaxed);
+            let _ = read(&mut reader);
+        }
+        assert_eq!(reader.segment().slot_size(), 24);
+    }
+
+    #[test]
+    fn waiting_ends_with_a_message_or_at_the_limit() {
+        let (mut writer, mut reader) = ends();
+        assert_eq!(reader.wait(Instant::ZERO), Readiness::TimedOut);
+        let soon = MonotonicClock.now() + Span::from_millis(1);
+        assert_eq!(reader.wait(soon), Readiness::TimedOut);
+        assert!(MonotonicClock.now() >= soon);
+        writer.publish(b"x").unwrap();
+        assert_eq!(reader.wait(Instant::ZERO), Readiness::Ready);
+        read(&mut reader).unwrap();
+        let waiting = std::thread::spawn(move || reader.wait(Instant::MAX));
+        writer.publish(b"y").unwrap();
+        assert_eq!(waiting.join().unwrap(), Readiness::Ready);
+    }
+
+    #[test]
+    fn a_reader_beside_a_busy_writer_sees_whole_rising_messages() {
+        let (mut writer, mut reader) = ends();
+        let writing = std::thread::spawn(move || {
+            for value in 1..=200_000u64 {
+                writer.publish_quiet(&[value.to_le_bytes(); 3].concat()).unwrap();
+            }
+        });
+        let mut last = 0;
+        while last < 200_000 {
+            let (_, bytes) = match read(&mut reader) {
+                Ok(Some(message)) => message,
+                Ok(None) | Err(ReadError::Torn { .. }) => continue,
+                Err(error) => panic!("{error}"),
+            };
+            let value = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+            assert_eq!(bytes, [value.to_le_bytes(); 3].concat());
+            assert!(value > last, "{value} after {last}");
+            last = value;
+        }
+        writing.join().unwrap();
+    }
+}

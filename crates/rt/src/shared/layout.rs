@@ -1,0 +1,91 @@
+//! Where everything lies in a segment, version 1.
+//!
+//! The drawing is on the page of [`shared`](super#layout), from `layout.md` beside this file.
+
+/// "HEM1", little-endian.
+pub(super) const MAGIC: u32 = 0x314D_4548;
+pub(super) const VERSION: u32 = 1;
+
+pub(super) const MAGIC_AT: usize = 0;
+pub(super) const VERSION_AT: usize = 4;
+pub(super) const KIND_AT: usize = 8;
+pub(super) const SLOT_SIZE_AT: usize = 12;
+pub(super) const SLOT_COUNT_AT: usize = 16;
+pub(super) const CAPACITY_AT: usize = 20;
+pub(super) const PUBLISHED_AT: usize = 64;
+pub(super) const LOST_AT: usize = 72;
+pub(super) const CONSUMED_AT: usize = 128;
+pub(super) const SLOTS_AT: usize = 192;
+
+/// Within a slot of a latest value or queue.
+pub(super) const LENGTH_IN_SLOT: usize = 0;
+pub(super) const NUMBER_IN_SLOT: usize = 4;
+pub(super) const PAYLOAD_IN_SLOT: usize = 8;
+
+/// Bytes of a log's entry.
+pub const ENTRY_SIZE: usize = 32;
+/// Slots of a latest value: the newest, the one being written, and two more, so that a reader is
+/// disturbed only when three messages are published while it copies one.
+pub const LATEST_SLOTS: u32 = 4;
+/// The largest segment; beyond it a length in a header is surely an error.
+pub(super) const SEGMENT_LEN_MAX: usize = 1 << 30;
+
+const _: () = assert!(cfg!(target_endian = "little"), "the segment layout is little-endian");
+
+/// Which structure a segment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The newest value: [`LatestWriter`](super::LatestWriter), [`LatestReader`](super::LatestReader).
+    Latest = 1,
+    /// A bounded queue: [`QueueWriter`](super::QueueWriter), [`QueueReader`](super::QueueReader).
+    Queue = 2,
+    /// A log that drops when full: [`LogWriter`](super::LogWriter), [`LogReader`](super::LogReader).
+    Log = 3,
+}
+
+impl Kind {
+    pub(super) fn from_number(number: u32) -> Option<Self> {
+        [Self::Latest, Self::Queue, Self::Log].into_iter().find(|kind| *kind as u32 == number)
+    }
+}
+
+/// A segment's sizes, checked once and kept: what the memory says later is never trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) kind: Kind,
+    pub(super) slot_size: u32,
+    pub(super) slot_count: u32,
+    pub(super) capacity: u32,
+    pub(super) len: usize,
+    stride: usize,
+}
+
+impl Layout {
+    /// The layout with these sizes; nothing unless it is one the drawing allows.
+    pub(super) fn new(kind: Kind, slot_size: u32, slot_count: u32, capacity: u32) -> Option<Self> {
+        let stride = match kind {
+            Kind::Log => ENTRY_SIZE,
+            Kind::Latest | Kind::Queue => {
+                (PAYLOAD_IN_SLOT + slot_size as usize).checked_next_multiple_of(64)?
+            }
+        };
+        let len = stride.checked_mul(slot_count as usize)?.checked_add(SLOTS_AT)?;
+        let sound = slot_size > 0
+            && slot_size.is_multiple_of(8)
+            && slot_count.is_power_of_two()
+            && (1..=slot_count).contains(&capacity)
+            && len <= SEGMENT_LEN_MAX
+            && match kind {
+                Kind::Latest => slot_count >= 2,
+                Kind::Queue => true,
+                Kind::Log => slot_size as usize == ENTRY_SIZE,
+            };
+        sound.then_some(Self { kind, slot_size, slot_count, capacity, len, stride })
+    }
+
+    /// Where the slot of message `number` starts.
+    #[inline]
+    pub(super) fn slot(&self, number: u32) -> usize {
+        SLOTS_AT + (number & (self.slot_count - 1)) as usize * self.stride
+    }
+}

@@ -1,0 +1,50 @@
+//! The stand-in for a shared mapping under loom: one loom atomic for each word the layout has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::atomic::{AtomicU32, AtomicU64};
+use super::layout::{
+    CONSUMED_AT, ENTRY_SIZE, Kind, LENGTH_IN_SLOT, LOST_AT, Layout, NUMBER_IN_SLOT,
+    PAYLOAD_IN_SLOT, PUBLISHED_AT,
+};
+
+/// Plain memory with the mapping's methods. Clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Memory(Arc<Words>);
+
+#[derive(Debug, Default)]
+struct Words {
+    narrow: BTreeMap<usize, AtomicU32>,
+    wide: BTreeMap<usize, AtomicU64>,
+}
+
+impl Memory {
+    pub(super) fn plain(layout: &Layout) -> Self {
+        let mut words = Words::default();
+        let mut narrow = vec![PUBLISHED_AT, CONSUMED_AT];
+        let mut wide = vec![LOST_AT];
+        for number in 0..layout.slot_count {
+            let slot = layout.slot(number);
+            if layout.kind == Kind::Log {
+                wide.extend((0..ENTRY_SIZE).step_by(8).map(|at| slot + at));
+            } else {
+                narrow.extend([slot + LENGTH_IN_SLOT, slot + NUMBER_IN_SLOT]);
+                wide.extend(
+                    (0..layout.slot_size as usize).step_by(8).map(|at| slot + PAYLOAD_IN_SLOT + at),
+                );
+            }
+        }
+        words.narrow.extend(narrow.into_iter().map(|at| (at, AtomicU32::new(0))));
+        words.wide.extend(wide.into_iter().map(|at| (at, AtomicU64::new(0))));
+        Self(Arc::new(words))
+    }
+
+    pub(super) fn u32(&self, offset: usize) -> &AtomicU32 {
+        &self.0.narrow[&offset]
+    }
+
+    pub(super) fn u64(&self, offset: usize) -> &AtomicU64 {
+        &self.0.wide[&offset]
+    }
+}

@@ -1,0 +1,93 @@
+//! Structures in memory shared between processes that may fail, or be killed, at any instruction.
+//!
+//! In reading order: the [layout](self#layout) all have in common, [`Segment`], then the three
+//! structures: the newest value ([`LatestWriter`], [`LatestReader`]), the bounded queue
+//! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]).
+//!
+//! All three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
+//! before that last store has written nothing; whoever comes next goes on from the count. What a reader
+//! finds is checked against sizes it has kept itself, so a peer that writes nonsense is an error to
+//! report, never a reason to fail.
+//!
+//! # Layout
+#![doc = include_str!("layout.md")]
+//!
+//! ```
+//! use hemiola_rt::shared::{Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, Segment};
+//!
+//! let segment = Segment::create("sensors", Kind::Latest, 64, LATEST_SLOTS)?;
+//! // A reader in another process would get this descriptor by inheritance.
+//! let reader = Segment::from_fd(segment.reopen_read_only()?, Access::ReadOnly)?;
+//! let (mut writer, mut reader) = (LatestWriter::attach(segment)?, LatestReader::attach(reader)?);
+//! writer.publish(b"0.25 m")?;
+//! let mut buffer = [0; 64];
+//! let message = reader.read(&mut buffer)?.expect("one was published");
+//! assert_eq!(&buffer[..message.length], b"0.25 m");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(
+    not(loom),
+    expect(
+        unsafe_code,
+        reason = "words of a mapping are reached through its address: memory.rs alone"
+    )
+)]
+
+mod atomic;
+mod latest;
+mod layout;
+mod log;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(loom)]
+mod memory_loom;
+#[cfg(all(test, loom))]
+mod model;
+mod queue;
+mod segment;
+mod slot;
+
+pub use latest::{LatestReader, LatestWriter, READ_TRIES_MAX};
+pub use layout::{ENTRY_SIZE, Kind, LATEST_SLOTS};
+pub use log::{LogEntry, LogReader, LogWriter};
+pub use queue::{PushError, QueueReader, QueueWriter};
+pub use segment::{Access, Segment, SegmentError};
+pub use slot::{Message, ReadError, TooLong};
+
+/// How a wait for a message ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// There is something to read.
+    Ready,
+    /// The limit came first.
+    TimedOut,
+}
+
+/// Sleeps until `word` is not `seen`, or until `until`.
+#[cfg(not(loom))]
+fn wait_for_change(
+    word: &std::sync::atomic::AtomicU32,
+    seen: u32,
+    until: hemiola_units::Instant,
+) -> Readiness {
+    use crate::sys::futex::{Wake, wait_until};
+    use std::sync::atomic::Ordering;
+    loop {
+        if word.load(Ordering::Relaxed) != seen {
+            return Readiness::Ready;
+        }
+        if wait_until(word, seen, Some(until)) == Wake::TimedOut {
+            let changed = word.load(Ordering::Relaxed) != seen;
+            return if changed { Readiness::Ready } else { Readiness::TimedOut };
+        }
+    }
+}
+
+/// Two ends on one new segment, mapped twice as two processes would.
+#[cfg(all(test, not(loom)))]
+fn pair(kind: Kind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
+    let segment = Segment::create("test", kind, slot_size, slot_count).unwrap();
+    let fd = segment.fd().try_clone_to_owned().unwrap();
+    let again = Segment::from_fd(fd, Access::ReadWrite).unwrap();
+    (segment, again)
+}

@@ -1,0 +1,110 @@
+//! Loom's check of the three structures, at their smallest interesting sizes, over every order in which
+//! two threads' accesses may take effect: `RUSTFLAGS="--cfg loom" cargo test -p hemiola-rt --lib`.
+
+use super::layout::ENTRY_SIZE;
+use super::*;
+
+/// Both ends on one segment.
+fn pair(kind: Kind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
+    let segment = Segment::create("model", kind, slot_size, slot_count).unwrap();
+    let again = segment.try_clone().unwrap();
+    (segment, again)
+}
+
+/// Every order with at most this many forced switches of thread, which keeps a run to seconds.
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
+fn message(value: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&value.to_ne_bytes());
+    bytes[8..].copy_from_slice(&value.to_ne_bytes());
+    bytes
+}
+
+#[test]
+fn a_latest_value_is_read_whole_or_not_at_all() {
+    // Two slots, so that the third message already overwrites the first.
+    check(|| {
+        let (a, b) = pair(Kind::Latest, 16, 2);
+        let (mut writer, mut reader) =
+            (LatestWriter::attach(a).unwrap(), LatestReader::attach(b).unwrap());
+        let writing = loom::thread::spawn(move || {
+            for value in 1..=3 {
+                writer.publish(&message(value)).unwrap();
+            }
+        });
+        let mut last = 0;
+        for _ in 0..2 {
+            let mut buffer = [0; 16];
+            match reader.read(&mut buffer) {
+                Ok(Some(read)) => {
+                    assert_eq!(buffer, message(u64::from(read.number)));
+                    assert!(read.number > last);
+                    last = read.number;
+                }
+                Ok(None) | Err(ReadError::Torn { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        writing.join().unwrap();
+    });
+}
+
+#[test]
+fn a_queue_passes_each_message_whole_and_in_order() {
+    for capacity in [1, 2] {
+        check(move || {
+            let (a, b) = pair(Kind::Queue, 16, capacity);
+            let (mut writer, mut reader) =
+                (QueueWriter::attach(a).unwrap(), QueueReader::attach(b).unwrap());
+            let writing = loom::thread::spawn(move || {
+                (1..=3).filter(|value| writer.push(&message(*value)).is_ok()).collect::<Vec<_>>()
+            });
+            let mut popped = vec![];
+            let mut pop = |popped: &mut Vec<u64>| {
+                let mut buffer = [0; 16];
+                let read = reader.pop(&mut buffer).unwrap();
+                if read.is_some() {
+                    let value = u64::from_ne_bytes(buffer[..8].try_into().unwrap());
+                    assert_eq!(buffer, message(value));
+                    popped.push(value);
+                }
+                read.is_some()
+            };
+            pop(&mut popped);
+            pop(&mut popped);
+            let pushed = writing.join().unwrap();
+            while pop(&mut popped) {}
+            assert_eq!(popped, pushed);
+        });
+    }
+}
+
+#[test]
+fn a_log_keeps_or_counts_every_entry() {
+    check(|| {
+        let (a, b) = pair(Kind::Log, ENTRY_SIZE, 2);
+        let (mut writer, mut reader) =
+            (LogWriter::attach(a).unwrap(), LogReader::attach(b).unwrap());
+        let writing =
+            loom::thread::spawn(move || (1..=4).for_each(|value| writer.push([value; 4])));
+        let mut values = vec![];
+        let mut drain = |values: &mut Vec<u64>| {
+            let take = |entry: LogEntry| {
+                assert_eq!(entry, [entry[0]; 4]);
+                values.push(entry[0]);
+            };
+            reader.drain(take).unwrap();
+            reader.lost()
+        };
+        drain(&mut values);
+        writing.join().unwrap();
+        let lost = drain(&mut values);
+        assert!(values.is_sorted());
+        assert_eq!(values.len() as u64 + lost, 4);
+    });
+}

@@ -1,0 +1,380 @@
+//! A segment of shared memory: created without a name, passed on by its descriptor.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use super::layout::{Kind, Layout};
+#[cfg(not(loom))]
+use super::memory::Memory;
+#[cfg(loom)]
+use super::memory_loom::Memory;
+
+/// Whether a segment may be written through a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading and waiting only; the kernel refuses the rest.
+    ReadOnly,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// Why there is no segment.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SegmentError {
+    /// The kernel refused one of the calls; `call` says which.
+    #[error("{call} failed for a shared memory segment: {source}")]
+    System {
+        /// The system call's name.
+        call: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The asked sizes make no segment.
+    #[error(
+        "no segment has slots of {slot_size} bytes, {slot_count} times; a slot has 1 byte or more, a log's \
+         slot has 32, a latest value at least 2 slots, and the whole at most 1 GiB"
+    )]
+    Sizes {
+        /// Payload bytes asked for.
+        slot_size: usize,
+        /// Slots asked for.
+        slot_count: u32,
+    },
+    /// The descriptor is of something that could shrink while it is mapped.
+    #[error("the descriptor is not a memory file sealed against changing its size")]
+    NotSealed,
+    /// The memory does not start as a segment does.
+    #[error("the memory does not hold a segment of this version: {0}")]
+    NotASegment(String),
+    /// The segment is sound and of another kind.
+    #[error("the segment holds a {found:?}, expected a {expected:?}")]
+    WrongKind {
+        /// The kind needed here.
+        expected: Kind,
+        /// The kind in the header.
+        found: Kind,
+    },
+    /// Writing was wanted and the mapping is read-only.
+    #[error("the segment is mapped read-only, and this end writes")]
+    ReadOnly,
+}
+
+/// One mapped segment and its descriptor.
+///
+/// It has no name in any file system: it lives as long as somebody has it mapped or open, so a killed
+/// process leaves nothing behind. Its size is fixed at birth and sealed.
+#[derive(Debug)]
+pub struct Segment {
+    pub(super) memory: Memory,
+    pub(super) layout: Layout,
+    access: Access,
+    #[cfg(not(loom))]
+    fd: std::os::fd::OwnedFd,
+}
+
+impl Segment {
+    /// The structure in it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.layout.kind
+    }
+
+    /// Payload bytes of a slot: the longest message.
+    #[must_use]
+    pub fn slot_size(&self) -> usize {
+        self.layout.slot_size as usize
+    }
+
+    /// Messages a queue or log may hold.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.layout.capacity
+    }
+
+    /// How it is mapped.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Checks that it can serve as one end of `kind`.
+    pub(super) fn expect(self, kind: Kind, access: Access) -> Result<Self, SegmentError> {
+        if self.layout.kind != kind {
+            return Err(SegmentError::WrongKind { expected: kind, found: self.layout.kind });
+        }
+        if access == Access::ReadWrite && self.access == Access::ReadOnly {
+            return Err(SegmentError::ReadOnly);
+        }
+        Ok(self)
+    }
+
+    #[inline]
+    pub(super) fn u32(&self, offset: usize) -> &AtomicU32 {
+        self.memory.u32(offset)
+    }
+
+    #[inline]
+    pub(super) fn u64(&self, offset: usize) -> &AtomicU64 {
+        self.memory.u64(offset)
+    }
+
+    /// Loads with acquire ordering, as a relaxed load and a fence: an acquire load may be compiled to an
+    /// instruction that writes, which a read-only mapping would not bear (`std::sync::atomic`,
+    /// "Atomic accesses to read-only memory").
+    #[inline]
+    pub(super) fn acquire(&self, offset: usize) -> u32 {
+        let value = self.u32(offset).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+}
+
+#[cfg(not(loom))]
+mod mapped {
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+    use rustix::fs::{
+        MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
+        memfd_create, open,
+    };
+
+    use super::super::layout::{
+        CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, SLOTS_AT, VERSION,
+        VERSION_AT,
+    };
+    use super::{Access, Kind, Layout, Memory, Ordering, Segment, SegmentError};
+
+    /// The seals that keep an access inside the mapping from raising SIGBUS.
+    const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
+
+    fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> SegmentError {
+        move |source| SegmentError::System { call, source: source.into() }
+    }
+
+    impl Segment {
+        /// A new segment of `slot_count` slots for `slot_size` bytes each (rounded up to a multiple of
+        /// 8), all zero, mapped for writing, with every page present.
+        ///
+        /// For a queue or log `slot_count` is how many messages it holds, any number; for a latest value
+        /// it is [`LATEST_SLOTS`](crate::shared::LATEST_SLOTS). `label` shows in `/proc/PID/maps` and
+        /// need not be unique. The descriptor is closed on exec: see
+        /// [`clear_cloexec`](crate::sys::process::clear_cloexec).
+        ///
+        /// # Errors
+        /// [`SegmentError::Sizes`], and [`SegmentError::System`] when the kernel has no memory, no
+        /// descriptor left, or the label is over 249 bytes.
+        ///
+        /// Source: memfd_create(2).
+        pub fn create(
+            label: &str,
+            kind: Kind,
+            slot_size: usize,
+            slot_count: u32,
+        ) -> Result<Self, SegmentError> {
+            let sizes = || SegmentError::Sizes { slot_size, slot_count };
+            let payload = slot_size.checked_next_multiple_of(8).ok_or_else(sizes)?;
+            let payload = u32::try_from(payload).map_err(|_| sizes())?;
+            let slots = slot_count.checked_next_power_of_two().ok_or_else(sizes)?;
+            let layout = Layout::new(kind, payload, slots, slot_count).ok_or_else(sizes)?;
+
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let fd = memfd_create(label, flags).map_err(system("memfd_create"))?;
+            ftruncate(&fd, layout.len as u64).map_err(system("ftruncate"))?;
+            fcntl_add_seals(&fd, SEALS).map_err(system("fcntl(F_ADD_SEALS)"))?;
+            let memory = Memory::map(fd.as_fd(), layout.len, true).map_err(system("mmap"))?;
+            let segment = Self { memory, layout, access: Access::ReadWrite, fd };
+            for (offset, value) in [
+                (MAGIC_AT, MAGIC),
+                (VERSION_AT, VERSION),
+                (KIND_AT, kind as u32),
+                (SLOT_SIZE_AT, payload),
+                (SLOT_COUNT_AT, slots),
+                (CAPACITY_AT, slot_count),
+            ] {
+                segment.u32(offset).store(value, Ordering::Release);
+            }
+            Ok(segment)
+        }
+
+        /// Maps a segment somebody else created, after checking that it is one.
+        ///
+        /// # Errors
+        /// [`SegmentError::NotSealed`] and [`SegmentError::NotASegment`] for a wrong descriptor;
+        /// [`SegmentError::System`], with `EACCES` when `access` is more than the descriptor allows.
+        pub fn from_fd(fd: OwnedFd, access: Access) -> Result<Self, SegmentError> {
+            // A descriptor that takes no seals at all (EINVAL) is as good as unsealed.
+            if !fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SEALS)) {
+                return Err(SegmentError::NotSealed);
+            }
+            let not = |what: String| Err(SegmentError::NotASegment(what));
+            let size = fstat(&fd).map_err(system("fstat"))?.st_size;
+            let Some(size) = usize::try_from(size).ok().filter(|size| *size >= SLOTS_AT) else {
+                return not(format!("{size} bytes are less than a header"));
+            };
+            let writable = access == Access::ReadWrite;
+            let memory = Memory::map(fd.as_fd(), size, writable).map_err(system("mmap"))?;
+            let word = |offset| memory.u32(offset).load(Ordering::Relaxed);
+            if word(MAGIC_AT) != MAGIC {
+                return not(format!("it starts with {:#010x}", word(MAGIC_AT)));
+            }
+            if word(VERSION_AT) != VERSION {
+                return not(format!("its version is {}", word(VERSION_AT)));
+            }
+            let Some(kind) = Kind::from_number(word(KIND_AT)) else {
+                return not(format!("its kind is {}", word(KIND_AT)));
+            };
+            let sizes = (word(SLOT_SIZE_AT), word(SLOT_COUNT_AT), word(CAPACITY_AT));
+            match Layout::new(kind, sizes.0, sizes.1, sizes.2) {
+                Some(layout) if layout.len <= size => Ok(Self { memory, layout, access, fd }),
+                _ => not(format!(
+                    "slots of {} bytes, {} times, for {} messages do not make {size} bytes",
+                    sizes.0, sizes.1, sizes.2
+                )),
+            }
+        }
+
+        /// The descriptor, for handing to a child.
+        #[must_use]
+        pub fn fd(&self) -> BorrowedFd<'_> {
+            self.fd.as_fd()
+        }
+
+        /// A new descriptor of the same segment through which it cannot be written.
+        ///
+        /// This guards against errors, not malice: a process of the same user could open the memory
+        /// again for writing through `/proc`.
+        ///
+        /// # Errors
+        /// [`SegmentError::System`] when `/proc` is not mounted or no descriptor is left.
+        pub fn reopen_read_only(&self) -> Result<OwnedFd, SegmentError> {
+            use std::os::fd::AsRawFd;
+            let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            open(path, flags, Mode::empty()).map_err(system("open"))
+        }
+
+        /// The same segment once more, sharing the mapping: for the other end in this process.
+        ///
+        /// # Errors
+        /// [`SegmentError::System`] when no descriptor is left.
+        pub fn try_clone(&self) -> Result<Self, SegmentError> {
+            let fd = self.fd.try_clone().map_err(system("fcntl(F_DUPFD_CLOEXEC)"))?;
+            Ok(Self { memory: self.memory.clone(), layout: self.layout, access: self.access, fd })
+        }
+    }
+}
+
+#[cfg(loom)]
+impl Segment {
+    pub(super) fn create(
+        _label: &str,
+        kind: Kind,
+        slot_size: usize,
+        slot_count: u32,
+    ) -> Result<Self, SegmentError> {
+        let payload = slot_size as u32;
+        let slots = slot_count.next_power_of_two();
+        let layout = Layout::new(kind, payload, slots, slot_count)
+            .ok_or(SegmentError::Sizes { slot_size, slot_count })?;
+        Ok(Self { memory: Memory::plain(&layout), layout, access: Access::ReadWrite })
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self, SegmentError> {
+        Ok(Self { memory: self.memory.clone(), layout: self.layout, access: self.access })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::os::fd::OwnedFd;
+
+    use rustix::fs::{MemfdFlags, fcntl_add_seals, ftruncate, memfd_create};
+
+    use super::*;
+    use crate::shared::{LATEST_SLOTS, LatestWriter};
+
+    fn latest() -> Segment {
+        Segment::create("test", Kind::Latest, 20, LATEST_SLOTS).unwrap()
+    }
+
+    fn sealed(bytes: &[u8], seals: rustix::fs::SealFlags) -> OwnedFd {
+        let fd = memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
+        ftruncate(&fd, 4096).unwrap();
+        rustix::io::pwrite(&fd, bytes, 0).unwrap();
+        fcntl_add_seals(&fd, seals).unwrap();
+        fd
+    }
+
+    #[test]
+    fn a_segment_opened_again_has_the_sizes_it_was_made_with() {
+        let segment = Segment::create("test", Kind::Queue, 20, 10).unwrap();
+        let fd = segment.reopen_read_only().unwrap();
+        let again = Segment::from_fd(fd, Access::ReadOnly).unwrap();
+        assert_eq!(again.layout, segment.layout);
+        assert_eq!((again.slot_size(), again.capacity()), (24, 10));
+    }
+
+    #[test]
+    fn a_read_only_descriptor_cannot_be_mapped_for_writing() {
+        let fd = latest().reopen_read_only().unwrap();
+        let error = Segment::from_fd(fd, Access::ReadWrite).unwrap_err();
+        assert!(matches!(error, SegmentError::System { call: "mmap", .. }), "{error}");
+    }
+
+    #[test]
+    fn a_read_only_segment_takes_no_writer() {
+        let fd = latest().reopen_read_only().unwrap();
+        let segment = Segment::from_fd(fd, Access::ReadOnly).unwrap();
+        assert!(matches!(LatestWriter::attach(segment), Err(SegmentError::ReadOnly)));
+    }
+
+    #[test]
+    fn a_segment_of_another_kind_is_refused() {
+        let segment = Segment::create("test", Kind::Log, 32, 8).unwrap();
+        let error = LatestWriter::attach(segment).unwrap_err();
+        assert_eq!(error.to_string(), "the segment holds a Log, expected a Latest");
+    }
+
+    #[test]
+    fn memory_that_could_shrink_is_refused() {
+        let fd = sealed(b"HEM1", rustix::fs::SealFlags::GROW);
+        let error = Segment::from_fd(fd, Access::ReadWrite).unwrap_err();
+        assert!(matches!(error, SegmentError::NotSealed), "{error}");
+    }
+
+    #[test]
+    fn foreign_memory_is_refused_with_what_it_holds() {
+        let seals = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW;
+        let header = |words: [u32; 6]| words.map(u32::to_le_bytes).concat();
+        for (words, expected) in [
+            ([0, 1, 1, 24, 4, 4], "it starts with 0x00000000"),
+            ([0x314D_4548, 2, 1, 24, 4, 4], "its version is 2"),
+            ([0x314D_4548, 1, 9, 24, 4, 4], "its kind is 9"),
+            ([0x314D_4548, 1, 1, 1 << 30, 4, 4], "do not make 4096 bytes"),
+            ([0x314D_4548, 1, 1, 24, 3, 3], "do not make 4096 bytes"),
+            ([0x314D_4548, 1, 2, 24, 4, 5], "do not make 4096 bytes"),
+        ] {
+            let fd = sealed(&header(words), seals);
+            let error = Segment::from_fd(fd, Access::ReadWrite).unwrap_err().to_string();
+            assert!(error.ends_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        for (kind, slot_size, slot_count) in [
+            (Kind::Latest, 0, 4),
+            (Kind::Latest, 8, 1),
+            (Kind::Queue, 8, 0),
+            (Kind::Queue, usize::MAX, 1),
+            (Kind::Queue, 1 << 20, 1 << 20),
+            (Kind::Log, 64, 8),
+        ] {
+            let error = Segment::create("test", kind, slot_size, slot_count).unwrap_err();
+            assert!(matches!(error, SegmentError::Sizes { .. }), "{error}");
+        }
+    }
+}

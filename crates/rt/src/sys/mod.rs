@@ -1,0 +1,27 @@
+//! Thin safe calls: what Linux offers and the standard library does not.
+//!
+//! Each function is one system call, or two with a loop around, and holds no rules; those are a level up.
+
+#![expect(
+    unsafe_code,
+    reason = "system calls without a safe layer; each file keeps them to itself"
+)]
+
+use hemiola_units::Instant;
+use rustix::time::Timespec;
+
+pub mod futex;
+pub mod timer;
+pub mod tsc;
+
+/// The kernel's form of an instant.
+pub(crate) fn timespec(instant: Instant) -> Timespec {
+    const SECOND: u64 = 1_000_000_000;
+    let (seconds, nanos) = (instant.nanos() / SECOND, instant.nanos() % SECOND);
+    Timespec { tv_sec: seconds as i64, tv_nsec: nanos as _ }
+}
+
+/// What the kernel's clocks show, which is never negative.
+pub(crate) fn nanos(time: Timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
