@@ -154,7 +154,8 @@ impl Drawing {
     /// A rectangle that tells its `tip` under the pointer.
     pub(crate) fn bar(&mut self, class: &str, [x, y]: [f64; 2], [w, h]: [f64; 2], tip: &str) {
         self.put(format_args!(
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"><title>{}</title></rect>",
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\">\
+             <title>{}</title></rect>",
             escaped(tip)
         ));
     }
@@ -257,7 +258,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_lies_on_its_axis(values in prop::collection::vec(-1e9f64..1e12, 0..20), probe in -1e12f64..1e12) {
+        fn every_value_lies_on_its_axis(
+            values in prop::collection::vec(-1e9f64..1e12, 0..20),
+            probe in -1e12f64..1e12,
+        ) {
             for scale in [Scale::Linear, Scale::Logarithmic] {
                 let axis = Axis::over(values.iter().copied(), scale).on(10.0, 200.0);
                 prop_assert!((10.0..=200.0).contains(&axis.at(probe)));
