@@ -1,7 +1,7 @@
-//! The report's figures: what is drawn, over the shapes of [`crate::plot`].
+//! The report's figures: what is drawn. How shapes become SVG is in `plot.rs`.
 
 use crate::metrics::Observed;
-use crate::plot::{Anchor, Axis, Drawing, SERIES_MAX, Scale};
+use crate::plot::{Anchor, Axis, Drawing, SERIES_MAX, Scale, legend_height};
 use crate::stats::quantile;
 use crate::summary::{Analysis, RungSummary, Summary};
 use crate::text::{count, duration, percent};
@@ -42,6 +42,18 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
     ]
 }
 
+/// A round length of time without the zeros that show its precision: `"10 ms"`.
+fn tick(nanos: f64) -> String {
+    let text = duration(nanos);
+    let Some((number, unit)) = text.split_once(' ') else { return text };
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    format!("{number} {unit}")
+}
+
 fn series(index: usize) -> String {
     format!("s{}", index % SERIES_MAX)
 }
@@ -58,15 +70,16 @@ fn cost(summary: &Summary) -> Figure {
         ("min", "minimum", |rung| rung.combined.cycle_ns.map(|c| c.spread.min as f64)),
         ("floor", "floor of its hand-overs", |rung| rung.floor_ns),
     ];
-    let height = 400.0;
-    let (top, bottom) = (34.0, height - 62.0);
+    let names = LINES.map(|(class, name, _)| (format!("line {class}"), name.to_string()));
+    let height = 410.0;
+    let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 44.0);
     let values = summary.rungs.iter().flat_map(|rung| LINES.map(|(_, _, pick)| pick(rung)));
     let y = Axis::over(values.flatten(), Scale::Logarithmic).on(bottom, top);
     let x = Axis::over([0.0, 1.0].into_iter(), Scale::Linear).on(LEFT, RIGHT);
     let step = (RIGHT - LEFT) / summary.rungs.len() as f64;
     let at = |index: usize| LEFT + (index as f64 + 0.5) * step;
     let mut drawing = Drawing::new(WIDTH, height, "Cycle time of each program, figures in Table 2");
-    drawing.grid_y(&y, &x, duration);
+    drawing.grid_y(&y, &x, tick);
     for (class, name, pick) in LINES {
         let line = format!("line {class}");
         let mut points = Vec::new();
@@ -74,6 +87,10 @@ fn cost(summary: &Summary) -> Figure {
             let Some(value) = pick(rung) else { continue };
             points.push([at(index), y.at(value)]);
             let tip = format!("{}: {name} {}", rung.name, duration(value));
+            if class == "mean" {
+                let above = [at(index), y.at(value) - 10.0];
+                drawing.text("label strong", above, Anchor::Middle, &duration(value));
+            }
             drawing.dot(&format!("dot {class}"), [at(index), y.at(value)], &tip);
         }
         drawing.curve(&line, &points);
@@ -84,7 +101,6 @@ fn cost(summary: &Summary) -> Figure {
             drawing.text("label", position, Anchor::Middle, words);
         }
     }
-    let names = LINES.map(|(class, name, _)| (format!("line {class}"), name.to_string()));
     drawing.legend(LEFT, &names);
     Figure {
         title: "Cost against steps of communication".into(),
@@ -113,8 +129,9 @@ fn broken(name: &str, width: usize) -> Vec<String> {
 
 /// Cycle time against the share of cycles that exceed it.
 fn percentiles(summary: &Summary, times: &[Vec<i64>]) -> Figure {
-    let height = 380.0;
-    let (top, bottom) = (52.0, height - 48.0);
+    let names = rung_names(summary);
+    let height = 390.0;
+    let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 48.0);
     let longest = times.iter().map(Vec::len).max().unwrap_or(1).max(10) as f64;
     let y = Axis::over(times.iter().flatten().map(|t| *t as f64), Scale::Logarithmic);
     let y = y.on(bottom, top);
@@ -125,7 +142,7 @@ fn percentiles(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         height,
         "Percentiles of cycle time of each program, figures in Table 2",
     );
-    drawing.grid_y(&y, &x, duration);
+    drawing.grid_y(&y, &x, tick);
     for nines in 0..=longest.log10() as i32 {
         let position = x.at(f64::from(nines));
         drawing.line("grid", [position, top], [position, bottom]);
@@ -141,16 +158,18 @@ fn percentiles(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         let mut sorted = times.clone();
         sorted.sort_unstable();
         let depth = (sorted.len().max(1) as f64).log10();
-        let points: Vec<[f64; 2]> = (0..=160)
+        let mut points: Vec<[f64; 2]> = (0..=160)
             .map(|step| depth * f64::from(step) / 160.0)
             .filter_map(|nines| {
                 let value = quantile(&sorted, 1.0 - 10f64.powf(-nines))?;
                 Some([x.at(nines), y.at(value as f64)])
             })
             .collect();
+        // The one greatest cycle stands at the very end.
+        points.extend(sorted.last().map(|most| [x.at(depth), y.at(*most as f64)]));
         drawing.curve(&format!("line {}", series(index)), &points);
     }
-    drawing.legend(LEFT, &rung_names(summary));
+    drawing.legend(LEFT, &names);
     drawing.name_x(&x, "percentile");
     Figure {
         title: "Percentiles".into(),
@@ -176,10 +195,10 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     let one = |(index, (rung, times)): (usize, (&RungSummary, &Vec<i64>))| {
         let mut sorted = times.clone();
         sorted.sort_unstable();
-        let (low, high) = (quantile(&sorted, 0.0)?, quantile(&sorted, 0.99)?);
+        let (low, high) = (quantile(&sorted, 0.0)?, quantile(&sorted, 0.95)?);
         let median = quantile(&sorted, 0.5)?;
-        // A fifth of the width stays for what lies beyond; the rest is counted in words.
-        let high = high.max(low + BINS as i64) + (high - low) / 5;
+        // A third of the width shows how the tail begins; the rest is counted in words.
+        let high = high.max(low + BINS as i64) + (high - low) / 2;
         let mut counts = [0u64; BINS];
         for time in sorted.iter().filter(|time| **time < high) {
             counts[((time - low) as i128 * BINS as i128 / i128::from(high - low)) as usize] += 1;
@@ -216,8 +235,8 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     };
     Figure {
         title: "Distribution".into(),
-        caption: "How often a cycle took how long, from the least to a little beyond the 99th \
-                  percentile, each program on its own axis. What lies farther out is counted on the \
+        caption: "How often a cycle took how long, from the least to half as far again as \
+                  the 95th percentile, each program on its own axis. What lies farther out is counted on the \
                   right and drawn in the two figures around this one."
             .into(),
         svg: summary.rungs.iter().zip(times).enumerate().filter_map(one).collect(),
@@ -259,14 +278,15 @@ fn overhead(summary: &Summary) -> Figure {
 fn scatter(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     /// Pixels a column of strokes is wide.
     const COLUMN: f64 = 2.0;
-    let height = 400.0;
-    let (top, bottom) = (52.0, height - 48.0);
+    let names = rung_names(summary);
+    let height = 410.0;
+    let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 48.0);
     let longest = times.iter().map(Vec::len).max().unwrap_or(1).max(1);
     let y = Axis::over(times.iter().flatten().map(|t| *t as f64), Scale::Logarithmic);
     let y = y.on(bottom, top);
     let x = Axis::over([0.0, longest as f64].into_iter(), Scale::Linear).on(LEFT, RIGHT);
     let mut drawing = Drawing::new(WIDTH, height, "Time of each cycle by program, in order");
-    drawing.grid_y(&y, &x, duration);
+    drawing.grid_y(&y, &x, tick);
     for tick in x.ticks() {
         drawing.text("tick", [x.at(tick), bottom + 18.0], Anchor::Middle, &count(tick as u64));
     }
@@ -280,7 +300,7 @@ fn scatter(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         let strokes: Vec<_> = times.chunks(per_column).enumerate().map(column).collect();
         drawing.strokes(&format!("strokes {}", series(index)), &strokes);
     }
-    drawing.legend(LEFT, &rung_names(summary));
+    drawing.legend(LEFT, &names);
     drawing.name_x(&x, "cycle, run after run");
     let caption = if per_column > 1 {
         format!(

@@ -154,7 +154,8 @@ impl Drawing {
     /// A rectangle that tells its `tip` under the pointer.
     pub(crate) fn bar(&mut self, class: &str, [x, y]: [f64; 2], [w, h]: [f64; 2], tip: &str) {
         self.put(format_args!(
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"><title>{}</title></rect>",
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\">\
+             <title>{}</title></rect>",
             escaped(tip)
         ));
     }
@@ -192,18 +193,12 @@ impl Drawing {
         }
     }
 
-    /// The names of series with their strokes in a row along the top, from the pixel `x` on.
+    /// The names of series with their strokes along the top, from the pixel `x` on, in as many rows as
+    /// [`legend_height`] makes room for.
     pub(crate) fn legend(&mut self, x: f64, series: &[(String, String)]) {
-        let (mut x, mut y) = (x, 14.0);
-        for (class, name) in series {
-            // 6.6 pixels a letter at 12 pixels: near enough to keep names apart.
-            let length = 34.0 + 6.6 * name.chars().count() as f64;
-            if x + length > self.width {
-                (x, y) = (60.0, y + 18.0);
-            }
-            self.line(class, [x, y - 4.0], [x + 18.0, y - 4.0]);
-            self.text("label", [x + 23.0, y], Anchor::Start, name);
-            x += length;
+        for ((class, name), [x, y]) in series.iter().zip(legend_places(x, self.width, series)) {
+            self.line(class, [x, y - 4.0], [x + 20.0, y - 4.0]);
+            self.text("label", [x + 26.0, y], Anchor::Start, name);
         }
     }
 
@@ -212,6 +207,27 @@ impl Drawing {
         let position = [(x.start + x.end) / 2.0, self.height - 6.0];
         self.text("label", position, Anchor::Middle, name);
     }
+}
+
+/// Where the names of a legend stand, broken into rows at `width`.
+fn legend_places(start: f64, width: f64, series: &[(String, String)]) -> Vec<[f64; 2]> {
+    let (mut x, mut y) = (start, 14.0);
+    let place = |(_, name): &(String, String)| {
+        // 7.3 pixels a letter at 12 pixels: wide enough to keep names apart.
+        let length = 48.0 + 7.3 * name.chars().count() as f64;
+        if x + length > width && x > start {
+            (x, y) = (start, y + 20.0);
+        }
+        let place = [x, y];
+        x += length;
+        place
+    };
+    series.iter().map(place).collect()
+}
+
+/// The height of a legend over a drawing of that width.
+pub(crate) fn legend_height(start: f64, width: f64, series: &[(String, String)]) -> f64 {
+    legend_places(start, width, series).last().map_or(0.0, |[_, y]| y + 18.0)
 }
 
 /// The text as it may stand in SVG.
@@ -242,7 +258,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_lies_on_its_axis(values in prop::collection::vec(-1e9f64..1e12, 0..20), probe in -1e12f64..1e12) {
+        fn every_value_lies_on_its_axis(
+            values in prop::collection::vec(-1e9f64..1e12, 0..20),
+            probe in -1e12f64..1e12,
+        ) {
             for scale in [Scale::Linear, Scale::Logarithmic] {
                 let axis = Axis::over(values.iter().copied(), scale).on(10.0, 200.0);
                 prop_assert!((10.0..=200.0).contains(&axis.at(probe)));

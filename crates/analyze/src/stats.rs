@@ -294,7 +294,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quantiles_are_observations_and_rise(mut values in prop::collection::vec(-1000i64..1_000_000, 1..200), a in 0.0f64..=1.0, b in 0.0f64..=1.0) {
+        fn quantiles_are_observations_and_rise(
+            mut values in prop::collection::vec(-1000i64..1_000_000, 1..200),
+            a in 0.0f64..=1.0,
+            b in 0.0f64..=1.0,
+        ) {
             values.sort_unstable();
             let (low, high) = (a.min(b), a.max(b));
             let (x, y) = (quantile(&values, low).unwrap(), quantile(&values, high).unwrap());
@@ -304,7 +308,10 @@ mod tests {
         }
 
         #[test]
-        fn intervals_hold_their_quantile(mut values in prop::collection::vec(0i64..1_000_000, 1..300), q in 0.01f64..0.99) {
+        fn intervals_hold_their_quantile(
+            mut values in prop::collection::vec(0i64..1_000_000, 1..300),
+            q in 0.01f64..0.99,
+        ) {
             values.sort_unstable();
             if let Some([low, high]) = quantile_interval(&values, q, 0.95) {
                 let at = quantile(&values, q).unwrap();

@@ -10,7 +10,7 @@ use hemiola_trace::result::{Conditions, FaultFigures, FaultRecord, Floor, RunFol
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{Figures, Observed, processes};
+use crate::metrics::{Figures, Observed, mark_cost, processes};
 use crate::stats::{self, Spread};
 
 /// The version of the schema; a reader refuses a larger one.
@@ -175,7 +175,9 @@ pub enum Setting {
 pub struct MarkCost {
     /// Two marks back to back, over all processes and runs, ns; nothing when none were taken.
     pub pair_ns: Option<Spread>,
-    /// Their median over one bare read of the clock.
+    /// One mark by those pairs: their mean without the greatest hundredth, ns.
+    pub cost_ns: Option<f64>,
+    /// That over one bare read of the clock.
     pub ratio_to_clock_read: Option<f64>,
 }
 
@@ -210,7 +212,7 @@ pub fn analyze<E: Display>(
     let mut pairs: Vec<i64> =
         observed.iter().flatten().flat_map(|run| run.pairs.iter().copied()).collect();
     pairs.sort_unstable();
-    let pair_ns = Spread::of(&pairs);
+    let cost_ns = mark_cost(&pairs);
     let read_ns = folder.conditions.clock.read_ns;
     let summary = Summary {
         format: FORMAT,
@@ -222,10 +224,9 @@ pub fn analyze<E: Display>(
         rungs,
         faults: folder.faults.iter().map(fault_summary).collect(),
         marks: MarkCost {
-            pair_ns,
-            ratio_to_clock_read: pair_ns
-                .filter(|_| read_ns > 0.0)
-                .map(|pair| pair.p50 as f64 / read_ns),
+            pair_ns: Spread::of(&pairs),
+            cost_ns,
+            ratio_to_clock_read: cost_ns.filter(|_| read_ns > 0.0).map(|cost| cost / read_ns),
         },
         problems,
     };
@@ -369,5 +370,122 @@ fn fault_summary(record: &FaultRecord) -> FaultSummary {
         process: if record.process { Setting::Process } else { Setting::Simulated },
         with: record.with.clone(),
         without: record.without.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use hemiola_units::Refusal;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::synthetic::{ladder, ladder_analysis};
+
+    /// All keys of objects in `value`, those that are names given by the data left out.
+    fn keys(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    found.insert(key.clone());
+                    match value {
+                        Value::Object(named) if key == "by_mechanism" => {
+                            named.values().for_each(|value| keys(value, found));
+                        }
+                        _ => keys(value, found),
+                    }
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_reference_names_every_key_and_no_other() {
+        let mut summary = ladder_analysis().summary;
+        let granted = summary.rungs[0].profiles[0].granted.as_mut().unwrap();
+        let refusal = ["FIFO 80", "RLIMIT_RTPRIO is 0", "ulimit -r 80"].map(String::from);
+        let [asked, because, remedy] = refusal;
+        granted.refusals.push(Refusal { asked, because, remedy });
+        let mut written = BTreeSet::new();
+        keys(&serde_json::to_value(&summary).unwrap(), &mut written);
+        // Parameters of the policies that the example does not use.
+        written.extend(["priority", "runtime", "deadline", "period"].map(String::from));
+
+        let page = include_str!("../../../docs/reference/summary.md");
+        let documented: BTreeSet<String> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split(" |").next())
+            .flat_map(|cell| cell.split(", "))
+            .map(|key| key.trim_matches('`').to_string())
+            .collect();
+        let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| -> Vec<String> {
+            a.difference(b).cloned().collect()
+        };
+        assert_eq!(only(&written, &documented), Vec::<String>::new(), "not documented");
+        assert_eq!(only(&documented, &written), Vec::<String>::new(), "not written");
+    }
+
+    #[test]
+    fn every_cause_is_documented() {
+        use crate::misses::Cause::*;
+        let page = include_str!("../../../docs/reference/summary.md");
+        for cause in [
+            LateWakeUp,
+            PreviousOverrun,
+            Stall,
+            SlowHandOver,
+            LongExecution,
+            ChargedInterrupt,
+            MissingAnswer,
+            RecordLost,
+        ] {
+            let name = serde_json::to_value(cause).unwrap();
+            assert!(page.contains(&format!("| {} |", name.as_str().unwrap())), "{name}");
+        }
+    }
+
+    #[test]
+    fn floors_and_ratios_follow_from_the_hand_overs() {
+        let summary = ladder_analysis().summary;
+        assert_eq!(summary.floor.context_switch_ns, Some(1150.0));
+        let [monolithic, memory, queues, simplex] = summary.rungs.as_slice() else { panic!() };
+        assert_eq!((monolithic.floor_ns, monolithic.ratio_to_first), (None, Some(1.0)));
+        assert_eq!((memory.floor_ns, queues.floor_back_to_back_ns), (Some(2600.0), None));
+        let median = simplex.combined.cycle_ns.unwrap().spread.p50 as f64;
+        assert_eq!(simplex.ratio_to_floor, Some(median / (4.0 * 2600.0)));
+        assert_eq!(summary.marks.pair_ns.unwrap().p50, 38);
+        let cost = summary.marks.cost_ns.unwrap();
+        assert!((39.4..=39.5).contains(&cost), "{cost}");
+    }
+
+    #[test]
+    fn a_missing_or_damaged_trace_is_a_problem_and_the_others_still_count() {
+        let (folder, mut traces) = ladder(2, 40);
+        traces.remove("traces/monolithic-1.pftrace");
+        let cut = traces.get_mut("traces/shared memory-2.pftrace").unwrap();
+        cut.truncate(cut.len() / 2);
+        let summary = summarize(&folder, |path| traces.get(path).cloned().ok_or("no such file"));
+        assert_eq!(
+            summary.problems[0],
+            "Monolithic, run 1: cannot read traces/monolithic-1.pftrace: no such file"
+        );
+        assert!(
+            summary.problems.iter().any(|text| text.contains("is damaged")),
+            "{:?}",
+            summary.problems
+        );
+        assert_eq!(summary.rungs[0].combined.observations, 38);
+        assert_eq!(summary.rungs[0].runs[0].figures.cycle_ns, None);
+    }
+
+    #[test]
+    fn the_histogram_counts_every_observation() {
+        for rung in ladder_analysis().summary.rungs {
+            let counted: u64 = rung.histogram.iter().map(|(_, count)| count).sum();
+            assert_eq!(counted, rung.combined.observations);
+        }
     }
 }

@@ -346,7 +346,7 @@ fn trace(program: &Program, cycle_count: u32, late: Option<u32>, random: &mut Ra
         }
         put(0, Kind::Actuate, 0, 0);
         put(0, Kind::Finish, deadline, 4 * program.step as i64);
-        for pair in [38, 41] {
+        for pair in [0, 38, 41] {
             put(0, Kind::Pair, 0, pair);
         }
     }

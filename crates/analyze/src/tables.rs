@@ -50,7 +50,7 @@ pub enum Detail {
     Full,
 }
 
-/// All tables of a summary, in the order of the report, empty ones left out.
+/// All tables of a summary, those of single programs last, empty ones left out.
 ///
 /// `feature_tests` names the test behind a feature.
 #[must_use]
@@ -64,15 +64,15 @@ pub fn tables(
         tables.push(features(summary, feature_tests));
         tables.push(performance(summary));
         tables.push(costs(summary));
-        if detail == Detail::Full {
-            tables.extend(summary.rungs.iter().map(runs));
-            tables.push(processes(summary));
-        }
         tables.push(overhead(summary));
     }
     tables.push(floors(summary));
     tables.push(misses(summary));
     tables.push(faults(summary));
+    if detail == Detail::Full {
+        tables.extend(summary.rungs.iter().map(runs));
+        tables.push(processes(summary));
+    }
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
@@ -178,7 +178,8 @@ fn costs(summary: &Summary) -> Table {
         title: "Cost against the floor of the machine".into(),
         note: "Floor, µs: hand-overs × the median of one hand-over of that kind measured in this run, \
                at the rate of the loop (the processor idle in between) and back to back. Ratios are of \
-               the median cycle; \"adj.\" has the timing overhead taken off both sides."
+               the median cycle; adj.: to the first, the timing overhead taken off both. Context \
+               switches of a cycle, median release latency in µs."
             .into(),
         columns: columns([
             "Program",
@@ -188,9 +189,9 @@ fn costs(summary: &Summary) -> Table {
             "Floor b-b",
             "Ratio b-b",
             "To first",
-            "To first adj.",
-            "Switches/cycle",
-            "Latency p50, µs",
+            "Adj.",
+            "Switches",
+            "Latency",
         ]),
         rows: summary.rungs.iter().map(row).collect(),
     }
@@ -308,12 +309,12 @@ fn overhead(summary: &Summary) -> Table {
             percent(figures.timing_overhead_share),
         ]
     };
-    let pair = summary.marks.pair_ns.map_or(String::new(), |pair| {
+    let pair = summary.marks.cost_ns.map_or(String::new(), |cost| {
         let ratio = summary
             .marks
             .ratio_to_clock_read
             .map_or(String::new(), |value| format!(", {} a bare clock read", ratio(value)));
-        format!(" Here: median {}{ratio}.", duration(pair.p50 as f64))
+        format!(" Here: {}{ratio}.", duration(cost))
     });
     Table {
         title: "Table 15: timing overhead as a share of the figure".into(),
@@ -419,8 +420,8 @@ fn faults(summary: &Summary) -> Table {
         "Lost with",
         "Earliest",
         "Peak V",
-        "Detected after, cycles",
-        "False switches",
+        "Detected",
+        "False",
         "Lost without",
         "Earliest",
         "Peak V",
@@ -428,7 +429,8 @@ fn faults(summary: &Summary) -> Table {
     columns[1].1 = Alignment::Left;
     Table {
         title: "Faults, with the decision module and without".into(),
-        note: "Lost: runs in which the pendulum fell or left the track, of all runs.".into(),
+        note: "Lost: runs in which the pendulum fell or left the track, of all runs. Detected: after so many \
+               cycles. False: switches away from a unit that had no fault.".into(),
         columns,
         rows: summary.faults.iter().map(row).collect(),
     }

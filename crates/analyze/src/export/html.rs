@@ -123,10 +123,10 @@ fn cards(summary: &Summary) -> Vec<Card> {
             class: if with.0 == 0 { "good" } else { "bad" },
         });
     }
-    if let Some(pair) = summary.marks.pair_ns {
+    if let Some(cost) = summary.marks.cost_ns {
         cards.push(Card {
             name: "One mark",
-            value: duration(pair.p50 as f64),
+            value: duration(cost),
             note: summary
                 .marks
                 .ratio_to_clock_read

@@ -28,7 +28,7 @@ pub fn write(summary: &Summary) -> String {
     text
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// [`ReadError::Malformed`] and [`ReadError::Newer`].

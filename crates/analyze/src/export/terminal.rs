@@ -51,6 +51,7 @@ pub fn table(table: &Table) -> String {
             Alignment::Right => CellAlignment::Right,
             Alignment::Centre => CellAlignment::Center,
         });
+        column.set_padding((0, 1));
         column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(PROSE_WIDTH_MAX)));
     }
     let lines: Vec<String> = drawn.lines().map(|line| line.trim_end().to_string()).collect();
@@ -78,83 +79,85 @@ mod tests {
 
     #[test]
     fn the_short_form_has_the_reports_tables() {
-        insta::assert_snapshot!(render(&ladder_analysis().summary, Detail::Short), @r#"
+        insta::assert_snapshot!(render(&ladder_analysis().summary, Detail::Short), @r"
 Synthetic ladder
 
 Table 1: features
-───────────────────────────────────────────────────────────────────────────────────
- Feature                 Monolithic   Shared memory   Message queues   Simplex (1)
-───────────────────────────────────────────────────────────────────────────────────
- Several processes                          ✓                ✓              ✓
- System data integrity                                       ✓              ✓
- Safety checking                                                            ✓
-───────────────────────────────────────────────────────────────────────────────────
+──────────────────────────────────────────────────────────────────────────────
+Feature                Monolithic  Shared memory  Message queues  Simplex (1)
+──────────────────────────────────────────────────────────────────────────────
+Several processes                        ✓               ✓             ✓
+System data integrity                                    ✓             ✓
+Safety checking                                                        ✓
+──────────────────────────────────────────────────────────────────────────────
 
 Table 2: cycle time, all runs together, µs
-─────────────────────────────────────────────────────────────────────────────────────────────────────────
- Program          Lines   Cycles    Min   Mean    p50     p99   p99.9     Max   Adj. max    Std   Missed
-─────────────────────────────────────────────────────────────────────────────────────────────────────────
- Monolithic         400       76   2.48   2.78   2.72    5.99    5.99    5.99       5.99   0.43        0
- Shared memory      700       76   7.75   8.64   8.04    25.2    25.2    25.2       25.2   2.77        0
- Message queues     700       76   9.73   10.8   10.5    30.4    30.4    30.4       30.4   2.62        0
- Simplex (1)       1600       76   18.7    283   19.6   20019   20019   20019      20019   2294        1
-─────────────────────────────────────────────────────────────────────────────────────────────────────────
+─────────────────────────────────────────────────────────────────────────────────────────────
+Program         Lines  Cycles   Min  Mean   p50    p99  p99.9    Max  Adj. max   Std  Missed
+─────────────────────────────────────────────────────────────────────────────────────────────
+Monolithic        400      76  2.46  2.75  2.69   6.87   6.87   6.87      6.87  0.49       0
+Shared memory     700      76  7.70  8.25  8.02   23.8   23.8   23.8      23.8  1.82       0
+Message queues    700      76  9.83  10.7  10.5   21.8   21.8   21.8      21.8  1.80       0
+Simplex (1)      1600      76  18.7   284  19.5  20019  20019  20019     20019  2294       1
+─────────────────────────────────────────────────────────────────────────────────────────────
 A cycle lasts from its first time stamp to its last, over all processes in the loop; the timing
 overhead of Table 15 is included. Adj. max: without each run's last cycle.
 
 Cost against the floor of the machine
-────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
- Program          Hand-overs   Floor    Ratio   Floor b-b   Ratio b-b   To first   To first adj.   Switches/cycle   Latency p50, µs
-────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
- Monolithic                –       –        –           –           –     1.00 ×          1.00 ×              2.5              2.96
- Shared memory       1 futex    2.60   3.09 ×        2.30      3.49 ×     2.95 ×          2.97 ×              5.0              2.97
- Message queues         1 mq    3.10   3.37 ×           –           –     3.85 ×          3.90 ×              5.0              3.01
- Simplex (1)         4 futex    10.4   1.88 ×        9.20      2.13 ×     7.20 ×          7.33 ×              7.5              3.01
-────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+─────────────────────────────────────────────────────────────────────────────────────────────────────
+Program         Hand-overs  Floor   Ratio  Floor b-b  Ratio b-b  To first    Adj.  Switches  Latency
+─────────────────────────────────────────────────────────────────────────────────────────────────────
+Monolithic               –      –       –          –          –    1.00 ×  1.00 ×       2.5     3.02
+Shared memory      1 futex   2.60  3.08 ×       2.30     3.49 ×    2.98 ×  3.00 ×       5.0     3.02
+Message queues        1 mq   3.10  3.38 ×          –          –    3.90 ×  3.95 ×       5.0     2.96
+Simplex (1)        4 futex   10.4  1.88 ×       9.20     2.12 ×    7.26 ×  7.40 ×       7.5     3.01
+─────────────────────────────────────────────────────────────────────────────────────────────────────
 Floor, µs: hand-overs × the median of one hand-over of that kind measured in this run, at the rate
-of the loop (the processor idle in between) and back to back. Ratios are of the median cycle; "adj."
-has the timing overhead taken off both sides.
+of the loop (the processor idle in between) and back to back. Ratios are of the median cycle; adj.:
+to the first, the timing overhead taken off both. Context switches of a cycle, median release
+latency in µs.
 
 Table 15: timing overhead as a share of the figure
-─────────────────────────────────────────────────────────────────
- Program          Mean, µs   Stamps/cycle   Overhead, µs   Share
-─────────────────────────────────────────────────────────────────
- Monolithic           2.78            4.0           0.12   4.3 %
- Shared memory        8.64            9.0           0.32   3.7 %
- Message queues       10.8            9.0           0.32   2.9 %
- Simplex (1)           283           14.0           0.52   0.2 %
-─────────────────────────────────────────────────────────────────
+────────────────────────────────────────────────────────────
+Program         Mean, µs  Stamps/cycle  Overhead, µs  Share
+────────────────────────────────────────────────────────────
+Monolithic          2.75           4.0          0.12  4.3 %
+Shared memory       8.25           9.0          0.32  3.8 %
+Message queues      10.7           9.0          0.32  2.9 %
+Simplex (1)          284          14.0          0.51  0.2 %
+────────────────────────────────────────────────────────────
 Time stamps of a cycle × what a pair of marks takes back to back, the first and the last counting
-half. Here: median 38 ns, 1.73 × a bare clock read.
+half. Here: 39.5 ns, 1.79 × a bare clock read.
 
 Floors: one hand-over between two processes on this machine, µs
-───────────────────────────────────────────────────────────────────────
- Mechanism   Measured       Samples    Min   Mean    p50    p99    Max
-───────────────────────────────────────────────────────────────────────
- futex       back to back     1 000   2.07   2.53   2.30   3.45   20.7
- futex       at rate          1 000   2.34   2.86   2.60   3.90   23.4
- mq          at rate          1 000   2.79   3.41   3.10   4.65   27.9
- yield       back to back     1 000   1.03   1.26   1.15   1.73   10.3
-───────────────────────────────────────────────────────────────────────
+───────────────────────────────────────────────────────────────
+Mechanism  Measured      Samples   Min  Mean   p50   p99   Max
+───────────────────────────────────────────────────────────────
+futex      back to back    1 000  2.07  2.53  2.30  3.45  20.7
+futex      at rate         1 000  2.34  2.86  2.60  3.90  23.4
+mq         at rate         1 000  2.79  3.41  3.10  4.65  27.9
+yield      back to back    1 000  1.03  1.26  1.15  1.73  10.3
+───────────────────────────────────────────────────────────────
 Measured in the same run as the programs above.
 
 Missed deadlines, explained
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
- Program       Run   Cycle   Cause in   Explanation
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
- Simplex (1)     1      20   not ours   22.0 µs late: 20.0 ms (usually 1.50 µs) in io between sample and send, not
-                                        computing: something else had the processor
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Program      Run  Cycle  Cause in  Explanation
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Simplex (1)    1     20  not ours  22.1 µs late: 20.0 ms (usually 1.46 µs) in io between sample and send, not
+                                   computing: something else had the processor
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Deadlines missed: 1. Missed cycles whose cause is in the programs of the loop: 0. Shown: 1.
 
 Faults, with the decision module and without
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
- Fault          Injected into   Lost with   Earliest   Peak V   Detected after, cycles   False switches   Lost without   Earliest   Peak V
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
- stuck output   simulated          0/1000          –    0.610                      1.5                0      1000/1000     412 ms    9.300
- busy loop      processes          0/1000          –    0.420                      1.0                0              –          –        –
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Lost: runs in which the pendulum fell or left the track, of all runs.
+──────────────────────────────────────────────────────────────────────────────────────────────────────────
+Fault         Injected into  Lost with  Earliest  Peak V  Detected  False  Lost without  Earliest  Peak V
+──────────────────────────────────────────────────────────────────────────────────────────────────────────
+stuck output  simulated         0/1000         –   0.610       1.5      0     1000/1000    412 ms   9.300
+busy loop     processes         0/1000         –   0.420       1.0      0             –         –       –
+──────────────────────────────────────────────────────────────────────────────────────────────────────────
+Lost: runs in which the pendulum fell or left the track, of all runs. Detected: after so many
+cycles. False: switches away from a unit that had no fault.
 
 Conditions
   Hemiola                  0.1.0
@@ -168,7 +171,7 @@ Conditions
   Load before              0.25
   Stolen by the host       3 ticks
   Command                  hemiola run examples/1-pendulum-ladder
-"#);
+");
     }
 
     #[test]
