@@ -71,7 +71,9 @@ pub struct Stamp {
 /// One turn of the control loop: what all processes of the loop did under one cycle number.
 ///
 /// Its time is the last stamp minus the first within the processes in the cycle (the report's "last
-/// time minus first time", section 6.1), so waiting for each other counts and slack does not.
+/// time minus first time", section 6.1), so waiting for each other counts and slack does not. What a
+/// decision module or a unit tidies up after the voltage is out and I/O has finished is not waited for
+/// by anybody, and no part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// Its number; gaps are skipped releases.
@@ -107,6 +109,13 @@ impl Cycle {
     #[must_use]
     pub fn time(&self) -> Span {
         self.finish() - self.start()
+    }
+
+    /// When the last of the processes that the loop waits for finished.
+    fn completion(&self, processes: &[Process]) -> Option<Instant> {
+        let awaited =
+            |job: &&Job| !matches!(processes[job.process].role, Role::Decision | Role::Unit);
+        self.jobs.iter().filter(awaited).filter_map(|job| Some(job.end?.finish)).max()
     }
 
     /// Whether every process that should have finished a job here did.
@@ -209,6 +218,9 @@ pub fn cycles(processes: &[Process], warmup: u64) -> Vec<Cycle> {
     for cycle in by_number.values_mut() {
         cycle.jobs.sort_by_key(|job| job.start);
         cycle.stamps.sort_by_key(|stamp| stamp.at);
+        if let Some(end) = cycle.completion(processes) {
+            cycle.stamps.retain(|stamp| stamp.at <= end);
+        }
         cycle.missing = (0..processes.len())
             .filter(|index| expected(*index, cycle.number))
             .filter(|index| {

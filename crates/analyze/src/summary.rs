@@ -96,10 +96,12 @@ pub struct RungSummary {
     pub lines_of_code: u32,
     /// Hand-overs in one cycle.
     pub hand_overs: u32,
+    /// How many of them go up, to a process of higher priority.
+    pub hand_overs_up: u32,
     /// Their mechanism.
     pub hand_over_mechanism: String,
-    /// Hand-overs × the median of one at the rate of the loop; nothing when there are none or the
-    /// mechanism was not measured.
+    /// Hand-overs × the median of one at the rate of the loop, those down and those up each by their own;
+    /// nothing when there are none or the mechanism was not measured.
     pub floor_ns: Option<f64>,
     /// Median cycle over that floor.
     pub ratio_to_floor: Option<f64>,
@@ -281,7 +283,7 @@ fn floors(floors: &[Floor]) -> FloorSummary {
             p99_ns: floor.p99_ns,
             max_ns: floor.max_ns,
         };
-        let entry = by_mechanism.entry(floor.mechanism.clone()).or_default();
+        let entry = by_mechanism.entry(floor_key(&floor.mechanism, &floor.direction)).or_default();
         match floor.circumstances.as_str() {
             "at-rate" => entry.at_rate = Some(figures),
             _ => entry.back_to_back = Some(figures),
@@ -295,14 +297,24 @@ fn floors(floors: &[Floor]) -> FloorSummary {
     FloorSummary { context_switch_ns, by_mechanism }
 }
 
+/// A mechanism's name among the floors: the way down has the plain one.
+fn floor_key(mechanism: &str, direction: &str) -> String {
+    if direction == "up" { format!("{mechanism} up") } else { mechanism.to_owned() }
+}
+
 fn rung_summary(record: &RungRecord, observed: &[Observed], floor: &FloorSummary) -> RungSummary {
     let combined = Figures::of(observed);
-    let mechanism = floor.by_mechanism.get(&record.hand_over_mechanism);
-    let times_hand_overs = |figures: Option<FloorFigures>| {
-        figures.map(|f| f.p50_ns * f64::from(record.hand_overs)).filter(|ns| *ns > 0.0)
+    let floor_of = |figures: fn(&MechanismFloor) -> Option<FloorFigures>| {
+        let all =
+            [("down", record.hand_overs - record.hand_overs_up), ("up", record.hand_overs_up)];
+        let sum = all.iter().filter(|(_, count)| *count > 0).try_fold(0.0, |sum, (way, count)| {
+            let floor = floor.by_mechanism.get(&floor_key(&record.hand_over_mechanism, way))?;
+            Some(sum + figures(floor)?.p50_ns * f64::from(*count))
+        });
+        sum.filter(|ns| *ns > 0.0)
     };
-    let floor_ns = mechanism.and_then(|floor| times_hand_overs(floor.at_rate));
-    let back_to_back = mechanism.and_then(|floor| times_hand_overs(floor.back_to_back));
+    let floor_ns = floor_of(|floor| floor.at_rate);
+    let back_to_back = floor_of(|floor| floor.back_to_back);
     let median = combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
     let over = |floor: Option<f64>| Some(median? / floor?);
     let times: Vec<i64> = observed.iter().flat_map(Observed::times).collect();
@@ -317,6 +329,7 @@ fn rung_summary(record: &RungRecord, observed: &[Observed], floor: &FloorSummary
         features: record.features.clone(),
         lines_of_code: record.lines_of_code,
         hand_overs: record.hand_overs,
+        hand_overs_up: record.hand_overs_up,
         hand_over_mechanism: record.hand_over_mechanism.clone(),
         floor_ns,
         ratio_to_floor: over(floor_ns),

@@ -214,6 +214,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             description: format!("{} processes.", program.processes.len()),
             period: Span::from_nanos(PERIOD),
             hand_overs: program.hand_overs,
+            hand_overs_up: 0,
             hand_over_mechanism: program.mechanism.into(),
             lines_of_code: 400 + 300 * program.hand_overs,
             features: program.features.iter().map(|name| (*name).into()).collect(),
@@ -275,6 +276,7 @@ fn fault_figures(
 fn floor(mechanism: &str, circumstances: &str, p50_ns: f64) -> Floor {
     Floor {
         mechanism: mechanism.into(),
+        direction: "down".into(),
         circumstances: circumstances.into(),
         samples: 1000,
         p50_ns,

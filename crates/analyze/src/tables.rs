@@ -177,7 +177,8 @@ fn costs(summary: &Summary) -> Table {
     Table {
         title: "Cost against the floor of the machine".into(),
         note: "Floor, µs: hand-overs × the median of one hand-over of that kind measured in this run, \
-               at the rate of the loop (the processor idle in between) and back to back. Ratios are of \
+               those down and those up each by their own, at the rate of the loop (the processor \
+               idle in between) and back to back. Ratios are of \
                the median cycle; adj.: to the first, the timing overhead taken off both. Context \
                switches of a cycle, median release latency in µs."
             .into(),
@@ -348,7 +349,9 @@ fn floors(summary: &Summary) -> Table {
     columns[1].1 = Alignment::Left;
     Table {
         title: "Floors: one hand-over between two processes on this machine, µs".into(),
-        note: "Measured in the same run as the programs above.".into(),
+        note: "Measured in the same run as the programs above. Down: to a process of lower priority, which \
+               runs when the sender goes to sleep; up: to one of higher priority, which preempts."
+            .into(),
         columns,
         rows,
     }

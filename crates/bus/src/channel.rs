@@ -14,7 +14,7 @@ pub trait Sender {
     fn send(&mut self, message: &[u8]) -> Result<(), SendError>;
 }
 
-/// The receiving end of a channel. Only [`wait`](Self::wait) blocks.
+/// The receiving end of a channel. Only [`wait`](Self::wait) and [`take`](Self::take) block.
 pub trait Receiver {
     /// Takes the next message (queue) or the newest one not yet seen (latest) into the front of
     /// `buffer`; nothing when there is none.
@@ -22,6 +22,23 @@ pub trait Receiver {
     /// # Errors
     /// See [`ReceiveError`]. `buffer` must hold the channel's message size.
     fn receive<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>, ReceiveError>;
+
+    /// Waits for a message as [`wait`](Self::wait) does and takes it as [`receive`](Self::receive) does;
+    /// nothing when the time came first, or the message was gone again. With [`Instant::MAX`] a backend
+    /// may do both in one system call.
+    ///
+    /// # Errors
+    /// See [`ReceiveError`].
+    fn take<'b>(
+        &mut self,
+        buffer: &'b mut [u8],
+        until: Instant,
+    ) -> Result<Option<&'b [u8]>, ReceiveError> {
+        match self.wait(until)? {
+            Readiness::Ready => self.receive(buffer),
+            Readiness::TimedOut => Ok(None),
+        }
+    }
 
     /// Sleeps until [`receive`](Self::receive) would give a message, or until `until`, an absolute
     /// time on `CLOCK_MONOTONIC`; an instant in the past asks without sleeping.

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use hemiola_rt::sys::mqueue::Ends;
 use hemiola_units::{Delivery, Endpoint};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -172,7 +173,7 @@ pub struct Channel {
 enum Object {
     Local(#[expect(dead_code, reason = "kept in being")] Arc<local::Memory>),
     SharedMemory(shared_memory::Memory),
-    MessageQueue(OwnedFd),
+    MessageQueue(Ends),
     #[cfg(feature = "pubsub")]
     PubSub(#[expect(dead_code, reason = "kept in being")] pubsub::Service),
 }
@@ -221,7 +222,10 @@ impl Channel {
         match &self.object {
             Object::Local(_) => None,
             Object::SharedMemory(memory) => Some(memory.descriptor(end)),
-            Object::MessageQueue(queue) => Some(queue.as_fd()),
+            Object::MessageQueue(ends) => Some(match end {
+                End::Sender => ends.sender.as_fd(),
+                End::Receiver => ends.receiver.as_fd(),
+            }),
             #[cfg(feature = "pubsub")]
             Object::PubSub(_) => None,
         }

@@ -15,10 +15,10 @@ const AT_RATE_MAX: u64 = 500;
 /// The most time the measurement at rate may take before each rung, about.
 const AT_RATE_SECONDS: f64 = 1.0;
 
-/// One-way times in ns by mechanism and circumstances.
+/// One-way times in ns by mechanism, circumstances and direction.
 #[derive(Debug, Default)]
 pub(crate) struct Floors {
-    samples: BTreeMap<(String, &'static str), Vec<u64>>,
+    samples: BTreeMap<(String, &'static str, &'static str), Vec<u64>>,
     failed: Vec<String>,
 }
 
@@ -58,8 +58,10 @@ impl Floors {
             }
             match floor::measure(&peers, &mechanism, circumstances, count) {
                 Ok(samples) => {
-                    let key = (record.hand_over_mechanism.clone(), name);
-                    self.samples.entry(key).or_default().extend(samples.all());
+                    for (direction, samples) in [("down", samples.down), ("up", samples.up)] {
+                        let key = (record.hand_over_mechanism.clone(), name, direction);
+                        self.samples.entry(key).or_default().extend(samples);
+                    }
                 }
                 Err(error) => {
                     let note = format!("no floor for {}: {error}", record.hand_over_mechanism);
@@ -76,7 +78,7 @@ impl Floors {
         self.samples
             .into_iter()
             .filter(|(_, samples)| !samples.is_empty())
-            .map(|((mechanism, circumstances), mut samples)| {
+            .map(|((mechanism, circumstances, direction), mut samples)| {
                 samples.sort_unstable();
                 // Nearest rank, as for every quantile of this project.
                 let quantile = |q: f64| {
@@ -84,6 +86,7 @@ impl Floors {
                 };
                 Floor {
                     mechanism,
+                    direction: direction.into(),
                     circumstances: circumstances.into(),
                     samples: samples.len() as u64,
                     p50_ns: quantile(0.5),

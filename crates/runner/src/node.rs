@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use hemiola_bus::{Handle, Readiness, Receiver, Sender};
+use hemiola_bus::{Handle, Readiness, ReceiveError, Receiver, Sender};
 use hemiola_record::Recorder;
 use hemiola_rt::clock::{Calibration, Clock, FastClock};
 use hemiola_rt::periodic::Periodic;
@@ -101,8 +101,6 @@ impl Limits {
     }
 }
 
-/// How often a process that waits for messages looks whether the run is over.
-const STOP_POLL: Span = Span::from_millis(20);
 /// Pairs of marks measured before the first release.
 const PAIRS: u32 = 200;
 
@@ -161,6 +159,7 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
         deadline: spec.deadline,
         cycle: 0,
         cpu: Span::ZERO,
+        ended: None,
         recorder,
         jobs: 0,
     };
@@ -168,7 +167,8 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let Some(Message::Start(epoch)) = line.hear() else { return Err("no start was given".into()) };
 
     let before = sys::usage::thread_switches();
-    let mut over = || stop.wait(Instant::ZERO).is_ok_and(|ready| ready == Readiness::Ready);
+    let mut flag = [0; STOP_SIZE];
+    let mut over = || stop.receive(&mut flag).is_ok_and(|message| message.is_some());
     let stopped_early = match spec.activation {
         Activation::Every { rate, overrun, releases } => {
             node.run_periodic(&mut *task, Periodic::new(epoch, rate, overrun), releases, &mut over)
@@ -197,8 +197,10 @@ struct Node {
     receive_index: u16,
     deadline: Span,
     cycle: u32,
-    /// Processor time of this thread when the last job ended.
+    /// Processor time of this thread when the job before the last was settled.
     cpu: Span,
+    /// Finish and deadline of the last job, until they are recorded.
+    ended: Option<(Instant, u64)>,
     jobs: u64,
 }
 
@@ -216,11 +218,15 @@ impl Node {
                 Ok(release) => release,
                 Err(stopped) => return Some(stopped.to_string()),
             };
-            // Checked after the wait: the last job has had its whole period, and none begins after.
+            // Whatever the record of the last job still needs comes before this job's first stamp: at the
+            // end of the last one, somebody was waiting for the processor.
+            self.settle();
+            // The last job has had its whole period, and none begins after.
             if release.number >= releases || over() {
                 return None;
             }
-            self.begin(release.number, release.at, release.start, release.skipped);
+            let start = self.now();
+            self.begin(release.number, release.at, start, release.skipped);
             task.step(&Job { cycle: release.number, release: release.at, message: &[] }, self);
             self.end(release.at);
         }
@@ -234,19 +240,25 @@ impl Node {
         self.cpu = sys::cpu_clock::thread();
         let mut buffer = [0; MESSAGE_LEN_MAX];
         loop {
-            let until = self.now() + STOP_POLL;
-            if !self.wait(until) {
+            // Without a time limit: setting a timer is a trip to the hypervisor on a virtual machine, in the
+            // middle of a cycle. Whoever ends the run sends a message.
+            let receiver =
+                self.receiver.as_mut().expect("a process set off by messages has a channel");
+            let taken = receiver.take(&mut buffer, Instant::MAX);
+            let received = self.recorder.clock().now();
+            let message = match taken {
+                Ok(Some(message)) => message,
+                // Torn, or gone again: the next one will do.
+                Ok(None) | Err(ReceiveError::Torn) => continue,
+                Err(error) => return Some(format!("the incoming channel: {error}")),
+            };
+            let Some((cycle, release)) = task.trigger(message) else {
                 if over() {
                     return None;
                 }
                 continue;
-            }
-            let start = self.recorder.clock().anchor();
-            let Some(len) = self.take(&mut buffer) else { continue };
-            let received = self.now();
-            let message = &buffer[..len];
-            let Some((cycle, release)) = task.trigger(message) else { continue };
-            self.begin(cycle, release, start, 0);
+            };
+            self.begin(cycle, release, received, 0);
             self.recorder.push(crate::task::entry(
                 received,
                 Kind::Receive,
@@ -257,6 +269,8 @@ impl Node {
             ));
             task.step(&Job { cycle, release, message }, self);
             self.end(release);
+            self.settle();
+            self.recorder.clock().anchor();
             if over() {
                 return None;
             }
@@ -278,21 +292,19 @@ impl Node {
     }
 
     fn end(&mut self, release: Instant) {
-        let finish = self.now();
-        // Read after the finish: asking for it costs half a microsecond, and the job should not pay.
+        self.ended = Some((self.now(), (release + self.deadline).nanos()));
+        self.jobs += 1;
+    }
+
+    /// Records the end of the last job with the processor time it took: asking for that is a system call,
+    /// so it is done where nobody waits.
+    fn settle(&mut self) {
+        let Some((finish, deadline)) = self.ended.take() else { return };
         let cpu = sys::cpu_clock::thread();
         let execution = (cpu - self.cpu).nanos().max(0) as u64;
         self.cpu = cpu;
-        let deadline = (release + self.deadline).nanos();
-        self.recorder.push(crate::task::entry(
-            finish,
-            Kind::Finish,
-            0,
-            self.cycle,
-            deadline,
-            execution,
-        ));
-        self.jobs += 1;
+        let entry = crate::task::entry(finish, Kind::Finish, 0, self.cycle, deadline, execution);
+        self.recorder.push(entry);
     }
 
     fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
@@ -300,6 +312,8 @@ impl Node {
     }
 }
 
+/// Bytes of the message that ends a run.
+pub(crate) const STOP_SIZE: usize = 8;
 /// The longest message a task takes.
 pub(crate) const MESSAGE_LEN_MAX: usize = 256;
 

@@ -611,12 +611,13 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
         in_cycle: matches!(unit.program, hemiola_scenario::UnitProgram::Gain(_)),
         asked: unit.profile.clone(),
     }));
-    let (hand_overs, hand_over_mechanism) = hand_overs(rung);
+    let (hand_overs, hand_overs_up, hand_over_mechanism) = hand_overs(rung);
     RungRecord {
         name: rung.name.clone(),
         description: rung.description.clone(),
         period: rung.rate.period(),
         hand_overs,
+        hand_overs_up,
         hand_over_mechanism,
         lines_of_code: crate::size::lines_of_code(rung),
         features: features(plan, rung),
@@ -625,13 +626,14 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
     }
 }
 
-/// Hand-overs from process to process between the first and the last stamp of a cycle, and by what.
-fn hand_overs(rung: &Rung) -> (u32, String) {
+/// Hand-overs from process to process between the first and the last stamp of a cycle, how many of them
+/// up to a higher priority, and by what.
+fn hand_overs(rung: &Rung) -> (u32, u32, String) {
     let io = rung.processes.iter().find_map(|process| match &process.task {
         Task::Io { order } => Some((order, process)),
         _ => None,
     });
-    let Some((order, io)) = io else { return (0, String::new()) };
+    let Some((order, io)) = io else { return (0, 0, String::new()) };
     let mechanism = io.sends.first().and_then(|name| rung.channel(name)).map_or("", |channel| {
         match channel.endpoint {
             Endpoint::Local(_) => "",
@@ -640,15 +642,15 @@ fn hand_overs(rung: &Rung) -> (u32, String) {
             Endpoint::PubSub(_) => "pubsub",
         }
     });
-    let count = match (rung.decision.is_some(), order) {
-        // I/O to the decision module, to each unit in turn, back to the module, back to I/O.
-        (true, _) => rung.units.len() as u32 + 3,
-        // To the controller and back.
-        (false, Order::ReadFirst { .. }) => 2,
+    let (down, up) = match (rung.decision.is_some(), order) {
+        // I/O to the decision module, to each unit in turn; up to the module, up to I/O.
+        (true, _) => (rung.units.len() as u32 + 1, 2),
+        // To the controller and back up.
+        (false, Order::ReadFirst { .. }) => (1, 1),
         // To the controller; what it answers waits for the next cycle.
-        (false, Order::WriteFirst) => 1,
+        (false, Order::WriteFirst) => (1, 0),
     };
-    (count, mechanism.to_owned())
+    (down + up, up, mechanism.to_owned())
 }
 
 /// What the program can do, in the words of the feature table.

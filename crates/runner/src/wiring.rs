@@ -11,7 +11,7 @@ use hemiola_units::{Delivery, Endpoint, Span};
 
 use crate::RunError;
 use crate::card::REGISTER_SIZE;
-use crate::node::Port;
+use crate::node::{Port, STOP_SIZE};
 use crate::run::Context;
 use crate::status::{REPLY_SIZE, REQUEST_SIZE, REQUESTS_MAX, STATUS_SIZE};
 use crate::tasks::CardWork;
@@ -58,7 +58,7 @@ impl Wiring {
         }
         let shared =
             |name: &str, delivery, size| make(Endpoint::SharedMemory(name.into()), delivery, size);
-        let stop = shared("stop", Delivery::Latest, 8)?;
+        let stop = shared("stop", Delivery::Latest, STOP_SIZE)?;
         let stop_sender = hemiola_bus::open_sender(&stop.handle()).map_err(RunError::channel)?;
         let supervision =
             if rung.decision.is_some() { Some(Supervision::create(&shared)?) } else { None };
@@ -67,11 +67,17 @@ impl Wiring {
         Ok(Self { channels, stop, stop_sender, registers, supervision })
     }
 
-    /// Tells every process that the run is over.
+    /// Tells every process that the run is over, and wakes those that wait for a message: with one that is
+    /// none. Their senders have ended by now, or wait themselves.
     pub(crate) fn stop(&mut self) {
-        self.stop_sender
-            .send(&[1; 8])
-            .expect("a latest-value channel in memory takes its own size");
+        let told = self.stop_sender.send(&[1; STOP_SIZE]);
+        told.expect("a latest-value channel in memory takes its own size");
+        for (_, channel) in &self.channels {
+            if let Ok(mut sender) = hemiola_bus::open_sender(&channel.handle()) {
+                // A full queue needs no further message to wake its receiver.
+                let _ = sender.send(&[0]);
+            }
+        }
     }
 
     pub(crate) fn stop_handle(&self) -> Handle {

@@ -84,6 +84,9 @@ pub struct ClockConditions {
 pub struct Floor {
     /// `"futex"`, `"mq"`, `"pubsub"`, `"yield"` or `"pipe"`.
     pub mechanism: String,
+    /// `"down"`: to a process of lower priority, which runs when the sender goes to sleep; `"up"`: back to
+    /// one of higher priority, which preempts.
+    pub direction: String,
     /// `"back-to-back"`, or `"at-rate"`: once per period, the processor idle in between.
     pub circumstances: String,
     /// How many were measured.
@@ -111,6 +114,8 @@ pub struct RungRecord {
     pub period: Span,
     /// Hand-overs from a process to another in one cycle, between sampling and actuation.
     pub hand_overs: u32,
+    /// How many of them go up, to a process of higher priority.
+    pub hand_overs_up: u32,
     /// By which [`Floor::mechanism`]; empty when there are none.
     pub hand_over_mechanism: String,
     /// Lines of code of the parts it is made of.
@@ -271,6 +276,7 @@ mod tests {
                 description: "one process".into(),
                 period: Span::from_millis(20),
                 hand_overs: 0,
+                hand_overs_up: 0,
                 hand_over_mechanism: String::new(),
                 lines_of_code: 1,
                 features: vec!["periodic".into()],

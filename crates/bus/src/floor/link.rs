@@ -81,6 +81,7 @@ impl Object {
                 let run = Run::new();
                 let make = |way: &str| {
                     mqueue::create(&format!("/hemiola-{}-{way}", run.0), 1, MESSAGE_SIZE)
+                        .map(|ends| ends.sender)
                 };
                 let queues = [make("down")?, make("up")?];
                 for queue in &queues {
@@ -254,7 +255,7 @@ impl Link for Queued {
 
     fn receive(&mut self) -> io::Result<[u8; MESSAGE_SIZE]> {
         let mut message = [0; MESSAGE_SIZE];
-        mqueue::receive(self.back.as_fd(), &mut message).map(|_| message)
+        mqueue::wait_receive(self.back.as_fd(), &mut message).map(|_| message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! POSIX message queues by descriptor: mq_overview(7).
 //!
-//! A queue is unlinked as soon as it is made, so it has no name that could be left behind; it lives as
+//! A queue is unlinked as soon as it is made and opened a second time, so it has no name that could be left behind; it lives as
 //! long as a descriptor of it. On Linux a queue's descriptor is a file descriptor: it is inherited, and
 //! poll(2) tells when there is a message.
 
@@ -8,8 +8,17 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A new queue for `length` messages of up to `message_size` bytes that never blocks (`O_NONBLOCK`) and
-/// is closed on exec. `name` starts with a slash and is taken for a moment only.
+/// A queue as two descriptors, both closed on exec.
+#[derive(Debug)]
+pub struct Ends {
+    /// For sending, and for taking out what is in the way: never blocks (`O_NONBLOCK`).
+    pub sender: OwnedFd,
+    /// For receiving: [`wait_receive`] blocks on it, [`receive`] does not.
+    pub receiver: OwnedFd,
+}
+
+/// A new queue for `length` messages of up to `message_size` bytes. `name` starts with a slash and is
+/// taken for a moment only.
 ///
 /// # Errors
 /// `EEXIST` when the name is taken; `EINVAL` when a size is zero or beyond `fs.mqueue.msg_max` and
@@ -17,7 +26,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// `fs.mqueue.queues_max`; `ENOSYS` when the kernel has no queues.
 ///
 /// Source: mq_open(3), mq_unlink(3).
-pub fn create(name: &str, length: u32, message_size: usize) -> io::Result<OwnedFd> {
+pub fn create(name: &str, length: u32, message_size: usize) -> io::Result<Ends> {
     let name = CString::new(name)?;
     // SAFETY: mq_attr is plain integers, for which zero is a value.
     let mut attributes: libc::mq_attr = unsafe { std::mem::zeroed() };
@@ -32,9 +41,17 @@ pub fn create(name: &str, length: u32, message_size: usize) -> io::Result<OwnedF
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the kernel has just made the descriptor, and nobody else knows of it.
-    let queue = unsafe { OwnedFd::from_raw_fd(queue) };
+    let sender = unsafe { OwnedFd::from_raw_fd(queue) };
+    // SAFETY: name is a terminated string that outlives the call, which without O_CREAT reads no more.
+    let queue = unsafe { libc::mq_open(name.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    let error = io::Error::last_os_error();
     unlink(&name)?;
-    Ok(queue)
+    if queue < 0 {
+        return Err(error);
+    }
+    // SAFETY: the kernel has just made this one too.
+    let receiver = unsafe { OwnedFd::from_raw_fd(queue) };
+    Ok(Ends { sender, receiver })
 }
 
 /// Removes the name of a queue; queues that are open live on.
@@ -66,14 +83,49 @@ pub fn send(queue: BorrowedFd<'_>, message: &[u8]) -> io::Result<()> {
     check(done).map(drop)
 }
 
-/// Takes the oldest message into the front of `buffer` and returns its length.
+/// Takes the oldest message into the front of `buffer` and returns its length; never blocks.
 ///
 /// # Errors
 /// `WouldBlock` when the queue is empty; `EMSGSIZE` when `buffer` is shorter than the queue's message
 /// size; `EBADF` when `queue` is none.
 ///
-/// Source: mq_receive(3).
+/// Source: mq_timedreceive(3): a time in the past is no wait at all, and the kernel sets no timer for it.
 pub fn receive(queue: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    let past = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: pointer and length are of one live slice, borrowed for writing; the priority may be null;
+    // the time outlives the call.
+    let length = unsafe {
+        libc::mq_timedreceive(
+            queue.as_raw_fd(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            std::ptr::null_mut(),
+            &raw const past,
+        )
+    };
+    usize::try_from(length).map_err(|_| match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::TimedOut => io::ErrorKind::WouldBlock.into(),
+        error => error,
+    })
+}
+
+/// Takes the oldest message as [`receive`] does, after waiting for one as long as it takes: one system
+/// call where poll(2) and a receive are two. A signal does not end the wait.
+///
+/// # Errors
+/// As [`receive`]; `WouldBlock` only on a descriptor that never blocks.
+///
+/// Source: mq_receive(3).
+pub fn wait_receive(queue: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match receive_blocking(queue, buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            received => return received,
+        }
+    }
+}
+
+fn receive_blocking(queue: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: pointer and length are of one live slice, borrowed for writing; the priority may be null.
     let length = unsafe {
         libc::mq_receive(
@@ -100,8 +152,8 @@ mod tests {
     #[test]
     fn messages_pass_in_order_and_neither_end_blocks() {
         let name = format!("/hemiola-test-{}", std::process::id());
-        let queue = create(&name, 2, 8).unwrap();
-        let queue = queue.as_fd();
+        let Ends { sender, receiver } = create(&name, 2, 8).unwrap();
+        let queue = sender.as_fd();
         let mut buffer = [0; 8];
         assert_eq!(receive(queue, &mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
         send(queue, b"one").unwrap();
@@ -112,6 +164,13 @@ mod tests {
         assert_eq!(receive(queue, &mut buffer).unwrap(), 0);
         let too_long = send(queue, &[0; 9]).unwrap_err();
         assert_eq!(too_long.raw_os_error(), Some(libc::EMSGSIZE));
+        // The other descriptor is of the same queue, and blocks only when asked to.
+        assert_eq!(
+            receive(receiver.as_fd(), &mut buffer).unwrap_err().kind(),
+            ErrorKind::WouldBlock
+        );
+        send(queue, b"four").unwrap();
+        assert_eq!(wait_receive(receiver.as_fd(), &mut buffer).unwrap(), 4);
         // The name was given up at once.
         assert_eq!(remove(&name).unwrap_err().kind(), ErrorKind::NotFound);
     }

@@ -32,12 +32,15 @@ impl IoTask {
         mark_values(ports, Kind::Actuate, source, volts, before);
     }
 
-    /// The newest good command, whatever cycle it answers.
-    fn newest(&mut self, ports: &mut dyn Ports) -> Option<Command> {
+    /// The newest good command; looking ends with one that answers `cycle`, because none can be newer.
+    fn newest(&mut self, cycle: u64, ports: &mut dyn Ports) -> Option<Command> {
         let mut newest = None;
         let mut buffer = [0; crate::node::MESSAGE_LEN_MAX];
         while let Some(len) = ports.receive(&mut buffer) {
             newest = Command::decode(&buffer[..len]).ok().or(newest);
+            if newest.is_some_and(|command| command.sequence >= cycle) {
+                break;
+            }
         }
         newest
     }
@@ -45,7 +48,9 @@ impl IoTask {
     /// The command that answers `cycle`, waiting for it until `limit`.
     fn answer(&mut self, cycle: u64, limit: Instant, ports: &mut dyn Ports) -> Option<Command> {
         loop {
-            if let Some(command) = self.newest(ports).filter(|command| command.sequence == cycle) {
+            if let Some(command) =
+                self.newest(cycle, ports).filter(|command| command.sequence == cycle)
+            {
                 return Some(command);
             }
             if !ports.wait(limit) {
@@ -64,7 +69,9 @@ impl Task for IoTask {
             // The command of the previous cycle goes out at a fixed point of this one; a missing one
             // leaves the last voltage standing, because nobody here knows better.
             Order::WriteFirst => {
-                let command = self.newest(ports).filter(|command| command.volts.is_finite());
+                let before = job.cycle.saturating_sub(1);
+                let command =
+                    self.newest(before, ports).filter(|command| command.volts.is_finite());
                 let source = if command.is_some() { source::CONTROLLER } else { source::HELD };
                 self.held = command.map_or(self.held, |command| command.volts);
                 self.actuate(self.held, source, ports);
