@@ -8,7 +8,9 @@ use std::fs;
 
 use hemiola_plant::Settings as PlantSettings;
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_scenario::{Campaign, Gain, ProcessFaults, Rung, SimulatedFaults, UnitProgram};
+use hemiola_scenario::{
+    Campaign, Gain, ProcessFaults, Rung, SimulatedFaults, UnitProgram, UnitState,
+};
 use hemiola_simplex::REASONS;
 use hemiola_simplex::campaign::Campaign as Simulation;
 use hemiola_simplex::fault::FaultKind;
@@ -25,8 +27,6 @@ use crate::tasks::Fault;
 
 /// How long a stopped process stays stopped.
 const STOPPED: Span = Span::from_millis(500);
-/// Slots whose unit has the fault.
-const FIRST: u64 = 0;
 
 /// Runs a campaign: the simulated kinds, then the real ones.
 pub(crate) fn run(
@@ -117,10 +117,12 @@ fn inject(
             if context.is_interrupted() {
                 break;
             }
-            let injection = Injection::new(kind(name), faults.fault_after, u64::from(number), rung);
             let after = faults.fault_after;
+            let injected = Injection::of_campaign(kind(name), after, u64::from(number), rung);
             let mut scaled = Scaled { progress, part, run: number - 1, runs: faults.runs };
-            let stage = Stage::prepare_with(context, rung, number, Some(injection))?;
+            let times = (Span::ZERO, faults.duration);
+            let trace = format!("{}-{name}", rung.name);
+            let stage = Stage::prepare_with(context, rung, number, injected, times, &trace)?;
             if let Some(record) = stage.run(&mut scaled)? {
                 tally.add(context, rung, &record, after)?;
             }
@@ -234,20 +236,41 @@ fn cycle_at(rung: &Rung, after: Span) -> u64 {
     (after.nanos().max(0) as u64).div_ceil(rung.rate.period().nanos() as u64)
 }
 
-/// A fault to come in one run: what the unit does to itself, and what the runner does to it.
+/// A fault to come in one run: what the unit in a slot does to itself, and what the runner does to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Injection {
     kind: FaultKind,
+    slot: usize,
     after: Span,
     fault: Fault,
     next: u32,
 }
 
 impl Injection {
-    fn new(kind: FaultKind, after: Span, seed: u64, rung: &Rung) -> Self {
+    fn new(kind: FaultKind, slot: usize, after: Span, seed: u64, rung: &Rung) -> Self {
         let accept_below = rung.decision.as_ref().map_or(1.0, |decision| decision.accept_below);
         let fault = Fault { kind, from_cycle: cycle_at(rung, after), accept_below, seed };
-        Self { kind, after, fault, next: 0 }
+        Self { kind, slot, after, fault, next: 0 }
+    }
+
+    /// What a campaign does: one fault in the active unit, or the same in two units.
+    fn of_campaign(kind: FaultKind, after: Span, seed: u64, rung: &Rung) -> Vec<Self> {
+        let active =
+            rung.units.iter().position(|unit| unit.state == UnitState::Active).unwrap_or(0);
+        let mut slots = vec![active];
+        if kind == FaultKind::TwoTogether && rung.units.len() > 1 {
+            slots.push((active + 1) % rung.units.len());
+        }
+        slots.into_iter().map(|slot| Self::new(kind, slot, after, seed, rung)).collect()
+    }
+
+    /// What a scenario says of its units.
+    pub(crate) fn of_scenario(rung: &Rung, seed: u64) -> Vec<Self> {
+        let faults = rung.units.iter().enumerate().filter_map(|(slot, unit)| {
+            let fault = unit.fault.as_ref()?;
+            Some(Self::new(kind(&fault.kind), slot, fault.after, seed, rung))
+        });
+        faults.collect()
     }
 
     /// What the only controller does to itself. Where nobody can replace it or stand in for it, a
@@ -270,22 +293,23 @@ impl Injection {
                 | FaultKind::ReplaceLoop
                 | FaultKind::FailureDuringReplacement
         );
-        let hit = slot as u64 == FIRST || self.kind == FaultKind::TwoTogether;
-        (hit && !by_runner).then(|| self.fault.clone())
+        (slot == self.slot && !by_runner).then(|| self.fault.clone())
     }
 
     /// Does what is due of the faults that come from outside the unit.
-    pub(crate) fn tick(mut self, stage: &mut Stage<'_>, elapsed: Span) -> Self {
+    pub(crate) fn tick(&mut self, stage: &mut Stage<'_>, elapsed: Span) {
         if elapsed < self.after {
-            return self;
+            return;
         }
         match self.kind {
             FaultKind::StopContinue => {
-                let victim = stage
+                let mut victims = stage
                     .members()
                     .iter()
-                    .find(|m| matches!(m.role, Role::Unit | Role::Controller));
-                let Some(pid) = victim.map(|member| member.launched.pid()) else { return self };
+                    .filter(|m| matches!(m.role, Role::Unit | Role::Controller));
+                let Some(pid) = victims.nth(self.slot).map(|member| member.launched.pid()) else {
+                    return;
+                };
                 if self.next == 0 {
                     let _ = signal_group(pid, Signal::STOP);
                     self.next = 1;
@@ -302,11 +326,10 @@ impl Injection {
             }
             _ => {}
         }
-        self
     }
 
     fn replace(&mut self, stage: &mut Stage<'_>, fault: Option<Fault>) {
-        let Some(unit) = stage.rung().units.first() else { return };
+        let Some(unit) = stage.rung().units.get(self.slot) else { return };
         let UnitProgram::Gain(gain) = &unit.program else { return };
         let (gain, first): (Gain, String) = (gain.clone(), unit.name.clone());
         stage.with_units(|units, stage| {

@@ -21,7 +21,7 @@ pub(crate) fn read(
         commit,
         kernel: format!("{} {version}", uname.release().to_string_lossy()),
         cpu_model: cpu_field(&cpuinfo, "model name").unwrap_or("unknown").into(),
-        cpus_online: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        cpus_online: hemiola_rt::sys::cpu::online().iter().count() as u32,
         preempt: preemption(&version).into(),
         clock: ClockConditions {
             source: clock.source.to_string(),

@@ -19,7 +19,7 @@ const AT_RATE_SECONDS: f64 = 1.0;
 #[derive(Debug, Default)]
 pub(crate) struct Floors {
     samples: BTreeMap<(String, &'static str, &'static str), Vec<u64>>,
-    failed: Vec<String>,
+    noted: Vec<String>,
 }
 
 impl Floors {
@@ -58,19 +58,32 @@ impl Floors {
             }
             match floor::measure(&peers, &mechanism, circumstances, count) {
                 Ok(samples) => {
+                    if let Some(refusal) = samples.granted.refusals.first() {
+                        self.note(
+                            format!("the floors are those of a shared processor: {refusal}"),
+                            progress,
+                        );
+                    }
                     for (direction, samples) in [("down", samples.down), ("up", samples.up)] {
                         let key = (record.hand_over_mechanism.clone(), name, direction);
                         self.samples.entry(key).or_default().extend(samples);
                     }
                 }
                 Err(error) => {
-                    let note = format!("no floor for {}: {error}", record.hand_over_mechanism);
-                    if !self.failed.contains(&note) {
-                        progress.note(&note);
-                        self.failed.push(note);
-                    }
+                    self.note(
+                        format!("no floor for {}: {error}", record.hand_over_mechanism),
+                        progress,
+                    );
                 }
             }
+        }
+    }
+
+    /// Says something once.
+    fn note(&mut self, note: String, progress: &mut dyn Progress) {
+        if !self.noted.contains(&note) {
+            progress.note(&note);
+            self.noted.push(note);
         }
     }
 

@@ -240,6 +240,7 @@ impl Node {
         self.cpu = sys::cpu_clock::thread();
         let mut buffer = [0; MESSAGE_LEN_MAX];
         loop {
+            task.before_message();
             // Without a time limit: setting a timer is a trip to the hypervisor on a virtual machine, in the
             // middle of a cycle. Whoever ends the run sends a message.
             let receiver =

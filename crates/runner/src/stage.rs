@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant as WallInstant};
 
+use hemiola_bus::End;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_scenario::{Order, Plan, Process, Release, Rung, Task};
@@ -12,6 +13,7 @@ use hemiola_trace::result::{ProcessRecord, ProcessRun, Role, RunRecord, RungReco
 use hemiola_units::{Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, Span};
 
 use crate::RunError;
+use crate::campaign::Injection;
 use crate::collect::Collector;
 use crate::launch::{Finished, Launched, Message, describe as describe_exit};
 use crate::node::{Activation, NodeSpec};
@@ -54,7 +56,9 @@ pub(crate) struct Stage<'r> {
     units: Option<Units>,
     collector: Collector,
     trace: String,
-    injected: Option<crate::campaign::Injection>,
+    injected: Vec<Injection>,
+    warmup: Span,
+    duration: Span,
 }
 
 impl<'r> Stage<'r> {
@@ -64,17 +68,21 @@ impl<'r> Stage<'r> {
         rung: &'r Rung,
         number: u32,
     ) -> Result<Self, RunError> {
-        Self::prepare_with(context, rung, number, None)
+        let injected = Injection::of_scenario(rung, u64::from(number));
+        let (warmup, duration) = (context.plan.warmup, context.plan.duration);
+        Self::prepare_with(context, rung, number, injected, (warmup, duration), &rung.name)
     }
 
-    /// The same with a fault to come.
+    /// The same with faults to come, another duration, and another name for the trace.
     pub(crate) fn prepare_with(
         context: &'r Context<'r>,
         rung: &'r Rung,
         number: u32,
-        injected: Option<crate::campaign::Injection>,
+        injected: Vec<Injection>,
+        (warmup, duration): (Span, Span),
+        name: &str,
     ) -> Result<Self, RunError> {
-        let trace = format!("traces/{}-{number}.pftrace", rung.name);
+        let trace = format!("traces/{name}-{number}.pftrace");
         let wiring = Wiring::create(context, rung)?;
         let collector = Collector::create(&context.folder.join(&trace), &rung.channels)?;
         let units = wiring.supervision.is_some().then(|| Units::new(rung));
@@ -88,13 +96,15 @@ impl<'r> Stage<'r> {
             collector,
             trace,
             injected,
+            warmup,
+            duration,
         };
         for process in &rung.processes {
             stage.launch(process)?;
         }
         if let Some(mut units) = stage.units.take() {
             let launched = rung.units.iter().enumerate().try_for_each(|(slot, unit)| {
-                let fault = stage.injected.as_ref().and_then(|injection| injection.in_unit(slot));
+                let fault = stage.injected.iter().find_map(|injection| injection.in_unit(slot));
                 units.launch_first(&mut stage, unit, fault)
             });
             stage.units = Some(units);
@@ -108,15 +118,10 @@ impl<'r> Stage<'r> {
     }
 
     fn launch(&mut self, process: &Process) -> Result<(), RunError> {
-        let (work, mut descriptors, role) = work(
-            self.context,
-            self.rung,
-            &self.wiring,
-            self.injected.as_ref(),
-            self.number,
-            process,
-        );
+        let (work, mut descriptors, role) =
+            work(self.context, self.rung, &self.wiring, &self.injected, self.number, process);
         descriptors.extend(self.wiring.descriptors(&process.sends, &process.receives));
+        descriptors.extend(self.wiring.stop_descriptor());
         let spec = NodeSpec {
             name: process.name.clone(),
             profile: process.profile.clone(),
@@ -147,7 +152,11 @@ impl<'r> Stage<'r> {
         let decision = self.rung.decision_process().expect("units come with a decision process");
         let sensors = decision.receives[0].clone();
         let mut descriptors = self.wiring.descriptors(&[], std::slice::from_ref(&sensors));
-        descriptors.extend(slot.descriptors());
+        descriptors.extend(slot.descriptor(End::Sender));
+        // A foreign program reads the contract and nothing else.
+        if matches!(unit.program, crate::units::Program::Gain(_)) {
+            descriptors.extend(self.wiring.stop_descriptor());
+        }
         let work = match &unit.program {
             crate::units::Program::Gain(gain) => Work::Controller(ControllerWork {
                 gain: gain.clone(),
@@ -162,9 +171,9 @@ impl<'r> Stage<'r> {
                 let environment = [
                     (
                         "HEMIOLA_SENSORS_FD",
-                        number(sensors.and_then(|c| c.descriptor(hemiola_bus::End::Receiver))),
+                        number(sensors.and_then(|c| c.descriptor(End::Receiver))),
                     ),
-                    ("HEMIOLA_COMMAND_FD", number(slot.descriptor(hemiola_bus::End::Sender))),
+                    ("HEMIOLA_COMMAND_FD", number(slot.descriptor(End::Sender))),
                     ("HEMIOLA_UNIT", unit.generation.to_string()),
                     ("HEMIOLA_PERIOD_NS", self.rung.rate.period().nanos().to_string()),
                 ];
@@ -217,7 +226,7 @@ impl<'r> Stage<'r> {
 
     /// Releases of warm-up and counted part together.
     fn cycles(&self, rate: Rate) -> u64 {
-        let whole = self.context.plan.warmup + self.context.plan.duration;
+        let whole = self.warmup + self.duration;
         (whole.nanos() as u64).div_ceil(rate.period().nanos() as u64).max(1)
     }
 
@@ -301,17 +310,17 @@ impl<'r> Stage<'r> {
         let server = self.units.is_some().then(|| crate::control::Server::open(&self.context.id));
         // Two stages of one run follow each other, so the name is free again each time.
         let mut server = server.transpose().map_err(RunError::system("the control socket"))?;
-        let whole = (self.context.plan.warmup + self.context.plan.duration).secs_f64();
+        let whole = self.warmup + self.duration;
         let mut stopped_early = None;
         loop {
             std::thread::sleep(TICK);
             self.collector.drain()?;
             let elapsed = MonotonicClock.now() - epoch;
-            if self.pacer_has_ended() {
+            if self.pacer_has_ended(elapsed > whole) {
                 break;
             }
             if let Err(death) = self.check_deaths(elapsed) {
-                if self.injected.is_none() {
+                if self.injected.is_empty() {
                     return Err(death);
                 }
                 stopped_early = Some(death.to_string());
@@ -325,22 +334,23 @@ impl<'r> Stage<'r> {
                 units.take_notes().iter().for_each(|note| progress.note(note));
                 self.units = Some(units);
             }
-            if let Some(injection) = self.injected.take() {
-                self.injected = Some(injection.tick(&mut self, elapsed));
+            for mut injection in std::mem::take(&mut self.injected) {
+                injection.tick(&mut self, elapsed);
+                self.injected.push(injection);
             }
             let doing = self.units.as_ref().map_or_else(String::new, Units::in_words);
-            progress.tick((elapsed.secs_f64() / whole).clamp(0.0, 1.0), &doing);
+            progress.tick((elapsed.secs_f64() / whole.secs_f64()).clamp(0.0, 1.0), &doing);
         }
         self.finish(stopped_early).map(Some)
     }
 
-    /// Whether the process that paces the loop has done all its cycles.
-    fn pacer_has_ended(&mut self) -> bool {
+    /// Whether the process that paces the loop has done all its cycles; where none does, whether the time
+    /// is over.
+    fn pacer_has_ended(&mut self, time_is_over: bool) -> bool {
         let paced = |role: Role| matches!(role, Role::Io | Role::Monolithic);
         let mut pacers = self.members.iter_mut().filter(|member| paced(member.role)).peekable();
         if pacers.peek().is_none() {
-            // Nothing here counts cycles: the clock ends the run.
-            return false;
+            return time_is_over;
         }
         pacers.all(|member| {
             if member.finished.is_none()
@@ -421,8 +431,8 @@ impl<'r> Stage<'r> {
         Ok(RunRecord {
             number: self.number,
             trace: self.trace.clone(),
-            duration: self.context.plan.duration,
-            warmup_cycles: (self.context.plan.warmup.nanos() as u64)
+            duration: self.duration,
+            warmup_cycles: (self.warmup.nanos() as u64)
                 .div_ceil(self.rung.rate.period().nanos() as u64),
             fallen_after: plant.and_then(|finished| finished.fallen_after),
             peak_v: plant.map_or(0.0, |finished| finished.peak_v),
@@ -474,7 +484,7 @@ fn work<'w>(
     context: &Context<'_>,
     rung: &Rung,
     wiring: &'w Wiring,
-    injected: Option<&crate::campaign::Injection>,
+    injected: &[Injection],
     number: u32,
     process: &Process,
 ) -> (Work, Vec<BorrowedFd<'w>>, Role) {
@@ -497,7 +507,7 @@ fn work<'w>(
             (Work::Io { card, order: *order }, descriptors.to_vec(), Role::Io)
         }
         Task::Controller { gain } => {
-            let fault = injected.and_then(crate::campaign::Injection::in_controller);
+            let fault = injected.iter().find_map(Injection::in_controller);
             let work = ControllerWork { gain: gain.clone(), unit: 0, fault };
             (Work::Controller(work), Vec::new(), Role::Controller)
         }
@@ -538,7 +548,10 @@ fn start(
     let log = collector.log(&name)?;
     spec.log = log.fd().as_raw_fd();
     let mut descriptors = descriptors.to_vec();
-    descriptors.push(log.fd());
+    // A foreign program keeps no record.
+    if !matches!(spec.work, Work::Foreign(_)) {
+        descriptors.push(log.fd());
+    }
     let output = context.folder.join(format!("logs/{name}.log"));
     let refused =
         |e: std::io::Error| RunError::Start { process: name.clone(), reason: e.to_string() };
@@ -643,8 +656,8 @@ fn hand_overs(rung: &Rung) -> (u32, u32, String) {
         }
     });
     let (down, up) = match (rung.decision.is_some(), order) {
-        // I/O to the decision module, to each unit in turn; up to the module, up to I/O.
-        (true, _) => (rung.units.len() as u32 + 1, 2),
+        // I/O to each unit in turn; up to the decision module, up to I/O.
+        (true, _) => (rung.units.len() as u32, 2),
         // To the controller and back up.
         (false, Order::ReadFirst { .. }) => (1, 1),
         // To the controller; what it answers waits for the next cycle.

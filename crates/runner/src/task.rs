@@ -23,6 +23,10 @@ pub(crate) trait Task {
     /// than through its ports.
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports);
 
+    /// Waits for whatever this task wants to see before it takes the next message of the triggering
+    /// channel; returns at once by default. It must return within a cycle or so, whatever happens.
+    fn before_message(&mut self) {}
+
     /// The cycle and release that a message on the triggering channel belongs to; nothing when the
     /// message is no good and sets off no job.
     fn trigger(&mut self, _message: &[u8]) -> Option<(u64, Instant)> {

@@ -334,7 +334,12 @@ impl Units {
                     limit.get()
                 ))
             }
-            _ => Ok(Policy::Fifo { priority }),
+            Some(Policy::Fifo { .. } | Policy::RoundRobin { .. }) => Ok(Policy::Fifo { priority }),
+            _ => Err(
+                "the decision module has no real-time priority here, and a unit above it could \
+                      starve it; leave out --priority"
+                    .into(),
+            ),
         }
     }
 
@@ -441,8 +446,15 @@ impl Units {
                         )))
                     }
                     Some(UnitState::Shadow) if status.clean >= PROVEN => {
-                        let id = self.ask(stage, it.slot, What::Promote);
-                        next(it, Step::Asked(id, What::Promote), STEP_TIMEOUT)
+                        // A unit takes over what the one it replaces had, and no more.
+                        let Goal::Replace { old } = it.goal else { return None };
+                        let (slot, what) =
+                            match self.slot_status(old).and_then(|old| state(old.state)) {
+                                Some(UnitState::Active) => (it.slot, What::Promote),
+                                _ => (old, What::Remove),
+                            };
+                        let id = self.ask(stage, slot, what);
+                        next(it, Step::Asked(id, what), STEP_TIMEOUT)
                     }
                     Some(UnitState::Shadow) => None,
                     _ => {

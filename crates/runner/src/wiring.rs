@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use hemiola_bus::{Channel, Handle, Receiver, Sender, Spec};
+use hemiola_bus::{Channel, End, Handle, Receiver, Sender, Spec};
 use hemiola_plant::Settings;
 use hemiola_rt::shared::{Kind, Segment};
 use hemiola_scenario::{Process, Rung};
@@ -21,6 +21,7 @@ pub(crate) struct Wiring {
     channels: Vec<(String, Channel)>,
     stop: Channel,
     stop_sender: Box<dyn Sender>,
+    farewell: Vec<Box<dyn Sender>>,
     registers: Option<Registers>,
     pub(crate) supervision: Option<Supervision>,
 }
@@ -64,7 +65,7 @@ impl Wiring {
             if rung.decision.is_some() { Some(Supervision::create(&shared)?) } else { None };
         let registers =
             if context.plan.plant.is_some() { Some(Registers::create()?) } else { None };
-        Ok(Self { channels, stop, stop_sender, registers, supervision })
+        Ok(Self { channels, stop, stop_sender, farewell: Vec::new(), registers, supervision })
     }
 
     /// Tells every process that the run is over, and wakes those that wait for a message: with one that is
@@ -76,6 +77,8 @@ impl Wiring {
             if let Ok(mut sender) = hemiola_bus::open_sender(&channel.handle()) {
                 // A full queue needs no further message to wake its receiver.
                 let _ = sender.send(&[0]);
+                // Kept: what a sender of iceoryx2 sent goes with it.
+                self.farewell.push(sender);
             }
         }
     }
@@ -104,13 +107,18 @@ impl Wiring {
         self.channels.iter().find(|(known, _)| known == name).map(|(_, channel)| channel)
     }
 
-    /// The descriptors that a process which sends and receives like this must inherit.
+    /// The descriptors that a process which sends and receives like this must inherit, and no more: who only
+    /// reads a value gets a descriptor that only reads.
     pub(crate) fn descriptors(&self, sends: &[String], receives: &[String]) -> Vec<BorrowedFd<'_>> {
-        let mut descriptors = self.stop.descriptors();
-        for name in sends.iter().chain(receives) {
-            descriptors.extend(self.channel(name).into_iter().flat_map(Channel::descriptors));
-        }
-        descriptors
+        let end = |name: &String, end| self.channel(name)?.descriptor(end);
+        let senders = sends.iter().filter_map(|name| end(name, End::Sender));
+        let receivers = receives.iter().filter_map(|name| end(name, End::Receiver));
+        senders.chain(receivers).collect()
+    }
+
+    /// The descriptor of the stop channel, for the processes that are ours.
+    pub(crate) fn stop_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.stop.descriptor(End::Receiver)
     }
 
     /// The card as the I/O side has it.
@@ -185,10 +193,12 @@ impl Supervision {
 
     /// What the decision process must inherit.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        [&self.requests, &self.replies, &self.status]
-            .into_iter()
-            .chain(&self.slots)
-            .flat_map(Channel::descriptors)
-            .collect()
+        let sent = [&self.replies, &self.status].map(|channel| channel.descriptor(End::Sender));
+        let received = self
+            .slots
+            .iter()
+            .chain([&self.requests])
+            .map(|channel| channel.descriptor(End::Receiver));
+        sent.into_iter().chain(received).flatten().collect()
     }
 }

@@ -1,9 +1,10 @@
 //! The decision module's process: the core of `simplex`, the units' answers, the runner's requests.
 //!
-//! It is woken by the sensors and has a higher priority than every unit. The estimate and the safety
-//! command are computed before it lets the first unit run. Then it waits for the answers, at most until
-//! the limit after the release; what is missing by then is missing, and a unit that used its budget of
-//! processor time on this cycle instead of answering is held back at once.
+//! It has a higher priority than every unit and sleeps until the last of them has answered, or until the
+//! limit after the release: a timer that was set in the cycle before, so nothing a unit does can keep it
+//! from waking. In a cycle without faults it runs once. Where no unit is expected to answer it is woken by
+//! the sensors. What is missing at the limit is missing, and a unit that computes instead of answering is
+//! held back.
 
 use std::io::Write;
 
@@ -54,6 +55,8 @@ pub(super) struct DecisionTask {
     cycles: u64,
     v: f64,
     commanding: u16,
+    /// When the next cycle is due, once there was one.
+    next_release: Option<Instant>,
 }
 
 /// A unit as this process deals with it.
@@ -61,8 +64,8 @@ struct Slot {
     answers: Box<dyn Receiver>,
     /// Its process, when there is a unit.
     pid: Option<u32>,
-    /// Whether it answered the last cycle in time: only such a unit is waited for.
-    prompt: bool,
+    /// Answers missed in a row.
+    missed: u32,
     /// When it last missed an answer, and its processor time then; nothing after a prompt answer.
     seen: Option<(Instant, Span)>,
     /// Whether its real-time priority was taken from it.
@@ -76,7 +79,7 @@ impl DecisionTask {
         let mut slots = Vec::new();
         for handle in &work.slots {
             let answers = open_receiver(handle).map_err(|e| because("a unit's slot", &e))?;
-            slots.push(Slot { answers, pid: None, prompt: false, seen: None, held_back: false });
+            slots.push(Slot { answers, pid: None, missed: 0, seen: None, held_back: false });
         }
         Ok(Self {
             decision: Decision::new(rule, period).map_err(|e| because("the decision rule", &e))?,
@@ -91,6 +94,7 @@ impl DecisionTask {
             cycles: 0,
             v: 0.0,
             commanding: 0,
+            next_release: None,
         })
     }
 
@@ -112,13 +116,10 @@ impl DecisionTask {
             _ => true,
         };
         let awaited = |answers: &[Answer; SLOTS], slots: &[Slot; SLOTS]| {
-            (0..SLOTS).rev().find(|&n| slots[n].prompt && !answered(&answers[n]))
+            (0..SLOTS).rev().find(|&n| slots[n].is_awaited(sequence) && !answered(&answers[n]))
         };
         while let Some(last) = awaited(&answers, &self.slots) {
-            match self.slots[last].answers.wait(limit) {
-                Ok(Readiness::Ready) => {}
-                Ok(Readiness::TimedOut) | Err(_) => break,
-            }
+            let waited = self.slots[last].answers.wait(limit);
             for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
                 if slot.pid.is_some()
                     && !answered(answer)
@@ -127,16 +128,26 @@ impl DecisionTask {
                     *answer = newer;
                 }
             }
+            // Only now: the others may have answered while the last one did not.
+            if !matches!(waited, Ok(Readiness::Ready)) {
+                break;
+            }
         }
         let now = MonotonicClock.now();
         for (answer, slot) in
-            answers.iter().zip(&mut self.slots).filter(|(_, slot)| slot.pid.is_some())
+            answers.iter_mut().zip(&mut self.slots).filter(|(_, slot)| slot.pid.is_some())
         {
-            slot.prompt =
+            let on_time =
                 matches!(answer, Answer::Command(command) if command.sequence == sequence);
-            if slot.prompt {
-                slot.seen = None;
+            // What answers the cycle before came after that one's limit.
+            if matches!(answer, Answer::Command(command) if command.sequence.wrapping_add(1) == sequence)
+            {
+                *answer = Answer::Late;
+            }
+            if on_time {
+                (slot.missed, slot.seen) = (0, None);
             } else {
+                slot.missed = slot.missed.saturating_add(1);
                 slot.hold_back_if_running_away(now);
             }
         }
@@ -172,7 +183,8 @@ impl DecisionTask {
                     }
                 }
             }
-            // Written into the message in place: refusing allocates nothing either.
+            // Written into the message in place. A refusal is a person's mistake, not part of a cycle's
+            // work: its sentence may allocate.
             Err(error) => {
                 let mut rest = &mut reply.refusal[..];
                 let _ = write!(rest, "{error}");
@@ -236,11 +248,22 @@ impl DecisionTask {
     }
 }
 
+/// Answers in a row that a unit may miss and still be waited for.
+const MISSED_MAX: u32 = 2;
+/// A unit that missed more is waited for once in so many cycles: one that was only held up comes back, one
+/// that never answers costs little.
+const RETRY_EVERY: u64 = 25;
+
 impl Slot {
+    /// Whether this cycle waits for it.
+    fn is_awaited(&self, cycle: u64) -> bool {
+        self.pid.is_some() && (self.missed <= MISSED_MAX || cycle.is_multiple_of(RETRY_EVERY))
+    }
+
     /// A new unit: nothing of the one before counts.
     fn occupy(&mut self, pid: u32) {
         self.pid = Some(pid);
-        self.prompt = true;
+        self.missed = 0;
         self.held_back = false;
         self.seen = None;
     }
@@ -276,6 +299,18 @@ impl Slot {
 }
 
 impl Task for DecisionTask {
+    /// Sleeps through the start of the next cycle, while the units work. Waking for the sensors as well
+    /// would be one hand-over more in every cycle; the estimate loses nothing by being made later.
+    fn before_message(&mut self) {
+        let Some(next) = self.next_release else { return };
+        if let Some(last) =
+            self.slots.iter_mut().rev().find(|slot| slot.is_awaited(self.cycles + 1))
+        {
+            // Ready, timed out or broken: the cycle is judged by what is there then.
+            let _ = last.answers.wait(next + self.answer_within);
+        }
+    }
+
     fn trigger(&mut self, message: &[u8]) -> Option<(u64, Instant)> {
         Sensors::decode(message).ok().map(|sensors| (sensors.sequence, sensors.release))
     }
@@ -283,10 +318,11 @@ impl Task for DecisionTask {
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
         let Ok(sensors) = Sensors::decode(job.message) else { return };
         self.cycles = job.cycle;
+        self.next_release = Some(job.release + self.period);
         self.decision.sense(&sensors);
         self.serve_requests(ports);
-        let answers =
-            self.gather(sensors.sequence, job.release + self.answer_within.min(self.period));
+        // From the sample, not from the release: a release that came late leaves the units their time.
+        let answers = self.gather(sensors.sequence, sensors.sampled + self.answer_within);
         let decided = self.decision.decide(&answers, ports.now());
         let command = Command {
             sequence: sensors.sequence,

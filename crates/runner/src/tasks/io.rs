@@ -21,10 +21,12 @@ impl IoTask {
         Self { io: Io::new(card, period), order, held: 0.0 }
     }
 
-    fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
+    /// Gives the time of the sample.
+    fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> Instant {
         let sensors = self.io.sample(job.cycle, job.release, ports.now());
         mark_values(ports, Kind::Sample, 0, sensors.position, sensors.angle);
         ports.send(&sensors.encode());
+        sensors.sampled
     }
 
     fn actuate(&mut self, volts: f64, source: u16, ports: &mut dyn Ports) {
@@ -75,13 +77,13 @@ impl Task for IoTask {
                 let source = if command.is_some() { source::CONTROLLER } else { source::HELD };
                 self.held = command.map_or(self.held, |command| command.volts);
                 self.actuate(self.held, source, ports);
-                self.sample_and_send(job, ports);
+                let _ = self.sample_and_send(job, ports);
             }
             // Behind a decision module a missing command means that the module itself is gone: the one
             // fault Simplex does not cover. It ends in a defined state, 0 V, and in the record.
             Order::ReadFirst { command_within } => {
-                self.sample_and_send(job, ports);
-                match self.answer(job.cycle, job.release + command_within, ports) {
+                let sampled = self.sample_and_send(job, ports);
+                match self.answer(job.cycle, sampled + command_within, ports) {
                     Some(command) if command.volts.is_finite() => {
                         // The decision module says in place of a unit whose voltage it is.
                         self.actuate(command.volts, command.unit as u16, ports);
