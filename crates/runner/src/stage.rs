@@ -136,7 +136,9 @@ impl<'r> Stage<'r> {
             calibration: self.context.calibration,
             limits: None,
         };
-        let member = start(self.context, &mut self.collector, spec, &descriptors, role)?;
+        let mut member = start(self.context, &mut self.collector, spec, &descriptors, role)?;
+        // The controller whose fault is the experiment may die of it.
+        member.may_end = role == Role::Controller && !self.injected.is_empty();
         self.members.push(member);
         Ok(())
     }
