@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{BufRead, BufReader, Lines, Write, stdin, stdout};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const ROLE: &str = "HEMIOLA_RT_TEST_ROLE";
@@ -87,11 +87,9 @@ pub(crate) fn wait_to_be_told() {
 }
 
 /// In the child: the inherited descriptor.
-#[expect(unsafe_code, reason = "a number from the environment becomes the descriptor it names")]
 pub(crate) fn inherited() -> OwnedFd {
     let number = env::var(DESCRIPTOR).unwrap().parse().unwrap();
-    // SAFETY: the parent left exactly this descriptor open for us, and it is taken once.
-    unsafe { OwnedFd::from_raw_fd(number) }
+    hemiola_rt::sys::descriptor::duplicate(number).expect("the parent left this descriptor open")
 }
 
 /// Says that a test could not run for want of a privilege.

@@ -112,10 +112,10 @@ Shared memory      1 futex   2.60  3.08 ×       2.30     3.49 ×    2.98 ×  3.
 Message queues        1 mq   3.10  3.38 ×          –          –    3.90 ×  3.95 ×       5.0     2.96
 Simplex (1)        4 futex   10.4  1.88 ×       9.20     2.12 ×    7.26 ×  7.40 ×       7.5     3.01
 ─────────────────────────────────────────────────────────────────────────────────────────────────────
-Floor, µs: hand-overs × the median of one hand-over of that kind measured in this run, at the rate
-of the loop (the processor idle in between) and back to back. Ratios are of the median cycle; adj.:
-to the first, the timing overhead taken off both. Context switches of a cycle, median release
-latency in µs.
+Floor, µs: hand-overs × the median of one hand-over of that kind measured in this run, those down
+and those up each by their own, at the rate of the loop (the processor idle in between) and back to
+back. Ratios are of the median cycle; adj.: to the first, the timing overhead taken off both.
+Context switches of a cycle, median release latency in µs.
 
 Table 15: timing overhead as a share of the figure
 ────────────────────────────────────────────────────────────
@@ -138,7 +138,8 @@ futex      at rate         1 000  2.34  2.86  2.60  3.90  23.4
 mq         at rate         1 000  2.79  3.41  3.10  4.65  27.9
 yield      back to back    1 000  1.03  1.26  1.15  1.73  10.3
 ───────────────────────────────────────────────────────────────
-Measured in the same run as the programs above.
+Measured in the same run as the programs above. Down: to a process of lower priority, which runs
+when the sender goes to sleep; up: to one of higher priority, which preempts.
 
 Missed deadlines, explained
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
