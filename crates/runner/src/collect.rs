@@ -23,10 +23,16 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn create(path: &Path, channels: &[Channel]) -> Result<Self, RunError> {
+    pub(crate) fn create(
+        path: &Path,
+        channels: &[Channel],
+        conditions: &[(String, String)],
+    ) -> Result<Self, RunError> {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+        let conditions: Vec<(&str, &str)> =
+            conditions.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let file = File::create(path).map_err(|source| write_error(path, source))?;
-        let trace = TraceWriter::new(file, MonotonicClock.now(), unix, &[])
+        let trace = TraceWriter::new(file, MonotonicClock.now(), unix, &conditions)
             .map_err(|source| write_error(path, source))?;
         let mut names = Names::default();
         for (index, channel) in channels.iter().enumerate() {

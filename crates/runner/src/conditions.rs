@@ -53,6 +53,32 @@ pub(crate) fn finish(conditions: &mut Conditions) {
         .map(|(start, end)| end.saturating_sub(start));
 }
 
+/// What a trace says about itself: the same conditions, and which run of what it is.
+pub(crate) fn for_trace(conditions: &Conditions, run: &[(&str, String)]) -> Vec<(String, String)> {
+    let clock = &conditions.clock;
+    let own = [
+        ("hemiola", conditions.hemiola_version.clone()),
+        ("commit", conditions.commit.clone().unwrap_or_else(|| "unknown".into())),
+        ("kernel", conditions.kernel.clone()),
+        ("processor", format!("{}, {} online", conditions.cpu_model, conditions.cpus_online)),
+        ("virtualized", conditions.virtualized.clone().unwrap_or_else(|| "no".into())),
+        (
+            "clock",
+            format!(
+                "{}, fast read {:.1} ns, bare read {:.1} ns",
+                clock.source, clock.fast_read_ns, clock.read_ns
+            ),
+        ),
+        (
+            "real-time share",
+            format!("{} of {} us", conditions.rt_runtime_us, conditions.rt_period_us),
+        ),
+        ("load average", format!("{:.2}", conditions.load_average_1m)),
+        ("command", conditions.command_line.clone()),
+    ];
+    run.iter().cloned().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 fn cpu_field<'t>(cpuinfo: &'t str, name: &str) -> Option<&'t str> {
     cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

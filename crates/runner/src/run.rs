@@ -13,7 +13,7 @@ use hemiola_bus::{CreateError, OpenError};
 use hemiola_rt::clock::Calibration;
 use hemiola_rt::shared::SegmentError;
 use hemiola_scenario::Plan;
-use hemiola_trace::result::{FILE_NAME, FORMAT, RunFolder, RungRecord};
+use hemiola_trace::result::{Conditions, FILE_NAME, FORMAT, RunFolder, RungRecord};
 use hemiola_units::{Refusal, Span};
 
 use crate::RunId;
@@ -177,6 +177,7 @@ pub(crate) struct Context<'r> {
     pub(crate) scenario_folder: &'r Path,
     pub(crate) folder: &'r Path,
     pub(crate) calibration: Calibration,
+    pub(crate) conditions: &'r Conditions,
     pub(crate) guardian: RefCell<Guardian>,
     pub(crate) interrupted: &'r AtomicBool,
 }
@@ -206,12 +207,14 @@ pub fn run(
     let calibration = Calibration::measure();
     let mut conditions =
         crate::conditions::read(calibration, plan.allow_less, options.commit, options.command_line);
+    let started = conditions.clone();
     let context = Context {
         id,
         plan,
         scenario_folder: &options.scenario_folder,
         folder: folder.path(),
         calibration,
+        conditions: &started,
         guardian: RefCell::new(guardian),
         interrupted,
     };

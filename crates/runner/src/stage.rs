@@ -84,7 +84,14 @@ impl<'r> Stage<'r> {
     ) -> Result<Self, RunError> {
         let trace = format!("traces/{name}-{number}.pftrace");
         let wiring = Wiring::create(context, rung)?;
-        let collector = Collector::create(&context.folder.join(&trace), &rung.channels)?;
+        let about = [
+            ("title", context.plan.title.clone()),
+            ("program", rung.name.clone()),
+            ("run", number.to_string()),
+            ("period", rung.rate.period().to_string()),
+        ];
+        let about = crate::conditions::for_trace(context.conditions, &about);
+        let collector = Collector::create(&context.folder.join(&trace), &rung.channels, &about)?;
         let units = wiring.supervision.is_some().then(|| Units::new(rung));
         let mut stage = Self {
             context,

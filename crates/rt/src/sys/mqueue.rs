@@ -1,8 +1,8 @@
 //! POSIX message queues by descriptor: mq_overview(7).
 //!
 //! A queue is unlinked as soon as it is made and opened a second time, so it has no name that could be
-//! left behind; it lives as long as a descriptor of it. On Linux a queue's descriptor is a file descriptor: it is inherited, and
-//! poll(2) tells when there is a message.
+//! left behind; it lives as long as a descriptor of it. On Linux a queue's descriptor is a file
+//! descriptor: it is inherited, and poll(2) tells when there is a message.
 
 use std::ffi::CString;
 use std::io;
