@@ -44,6 +44,11 @@ impl Io {
         }
     }
 
+    /// Brings the card into the caches.
+    pub(crate) fn warm_up(&self) {
+        self.card.warm_up();
+    }
+
     /// Writes a voltage, clipped; gives what the converter put out and what it had before.
     pub(crate) fn actuate(&mut self, volts: f64, now: Instant) -> (f64, f64) {
         self.account(now);

@@ -73,6 +73,8 @@ pub(crate) enum Activation {
         rate: Rate,
         /// What to do when late.
         overrun: Overrun,
+        /// How long before each release it wakes.
+        lead: Span,
         /// How many releases the run has; `u64::MAX` runs until told to stop.
         releases: u64,
     },
@@ -170,8 +172,9 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let mut flag = [0; STOP_SIZE];
     let mut over = || stop.receive(&mut flag).is_ok_and(|message| message.is_some());
     let stopped_early = match spec.activation {
-        Activation::Every { rate, overrun, releases } => {
-            node.run_periodic(&mut *task, Periodic::new(epoch, rate, overrun), releases, &mut over)
+        Activation::Every { rate, overrun, lead, releases } => {
+            let periodic = Periodic::new(epoch, rate, overrun).with_lead(lead);
+            node.run_periodic(&mut *task, periodic, lead.is_positive(), releases, &mut over)
         }
         Activation::Message => node.run_on_messages(&mut *task, &mut over),
     };
@@ -209,11 +212,19 @@ impl Node {
         &mut self,
         task: &mut dyn Task,
         mut periodic: Periodic,
+        warms_up: bool,
         releases: u64,
         over: &mut dyn FnMut() -> bool,
     ) -> Option<String> {
         self.cpu = sys::cpu_clock::thread();
         loop {
+            if let Err(stopped) = periodic.approach(self.recorder.clock()) {
+                return Some(stopped.to_string());
+            }
+            if warms_up {
+                self.settle();
+                task.warm_up(self);
+            }
             let release = match periodic.wait(self.recorder.clock()) {
                 Ok(release) => release,
                 Err(stopped) => return Some(stopped.to_string()),
@@ -336,6 +347,15 @@ impl Ports for Node {
         let len = self.take(buffer)?;
         self.mark(Kind::Receive, self.receive_index, 0, 0);
         Some(len)
+    }
+
+    fn warm_up(&mut self) {
+        // Asks without waiting, and takes nothing out.
+        if let Some(receiver) = &mut self.receiver {
+            let _ = receiver.wait(Instant::ZERO);
+        }
+        // What sending wakes its receiver with, on a word that nobody waits on.
+        sys::futex::wake_all(&std::sync::atomic::AtomicU32::new(0));
     }
 
     fn wait(&mut self, until: Instant) -> bool {

@@ -219,15 +219,16 @@ impl<'r> Stage<'r> {
 
     fn activation(&self, process: &Process) -> Activation {
         match &process.release {
-            Release::Every { rate, overrun } => {
+            Release::Every { rate, overrun, lead } => {
                 let paces = matches!(process.task, Task::Io { .. } | Task::Monolithic { .. });
                 let releases = if paces { self.cycles(*rate) } else { u64::MAX };
-                Activation::Every { rate: *rate, overrun: *overrun, releases }
+                Activation::Every { rate: *rate, overrun: *overrun, lead: *lead, releases }
             }
             Release::On { .. } => Activation::Message,
             Release::Own => Activation::Every {
                 rate: self.rung.rate,
                 overrun: Overrun::Skip,
+                lead: Span::ZERO,
                 releases: u64::MAX,
             },
         }

@@ -23,6 +23,10 @@ pub(crate) trait Task {
     /// than through its ports.
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports);
 
+    /// Brings what the next job needs into the caches, shortly before its release: the same code and the same
+    /// memory, without any effect. Called only where the scenario gives a process a lead.
+    fn warm_up(&mut self, _ports: &mut dyn Ports) {}
+
     /// Waits for whatever this task wants to see before it takes the next message of the triggering
     /// channel; returns at once by default. It must return within a cycle or so, whatever happens.
     fn before_message(&mut self) {}
@@ -53,6 +57,9 @@ pub(crate) trait Ports {
 
     /// Takes the next message of the incoming channel, with its length.
     fn receive(&mut self, buffer: &mut [u8]) -> Option<usize>;
+
+    /// Brings the channels into the caches.
+    fn warm_up(&mut self) {}
 
     /// Waits for a message on the incoming channel; whether there is one.
     fn wait(&mut self, until: Instant) -> bool;

@@ -285,6 +285,9 @@ pub enum Release {
         rate: Rate,
         /// What happens when a job is still running at the next release.
         overrun: Overrun,
+        /// How long before each release it wakes, to warm up and meet the release exactly; 0 for not at
+        /// all, at most half the period.
+        lead: Span,
     },
     /// A message on one of the channels it receives from.
     On {

@@ -269,6 +269,11 @@ static PROCESS: Table = Table {
             Shape::Word(&["skip", "catch-up", "stop"]),
             "What a late job does to the next release; default skip.",
         ),
+        may(
+            "lead",
+            Shape::LengthOrZero,
+            "How long before each release it wakes and warms up; default 0.",
+        ),
         may("after", Shape::Texts, "Processes that start before it."),
         may("profile", Shape::Text, "A name in [profiles]; default an ordinary process."),
         may("priority", Shape::Whole(1, 99), "Instead of the profile's."),

@@ -94,6 +94,11 @@ impl Task for IoTask {
         }
     }
 
+    fn warm_up(&mut self, ports: &mut dyn Ports) {
+        self.io.warm_up();
+        ports.warm_up();
+    }
+
     fn close(&mut self, ports: &mut dyn Ports) {
         self.io.actuate(0.0, ports.now());
     }

@@ -1,7 +1,7 @@
 //! The whole loop in one process: sample, compute, actuate.
 
 use hemiola_scenario::Gain;
-use hemiola_simplex::{Controller, StateFeedback};
+use hemiola_simplex::{Controller, Sensors, StateFeedback};
 use hemiola_trace::Kind;
 use hemiola_trace::event::source;
 use hemiola_units::Span;
@@ -29,6 +29,12 @@ impl Task for Monolithic {
         let volts = self.controller.step(&sensors);
         let (volts, before) = self.io.actuate(volts, ports.now());
         mark_values(ports, Kind::Actuate, source::CONTROLLER, volts, before);
+    }
+
+    fn warm_up(&mut self, _ports: &mut dyn Ports) {
+        self.io.warm_up();
+        // A copy computes: the observer itself must see each sample once.
+        std::hint::black_box(self.controller.clone().step(&Sensors::default()));
     }
 
     fn close(&mut self, ports: &mut dyn Ports) {

@@ -32,7 +32,7 @@ pub(super) struct Written<'s> {
 }
 
 /// Keys that belong to some tasks only.
-const OWN_KEYS: [(&str, &[&str]); 10] = [
+const OWN_KEYS: [(&str, &[&str]); 11] = [
     ("order", &["io"]),
     ("command_within", &["io"]),
     ("gain", &["monolithic", "controller"]),
@@ -40,6 +40,7 @@ const OWN_KEYS: [(&str, &[&str]); 10] = [
     ("command", &["command"]),
     ("rate", &["workload"]),
     ("overrun", &["io", "monolithic", "workload"]),
+    ("lead", &["io", "monolithic", "workload"]),
     ("deadline", &["io", "monolithic", "controller", "decision", "workload"]),
     ("sends", &["io", "controller", "decision"]),
     ("receives", &["io", "controller", "decision"]),
@@ -78,6 +79,7 @@ impl Checker<'_> {
             _ => Release::Every {
                 rate: if word == "workload" { rate } else { cycle.rate },
                 overrun: overrun(section),
+                lead: self.lead(name.value, section, period),
             },
         };
         let chosen = self.chosen(section, None);
@@ -248,6 +250,25 @@ impl Checker<'_> {
             );
         }
         period
+    }
+
+    /// How long before its release a process wakes; at another rate than the file's as far as it fits.
+    fn lead(&mut self, name: &str, section: &Section<'_>, period: Span) -> Span {
+        let Some(lead) = section.parsed::<Span>("lead") else { return Span::ZERO };
+        let half = period / 2;
+        if lead.value <= half {
+            return lead.value;
+        }
+        let stated = lead.value;
+        if self.overrides.rate.is_some() {
+            self.notes.push(format!("{name}: lead shortened from {stated} to {half}"));
+        } else {
+            let message =
+                format!("the lead of \"{name}\" is {stated}, beyond half its period of {period}");
+            let hint = "it keeps the processor busy for so long in each period; 100us is usual";
+            self.problem(Problem::new(lead.at, message).hint(hint));
+        }
+        half
     }
 
     /// Reads one unit; `first` is whether it is in the first slot.

@@ -222,6 +222,7 @@ impl Checker<'_> {
             release: Release::Every {
                 rate: Rate::from_period(plant.step)?,
                 overrun: Overrun::CatchUp,
+                lead: hemiola_units::Span::ZERO,
             },
             period: plant.step,
             deadline: plant.step,
