@@ -1,7 +1,7 @@
 //! The decision module: who may actuate in this cycle.
 //!
-//! Each cycle has two halves. [`Decision::sense`] estimates the state and computes the safety command
-//! before anything untrusted has run; [`Decision::decide`] judges the units' answers and always gives
+//! Each cycle has two halves. [`Decision::sense`] estimates the state and computes the safety command,
+//! from the sample alone; [`Decision::decide`] judges the units' answers and always gives
 //! a voltage. Neither allocates, waits or fails.
 //!
 //! **What is covered:** any behaviour of any unit, or of several together. An answer is used only when
