@@ -106,7 +106,7 @@ impl Limits {
 /// Pairs of marks measured before the first release.
 const PAIRS: u32 = 200;
 
-/// The child process: reads its [`NodeSpec`] from standard input, does its work, says how it went.
+/// The child process: reads what it is to do from standard input, does it, says how it went.
 #[must_use]
 pub fn node_main() -> ExitCode {
     let Ok(stdin) = std::io::stdin().as_fd().try_clone_to_owned() else {
