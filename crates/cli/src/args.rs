@@ -46,6 +46,9 @@ pub(crate) struct Run {
     /// The rate of the control cycle, as 50Hz or 1kHz
     #[arg(long, value_name = "R")]
     pub(crate) rate: Option<Rate>,
+    /// Time of each A/D and D/A conversion, as 29us
+    #[arg(long, value_name = "T")]
+    pub(crate) conversion_time: Option<Span>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -30,7 +30,12 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
         ))
     })?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    let overrides = Overrides { runs: args.runs, duration: args.duration, rate: args.rate };
+    let overrides = Overrides {
+        runs: args.runs,
+        duration: args.duration,
+        rate: args.rate,
+        conversion_time: args.conversion_time,
+    };
     let plan = read(&text, &path, &folder, &overrides)?;
 
     let interrupted = Arc::new(AtomicBool::new(false));

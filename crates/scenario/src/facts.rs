@@ -45,4 +45,6 @@ pub struct Overrides {
     /// shortened to fit, each with a note in the plan: the same scenario, only faster. A rate that a
     /// process states for itself stays.
     pub rate: Option<Rate>,
+    /// Instead of the card's conversion time.
+    pub conversion_time: Option<Span>,
 }

@@ -126,7 +126,12 @@ impl Checker<'_> {
     }
 
     fn overrides_make_sense(&mut self) {
-        let Overrides { runs, duration, rate: _ } = *self.overrides;
+        let Overrides { runs, duration, conversion_time, .. } = *self.overrides;
+        if let Some(time) = conversion_time.filter(|time| *time < Span::ZERO) {
+            let message =
+                format!("--conversion-time is {time}; no conversion ends before it begins");
+            self.problem(Problem::new(None, message));
+        }
         if let Some(runs) =
             runs.filter(|runs| !(1..=crate::schema::RUNS_MAX).contains(&i64::from(*runs)))
         {
@@ -196,6 +201,10 @@ impl Checker<'_> {
         if let Some(time) = card.and_then(|card| card.parsed("conversion_time")) {
             self.card.conversion_time = time.value;
             self.conversion_at = Some(time.at);
+        }
+        if let Some(time) = self.overrides.conversion_time {
+            self.card.conversion_time = time;
+            self.conversion_at = None;
         }
     }
 

@@ -216,6 +216,21 @@ fn the_command_line_replaces_runs_and_durations() {
 }
 
 #[test]
+fn the_command_line_may_set_the_conversion_time() {
+    let stated = |text: &str| Overrides {
+        conversion_time: Some(text.parse().unwrap()),
+        ..Overrides::default()
+    };
+    assert_eq!(plan_with(LADDER, &stated("29us")).card.conversion_time, Span::from_micros(29));
+    for (text, wrong) in
+        [("-1us", "no conversion ends before it begins"), ("8ms", "the period is 20ms")]
+    {
+        let problems = read(LADDER, &facts(), &stated(text)).unwrap_err();
+        assert!(problems.iter().any(|problem| problem.message.contains(wrong)), "{problems:?}");
+    }
+}
+
+#[test]
 fn wrong_numbers_on_the_command_line_are_refused() {
     let overrides = Overrides { runs: Some(0), duration: Some(Span::ZERO), ..Overrides::default() };
     insta::assert_snapshot!(said_with(PAIR, &[], &facts(), &overrides), @r#"
