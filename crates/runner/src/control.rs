@@ -103,9 +103,7 @@ pub enum UnitAnswer {
 #[non_exhaustive]
 pub enum ControlError {
     /// Nothing runs that could answer.
-    #[error(
-        "no scenario with units is running; start one, for example: hemiola run examples/3-live-upgrade"
-    )]
+    #[error("no scenario is running; start one, for example: hemiola run examples/3-live-upgrade")]
     NothingRuns,
     /// Several run: say which.
     #[error("{} scenarios are running; choose one with --run: {}", .0.len(), .0.join(", "))]
@@ -191,6 +189,13 @@ impl Server {
             UnixListener::bind_addr(&SocketAddr::from_abstract_name(format!("{PREFIX}{run}"))?)?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, waiting: Vec::new() })
+    }
+
+    /// Answers whoever asks that it cannot be done now.
+    pub(crate) fn refuse_all(&mut self, why: &str) {
+        while let Some((_, client)) = self.poll() {
+            client.answer(&UnitAnswer::Refused(why.to_owned()));
+        }
     }
 
     /// Takes the next whole request, without waiting.

@@ -17,6 +17,7 @@ use hemiola_trace::result::{Conditions, FILE_NAME, FORMAT, RunFolder, RungRecord
 use hemiola_units::{Refusal, Span};
 
 use crate::RunId;
+use crate::control::Server;
 use crate::floors::Floors;
 use crate::folder::Folder;
 use crate::guardian::Guardian;
@@ -179,6 +180,7 @@ pub(crate) struct Context<'r> {
     pub(crate) calibration: Calibration,
     pub(crate) conditions: &'r Conditions,
     pub(crate) guardian: RefCell<Guardian>,
+    pub(crate) server: RefCell<Server>,
     pub(crate) interrupted: &'r AtomicBool,
 }
 
@@ -204,6 +206,7 @@ pub fn run(
     folder.write_json("plan.json", plan)?;
     let id = RunId::new();
     let guardian = Guardian::start(&id).map_err(RunError::system("the guardian process"))?;
+    let server = Server::open(&id).map_err(RunError::system("the control socket"))?;
     let calibration = Calibration::measure();
     let mut conditions =
         crate::conditions::read(calibration, plan.allow_less, options.commit, options.command_line);
@@ -216,6 +219,7 @@ pub fn run(
         calibration,
         conditions: &started,
         guardian: RefCell::new(guardian),
+        server: RefCell::new(server),
         interrupted,
     };
     let mut result = RunFolder {

@@ -317,9 +317,6 @@ impl<'r> Stage<'r> {
             let told = member.launched.say(&Message::Start(epoch));
             told.map_err(RunError::system("starting a process"))?;
         }
-        let server = self.units.is_some().then(|| crate::control::Server::open(&self.context.id));
-        // Two stages of one run follow each other, so the name is free again each time.
-        let mut server = server.transpose().map_err(RunError::system("the control socket"))?;
         let whole = self.warmup + self.duration;
         let mut stopped_early = None;
         loop {
@@ -339,11 +336,19 @@ impl<'r> Stage<'r> {
             if self.context.is_interrupted() {
                 return Ok(None);
             }
-            if let (Some(mut units), Some(server)) = (self.units.take(), server.as_mut()) {
-                units.tick(&mut self, server, epoch);
-                units.take_notes().iter().for_each(|note| progress.note(note));
-                self.units = Some(units);
+            let mut server = self.context.server.borrow_mut();
+            match self.units.take() {
+                Some(mut units) => {
+                    units.tick(&mut self, &mut server, epoch);
+                    units.take_notes().iter().for_each(|note| progress.note(note));
+                    self.units = Some(units);
+                }
+                None => server.refuse_all(&format!(
+                    "{} runs now, and has no units; ask again when a program with units runs",
+                    self.rung.name
+                )),
             }
+            drop(server);
             for mut injection in std::mem::take(&mut self.injected) {
                 injection.tick(&mut self, elapsed);
                 self.injected.push(injection);
