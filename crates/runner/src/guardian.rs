@@ -7,9 +7,10 @@
 //! groups and sweeps the files.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use hemiola_rt::sys::process::{self, Signal};
+use hemiola_rt::sys::process::{Signal, signal_group};
 
 use crate::RunId;
 
@@ -28,6 +29,8 @@ impl Guardian {
     pub(crate) fn start(run: &RunId) -> io::Result<Self> {
         let mut child = Command::new(crate::launch::own_executable()?)
             .args([SUBCOMMAND, run.as_str()])
+            // Out of the terminal's process group from the start: Ctrl-C reaches only the runner.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -56,8 +59,6 @@ impl Guardian {
 
 /// The guardian process itself: waits for the runner's end, however it comes.
 pub fn guardian_main(run: &str) {
-    // Out of the terminal's process group, so that Ctrl-C reaches only the runner.
-    let _ = process::set_process_group(None, None);
     let mut groups = Vec::new();
     for line in BufReader::new(io::stdin()).lines() {
         let Ok(line) = line else { break };
@@ -71,7 +72,7 @@ pub fn guardian_main(run: &str) {
         }
     }
     for group in groups {
-        let _ = process::signal_group(group, Signal::KILL);
+        let _ = signal_group(group, Signal::KILL);
     }
     let _ = hemiola_bus::pubsub::sweep(run);
 }
