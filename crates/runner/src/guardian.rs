@@ -4,7 +4,7 @@
 //! runner leaves almost nothing by itself. Two things remain: a process that a replacement unit started
 //! on its own, and the files of iceoryx2. The guardian holds the other end of a pipe that only the
 //! runner writes to; when the pipe closes without a farewell, it kills what is left of the run's process
-//! groups and sweeps the files.
+//! groups. It sweeps the files after a farewell too: iceoryx2 leaves some after an orderly end as well.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -63,7 +63,8 @@ pub fn guardian_main(run: &str) {
     for line in BufReader::new(io::stdin()).lines() {
         let Ok(line) = line else { break };
         if line == "done" {
-            return;
+            groups.clear();
+            break;
         }
         match (line.strip_prefix('+'), line.strip_prefix('-')) {
             (Some(group), _) => groups.extend(group.parse::<u32>()),
