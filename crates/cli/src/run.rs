@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::failed)?;
     }
-    let options = Options {
+    let mut options = Options {
         folder: args.output.clone().unwrap_or_else(|| default_folder(&args.scenario)),
         scenario_folder: folder,
         scenario_text: text,
@@ -51,7 +51,15 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     };
     let mut progress = Progress::new();
     plan.notes.iter().for_each(|note| progress.note(note));
-    let outcome = hemiola_runner::run(&plan, options, &mut progress, &interrupted);
+    let outcome = loop {
+        match hemiola_runner::run(&plan, options.clone(), &mut progress, &interrupted) {
+            // Another run of this scenario began in the same second and was faster.
+            Err(RunError::FolderInUse(_)) if args.output.is_none() => {
+                options.folder = default_folder(&args.scenario);
+            }
+            outcome => break outcome,
+        }
+    };
     progress.end();
     let outcome = outcome.map_err(|error| match error {
         RunError::Interrupted => Failure::interrupted(error),

@@ -111,6 +111,9 @@ pub enum ControlError {
     /// The named run does not exist.
     #[error("no running scenario is called {0:?}; running: {1}")]
     Unknown(String, String),
+    /// The run ended first; what it was asked for may be half done, and went with it.
+    #[error("the run ended before it was done")]
+    Ended,
     /// The connection failed.
     #[error("the running scenario did not answer: {0}")]
     Io(#[from] io::Error),
@@ -155,7 +158,9 @@ pub fn ask(run: Option<&str>, request: &UnitRequest) -> Result<UnitAnswer, Contr
     line.push('\n');
     stream.write_all(line.as_bytes())?;
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer)?;
+    if BufReader::new(stream).read_line(&mut answer)? == 0 {
+        return Err(ControlError::Ended);
+    }
     Ok(serde_json::from_str(&answer)?)
 }
 

@@ -18,7 +18,8 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or takes over an empty one, and proves that it can be written.
+    /// Makes the folder, or takes over an empty one, and proves that it can be written. Of two runs that
+    /// try this at once, the one that makes `traces` has it.
     pub(crate) fn create(path: &Path) -> Result<Self, RunError> {
         let refused = |source| RunError::Folder { path: path.into(), source };
         let made = !path.exists();
@@ -26,10 +27,17 @@ impl Folder {
             return Err(RunError::FolderInUse(path.into()));
         }
         fs::create_dir_all(path).map_err(refused)?;
-        let folder = Self { path: path.into(), made, kept: false };
-        for part in ["traces", "logs"] {
-            fs::create_dir(path.join(part)).map_err(refused)?;
+        if let Err(source) = fs::create_dir(path.join("traces")) {
+            if source.kind() == io::ErrorKind::AlreadyExists {
+                return Err(RunError::FolderInUse(path.into()));
+            }
+            if made {
+                let _ = fs::remove_dir(path);
+            }
+            return Err(refused(source));
         }
+        let folder = Self { path: path.into(), made, kept: false };
+        fs::create_dir(path.join("logs")).map_err(refused)?;
         Ok(folder)
     }
 
@@ -92,6 +100,23 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_who_want_a_folder_at_once_one_gets_it() {
+        let path = scratch("race");
+        let start = std::sync::Barrier::new(8);
+        let won = std::thread::scope(|scope| {
+            let one = || {
+                start.wait();
+                Folder::create(&path).map(Folder::keep)
+            };
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).filter(Result::is_ok).count()
+        });
+        assert_eq!(won, 1);
+        assert!(path.join("traces").exists() && path.join("logs").exists());
+        fs::remove_dir_all(&path).unwrap();
+    }
 
     fn scratch(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("hemiola-folder-{name}-{}", std::process::id()))

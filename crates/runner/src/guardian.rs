@@ -4,12 +4,13 @@
 //! runner leaves almost nothing by itself. Two things remain: a process that a replacement unit started
 //! on its own, and the files of iceoryx2. The guardian holds the other end of a pipe that only the
 //! runner writes to; when the pipe closes without a farewell, it kills what is left of the run's process
-//! groups and sweeps the files.
+//! groups. It sweeps the files after a farewell too: iceoryx2 leaves some after an orderly end as well.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use hemiola_rt::sys::process::{self, Signal};
+use hemiola_rt::sys::process::{Signal, signal_group};
 
 use crate::RunId;
 
@@ -28,6 +29,8 @@ impl Guardian {
     pub(crate) fn start(run: &RunId) -> io::Result<Self> {
         let mut child = Command::new(crate::launch::own_executable()?)
             .args([SUBCOMMAND, run.as_str()])
+            // Out of the terminal's process group from the start: Ctrl-C reaches only the runner.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -56,13 +59,12 @@ impl Guardian {
 
 /// The guardian process itself: waits for the runner's end, however it comes.
 pub fn guardian_main(run: &str) {
-    // Out of the terminal's process group, so that Ctrl-C reaches only the runner.
-    let _ = process::set_process_group(None, None);
     let mut groups = Vec::new();
     for line in BufReader::new(io::stdin()).lines() {
         let Ok(line) = line else { break };
         if line == "done" {
-            return;
+            groups.clear();
+            break;
         }
         match (line.strip_prefix('+'), line.strip_prefix('-')) {
             (Some(group), _) => groups.extend(group.parse::<u32>()),
@@ -71,7 +73,7 @@ pub fn guardian_main(run: &str) {
         }
     }
     for group in groups {
-        let _ = process::signal_group(group, Signal::KILL);
+        let _ = signal_group(group, Signal::KILL);
     }
     let _ = hemiola_bus::pubsub::sweep(run);
 }

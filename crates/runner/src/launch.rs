@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant as WallInstant};
@@ -92,6 +92,9 @@ impl Launched {
             let _inherited = Inherited::open(descriptors)?;
             Command::new(own_executable()?)
                 .args([SUBCOMMAND, &spec.name])
+                // From its first instruction on: Ctrl-C in a terminal must reach only the runner, and
+                // killing the group must reach whatever the child starts.
+                .process_group(0)
                 .stdin(Stdio::from(OwnedFd::from(theirs)))
                 .stdout(output.try_clone()?)
                 .stderr(output)

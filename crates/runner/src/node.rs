@@ -131,7 +131,6 @@ pub fn node_main() -> ExitCode {
 
 fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let because = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
-    sys::process::set_process_group(None, None).map_err(|e| because("own process group", &e))?;
     sys::process::set_parent_death_signal(sys::process::Signal::KILL)
         .map_err(|e| because("parent-death signal", &e))?;
     if let Some(limits) = spec.limits {

@@ -383,19 +383,31 @@ impl<'r> Stage<'r> {
         let context = self.context;
         for member in self.members.iter_mut().filter(|member| member.exit.is_none()) {
             let Some(status) = member.launched.ended() else { continue };
-            let how = describe_exit(status);
+            let said = member.launched.hear(Duration::from_millis(1));
+            let how = match &said {
+                Some(Message::Failed(reason)) => reason.clone(),
+                _ => describe_exit(status),
+            };
             member.exit = Some(how.clone());
             let _ = context.guardian.borrow_mut().forget(member.launched.pid());
+            if let Some(Message::Finished(finished)) = said {
+                // It ended in good order just now, and was not asked since.
+                member.finished = Some(*finished);
+                continue;
+            }
+            if member.may_end {
+                continue;
+            }
             let (process, output) = (member.name.clone(), output_tail(context, &member.name));
-            if let Some(Message::Failed(reason)) = member.launched.hear(Duration::from_millis(1)) {
+            if let Some(Message::Failed(reason)) = said {
                 return Err(RunError::Start { process, reason });
             }
             let foreign = matches!(member.role, Role::Unit | Role::Command);
-            if foreign && !member.may_end && elapsed < AT_ONCE {
+            if foreign && elapsed < AT_ONCE {
                 return Err(RunError::EndedAtOnce { process, how, output });
             }
             // A unit that dies later is what the decision module is there for; a command may finish.
-            if !foreign && !member.may_end {
+            if !foreign {
                 return Err(RunError::Died { process, how, after: elapsed, output });
             }
         }
@@ -453,7 +465,7 @@ impl<'r> Stage<'r> {
             peak_v: plant.map_or(0.0, |finished| finished.peak_v),
             switches: said(Role::Decision).map_or(0, |finished| finished.switches),
             stopped_early,
-            processes: self.members.iter().map(Member::record).collect(),
+            processes: self.members.iter().filter_map(Member::record).collect(),
         })
     }
 
@@ -479,18 +491,19 @@ impl<'r> Stage<'r> {
 }
 
 impl Member {
-    fn record(&self) -> ProcessRun {
+    /// Nothing of a unit that was still preparing when the run ended: it took no part in it.
+    fn record(&self) -> Option<ProcessRun> {
         let finished = self.finished.clone().unwrap_or_default();
-        ProcessRun {
+        Some(ProcessRun {
             name: self.name.clone(),
             pid: self.launched.pid(),
-            granted: self.granted.clone().expect("every member was ready before the run"),
+            granted: self.granted.clone()?,
             exit: self.exit.clone().unwrap_or_default(),
             voluntary_switches: finished.voluntary_switches,
             involuntary_switches: finished.involuntary_switches,
             lost_events: self.lost_events,
             mark_pair_ns_p50: finished.mark_pair_ns_p50,
-        }
+        })
     }
 }
 

@@ -458,7 +458,7 @@ impl Units {
                     }
                     Some(UnitState::Shadow) => None,
                     _ => {
-                        let reason = self.complaint(it.slot);
+                        let reason = self.complaint(stage, it.slot);
                         Some(Err(self.give_up(stage, it, &reason)))
                     }
                 }
@@ -473,7 +473,7 @@ impl Units {
                     }
                     Some(UnitState::Active) => None,
                     _ => {
-                        let reason = self.complaint(it.slot);
+                        let reason = self.complaint(stage, it.slot);
                         Some(Err(self.give_up(stage, it, &reason)))
                     }
                 }
@@ -501,14 +501,19 @@ impl Units {
         }
     }
 
-    /// What the decision module has against the unit in this slot.
-    fn complaint(&self, slot: usize) -> String {
-        let Some(status) = self.slot_status(slot) else { return "it is gone".into() };
-        let state = state_name(status.state).unwrap_or("gone");
-        match fault_name(status.last_fault) {
-            Some(fault) => format!("it is {state}, last fault: {fault}"),
-            None => format!("it is {state}"),
+    /// What the decision module has against the unit in this slot, and how its process ended, if it has.
+    fn complaint(&self, stage: &mut Stage<'_>, slot: usize) -> String {
+        let status = self.slot_status(slot);
+        let state = status.and_then(|status| state_name(status.state)).unwrap_or("gone");
+        let mut text = format!("it is {state}");
+        if let Some(fault) = status.and_then(|status| fault_name(status.last_fault)) {
+            text += &format!(", last fault: {fault}");
         }
+        let member = self.slots[slot].as_ref().map(|entry| &stage.members()[entry.member]);
+        if let Some(exit) = member.and_then(|member| member.exit.as_ref()) {
+            text += &format!(" ({exit})");
+        }
+        text
     }
 
     /// Stops the process in a slot and frees it; gives the unit's name.
@@ -540,7 +545,7 @@ impl Units {
                 member.may_end = true;
                 member.launched.kill();
             }
-            let complaint = self.complaint(slot);
+            let complaint = self.complaint(stage, slot);
             if let Some(entry) = self.slots[slot].as_mut() {
                 entry.over = true;
                 self.notes.push(format!("unit {}: {complaint}", entry.name));

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, kill_process_group, pidfd_open, pidfd_send_signal, prlimit,
-    set_parent_process_death_signal, setpgid,
+    set_parent_process_death_signal,
 };
 use rustix::time::Timespec;
 
@@ -87,16 +87,6 @@ impl AsFd for PidFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
-}
-
-/// Makes process `number`, or the calling one, a member of group `group`, or the leader of its own.
-///
-/// # Errors
-/// `EACCES` when it has executed another program already; `EPERM`; `ESRCH`.
-///
-/// Source: setpgid(2).
-pub fn set_process_group(number: Option<u32>, group: Option<u32>) -> io::Result<()> {
-    Ok(setpgid(number.map(pid).transpose()?, group.map(pid).transpose()?)?)
 }
 
 /// Sends `signal` to every process of group `group`.

@@ -1,0 +1,300 @@
+//! What is wrong is said clearly, and nothing is left of the attempt.
+
+use std::fs;
+
+use crate::command::Ended;
+use crate::machine::Machine;
+use crate::results::Results;
+use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
+
+/// Runs a scenario that must fail with `code`: the reason is all that is said, and nothing is left.
+fn refused(machine: &Machine, scenario: &str, code: i32) -> String {
+    machine.write("scenario.toml", scenario);
+    let arguments = ["run", "scenario.toml", "--output", "result"];
+    told(machine, machine.hemiola(&arguments), code)
+}
+
+fn told(machine: &Machine, ended: Ended, code: i32) -> String {
+    let ended = ended.with_code(code);
+    assert_eq!(ended.stdout, "", "data was printed although there is none");
+    assert!(!machine.folder().join("result").exists(), "the result folder is there");
+    machine.nothing_is_left();
+    ended.stderr
+}
+
+/// What is said about a small scenario after these edits; it is not even started.
+fn said(test: &str, rung: &str, edits: &[(&str, &str)]) -> String {
+    let machine = Machine::take(test);
+    refused(&machine, &scenario::edited(&scenario::of(&[rung]), edits), 2)
+}
+
+#[test]
+fn an_unknown_key_is_shown_in_its_line() {
+    insta::assert_snapshot!(said("key", MONOLITHIC, &[("duration =", "durration =")]), @r#"
+    error: a scenario has no key "durration"
+     --> scenario.toml:3:1
+      |
+    3 | durration = "1s"
+      | ^^^^^^^^^ unknown
+      = hint: did you mean "duration"?
+    "#);
+}
+
+#[test]
+fn a_wrong_unit_is_shown_in_its_line() {
+    insta::assert_snapshot!(said("unit", MONOLITHIC, &[("\"200Hz\"", "\"50m\"")]), @r#"
+    error: rate: "50m" has the unit "m"; expected a rate from 1mHz to 1MHz such as "50Hz" or "1kHz", or a period such as "20ms"
+     --> scenario.toml:2:8
+      |
+    2 | rate = "50m"
+      |        ^^^^^
+    "#);
+}
+
+#[test]
+fn a_period_of_zero_is_refused() {
+    insta::assert_snapshot!(said("zero", MONOLITHIC, &[("\"200Hz\"", "\"0ms\"")]), @r#"
+    error: rate is zero, and what comes never cannot be run
+     --> scenario.toml:2:8
+      |
+    2 | rate = "0ms"
+      |        ^^^^^
+      = hint: write a rate such as "50Hz", or a period such as "20ms"
+    "#);
+}
+
+#[test]
+fn a_newest_value_with_two_writers_is_refused() {
+    let second = "[rung.processes.another]
+task = \"controller\"
+gain = \"safety\"
+receives = [\"sensors\"]
+sends = [\"command\"]
+[rung.processes.controller]";
+    let edits = [("[rung.processes.controller]", second)];
+    insta::assert_snapshot!(said("writers", SHARED_MEMORY, &edits), @r#"
+    error: "another" and "controller" both write "command", which keeps the newest value of one writer
+      --> scenario.toml:43:10
+       |
+    43 | sends = ["command"]
+       |          ^^^^^^^^^ second writer
+       = hint: give each writer a channel of its own
+    "#);
+}
+
+#[test]
+fn a_circle_in_the_order_of_starting_is_refused() {
+    let edits = [
+        ("task = \"io\",", "task = \"io\", after = [\"controller\"],"),
+        ("task = \"controller\"\n", "task = \"controller\"\nafter = [\"io\"]\n"),
+    ];
+    insta::assert_snapshot!(said("circle", SHARED_MEMORY, &edits), @r#"
+    error: no process can start first: io after controller after io
+      --> scenario.toml:32:30
+       |
+    32 | io = { task = "io", after = ["controller"], profile = "io", sends = ["sensors"], receives = ["command"] }
+       |                              ^^^^^^^^^^^^
+       = hint: remove one "after" of the circle
+    "#);
+}
+
+#[test]
+fn a_processor_that_does_not_exist_is_refused() {
+    let text = said("processor", MONOLITHIC, &[("cpus = \"first\"", "cpus = \"1023\"")]);
+    // How many there are is another matter on every machine.
+    assert!(text.contains("error: processor 1023 is not there; online are 0"), "{text}");
+    assert!(text.contains("16 | cpus = \"1023\"\n   |        ^^^^^^\n"), "{text}");
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_refused() {
+    let edits = [("gain = \"experimental\"", "command = [\"./no-such-unit\", \"fast\"]")];
+    insta::assert_snapshot!(said("program", SIMPLEX, &edits), @r#"
+    error: there is no program "./no-such-unit" to start
+      --> scenario.toml:44:12
+       |
+    44 | command = ["./no-such-unit", "fast"]
+       |            ^^^^^^^^^^^^^^^^
+       = hint: paths start at the scenario's folder; is it built, and executable (chmod +x)?
+    "#);
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let edits = [
+        ("title =", "titel ="),
+        ("\"1s\"", "\"1Hz\""),
+        ("priority = 95", "priority = 100"),
+        ("gain = \"experimental\"", "gain = \"experimantal\""),
+    ];
+    insta::assert_snapshot!(said("all", SIMPLEX, &edits), @r#"
+    error: a scenario has no key "titel"
+     --> scenario.toml:1:1
+      |
+    1 | titel = "A small one"
+      | ^^^^^ unknown
+      = hint: did you mean "title"?
+
+    error: duration: "1Hz" has the unit "Hz"; expected a length of time such as "20ms", "50us" or "1.5s"
+     --> scenario.toml:3:12
+      |
+    3 | duration = "1Hz"
+      |            ^^^^^
+
+    error: priority is 100; it must be from 1 to 99
+      --> scenario.toml:11:12
+       |
+    11 | priority = 100
+       |            ^^^
+
+    error: there is no gain "experimantal"
+      --> scenario.toml:44:8
+       |
+    44 | gain = "experimantal"
+       |        ^^^^^^^^^^^^^^ did you mean "experimental"?
+       = hint: known are safety, lqr, published-safety, baseline, experimental, lmi, real-system-safety, real-system-baseline, real-system-experimental
+    "#);
+}
+
+#[test]
+fn a_program_that_ends_at_once_is_named_with_what_it_printed() {
+    let machine = Machine::take("at-once");
+    machine.script("unit", "echo 'no such table' >&2; exit 3");
+    let edits = [("gain = \"experimental\"", "command = [\"./unit\"]")];
+    let scenario = scenario::edited(&scenario::of(&[SIMPLEX]), &edits);
+    insta::assert_snapshot!(last_error(&refused(&machine, &scenario, 1)), @r#"
+    error: process "experimental" ended at once: exit code 3
+      experimental: no such table
+    "#);
+}
+
+#[test]
+fn a_file_that_is_no_program_is_named_with_the_reason() {
+    let machine = Machine::take("no-program");
+    let path = machine.script("unit", "");
+    fs::write(path, "#!/no/such/interpreter\n").unwrap();
+    let edits = [("gain = \"experimental\"", "command = [\"./unit\"]")];
+    let scenario = scenario::edited(&scenario::of(&[SIMPLEX]), &edits);
+    let text = refused(&machine, &scenario, 1).replace(machine.folder().to_str().unwrap(), "…");
+    let expected =
+        "error: process \"experimental\" could not be started: …/unit cannot be executed: ";
+    assert!(last_error(&text).starts_with(expected), "{text}");
+}
+
+/// From the error on: before it stands how far the run had come.
+fn last_error(text: &str) -> &str {
+    &text[text.find("error: ").unwrap_or_else(|| panic!("no error in {text}"))..]
+}
+
+#[test]
+fn a_command_line_or_a_file_that_is_wrong_is_refused() {
+    let machine = Machine::take("line");
+    machine.write("scenario.toml", &scenario::of(&[MONOLITHIC]));
+    let run = |arguments: &[&str]| machine.hemiola(&[&["run"], arguments].concat());
+    let text = told(&machine, run(&["scenario.toml", "--rate", "50"]), 2);
+    assert!(text.contains("invalid value '50' for '--rate <R>'"), "{text}");
+    let text = told(&machine, run(&["scenario.toml", "--runs", "0"]), 2);
+    assert!(text.starts_with("error: --runs is 0"), "{text}");
+    let text = told(&machine, run(&["missing.toml"]), 1);
+    assert!(text.starts_with("error: missing.toml cannot be read"), "{text}");
+    machine.write("latin.toml", "");
+    fs::write(machine.folder().join("latin.toml"), b"title = \"\xe4\"").unwrap();
+    let text = told(&machine, run(&["latin.toml"]), 1);
+    assert!(text.contains("UTF-8"), "{text}");
+    let text = told(&machine, machine.hemiola(&["report", "."]), 1);
+    assert!(text.contains("hint: a result folder is what `hemiola run` prints last"), "{text}");
+}
+
+#[test]
+fn a_result_folder_that_cannot_be_made_is_refused_before_anything_starts() {
+    let machine = Machine::take("unwritable");
+    machine.write("scenario.toml", &scenario::of(&[MONOLITHIC]));
+    machine.write("file", "mine");
+    for folder in ["file/below", "/proc/result"] {
+        let ended = machine.hemiola(&["run", "scenario.toml", "--output", folder]);
+        let text = told(&machine, ended, 1);
+        assert!(
+            text.starts_with(&format!("error: the result folder {folder} cannot be ")),
+            "{text}"
+        );
+        assert!(text.ends_with("choose another with --output\n"), "{text}");
+    }
+    fs::create_dir(machine.folder().join("used")).unwrap();
+    machine.write("used/file", "mine");
+    let text = told(&machine, machine.hemiola(&["run", "scenario.toml", "--output", "used"]), 1);
+    insta::assert_snapshot!(
+        text,
+        @"error: the result folder used is not empty; name a new one with --output, or remove it"
+    );
+    let kept: Vec<_> = fs::read_dir(machine.folder().join("used")).unwrap().collect();
+    assert_eq!(kept.len(), 1, "what was there is there");
+}
+
+/// Runs `script` with a file system of `size` bytes at `small`, seen by nobody else.
+fn on_small_disk(machine: &Machine, size: u64, script: &str) -> Option<Ended> {
+    fs::create_dir_all(machine.folder().join("small")).unwrap();
+    // Root has a mount name space for the asking; others through a user name space, where allowed.
+    let root =
+        fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    let flags = if root { "-m" } else { "-rm" };
+    let mount = |then: &str| format!("mount -t tmpfs -o size={size} small small && {{ {then}\n}}");
+    let possible = machine.command("unshare", &[flags, "sh", "-c", &mount("true")]).output();
+    if !possible.is_ok_and(|output| output.status.success()) {
+        println!("skipped: needs a mount name space");
+        return None;
+    }
+    let command = machine.command("unshare", &[flags, "sh", "-c", &mount(script)]);
+    Some(crate::command::Running::start(command).end())
+}
+
+#[test]
+fn a_disk_full_in_the_middle_of_a_run_ends_it_and_nothing_is_kept() {
+    let machine = Machine::take("full-disk");
+    machine.write("scenario.toml", &scenario::of(&[SIMPLEX]));
+    let script = format!(
+        "{} run scenario.toml --duration 20s --output small/result; echo $?; ls -A small",
+        crate::command::PROGRAM
+    );
+    let Some(ended) = on_small_disk(&machine, 128 << 10, &script) else { return };
+    let text = last_error(&ended.stderr);
+    assert!(text.starts_with("error: small/result/"), "{text}");
+    assert!(text.contains("No space left on device"), "{text}");
+    assert!(text.ends_with("nothing of this run was kept\n"), "{text}");
+    assert_eq!(ended.stdout, "1\n", "an exit code, and an empty disk");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_disk_full_at_the_end_of_a_run_keeps_the_record_for_a_report_later() {
+    let machine = Machine::take("full-at-end");
+    machine.write("scenario.toml", &scenario::of(&[MONOLITHIC]));
+    let ended = machine.hemiola(&["run", "scenario.toml", "--output", "whole"]).with_code(0);
+    let whole = Results::open(machine.folder().join(ended.folder()));
+    // A trace has nearly the same size each time: room for everything but the page, and half of that.
+    let size =
+        |name: &str| fs::metadata(whole.path().join(name)).unwrap().len().next_multiple_of(4096);
+    let trace = size(&whole.run().rungs[0].runs[0].trace);
+    let others = ["scenario.toml", "plan.json", "run.json", "summary.json"];
+    let room = trace + others.map(size).iter().sum::<u64>() + size("report.html") / 2;
+    let script = format!(
+        "{program} run scenario.toml --output small/result; echo $?; ls small/result
+         mount -o remount,size=16m small; {program} report small/result > tables; echo $?",
+        program = crate::command::PROGRAM
+    );
+    let Some(ended) = on_small_disk(&machine, room, &script) else { return };
+    insta::assert_snapshot!(ended.stdout, @r#"
+    1
+    logs
+    plan.json
+    run.json
+    scenario.toml
+    summary.json
+    traces
+    0
+    "#);
+    insta::assert_snapshot!(last_error(&ended.stderr), @r#"
+    error: small/result/report.html cannot be written: No space left on device (os error 28)
+    hint: make room, then: hemiola report small/result
+    "#);
+    machine.nothing_is_left();
+}

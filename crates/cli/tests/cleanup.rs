@@ -1,0 +1,140 @@
+//! However a run ends, it leaves no process, shared memory, queue or socket behind.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use hemiola_rt::sys::process::Signal;
+
+use crate::command::Running;
+use crate::machine::{Machine, objects};
+use crate::results::{Results, assert_stands};
+use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
+
+/// Exit code after a signal, as a shell counts: 128 + SIGINT.
+const INTERRUPTED: i32 = 130;
+/// The nodes of a Simplex rung.
+const SIMPLEX_NODES: [&str; 4] = ["node plant", "node io", "node decision", "node experimental"];
+
+/// A run that would go on for a minute, at the moment when these processes are there.
+fn running(machine: &Machine, rungs: &[&str], processes: &[&str]) -> Running {
+    machine.write("scenario.toml", &scenario::of(rungs));
+    let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
+    let mut running = machine.start(&arguments);
+    machine.wait_for(&mut running, processes);
+    running
+}
+
+fn interrupted_by(signal: Signal, test: &str) {
+    let machine = Machine::take(test);
+    let mut run = running(&machine, &[SIMPLEX], &SIMPLEX_NODES);
+    run.run_name();
+    run.signal(signal);
+    let ended = run.end().with_code(INTERRUPTED);
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.ends_with("nothing was kept\n"), "{}", ended.stderr);
+    assert!(!machine.folder().join("result").exists());
+    machine.nothing_is_left();
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_a_run_leaves_nothing() {
+    interrupted_by(Signal::INT, "ctrl-c");
+}
+
+#[test]
+fn sigterm_in_the_middle_of_a_run_leaves_nothing() {
+    interrupted_by(Signal::TERM, "sigterm");
+}
+
+#[test]
+fn ctrl_c_at_any_moment_of_the_beginning_leaves_nothing() {
+    let machine = Machine::take("any-moment");
+    machine.write("scenario.toml", &scenario::of(&[SHARED_MEMORY]));
+    for after_ms in [0, 2, 4, 8, 16, 32, 64, 128, 512, 800] {
+        let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
+        let run = machine.start(&arguments);
+        sleep(Duration::from_millis(after_ms));
+        run.signal(Signal::INT);
+        let ended = run.end();
+        // Before there is anything to clean up, the signal simply ends the process.
+        let early = ended.signal() == Some(2);
+        assert!(early || ended.status.code() == Some(INTERRUPTED), "{after_ms} ms: {ended:#?}");
+        assert!(!machine.folder().join("result").exists(), "{after_ms} ms: {ended:#?}");
+        machine.nothing_is_left();
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_the_runs_that_were_complete() {
+    let machine = Machine::take("second-rung");
+    let endless = ["run", "scenario.toml", "--runs", "1000", "--duration", "200ms"];
+    machine.write("scenario.toml", &scenario::of(&[MONOLITHIC, SIMPLEX]));
+    let mut run = machine.start(&[&endless[..], &["--output", "result"]].concat());
+    machine.wait_for(&mut run, &SIMPLEX_NODES);
+    run.signal(Signal::INT);
+    let ended = run.end().with_code(INTERRUPTED);
+    assert!(ended.stderr.contains("interrupted: what was complete by then is in the folder"));
+    let results = Results::open(machine.folder().join(ended.folder()));
+    let kept = results.run();
+    assert_eq!(kept.rungs[0].runs.len(), 1);
+    assert_stands(&kept.rungs[0]);
+    assert_eq!(results.summary()["rungs"][0]["runs"].as_array().unwrap().len(), 1);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_killed_runner_of_a_simplex_rung_leaves_nothing() {
+    let machine = Machine::take("killed-simplex");
+    let mut run = running(&machine, &[SIMPLEX], &SIMPLEX_NODES);
+    run.run_name();
+    run.kill();
+    machine.nothing_is_left();
+    assert_eq!(run.end().signal(), Some(9));
+}
+
+#[test]
+fn a_killed_runner_of_a_publish_subscribe_rung_leaves_nothing() {
+    let machine = Machine::take("killed-pubsub");
+    let nodes = ["node plant", "node io", "node controller"];
+    let before = objects();
+    let mut run = running(&machine, &[&scenario::publish_subscribe()], &nodes);
+    // The ends open a moment after their processes start; then there is something to sweep.
+    while objects().difference(&before).count() == 0 {
+        assert!(!run.has_ended());
+        sleep(Duration::from_millis(5));
+    }
+    run.kill();
+    machine.nothing_is_left();
+    assert_eq!(run.end().signal(), Some(9));
+}
+
+/// A unit that never answers and has started a process of its own.
+fn with_children(machine: &Machine) -> Running {
+    machine.script("unit", "\"$0-child\" & while :; do sleep 0.1; done");
+    machine.script("unit-child", "trap '' TERM INT HUP; while :; do sleep 0.1; done");
+    let edits = [("gain = \"experimental\"", "command = [\"./unit\"]")];
+    let scenario = scenario::edited(&scenario::of(&[SIMPLEX]), &edits);
+    machine.write("scenario.toml", &scenario);
+    let mut run =
+        machine.start(&["run", "scenario.toml", "--duration", "2s", "--output", "result"]);
+    machine.wait_for(&mut run, &["/unit", "/unit-child"]);
+    run
+}
+
+#[test]
+fn a_process_that_a_unit_started_ends_with_the_run() {
+    let machine = Machine::take("grandchild");
+    let ended = with_children(&machine).end().with_code(0);
+    machine.nothing_is_left();
+    // Nobody answered: the safety controller alone held the pendulum.
+    let results = Results::open(machine.folder().join(ended.folder()));
+    assert_stands(&results.run().rungs[0]);
+}
+
+#[test]
+fn a_process_that_a_unit_started_ends_with_a_killed_runner() {
+    let machine = Machine::take("orphan");
+    let mut run = with_children(&machine);
+    run.kill();
+    machine.nothing_is_left();
+}

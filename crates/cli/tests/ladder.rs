@@ -1,0 +1,186 @@
+//! The first example, half a second a rung: what it leaves in its folder, and what can be made of that.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use hemiola_trace::event::source;
+use hemiola_units::Span;
+use serde_json::Value;
+
+use crate::command::Ended;
+use crate::machine::Machine;
+use crate::results::{Results, actuations, assert_stands};
+use crate::scenario;
+
+const EXAMPLE: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/1-pendulum-ladder/scenario.toml"
+));
+
+const RUNGS: [&str; 7] = [
+    "monolithic",
+    "shared-memory",
+    "message-queue",
+    "publish-subscribe",
+    "simplex-1",
+    "simplex-2",
+    "simplex-3",
+];
+
+/// The ladder, run once for all tests that only look at its result.
+fn ladder(machine: &Machine) -> (&'static Ended, Results) {
+    static RUN: OnceLock<Ended> = OnceLock::new();
+    let ended = RUN.get_or_init(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ladder");
+        let _ = fs::remove_dir_all(&folder);
+        let shorter = scenario::edited(EXAMPLE, &[("warmup = \"1s\"", "warmup = \"100ms\"")]);
+        machine.write("scenario.toml", &shorter);
+        let folder = folder.to_str().unwrap();
+        // A folder stands for the scenario.toml in it.
+        let arguments = ["run", ".", "--duration", "500ms", "--rate", "200Hz", "--output", folder];
+        let ended = machine.hemiola(&arguments);
+        machine.nothing_is_left();
+        ended.with_code(0)
+    });
+    (ended, Results::open(ended.folder()))
+}
+
+fn names(rungs: &Value) -> Vec<&str> {
+    rungs.as_array().unwrap().iter().map(|rung| rung["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_rung_balances_the_pendulum_in_processes_of_its_own() {
+    let machine = Machine::take("ladder");
+    let (_, results) = ladder(&machine);
+    let run = results.run();
+    let rungs: Vec<&str> = run.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    assert_eq!(rungs, RUNGS);
+    let mut pids = Vec::new();
+    for (rung, processes) in run.rungs.iter().zip([2, 3, 3, 3, 4, 5, 6]) {
+        let [once] = &rung.runs[..] else { panic!("{}: {} runs", rung.name, rung.runs.len()) };
+        assert_eq!(once.processes.len(), processes, "{}", rung.name);
+        assert_eq!(once.stopped_early, None, "{}", rung.name);
+        for process in &once.processes {
+            assert_eq!((process.exit.as_str(), process.lost_events), ("ended", 0), "{process:?}");
+        }
+        pids.extend(once.processes.iter().map(|process| process.pid));
+        assert_stands(rung);
+    }
+    let all = pids.len();
+    pids.sort_unstable();
+    pids.dedup();
+    assert_eq!(pids.len(), all, "every process of every rung is another");
+}
+
+#[test]
+fn the_trace_of_every_rung_shows_a_voltage_in_each_cycle() {
+    let machine = Machine::take("trace");
+    let (_, results) = ladder(&machine);
+    for rung in &results.run().rungs {
+        let trace = results.trace(rung);
+        assert_eq!(trace.tracks.len(), rung.runs[0].processes.len(), "{}", rung.name);
+        let voltages = actuations(&trace);
+        // 100 ms of warm-up and half a second.
+        assert!(voltages.len() <= 120, "{}: {}", rung.name, voltages.len());
+        let whose = |source| voltages.iter().filter(|entry| entry.arg == source).count();
+        if rung.name.starts_with("simplex") {
+            assert_eq!(whose(source::CONTROLLER), 0);
+            assert!(whose(source::UNIT_0) > 0, "{}: the unit never had the plant", rung.name);
+        } else {
+            assert!(whose(source::CONTROLLER) > 0, "{}: the controller was not heard", rung.name);
+        }
+    }
+}
+
+#[test]
+fn the_summary_has_the_figures_other_programs_rely_on() {
+    let machine = Machine::take("summary");
+    let (_, results) = ladder(&machine);
+    let summary = results.summary();
+    assert_eq!(summary["problems"], Value::Array(Vec::new()));
+    assert_eq!(names(&summary["rungs"]), RUNGS);
+    assert!(summary["floor"]["context_switch_ns"].as_f64().unwrap() > 0.0);
+    assert!(summary["conditions"]["kernel"].is_string());
+    for rung in summary["rungs"].as_array().unwrap() {
+        let runs = rung["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 1);
+        for figures in [&rung["combined"], &runs[0]] {
+            assert!(figures["observations"].as_u64().unwrap() > 0);
+            for key in ["min", "mean", "p50", "p99", "p999", "max", "adjusted_max", "std"] {
+                assert!(figures["cycle_ns"][key].is_number(), "{}: {key}", rung["name"]);
+            }
+            for key in ["deadlines_missed", "timing_overhead_ns", "context_switches_per_cycle"] {
+                assert!(figures[key].is_number(), "{}: {key}", rung["name"]);
+            }
+            // Whatever the machine did: a cycle that ran wrote a voltage.
+            assert_eq!(figures["actuations_missed"], figures["releases_skipped"]);
+        }
+        assert!(rung["combined"]["context_switches_per_cycle"].as_f64().unwrap() >= 1.0);
+    }
+}
+
+#[test]
+fn the_folder_holds_the_plan_the_result_and_a_page_that_opens_offline() {
+    let machine = Machine::take("folder");
+    let (ended, results) = ladder(&machine);
+    for name in RUNGS {
+        assert!(ended.stdout.contains(name), "{name} is not in the tables");
+    }
+    let plan: Value = serde_json::from_str(&results.text("plan.json")).unwrap();
+    assert_eq!(names(&plan["rungs"]), RUNGS);
+    assert!(results.text("scenario.toml").contains("title = \"The pendulum ladder\""));
+    let page = results.text("report.html");
+    for foreign in ["src=\"http", "<link", "@import", "url(http"] {
+        assert!(!page.contains(foreign), "the page needs the network: {foreign}");
+    }
+    // A tick in the table of features names the test that shows it, and it is this one's neighbour.
+    assert!(page.contains("ladder::every_rung_balances_the_pendulum_in_processes_of_its_own"));
+}
+
+#[test]
+fn a_report_made_again_is_the_same() {
+    let machine = Machine::take("report");
+    let (_, results) = ladder(&machine);
+    let (summary, page) = (results.text("summary.json"), results.text("report.html"));
+    for name in ["summary.json", "report.html"] {
+        fs::remove_file(results.path().join(name)).unwrap();
+    }
+    let folder = results.path().to_str().unwrap();
+    let ended = machine.hemiola(&["report", folder]).with_code(0);
+    assert_eq!(ended.folder(), results.path());
+    assert!(results.text("summary.json") == summary, "another summary");
+    assert!(results.text("report.html") == page, "another page");
+    assert!(machine.hemiola(&["report", folder, "--json"]).stdout == summary, "another text");
+    let csv = machine.hemiola(&["report", folder, "--csv"]).with_code(0).stdout;
+    assert!(csv.lines().count() > RUNGS.len(), "{csv}");
+}
+
+#[test]
+fn a_result_compared_with_itself_is_within_noise() {
+    let machine = Machine::take("compare");
+    let (_, results) = ladder(&machine);
+    let folder = results.path().to_str().unwrap();
+    let ended = machine.hemiola(&["compare", folder, folder]).with_code(0);
+    assert_eq!(ended.stdout.matches("within noise").count(), RUNGS.len(), "{}", ended.stdout);
+    let ended = machine.hemiola(&["compare", folder, folder, "--json"]).with_code(0);
+    let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(names(&json["rungs"]), RUNGS);
+}
+
+#[test]
+fn the_same_scenario_runs_five_times_as_fast() {
+    let machine = Machine::take("fast");
+    let rungs = [scenario::MONOLITHIC, scenario::SHARED_MEMORY, scenario::SIMPLEX];
+    machine.write("scenario.toml", &scenario::of(&rungs));
+    let arguments =
+        ["run", "scenario.toml", "--rate", "1kHz", "--duration", "300ms", "--runs", "2"];
+    let ended = machine.hemiola(&arguments).with_code(0);
+    let results = Results::open(machine.folder().join(ended.folder()));
+    for rung in &results.run().rungs {
+        assert_eq!((rung.period, rung.runs.len()), (Span::from_millis(1), 2));
+        assert!(actuations(&results.trace(rung)).len() <= 400);
+    }
+    machine.nothing_is_left();
+}

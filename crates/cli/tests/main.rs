@@ -1,0 +1,15 @@
+//! The command as people use it: real scenarios, real processes, real signals.
+
+#![expect(clippy::print_stdout, reason = "skipped tests say so")]
+
+mod bad_input;
+mod campaign;
+mod cleanup;
+mod command;
+mod ladder;
+mod machine;
+mod privileges;
+mod results;
+mod scenario;
+mod together;
+mod units;

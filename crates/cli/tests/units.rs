@@ -1,0 +1,244 @@
+//! Replacement units of a running scenario: they come, prove themselves, take over, give back, go.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hemiola_rt::sys::process::{Signal, signal_group};
+use hemiola_trace::event::source;
+
+use crate::command::{Ended, Running};
+use crate::machine::{Machine, PATIENCE};
+use crate::results::{Results, actuations, assert_stands};
+use crate::scenario::{self, SIMPLEX};
+
+/// Builds the example unit in C.
+fn unit_in_c(machine: &Machine) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/units/c/unit.c");
+    let program = machine.folder().join("unit-c");
+    let built = Command::new("gcc")
+        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+        .args([&program, &source])
+        .arg("-lm")
+        .output();
+    let Ok(built) = built else {
+        println!("skipped: needs gcc");
+        return None;
+    };
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some(program)
+}
+
+/// A Simplex rung that runs this long, once its unit has the plant.
+fn simplex(machine: &Machine, rate: &str, duration: &str) -> Running {
+    machine.write("scenario.toml", &scenario::of(&[SIMPLEX]));
+    let shape = ["--rate", rate, "--duration", duration, "--output", "result"];
+    let mut run = machine.start(&[&["run", "scenario.toml"][..], &shape].concat());
+    until(machine, &mut run, "experimental", "active");
+    run
+}
+
+/// A unit's row of `unit list`, as words: slot, name, state, process, answers, faults, strikes, last fault.
+fn row(list: &Ended, name: &str) -> Option<Vec<String>> {
+    // Below who has the plant, and the heads of the columns.
+    let rows = list.stdout.lines().skip(2).map(|line| line.split_whitespace().map(str::to_owned));
+    rows.map(Iterator::collect::<Vec<_>>).find(|row| row.get(1).is_some_and(|word| word == name))
+}
+
+/// Waits until the unit is in this state.
+fn until(machine: &Machine, run: &mut Running, name: &str, state: &str) {
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        let list = run.unit(machine, &["list"]).with_code(0);
+        if row(&list, name).is_some_and(|row| row[2] == state) {
+            return;
+        }
+        assert!(Instant::now() < limit, "{name} is not {state}: {}", list.stdout);
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until this unit, or `safety`, has the plant.
+fn commanded_by(machine: &Machine, run: &mut Running, who: &str) {
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        let list = run.unit(machine, &["list"]).with_code(0);
+        if list.stdout.starts_with(&format!("simplex: {who} has the plant\n")) {
+            return;
+        }
+        assert!(Instant::now() < limit, "{who} has not the plant: {}", list.stdout);
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// Promotes a unit as soon as it may be: it has to prove itself first.
+fn promote(machine: &Machine, run: &mut Running, name: &str) {
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        let said = run.unit(machine, &["promote", name]);
+        if said.status.success() {
+            assert_eq!(said.stdout, format!("{name} has the plant\n"));
+            return;
+        }
+        assert!(said.stderr.contains("acceptable") || said.stderr.contains("starting"), "{said:?}");
+        assert!(Instant::now() < limit, "{name} cannot be promoted: {said:?}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
+    let machine = Machine::take("unit-c");
+    let Some(program) = unit_in_c(&machine) else { return };
+    let crashes = machine.script("crashes", "echo 'out of luck' >&2; exit 1");
+    let (program, crashes) = (program.to_str().unwrap(), crashes.to_str().unwrap());
+    // Its gains are those of 50 Hz.
+    let mut run = simplex(&machine, "50Hz", "8s");
+
+    let said = run.unit(&machine, &["add", "in-c", "--", program]).with_code(0);
+    assert_eq!(
+        said.stdout,
+        "in-c runs in shadow; give it the plant with: hemiola unit promote in-c\n"
+    );
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert!(list.stdout.starts_with("simplex: experimental has the plant\n"), "{}", list.stdout);
+    assert_eq!(row(&list, "in-c").unwrap()[2], "shadow");
+
+    promote(&machine, &mut run, "in-c");
+    until(&machine, &mut run, "in-c", "active");
+    until(&machine, &mut run, "experimental", "standby");
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert!(list.stdout.starts_with("simplex: in-c has the plant\n"), "{}", list.stdout);
+
+    promote(&machine, &mut run, "experimental");
+    until(&machine, &mut run, "in-c", "standby");
+    let said = run.unit(&machine, &["remove", "in-c"]).with_code(0);
+    assert_eq!(said.stdout, "in-c is removed\n");
+    assert_eq!(row(&run.unit(&machine, &["list"]), "in-c"), None);
+
+    let replace = ["replace", "experimental", "second", "--gain", "baseline"];
+    let said = run.unit(&machine, &replace).with_code(0);
+    assert_eq!(said.stdout, "second has replaced experimental\n");
+    until(&machine, &mut run, "second", "active");
+
+    // A program that crashes is taken out again, and nothing has changed.
+    let said = run.unit(&machine, &["replace", "second", "third", "--", crashes]).with_code(1);
+    assert!(said.stderr.starts_with("error: third failed and was taken out: "), "{}", said.stderr);
+    assert!(said.stderr.ends_with("; second stays\n"), "{}", said.stderr);
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert!(list.stdout.starts_with("simplex: second has the plant\n"), "{}", list.stdout);
+    assert_eq!(row(&list, "third"), None, "{}", list.stdout);
+
+    let ended = run.end().with_code(0);
+    let results = Results::open(machine.folder().join(ended.folder()));
+    let result = results.run();
+    let [rung] = &result.rungs[..] else { panic!("one rung") };
+    let trace = results.trace(rung);
+    let voltages = actuations(&trace);
+    let from = |slot| voltages.iter().filter(|entry| entry.arg == source::unit(slot)).count();
+    assert!(from(0) > 0 && from(1) > 0, "both slots had the plant: {} and {}", from(0), from(1));
+    assert_stands(rung);
+    let figures = &results.summary()["rungs"][0]["combined"];
+    assert_eq!(figures["actuations_missed"], figures["releases_skipped"]);
+    for name in ["experimental", "in-c", "second", "third"] {
+        assert!(rung.runs[0].processes.iter().any(|process| process.name == name), "{name}");
+        assert!(trace.tracks.iter().any(|track| track.name == name), "{name}");
+    }
+    assert!(fs::read_to_string(results.path().join("logs/third.log")).unwrap().contains("luck"));
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_unit_that_pauses_is_taken_over_and_gets_the_plant_back() {
+    let machine = Machine::take("pause");
+    let mut run = simplex(&machine, "200Hz", "4s");
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    let pid = row(&list, "experimental").unwrap()[3].parse().unwrap();
+    signal_group(pid, Signal::STOP).unwrap();
+    commanded_by(&machine, &mut run, "safety");
+    signal_group(pid, Signal::CONT).unwrap();
+    commanded_by(&machine, &mut run, "experimental");
+    let ended = run.end().with_code(0);
+    let results = Results::open(machine.folder().join(ended.folder()));
+    let rung = &results.run().rungs[0];
+    actuations(&results.trace(rung));
+    assert_stands(rung);
+    assert!(rung.runs[0].switches >= 2);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn what_cannot_be_done_to_units_is_refused_with_the_reason_and_changes_nothing() {
+    let machine = Machine::take("unit-errors");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    let mut refused = |arguments: &[&str]| {
+        let said = run.unit(&machine, arguments).with_code(1);
+        assert_eq!(said.stdout, "");
+        said.stderr.replace(machine.folder().to_str().unwrap(), "…")
+    };
+    let mut said = String::new();
+    for arguments in [
+        &["promote", "nobody"][..],
+        &["remove", "nobody"],
+        &["replace", "nobody", "new", "--gain", "baseline"],
+        &["promote", "experimental"],
+        &["add", "experimental", "--gain", "baseline"],
+        &["add", "plant", "--gain", "baseline"],
+        &["add", "a/b", "--gain", "baseline"],
+        &["add", "new", "--gain", "basline"],
+        &["add", "new", "--gain", "baseline", "--priority", "75"],
+        &["add", "new", "--", "./no-such-program"],
+        &["add", "new", "--", "no-such-program"],
+    ] {
+        said += &refused(arguments);
+    }
+    insta::assert_snapshot!(said, @r#"
+    error: there is no unit "nobody"; there are: experimental
+    error: there is no unit "nobody"; there are: experimental
+    error: there is no unit "nobody"; there are: experimental
+    error: the unit in slot 0 is active already
+    error: "experimental" has been used in this run; choose another name
+    error: "plant" has been used in this run; choose another name
+    error: "a/b" is no name for a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'
+    error: no gain is called "basline"
+    error: priority 75 is not below the decision module's 75: a unit could starve it
+    error: …/no-such-program does not exist
+    error: new failed and was taken out: it is failed, last fault: exited (no-such-program cannot be executed: No such file or directory (os error 2))
+    "#);
+    // The name of what failed to start is used up; another still comes in.
+    run.unit(&machine, &["add", "newer", "--gain", "baseline"]).with_code(0);
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert_eq!(list.stdout.lines().count(), 4, "{}", list.stdout);
+    run.unit(&machine, &["add", "both", "--gain", "baseline", "--", "x"]).with_code(2);
+    run.unit(&machine, &["add", "neither"]).with_code(2);
+    run.signal(Signal::INT);
+    run.end().with_code(130);
+    let alone = machine.hemiola(&["unit", "--run", "no-such-run", "list"]).with_code(1);
+    assert!(
+        alone.stderr.contains("no-such-run") || alone.stderr.contains("no scenario"),
+        "{alone:?}"
+    );
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_request_under_way_when_the_run_ends_is_told_so() {
+    let machine = Machine::take("unit-late");
+    let mut run = simplex(&machine, "50Hz", "2s");
+    // It needs a second to prove itself; with fewer cycles left than that it cannot be through.
+    loop {
+        let list = run.unit(&machine, &["list"]);
+        let answers = row(&list, "experimental").map_or(0, |row| row[4].parse::<u64>().unwrap());
+        if answers > 70 {
+            break;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    let said = run.unit(&machine, &["replace", "experimental", "late", "--gain", "baseline"]);
+    let said = said.with_code(1);
+    assert_eq!(said.stderr, "error: the run ended before it was done\n");
+    run.end().with_code(0);
+    machine.nothing_is_left();
+}
