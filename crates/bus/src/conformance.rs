@@ -314,6 +314,25 @@ pub fn latest_gives_the_newest_once(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver), Some((0, 99)));
 }
 
+/// Every receiver gets the newest message, however many there are, one that came later too; the sender
+/// knows of none of them.
+pub fn every_receiver_gets_the_newest(endpoint: &Endpoint, delivery: Delivery) {
+    let fixture = Fixture::new(endpoint, delivery);
+    let (mut sender, first) = fixture.ends();
+    let mut receivers = vec![first];
+    for number in 0..5 {
+        sender.send(&message(0, number)).unwrap();
+        for receiver in &mut receivers {
+            assert_eq!(receive_now(&mut **receiver), Some((0, number)));
+            assert_eq!(receive_now(&mut **receiver), None);
+        }
+        let mut another = fixture.receiver();
+        // A newcomer may see the last message of before it came, or not.
+        receive_now(&mut *another);
+        receivers.push(another);
+    }
+}
+
 /// A full queue refuses one message, keeps the others, and has room again after one is received.
 pub fn full_queue_refuses_and_loses_nothing(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);

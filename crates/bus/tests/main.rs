@@ -54,7 +54,7 @@ macro_rules! passes_queue {
 passes_latest!(local_latest, "local:it");
 passes_queue!(local_queue, "local:it");
 
-passes_latest!(shm_latest, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+passes_latest!(shm_latest, "shm:it" every_receiver_gets_the_newest killed_sender_is_succeeded killed_receiver_is_succeeded
     leftovers_of_a_killed_run_are_swept);
 passes_queue!(shm_queue, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
     leftovers_of_a_killed_run_are_swept);
@@ -63,7 +63,7 @@ passes_latest!(mq_latest, "mq:it" killed_sender_is_succeeded killed_receiver_is_
 passes_queue!(mq_queue, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
     leftovers_of_a_killed_run_are_swept);
 #[cfg(feature = "pubsub")]
-passes_latest!(pubsub_latest, "pubsub:it" killed_sender_is_succeeded
+passes_latest!(pubsub_latest, "pubsub:it" every_receiver_gets_the_newest killed_sender_is_succeeded
     killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
 #[cfg(feature = "pubsub")]
 passes_queue!(pubsub_queue, "pubsub:it" killed_sender_is_succeeded
