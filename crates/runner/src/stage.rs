@@ -125,8 +125,16 @@ impl<'r> Stage<'r> {
     }
 
     fn launch(&mut self, process: &Process) -> Result<(), RunError> {
-        let (work, mut descriptors, role) =
-            work(self.context, self.rung, &self.wiring, &self.injected, self.number, process);
+        let whole = self.warmup + self.duration;
+        let (work, mut descriptors, role) = work(
+            self.context,
+            self.rung,
+            &self.wiring,
+            &self.injected,
+            self.number,
+            whole,
+            process,
+        );
         descriptors.extend(self.wiring.descriptors(&process.sends, &process.receives));
         descriptors.extend(self.wiring.stop_descriptor());
         let spec = NodeSpec {
@@ -514,6 +522,7 @@ fn work<'w>(
     wiring: &'w Wiring,
     injected: &[Injection],
     number: u32,
+    whole: Span,
     process: &Process,
 ) -> (Work, Vec<BorrowedFd<'w>>, Role) {
     let impossible = "a checked plan has a plant wherever a process needs the card";
@@ -523,7 +532,7 @@ fn work<'w>(
             let settings = context.plan.plant.as_ref().expect(impossible);
             let seed = context.plan.seed.wrapping_add(u64::from(number));
             let settings = crate::convert::apparatus(settings, seed);
-            let (work, descriptors) = wiring.plant_side(settings).expect(impossible);
+            let (work, descriptors) = wiring.plant_side(settings, whole).expect(impossible);
             (Work::Plant(work), descriptors.to_vec(), Role::Plant)
         }
         Task::Monolithic { gain } => {

@@ -134,13 +134,16 @@ impl Wiring {
     pub(crate) fn plant_side(
         &self,
         settings: Settings,
+        whole: Span,
     ) -> Option<(crate::tasks::PlantWork, [BorrowedFd<'_>; 2])> {
         /// Recording each step of a 1 ms plant would be most of the trace; ten shows the curve.
         const RECORD_EVERY: u64 = 10;
         let registers = self.registers.as_ref()?;
         let (inputs, outputs) = (registers.inputs.fd(), registers.outputs_read.as_fd());
+        let steps_max = (whole.nanos() / settings.step.nanos().max(1)).max(0) as u64;
         let work = crate::tasks::PlantWork {
             settings,
+            steps_max,
             inputs: inputs.as_raw_fd(),
             outputs: outputs.as_raw_fd(),
             record_every: RECORD_EVERY,

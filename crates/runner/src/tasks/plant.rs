@@ -20,6 +20,8 @@ pub(crate) struct PlantWork {
     pub(crate) inputs: i32,
     /// Descriptor of the card's output register, read only.
     pub(crate) outputs: i32,
+    /// Steps the run has: afterwards nobody controls, and a fall would be nobody's.
+    pub(crate) steps_max: u64,
     /// The true state is recorded once in so many steps.
     pub(crate) record_every: u64,
 }
@@ -29,6 +31,7 @@ pub(super) struct Plant {
     card: PlantSide,
     region: Region,
     steps: u64,
+    steps_max: u64,
     record_every: u64,
     peak_v: f64,
     fall: Option<Fall>,
@@ -44,6 +47,7 @@ impl Plant {
             apparatus,
             region: Region::SAFETY,
             steps: 0,
+            steps_max: work.steps_max,
             record_every: work.record_every.max(1),
             peak_v: 0.0,
             fall: None,
@@ -63,7 +67,7 @@ impl Task for Plant {
     /// gravity does not wait for a scheduler.
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
         let output = self.card.output();
-        while self.steps < job.cycle {
+        while self.steps < job.cycle.min(self.steps_max) {
             self.apparatus.step(output);
             self.steps += 1;
             let state = self.apparatus.state();
