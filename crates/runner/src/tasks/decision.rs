@@ -133,7 +133,6 @@ impl DecisionTask {
                 break;
             }
         }
-        let now = MonotonicClock.now();
         for (answer, slot) in
             answers.iter_mut().zip(&mut self.slots).filter(|(_, slot)| slot.pid.is_some())
         {
@@ -148,7 +147,7 @@ impl DecisionTask {
                 (slot.missed, slot.seen) = (0, None);
             } else {
                 slot.missed = slot.missed.saturating_add(1);
-                slot.hold_back_if_running_away(now);
+                slot.hold_back_if_running_away();
             }
         }
         answers
@@ -286,9 +285,10 @@ impl Slot {
     /// Takes the real-time priority from a unit that computes instead of answering, two cycles in a row:
     /// the loop runs above it, but every unit below it would starve. The core gives it up later, and the
     /// runner then stops the process. This asks the kernel something only in cycles with a missing answer.
-    fn hold_back_if_running_away(&mut self, now: Instant) {
+    fn hold_back_if_running_away(&mut self) {
         let Some(pid) = self.pid.filter(|_| !self.held_back) else { return };
         let Ok(cpu) = sys::cpu_clock::process(pid) else { return };
+        let now = MonotonicClock.now();
         if let Some((then, cpu_then)) = self.seen.replace((now, cpu))
             && (cpu - cpu_then) > (now - then) / 2
         {
@@ -320,7 +320,6 @@ impl Task for DecisionTask {
         self.cycles = job.cycle;
         self.next_release = Some(job.release + self.period);
         self.decision.sense(&sensors);
-        self.serve_requests(ports);
         // From the sample, not from the release: a release that came late leaves the units their time.
         let answers = self.gather(sensors.sequence, sensors.sampled + self.answer_within);
         let decided = self.decision.decide(&answers, ports.now());
@@ -334,6 +333,7 @@ impl Task for DecisionTask {
         // From here on I/O has what it needs: everything below may be preempted by it.
         mark_values(ports, Kind::Decide, decided.source.code(), decided.v_now, decided.v_predicted);
         self.record(&decided.events, ports);
+        self.serve_requests(ports);
         let now = ports.now();
         self.tell(now, &decided);
     }
