@@ -54,8 +54,8 @@ macro_rules! passes_queue {
 passes_latest!(local_latest, "local:it");
 passes_queue!(local_queue, "local:it");
 
-passes_latest!(shm_latest, "shm:it" every_receiver_gets_the_newest killed_sender_is_succeeded killed_receiver_is_succeeded
-    leftovers_of_a_killed_run_are_swept);
+passes_latest!(shm_latest, "shm:it" every_receiver_gets_the_newest killed_sender_is_succeeded
+    killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
 passes_queue!(shm_queue, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
     leftovers_of_a_killed_run_are_swept);
 passes_latest!(mq_latest, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
