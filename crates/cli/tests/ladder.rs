@@ -34,7 +34,7 @@ fn ladder(machine: &Machine) -> (&'static Ended, Results) {
     let ended = RUN.get_or_init(|| {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ladder");
         let _ = fs::remove_dir_all(&folder);
-        let shorter = scenario::edited(EXAMPLE, &[("warmup = \"1s\"", "warmup = \"100ms\"")]);
+        let shorter = scenario::edited(EXAMPLE, &[("warmup = \"500ms\"", "warmup = \"100ms\"")]);
         machine.write("scenario.toml", &shorter);
         let folder = folder.to_str().unwrap();
         // A folder stands for the scenario.toml in it.
