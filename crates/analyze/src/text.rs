@@ -65,9 +65,44 @@ fn digits3(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Seconds since 1970 as year, month, day, hour, minute and second, UTC, by the days of the Gregorian
+/// calendar counted from March (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+#[must_use]
+pub fn calendar(unix_s: u64) -> [u64; 6] {
+    let (days, seconds) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    [year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60]
+}
+
+/// Seconds since 1970 as date and time for people: `"2023-11-14 22:13 UTC"`.
+#[must_use]
+pub fn date(unix_s: u64) -> String {
+    let [year, month, day, hour, minute, _] = calendar(unix_s);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_right_around_leap_days() {
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_700_000_000, "2023-11-14 22:13 UTC"),
+            (4_107_542_399, "2100-02-28 23:59 UTC"),
+        ] {
+            assert_eq!(date(seconds), text);
+        }
+    }
 
     #[test]
     fn lengths_of_time_keep_three_digits() {

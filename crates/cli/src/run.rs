@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hemiola_analyze::export::terminal;
 use hemiola_analyze::tables::Detail;
+use hemiola_analyze::text::calendar;
 use hemiola_rt::privilege::Privileges;
 use hemiola_rt::sys::cpu;
 use hemiola_runner::{Options, Progress as _, RunError};
@@ -134,25 +135,10 @@ fn default_folder(scenario: &Path) -> PathBuf {
     std::iter::once(base.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(base)
 }
 
-/// `20260131-235959` in UTC, of seconds since 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", `civil_from_days`).
+/// `20260131-235959` in UTC, of seconds since 1970.
 fn stamp(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!(
-        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
+    let [year, month, day, hour, minute, second] = calendar(seconds);
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }
 
 #[cfg(test)]

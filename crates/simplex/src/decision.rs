@@ -17,6 +17,8 @@
 //! until [`Request::Resume`]. Small offsets, reversed signs and swapped channels look like a state
 //! that could be; they are found only once the pendulum contradicts them, if at all.
 
+use std::ops::Deref;
+
 use hemiola_plant::{ANGLE_LOST, POSITION_STOP};
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -149,13 +151,9 @@ pub struct Decided {
     pub events: Events,
 }
 
-/// A unit as shown to people.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UnitStatus {
-    /// Its slot.
-    pub slot: u8,
-    /// Its name.
-    pub name: String,
+/// A unit as a loop looks at it: without its name, so that looking allocates nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnitView {
     /// Which generation of the slot.
     pub generation: u32,
     /// Where it is in its life.
@@ -172,23 +170,23 @@ pub struct UnitStatus {
     pub last_fault: Option<Fault>,
 }
 
-/// A unit as a loop looks at it: without its name, so that looking allocates nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UnitView {
-    /// Which generation of the slot.
-    pub generation: u32,
-    /// Where it is in its life.
-    pub state: UnitState,
-    /// Losses of control not yet forgiven.
-    pub strikes: u32,
-    /// Acceptable answers in a row.
-    pub clean: u32,
-    /// Acceptable answers in all.
-    pub answers: u64,
-    /// Faulty answers in all.
-    pub faults: u64,
-    /// The newest fault.
-    pub last_fault: Option<Fault>,
+/// A unit as shown to people.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnitStatus {
+    /// Its slot.
+    pub slot: u8,
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    #[serde(flatten)]
+    pub view: UnitView,
+}
+
+impl Deref for UnitStatus {
+    type Target = UnitView;
+    fn deref(&self) -> &UnitView {
+        &self.view
+    }
 }
 
 /// The module as shown to people.
@@ -360,18 +358,9 @@ impl Decision {
     /// The module as shown to people; this one allocates.
     #[must_use]
     pub fn status(&self) -> Status {
-        let units = self.units.iter().enumerate().filter_map(|(slot, unit)| {
-            unit.as_ref().map(|unit| UnitStatus {
-                slot: slot as u8,
-                name: unit.name.clone(),
-                generation: unit.generation,
-                state: unit.state,
-                strikes: unit.strikes,
-                clean: unit.clean,
-                answers: unit.answers,
-                faults: unit.faults,
-                last_fault: unit.last_fault,
-            })
+        let units = self.units.iter().zip(0..).filter_map(|(unit, slot)| {
+            let unit = unit.as_ref()?;
+            Some(UnitStatus { slot, name: unit.name.clone(), view: unit.view() })
         });
         Status {
             source: self.source,
@@ -392,15 +381,7 @@ impl Decision {
     /// units ([`UnitState::is_live`]) are those worth waiting for.
     #[must_use]
     pub fn unit(&self, slot: u8) -> Option<UnitView> {
-        self.units.get(usize::from(slot))?.as_ref().map(|unit| UnitView {
-            generation: unit.generation,
-            state: unit.state,
-            strikes: unit.strikes,
-            clean: unit.clean,
-            answers: unit.answers,
-            faults: unit.faults,
-            last_fault: unit.last_fault,
-        })
+        self.units.get(usize::from(slot))?.as_ref().map(Unit::view)
     }
 
     /// The region the module guards.

@@ -102,9 +102,23 @@ pub(crate) struct Unit {
     pub(crate) last_fault: Option<Fault>,
 }
 
+use crate::decision::UnitView;
 use crate::event::Fault;
 
 impl Unit {
+    /// What others may see of it.
+    pub(crate) fn view(&self) -> UnitView {
+        UnitView {
+            generation: self.generation,
+            state: self.state,
+            strikes: self.strikes,
+            clean: self.clean,
+            answers: self.answers,
+            faults: self.faults,
+            last_fault: self.last_fault,
+        }
+    }
+
     pub(crate) const fn new(name: String, generation: u32, role: Role) -> Self {
         Self {
             name,

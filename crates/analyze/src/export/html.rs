@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::figures::{Figure, figures};
 use crate::summary::{Analysis, Summary};
 use crate::tables::{Detail, Table, conditions, tables};
-use crate::text::{count, duration, ratio};
+use crate::text::{count, date, duration, ratio};
 
 const TEMPLATE: &str = include_str!("report.html");
 
@@ -137,38 +137,10 @@ fn cards(summary: &Summary) -> Vec<Card> {
     cards
 }
 
-/// Seconds since 1970 as date and time, UTC, by the days of the Gregorian calendar counted from
-/// March (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-fn date(unix_s: u64) -> String {
-    let (days, seconds) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (seconds / 3600, seconds / 60 % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::synthetic::{analysis, ladder_analysis};
-
-    #[test]
-    fn dates_are_right_around_leap_days() {
-        for (seconds, text) in [
-            (0, "1970-01-01 00:00 UTC"),
-            (951_782_400, "2000-02-29 00:00 UTC"),
-            (1_700_000_000, "2023-11-14 22:13 UTC"),
-            (4_107_542_399, "2100-02-28 23:59 UTC"),
-        ] {
-            assert_eq!(date(seconds), text);
-        }
-    }
 
     #[test]
     fn the_page_stands_alone() {
