@@ -122,13 +122,15 @@ impl Schedule {
 pub struct Periodic {
     schedule: Schedule,
     lead: Span,
+    /// The release that was approached: woken late for it is not the same as asking late for it.
+    approached: Option<Instant>,
 }
 
 impl Periodic {
     /// Releases at `epoch`, `epoch + period`, and so on; choose an epoch still to come.
     #[must_use]
     pub fn new(epoch: Instant, rate: Rate, overrun: Overrun) -> Self {
-        Self { schedule: Schedule::new(epoch, rate, overrun), lead: Span::ZERO }
+        Self { schedule: Schedule::new(epoch, rate, overrun), lead: Span::ZERO, approached: None }
     }
 
     /// The same, awake `lead` before each release: [`approach`](Self::approach) sleeps until then, and
@@ -147,7 +149,9 @@ impl Periodic {
     pub fn approach(&mut self, clock: &mut FastClock) -> Result<(), Stopped> {
         if self.lead.is_positive() {
             let now = clock.anchor();
-            let wake = self.schedule.plan(now)? - self.lead;
+            let until = self.schedule.plan(now)?;
+            self.approached = Some(until);
+            let wake = until - self.lead;
             if wake > now {
                 timer::sleep_until(wake);
                 clock.anchor();
@@ -162,7 +166,10 @@ impl Periodic {
     /// [`Stopped`] under [`Overrun::Stop`].
     pub fn wait(&mut self, clock: &mut FastClock) -> Result<Release, Stopped> {
         let now = clock.anchor();
-        let until = self.schedule.plan(now)?;
+        let until = match self.approached.take() {
+            Some(until) => until,
+            None => self.schedule.plan(now)?,
+        };
         if until <= now {
             return self.schedule.begin(now);
         }
@@ -193,6 +200,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn woken_late_after_an_approach_the_release_is_served_and_not_dropped() {
+        let mut clock = FastClock::calibrate();
+        let rate = Rate::from_period(Span::from_millis(50)).unwrap();
+        let epoch = clock.anchor() + Span::from_millis(5);
+        let mut periodic =
+            Periodic::new(epoch, rate, Overrun::Skip).with_lead(Span::from_millis(1));
+        periodic.approach(&mut clock).unwrap();
+        // Whatever held it up lasted beyond the release.
+        clock.spin_for(Span::from_millis(4));
+        let release = periodic.wait(&mut clock).unwrap();
+        assert_eq!((release.number, release.skipped), (0, 0));
+        assert!(release.start > release.at);
+    }
 
     #[test]
     fn with_a_lead_no_release_is_early_and_none_is_lost() {
