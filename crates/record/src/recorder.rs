@@ -3,7 +3,6 @@
 use std::os::fd::OwnedFd;
 
 use hemiola_rt::clock::{Clock, FastClock};
-use hemiola_rt::periodic::Release;
 use hemiola_rt::shared::{
     Access, ENTRY_SIZE, Kind as SegmentKind, LogWriter, Segment, SegmentError,
 };
@@ -70,26 +69,6 @@ impl<C: Clock> Recorder<C> {
     #[inline]
     pub fn push(&mut self, entry: Entry) {
         self.log.push(entry.to_words());
-    }
-
-    /// Records that the job of `release` began, stamped `release.start`: reads no clock.
-    #[inline]
-    pub fn start(&mut self, release: &Release, cycle: u32) {
-        self.push(Entry {
-            at: release.start,
-            kind: Kind::Start,
-            arg: u16::try_from(release.skipped).unwrap_or(u16::MAX),
-            cycle,
-            a: release.at.nanos(),
-            b: 0,
-        });
-    }
-
-    /// Records the end of a job now, and returns when that is. `execution` is the processor time it took.
-    #[inline]
-    pub fn finish(&mut self, cycle: u32, deadline: Instant, execution: Span) -> Instant {
-        let execution_ns = u64::try_from(execution.nanos()).unwrap_or(0);
-        self.mark(Kind::Finish, 0, cycle, deadline.nanos(), execution_ns)
     }
 
     /// Measures what a mark costs, by `count` marks back to back: each is a [`Kind::Pair`] entry that says

@@ -2,7 +2,6 @@
 
 use hemiola_record::{Drain, Recorder, create_log};
 use hemiola_rt::clock::MonotonicClock;
-use hemiola_rt::periodic::Release;
 use hemiola_rt::shared::{LogWriter, Segment};
 use hemiola_trace::perfetto::{Names, TraceWriter, read};
 use hemiola_trace::{Entry, Kind};
@@ -54,24 +53,22 @@ proptest! {
 }
 
 #[test]
-fn jobs_and_pairs_are_recorded_as_documented() {
+fn what_has_its_stamp_already_and_pairs_are_recorded_as_documented() {
     let log = create_log("test", 100).unwrap();
     let mut recorder = recorder(&log);
-    let (release, start) = (Instant::from_nanos(2), Instant::from_nanos(4));
-    recorder.start(&Release { number: 3, at: release, start, skipped: 1 << 20 }, 3);
-    let at = recorder.finish(3, Instant::from_nanos(9), Span::from_nanos(5));
+    let at = Instant::from_nanos(4);
+    let stamped = Entry { at, kind: Kind::Start, arg: u16::MAX, cycle: 3, a: 2, b: 0 };
+    recorder.push(stamped);
     recorder.measure_pair(10);
 
     let mut file = Vec::new();
     let mut drain = drain(&mut file);
     drain.add(log, 1, "x", Names::default()).unwrap();
-    assert_eq!(drain.drain().unwrap(), 12);
+    assert_eq!(drain.drain().unwrap(), 11);
     let (trace, _) = read(&file);
     let entries = &trace.tracks[0].entries;
-    let finish = Entry { at, kind: Kind::Finish, arg: 0, cycle: 3, a: 9, b: 5 };
-    let begun = Entry { at: start, kind: Kind::Start, arg: u16::MAX, cycle: 3, a: 2, b: 0 };
-    assert_eq!(entries[..2], [begun, finish]);
-    let pairs = &entries[2..];
+    assert_eq!(entries[0], stamped);
+    let pairs = &entries[1..];
     assert!(pairs.iter().all(|entry| entry.kind == Kind::Pair));
     assert_eq!(pairs[0].b, 0);
     for pair in pairs.windows(2) {
