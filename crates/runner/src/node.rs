@@ -18,7 +18,7 @@ use hemiola_record::Recorder;
 use hemiola_rt::clock::{Calibration, Clock, FastClock};
 use hemiola_rt::periodic::Periodic;
 use hemiola_rt::sys;
-use hemiola_trace::Kind;
+use hemiola_trace::{Entry, Kind};
 use hemiola_units::{Bytes, Instant, Overrun, Profile, Rate, Span};
 
 use crate::launch::{Finished, Message};
@@ -270,14 +270,14 @@ impl Node {
                 continue;
             };
             self.begin(cycle, release, received, 0);
-            self.recorder.push(crate::task::entry(
-                received,
-                Kind::Receive,
-                self.receive_index,
-                self.cycle,
-                0,
-                0,
-            ));
+            self.recorder.push(Entry {
+                at: received,
+                kind: Kind::Receive,
+                arg: self.receive_index,
+                cycle: self.cycle,
+                a: 0,
+                b: 0,
+            });
             task.step(&Job { cycle, release, message }, self);
             self.end(release);
             self.settle();
@@ -291,15 +291,14 @@ impl Node {
     fn begin(&mut self, cycle: u64, release: Instant, start: Instant, skipped: u64) {
         // A run of 2³² cycles at 1 kHz takes seven weeks; the record counts modulo that.
         self.cycle = cycle as u32;
-        let skipped = u16::try_from(skipped).unwrap_or(u16::MAX);
-        self.recorder.push(crate::task::entry(
-            start,
-            Kind::Start,
-            skipped,
-            self.cycle,
-            release.nanos(),
-            0,
-        ));
+        self.recorder.push(Entry {
+            at: start,
+            kind: Kind::Start,
+            arg: u16::try_from(skipped).unwrap_or(u16::MAX),
+            cycle: self.cycle,
+            a: release.nanos(),
+            b: 0,
+        });
     }
 
     fn end(&mut self, release: Instant) {
@@ -314,8 +313,14 @@ impl Node {
         let cpu = sys::cpu_clock::thread();
         let execution = (cpu - self.cpu).nanos().max(0) as u64;
         self.cpu = cpu;
-        let entry = crate::task::entry(finish, Kind::Finish, 0, self.cycle, deadline, execution);
-        self.recorder.push(entry);
+        self.recorder.push(Entry {
+            at: finish,
+            kind: Kind::Finish,
+            arg: 0,
+            cycle: self.cycle,
+            a: deadline,
+            b: execution,
+        });
     }
 
     fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! What a process of a scenario does: a task, and the ports it does it through.
 
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::Kind;
 use hemiola_units::Instant;
 
 use crate::launch::Finished;
@@ -68,9 +68,4 @@ pub(crate) trait Ports {
 /// Records two floating-point values.
 pub(crate) fn mark_values(ports: &mut dyn Ports, kind: Kind, arg: u16, a: f64, b: f64) {
     ports.mark(kind, arg, a.to_bits(), b.to_bits());
-}
-
-/// What a recorder keeps of a mark.
-pub(crate) fn entry(at: Instant, kind: Kind, arg: u16, cycle: u32, a: u64, b: u64) -> Entry {
-    Entry { at, kind, arg, cycle, a, b }
 }
