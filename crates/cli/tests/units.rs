@@ -33,7 +33,12 @@ fn unit_in_c(machine: &Machine) -> Option<PathBuf> {
 
 /// A Simplex rung that runs this long, once its unit has the plant.
 fn simplex(machine: &Machine, rate: &str, duration: &str) -> Running {
-    machine.write("scenario.toml", &scenario::of(&[SIMPLEX]));
+    started(machine, &scenario::of(&[SIMPLEX]), rate, duration)
+}
+
+/// The same of a scenario with a Simplex rung.
+fn started(machine: &Machine, scenario: &str, rate: &str, duration: &str) -> Running {
+    machine.write("scenario.toml", scenario);
     let shape = ["--rate", rate, "--duration", duration, "--output", "result"];
     let mut run = machine.start(&[&["run", "scenario.toml"][..], &shape].concat());
     until(machine, &mut run, "experimental", "active");
@@ -147,6 +152,24 @@ fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
         assert!(trace.tracks.iter().any(|track| track.name == name), "{name}");
     }
     assert!(fs::read_to_string(results.path().join("logs/third.log")).unwrap().contains("luck"));
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_replacement_proves_itself_as_long_as_the_scenario_wants() {
+    let machine = Machine::take("unit-proof");
+    let scenario = scenario::edited(
+        &scenario::of(&[SIMPLEX]),
+        &[("[decision]\n", "[decision]\npromote_after = 60\n")],
+    );
+    let mut run = started(&machine, &scenario, "200Hz", "60s");
+    let replace = ["replace", "experimental", "second", "--gain", "baseline"];
+    let said = run.unit(&machine, &replace).with_code(0);
+    assert_eq!(said.stdout, "second has replaced experimental\n");
+    commanded_by(&machine, &mut run, "second");
+    assert_eq!(row(&run.unit(&machine, &["list"]), "experimental"), None);
+    run.signal(Signal::INT);
+    run.end().with_code(130);
     machine.nothing_is_left();
 }
 

@@ -23,11 +23,8 @@ pub(crate) const SLOT_PORT: u16 = 0x100;
 
 /// How long a started unit may take until its first good answer.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long any other step of a transaction may take.
+/// How long any other step of a transaction may take, beside what a replacement needs to prove itself.
 const STEP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Answers a replacement must have given in shadow, and again in control, before the old unit goes: half
-/// a second at 50 Hz, what the decision module wants before it promotes.
-const PROVEN: u32 = 25;
 /// Address space of a unit; far more than a controller needs, far less than the machine has.
 const MEMORY: Bytes = Bytes(1 << 30);
 
@@ -67,6 +64,11 @@ pub(crate) struct Units {
     status: Option<Status>,
     replies: Vec<Reply>,
     transactions: Vec<Transaction>,
+    /// Answers a replacement must have given in shadow, and again in control, before the old unit goes: as
+    /// many as the decision module wants before it promotes.
+    proven: u32,
+    /// How long that many take, one a cycle.
+    proving: Duration,
     /// What an added unit gets when nothing else is said.
     profile: Profile,
     budget: Span,
@@ -120,6 +122,8 @@ type Ended = Result<String, String>;
 impl Units {
     pub(crate) fn new(rung: &Rung) -> Self {
         let last = rung.units.last();
+        let decision = rung.decision.as_ref().expect("present with the decision process");
+        let proving = rung.rate.period() * i64::from(decision.promote_after);
         Self {
             slots: Default::default(),
             generations: 0,
@@ -127,6 +131,8 @@ impl Units {
             status: None,
             replies: Vec::new(),
             transactions: Vec::new(),
+            proven: decision.promote_after,
+            proving: proving.to_duration(),
             profile: last.map_or_else(Profile::ordinary, |unit| unit.profile.clone()),
             budget: last.map_or(Span::from_millis(2), |unit| unit.budget),
             notes: Vec::new(),
@@ -413,12 +419,17 @@ impl Units {
                         Some(Err(refusal))
                     }
                     (Some(refusal), _) => Some(Err(self.give_up(stage, it, &refusal))),
-                    (None, What::Add | What::AddActive) => next(it, Step::Proving, START_TIMEOUT),
+                    (None, What::Add | What::AddActive) => match it.goal {
+                        Goal::Replace { .. } => {
+                            next(it, Step::Proving, START_TIMEOUT + self.proving)
+                        }
+                        _ => next(it, Step::Proving, START_TIMEOUT),
+                    },
                     (None, What::Promote) => match it.goal {
                         Goal::Replace { .. } => {
                             let answers =
                                 self.slot_status(it.slot).map_or(0, |status| status.answers);
-                            next(it, Step::Watched(answers), STEP_TIMEOUT)
+                            next(it, Step::Watched(answers), STEP_TIMEOUT + self.proving)
                         }
                         _ => Some(Ok(format!("{} has the plant", it.name))),
                     },
@@ -445,7 +456,7 @@ impl Units {
                             it.name, it.name
                         )))
                     }
-                    Some(UnitState::Shadow) if status.clean >= PROVEN => {
+                    Some(UnitState::Shadow) if status.clean >= self.proven => {
                         // A unit takes over what the one it replaces had, and no more.
                         let Goal::Replace { old } = it.goal else { return None };
                         let (slot, what) =
@@ -467,7 +478,9 @@ impl Units {
                 let status = self.slot_status(it.slot)?;
                 let Goal::Replace { old } = it.goal else { return Some(Ok(String::new())) };
                 match state(status.state) {
-                    Some(UnitState::Active) if status.answers >= answers + u64::from(PROVEN) => {
+                    Some(UnitState::Active)
+                        if status.answers >= answers + u64::from(self.proven) =>
+                    {
                         let id = self.ask(stage, old, What::Remove);
                         next(it, Step::Asked(id, What::Remove), STEP_TIMEOUT)
                     }
