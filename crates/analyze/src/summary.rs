@@ -275,14 +275,7 @@ fn observe<E: Display>(
 fn floors(floors: &[Floor]) -> FloorSummary {
     let mut by_mechanism = BTreeMap::<String, MechanismFloor>::new();
     for floor in floors {
-        let figures = FloorFigures {
-            samples: floor.samples,
-            min_ns: floor.min_ns,
-            mean_ns: floor.mean_ns,
-            p50_ns: floor.p50_ns,
-            p99_ns: floor.p99_ns,
-            max_ns: floor.max_ns,
-        };
+        let Some(figures) = floor_figures(&floor.samples_ns) else { continue };
         let entry = by_mechanism.entry(floor_key(&floor.mechanism, &floor.direction)).or_default();
         match floor.circumstances.as_str() {
             "at-rate" => entry.at_rate = Some(figures),
@@ -295,6 +288,22 @@ fn floors(floors: &[Floor]) -> FloorSummary {
         .and_then(warm)
         .or_else(|| by_mechanism.values().filter_map(warm).min_by(f64::total_cmp));
     FloorSummary { context_switch_ns, by_mechanism }
+}
+
+/// The figures of one-way times in any order; nothing when there are none.
+fn floor_figures(samples_ns: &[u64]) -> Option<FloorFigures> {
+    let mut sorted: Vec<i64> =
+        samples_ns.iter().map(|ns| i64::try_from(*ns).unwrap_or(i64::MAX)).collect();
+    sorted.sort_unstable();
+    let spread = Spread::of(&sorted)?;
+    Some(FloorFigures {
+        samples: sorted.len() as u64,
+        min_ns: spread.min as f64,
+        mean_ns: spread.mean,
+        p50_ns: spread.p50 as f64,
+        p99_ns: spread.p99 as f64,
+        max_ns: spread.max as f64,
+    })
 }
 
 /// A mechanism's name among the floors: the way down has the plain one.
@@ -464,6 +473,10 @@ mod tests {
     fn floors_and_ratios_follow_from_the_hand_overs() {
         let summary = ladder_analysis().summary;
         assert_eq!(summary.floor.context_switch_ns, Some(1150.0));
+        let futex = summary.floor.by_mechanism["futex"].at_rate.unwrap();
+        assert_eq!((futex.samples, futex.min_ns, futex.max_ns), (1000, 2340.0, 23_400.0));
+        assert_eq!((futex.p50_ns, futex.p99_ns), (2600.0, 3900.0));
+        assert!((futex.mean_ns - 2723.5).abs() < 1e-6, "{}", futex.mean_ns);
         let [monolithic, memory, queues, simplex] = summary.rungs.as_slice() else { panic!() };
         assert_eq!((monolithic.floor_ns, monolithic.ratio_to_first), (None, Some(1.0)));
         assert_eq!((memory.floor_ns, queues.floor_back_to_back_ns), (Some(2600.0), None));

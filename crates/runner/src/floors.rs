@@ -91,23 +91,11 @@ impl Floors {
         self.samples
             .into_iter()
             .filter(|(_, samples)| !samples.is_empty())
-            .map(|((mechanism, circumstances, direction), mut samples)| {
-                samples.sort_unstable();
-                // Nearest rank, as for every quantile of this project.
-                let quantile = |q: f64| {
-                    samples[((samples.len() as f64 * q).ceil() as usize).max(1) - 1] as f64
-                };
-                Floor {
-                    mechanism,
-                    direction: direction.into(),
-                    circumstances: circumstances.into(),
-                    samples: samples.len() as u64,
-                    p50_ns: quantile(0.5),
-                    p99_ns: quantile(0.99),
-                    min_ns: quantile(0.0),
-                    max_ns: quantile(1.0),
-                    mean_ns: samples.iter().sum::<u64>() as f64 / samples.len() as f64,
-                }
+            .map(|((mechanism, circumstances, direction), samples_ns)| Floor {
+                mechanism,
+                direction: direction.into(),
+                circumstances: circumstances.into(),
+                samples_ns,
             })
             .collect()
     }

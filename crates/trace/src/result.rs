@@ -89,18 +89,8 @@ pub struct Floor {
     pub direction: String,
     /// `"back-to-back"`, or `"at-rate"`: once per period, the processor idle in between.
     pub circumstances: String,
-    /// How many were measured.
-    pub samples: u64,
-    /// Median, ns.
-    pub p50_ns: f64,
-    /// 99th percentile, ns.
-    pub p99_ns: f64,
-    /// Least, ns.
-    pub min_ns: f64,
-    /// Greatest observed, ns.
-    pub max_ns: f64,
-    /// Mean, ns.
-    pub mean_ns: f64,
+    /// Each one, ns, in the order measured.
+    pub samples_ns: Vec<u64>,
 }
 
 /// One program of a scenario with all its runs.
@@ -270,7 +260,12 @@ mod tests {
                 allow_less: false,
                 command_line: "hemiola run x".into(),
             },
-            floors: vec![],
+            floors: vec![Floor {
+                mechanism: "futex".into(),
+                direction: "down".into(),
+                circumstances: "at-rate".into(),
+                samples_ns: vec![2_600, 2_300],
+            }],
             rungs: vec![RungRecord {
                 name: "monolithic".into(),
                 description: "one process".into(),

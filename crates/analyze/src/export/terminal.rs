@@ -133,10 +133,10 @@ Floors: one hand-over between two processes on this machine, µs
 ───────────────────────────────────────────────────────────────
 Mechanism  Measured      Samples   Min  Mean   p50   p99   Max
 ───────────────────────────────────────────────────────────────
-futex      back to back    1 000  2.07  2.53  2.30  3.45  20.7
-futex      at rate         1 000  2.34  2.86  2.60  3.90  23.4
-mq         at rate         1 000  2.79  3.41  3.10  4.65  27.9
-yield      back to back    1 000  1.03  1.26  1.15  1.73  10.3
+futex      back to back    1 000  2.07  2.41  2.30  3.45  20.7
+futex      at rate         1 000  2.34  2.72  2.60  3.90  23.4
+mq         at rate         1 000  2.79  3.25  3.10  4.65  27.9
+yield      back to back    1 000  1.03  1.20  1.15  1.73  10.3
 ───────────────────────────────────────────────────────────────
 Measured in the same run as the programs above. Down: to a process of lower priority, which runs
 when the sender goes to sleep; up: to one of higher priority, which preempts.
