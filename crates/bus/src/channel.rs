@@ -12,6 +12,10 @@ pub trait Sender {
     /// # Errors
     /// See [`SendError`]; a message that was refused was not sent, and the channel goes on working.
     fn send(&mut self, message: &[u8]) -> Result<(), SendError>;
+
+    /// Brings what sending needs into the caches, as far as that can be done without sending: for whoever
+    /// is awake before it is time.
+    fn warm_up(&mut self) {}
 }
 
 /// The receiving end of a channel. Only [`wait`](Self::wait) and [`take`](Self::take) block.
@@ -46,6 +50,12 @@ pub trait Receiver {
     /// # Errors
     /// See [`ReceiveError`]; a signal is not an error, the wait goes on.
     fn wait(&mut self, until: Instant) -> Result<Readiness, ReceiveError>;
+
+    /// Brings what receiving needs into the caches, taking nothing out.
+    fn warm_up(&mut self) {
+        // Whether it is ready is of no interest now, and an error shows again when it matters.
+        let _ = self.wait(Instant::ZERO);
+    }
 }
 
 /// How a wait ended.

@@ -282,6 +282,20 @@ pub fn empty_gives_nothing(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver), None);
 }
 
+/// Warming up sends nothing, takes nothing out and waits for nothing.
+pub fn warming_up_moves_nothing(endpoint: &Endpoint, delivery: Delivery) {
+    let fixture = Fixture::new(endpoint, delivery);
+    let (mut sender, mut receiver) = fixture.ends();
+    sender.warm_up();
+    receiver.warm_up();
+    assert_eq!(receive_now(&mut *receiver), None);
+    sender.send(&message(0, 1)).unwrap();
+    sender.warm_up();
+    receiver.warm_up();
+    assert_eq!(receive_now(&mut *receiver), Some((0, 1)));
+    assert_eq!(receive_now(&mut *receiver), None);
+}
+
 /// A queue gives every message once, in the order sent, over many times its length.
 pub fn queue_keeps_order(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);

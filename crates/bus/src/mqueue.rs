@@ -99,7 +99,12 @@ pub(crate) struct QueueSender {
     drops_max: usize,
     /// Where dropped messages go.
     waste: Box<[u8]>,
+    /// A queue that nobody else knows, to warm up on; none where the limits leave no room for it.
+    rehearsal: Option<Ends>,
 }
+
+/// Bytes of the message that is sent in order to warm up.
+const REHEARSAL_SIZE: usize = 8;
 
 impl QueueSender {
     pub(crate) fn new(queue: OwnedFd, spec: &Spec) -> Self {
@@ -107,7 +112,10 @@ impl QueueSender {
             Delivery::Latest => (DROPS_MAX, vec![0; spec.message_size]),
             Delivery::Queue(_) => (0, Vec::new()),
         };
-        Self { queue, message_size: spec.message_size, drops_max, waste: waste.into() }
+        let name = format!("/hemiola-{}-{}-{}", spec.run, spec.endpoint.name(), std::process::id());
+        let rehearsal = mqueue::create(&name, 1, REHEARSAL_SIZE).ok();
+        let message_size = spec.message_size;
+        Self { queue, message_size, drops_max, waste: waste.into(), rehearsal }
     }
 }
 
@@ -129,6 +137,15 @@ impl Sender for QueueSender {
             io::ErrorKind::WouldBlock => SendError::Full,
             _ => SendError::Failed(error),
         })
+    }
+
+    /// The kernel's code for sending and for receiving, on a queue of its own.
+    fn warm_up(&mut self) {
+        if let Some(Ends { sender, receiver }) = &self.rehearsal {
+            let mut buffer = [0; REHEARSAL_SIZE];
+            let _ = mqueue::send(sender.as_fd(), &buffer);
+            let _ = mqueue::receive(receiver.as_fd(), &mut buffer);
+        }
     }
 }
 

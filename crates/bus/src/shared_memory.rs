@@ -5,11 +5,13 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
 
 use hemiola_rt::shared::{
     Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, Message, PushError, QueueReader,
     QueueWriter, ReadError, Segment, SegmentError,
 };
+use hemiola_rt::sys::futex;
 use hemiola_units::{Delivery, Instant};
 
 use crate::channel::{
@@ -104,6 +106,10 @@ impl Sender for LatestSender {
         let published = self.writer.publish(message);
         published.map(drop).map_err(|error| SendError::Failed(io::Error::other(error)))
     }
+
+    fn warm_up(&mut self) {
+        rehearse_waking();
+    }
 }
 
 #[derive(Debug)]
@@ -119,6 +125,10 @@ impl Sender for QueueSender {
             PushError::Full { .. } => SendError::Full,
             error => SendError::Failed(io::Error::other(error)),
         })
+    }
+
+    fn warm_up(&mut self) {
+        rehearse_waking();
     }
 }
 
@@ -156,6 +166,11 @@ impl Receiver for QueueReceiver {
     fn wait(&mut self, until: Instant) -> Result<Readiness, ReceiveError> {
         Ok(readiness(self.reader.wait(until)))
     }
+}
+
+/// What sending wakes a receiver with, on a word that nobody waits on.
+fn rehearse_waking() {
+    futex::wake_all(&AtomicU32::new(0));
 }
 
 /// What was read as the trait says it.

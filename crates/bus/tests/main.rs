@@ -37,7 +37,7 @@ macro_rules! passes {
 /// The rules for channels whose ends are in one process or in many.
 macro_rules! passes_latest {
     ($module:ident, $endpoint:literal $($rule:ident)*) => {
-        passes!($module, $endpoint, latest: empty_gives_nothing latest_gives_the_newest_once
+        passes!($module, $endpoint, latest: empty_gives_nothing warming_up_moves_nothing latest_gives_the_newest_once
             wrong_sizes_are_refused wait_times_out wait_wakes torn_messages_are_never_seen
             two_runs_do_not_meet $($rule)*);
     };
@@ -45,7 +45,7 @@ macro_rules! passes_latest {
 
 macro_rules! passes_queue {
     ($module:ident, $endpoint:literal $($rule:ident)*) => {
-        passes!($module, $endpoint, queue: empty_gives_nothing queue_keeps_order
+        passes!($module, $endpoint, queue: empty_gives_nothing warming_up_moves_nothing queue_keeps_order
             full_queue_refuses_and_loses_nothing wrong_sizes_are_refused wait_times_out wait_wakes
             torn_messages_are_never_seen two_runs_do_not_meet $($rule)*);
     };

@@ -250,7 +250,7 @@ impl Node {
         self.cpu = sys::cpu_clock::thread();
         let mut buffer = [0; MESSAGE_LEN_MAX];
         loop {
-            task.before_message();
+            task.before_message(self);
             // Without a time limit: setting a timer is a trip to the hypervisor on a virtual machine, in the
             // middle of a cycle. Whoever ends the run sends a message.
             let receiver =
@@ -354,12 +354,12 @@ impl Ports for Node {
     }
 
     fn warm_up(&mut self) {
-        // Asks without waiting, and takes nothing out.
         if let Some(receiver) = &mut self.receiver {
-            let _ = receiver.wait(Instant::ZERO);
+            receiver.warm_up();
         }
-        // What sending wakes its receiver with, on a word that nobody waits on.
-        sys::futex::wake_all(&std::sync::atomic::AtomicU32::new(0));
+        if let Some(sender) = &mut self.sender {
+            sender.warm_up();
+        }
     }
 
     fn wait(&mut self, until: Instant) -> bool {
