@@ -549,9 +549,14 @@ fn work<'w>(
             (Work::Controller(work), Vec::new(), Role::Controller)
         }
         Task::Decision => {
+            let lead = match process.release {
+                Release::On { lead, .. } => lead,
+                Release::Every { .. } | Release::Own => Span::ZERO,
+            };
             let supervision = wiring.supervision.as_ref().expect("made with the decision process");
             let work = DecisionWork {
                 settings: rung.decision.clone().expect("present with the decision process"),
+                lead,
                 slots: supervision.slots.iter().map(hemiola_bus::Channel::handle).collect(),
                 requests: supervision.requests.handle(),
                 replies: supervision.replies.handle(),

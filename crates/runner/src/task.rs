@@ -29,7 +29,7 @@ pub(crate) trait Task {
 
     /// Waits for whatever this task wants to see before it takes the next message of the triggering
     /// channel; returns at once by default. It must return within a cycle or so, whatever happens.
-    fn before_message(&mut self) {}
+    fn before_message(&mut self, _ports: &mut dyn Ports) {}
 
     /// The cycle and release that a message on the triggering channel belongs to; nothing when the
     /// message is no good and sets off no job.

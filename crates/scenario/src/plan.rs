@@ -293,6 +293,9 @@ pub enum Release {
     On {
         /// That channel's name.
         channel: String,
+        /// How long before each release of the loop it wakes to warm up, and then waits on; 0 for not at all,
+        /// at most half the period.
+        lead: Span,
     },
     /// The program itself.
     Own,

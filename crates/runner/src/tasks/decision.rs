@@ -6,6 +6,7 @@
 //! the sensors. What is missing at the limit is missing, and a unit that computes instead of answering is
 //! held back.
 
+use std::hint::black_box;
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ use crate::task::{Job, Ports, Task, mark_values};
 pub(crate) struct DecisionWork {
     /// The rule.
     pub(crate) settings: DecisionSettings,
+    /// How long before a release it warms up; 0 for not at all.
+    pub(crate) lead: Span,
     /// Where each slot's unit answers.
     pub(crate) slots: Vec<Handle>,
     /// Requests of the runner.
@@ -44,7 +47,12 @@ const STATUS_EVERY: Span = Span::from_millis(50);
 
 pub(super) struct DecisionTask {
     decision: Decision,
+    /// The same module to decide on without effect; it has a copy of the real one's state.
+    rehearsal: Decision,
+    /// What the last decision was made from.
+    last: Option<(Sensors, [Answer; SLOTS])>,
     answer_within: Span,
+    lead: Span,
     period: Span,
     slots: [Slot; SLOTS],
     requests: Box<dyn Receiver>,
@@ -81,9 +89,13 @@ impl DecisionTask {
             let answers = open_receiver(handle).map_err(|e| because("a unit's slot", &e))?;
             slots.push(Slot { answers, pid: None, missed: 0, seen: None, held_back: false });
         }
+        let decision = Decision::new(rule, period).map_err(|e| because("the decision rule", &e))?;
         Ok(Self {
-            decision: Decision::new(rule, period).map_err(|e| because("the decision rule", &e))?,
+            rehearsal: decision.clone(),
+            decision,
+            last: None,
             answer_within: work.settings.answer_within,
+            lead: work.lead,
             period,
             slots: slots.try_into().map_err(|_| format!("a decision module has {SLOTS} slots"))?,
             requests: open_receiver(&work.requests).map_err(|e| because("the requests", &e))?,
@@ -151,6 +163,28 @@ impl DecisionTask {
             }
         }
         answers
+    }
+
+    /// Decides what the next cycle would bring if nothing changed, on a copy, and looks at every channel: what
+    /// the real decision needs is in the caches then.
+    fn rehearse(&mut self, ports: &mut dyn Ports) {
+        let Some((mut sensors, mut answers)) = self.last else { return };
+        sensors.sequence += 1;
+        sensors.release += self.period;
+        sensors.sampled += self.period;
+        for answer in &mut answers {
+            if let Answer::Command(command) = answer {
+                command.sequence = sensors.sequence;
+            }
+        }
+        // Units' names are empty here, so the copy allocates nothing.
+        self.rehearsal.clone_from(&self.decision);
+        let _ = black_box(self.rehearsal.sense(&sensors));
+        let _ = black_box(self.rehearsal.decide(&answers, ports.now()));
+        for slot in self.slots.iter_mut().filter(|slot| slot.pid.is_some()) {
+            slot.answers.warm_up();
+        }
+        ports.warm_up();
     }
 
     /// Carries out what the runner asks, at most one request a cycle.
@@ -301,8 +335,12 @@ impl Slot {
 impl Task for DecisionTask {
     /// Sleeps through the start of the next cycle, while the units work. Waking for the sensors as well
     /// would be one hand-over more in every cycle; the estimate loses nothing by being made later.
-    fn before_message(&mut self) {
+    fn before_message(&mut self, ports: &mut dyn Ports) {
         let Some(next) = self.next_release else { return };
+        if self.lead.is_positive() {
+            sys::timer::sleep_until(next - self.lead);
+            self.rehearse(ports);
+        }
         if let Some(last) =
             self.slots.iter_mut().rev().find(|slot| slot.is_awaited(self.cycles + 1))
         {
@@ -323,6 +361,7 @@ impl Task for DecisionTask {
         // From the sample, not from the release: a release that came late leaves the units their time.
         let answers = self.gather(sensors.sequence, sensors.sampled + self.answer_within);
         let decided = self.decision.decide(&answers, ports.now());
+        self.last = Some((sensors, answers));
         let command = Command {
             sequence: sensors.sequence,
             unit: u32::from(decided.source.code()),

@@ -40,7 +40,7 @@ const OWN_KEYS: [(&str, &[&str]); 11] = [
     ("command", &["command"]),
     ("rate", &["workload"]),
     ("overrun", &["io", "monolithic", "workload"]),
-    ("lead", &["io", "monolithic", "workload"]),
+    ("lead", &["io", "monolithic", "decision", "workload"]),
     ("deadline", &["io", "monolithic", "controller", "decision", "workload"]),
     ("sends", &["io", "controller", "decision"]),
     ("receives", &["io", "controller", "decision"]),
@@ -72,9 +72,10 @@ impl Checker<'_> {
         let task = self.task(word, name.value, section, cycle, period)?;
         let receives = section.texts("receives");
         let release = match &task {
-            Task::Controller { .. } | Task::Decision => {
-                Release::On { channel: receives.first().map_or("", |channel| channel.value).into() }
-            }
+            Task::Controller { .. } | Task::Decision => Release::On {
+                channel: receives.first().map_or("", |channel| channel.value).into(),
+                lead: self.lead(name.value, section, period),
+            },
             Task::Command { .. } => Release::Own,
             _ => Release::Every {
                 rate: if word == "workload" { rate } else { cycle.rate },

@@ -171,7 +171,8 @@ fn defaults_are_filled_in() {
     assert_eq!(plant.period, "1ms".parse().unwrap());
     assert_eq!(plant.profile_name, None);
     assert_eq!(io.deadline, "20ms".parse().unwrap());
-    assert_eq!(controller.release, Release::On { channel: "sensors".into() });
+    let on = Release::On { channel: "sensors".into(), lead: Span::ZERO };
+    assert_eq!(controller.release, on);
     assert_eq!(controller.period, "20ms".parse().unwrap());
     let rung = plan_simplex();
     assert_eq!(rung.units[0].state, UnitState::Active);
@@ -180,6 +181,23 @@ fn defaults_are_filled_in() {
     assert_eq!(rung.sensors().unwrap().name, "sensors");
     let Task::Io { order } = rung.process("io").unwrap().task else { panic!("io does I/O") };
     assert_eq!(order, crate::Order::ReadFirst { command_within: "6ms".parse().unwrap() });
+}
+
+#[test]
+fn a_decision_process_may_wake_before_its_releases_and_a_controller_may_not() {
+    let with = |task: &str| {
+        SIMPLEX.replacen(
+            &format!("task = \"{task}\""),
+            &format!("task = \"{task}\", lead = \"450us\""),
+            1,
+        )
+    };
+    let rung = &plan(&with("decision")).rungs[0];
+    let on = Release::On { channel: "sensors".into(), lead: "450us".parse().unwrap() };
+    assert_eq!(rung.decision_process().unwrap().release, on);
+    let source =
+        PAIR.replacen("task = \"controller\"", "task = \"controller\", lead = \"450us\"", 1);
+    assert!(read(&source, &facts(), &Overrides::default()).is_err());
 }
 
 fn plan_simplex() -> crate::Rung {
@@ -1155,7 +1173,7 @@ fn assert_sound(plan: &Plan) {
             assert!(process.deadline.is_positive() && process.deadline <= process.period);
             let mut ends = process.sends.iter().chain(&process.receives);
             assert!(ends.all(|name| rung.channel(name).is_some()));
-            if let Release::On { channel } = &process.release {
+            if let Release::On { channel, .. } = &process.release {
                 assert!(process.receives.contains(channel));
             }
         }
