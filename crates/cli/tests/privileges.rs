@@ -105,7 +105,8 @@ fn where_less_is_allowed_it_runs_and_keeps_what_was_asked_beside_what_was_grante
             assert!(matches!(process.asked.scheduling, Policy::Fifo { .. }), "{process:?}");
         }
         for process in &rung.runs[0].processes {
-            assert_eq!(process.granted.scheduling, Policy::Other { nice: 0 }, "{process:?}");
+            // As nice as whoever runs the tests.
+            assert!(matches!(process.granted.scheduling, Policy::Other { .. }), "{process:?}");
             let [refusal] = &process.granted.refusals[..] else { panic!("{process:?}") };
             assert!(refusal.because.contains("RLIMIT_RTPRIO"), "{refusal}");
         }
