@@ -7,6 +7,7 @@
 //!   exists is sound, so nobody checks again.
 //! * [`Facts`]: what the checker must know of the machine and of other crates' names; [`Overrides`]:
 //!   what the command line says instead.
+//! * [`document`]: the same strictness for the TOML files of other parts.
 //! * [`render`]: problems as text, with the source line and carets. [`schema`]: what may be written,
 //!   for editors.
 //!
@@ -44,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+pub mod document;
 mod facts;
 mod plan;
 mod problem;
@@ -54,6 +56,6 @@ mod shape;
 
 pub use facts::{Facts, Overrides};
 pub use plan::*;
-pub use problem::{Problem, render};
+pub use problem::{Problem, nearest, render};
 pub use read::read;
 pub use schema::schema;

@@ -138,6 +138,43 @@ impl Rung {
     pub fn sensors(&self) -> Option<&Channel> {
         self.channel(self.decision_process()?.receives.first()?)
     }
+
+    /// The hand-overs of one cycle; none for a rung without an I/O process.
+    #[must_use]
+    pub fn hand_overs(&self) -> HandOvers {
+        let io = self.processes.iter().find_map(|process| match &process.task {
+            Task::Io { order } => Some((order, process)),
+            _ => None,
+        });
+        let Some((order, io)) = io else { return HandOvers { down: 0, up: 0, mechanism: "" } };
+        let channel = io.sends.first().and_then(|name| self.channel(name));
+        let mechanism = channel.map_or("", |channel| match channel.endpoint {
+            Endpoint::Local(_) => "",
+            Endpoint::SharedMemory(_) => "futex",
+            Endpoint::MessageQueue(_) => "mq",
+            Endpoint::PubSub(_) => "pubsub",
+        });
+        let (down, up) = match (self.decision.is_some(), order) {
+            // I/O to each unit in turn; up to the decision module, up to I/O.
+            (true, _) => (self.units.len() as u32, 2),
+            // To the controller and back up.
+            (false, Order::ReadFirst { .. }) => (1, 1),
+            // To the controller; what it answers waits for the next cycle.
+            (false, Order::WriteFirst) => (1, 0),
+        };
+        HandOvers { down, up, mechanism }
+    }
+}
+
+/// Hand-overs from process to process between the first and the last stamp of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandOvers {
+    /// To a process of lower priority, which runs when the sender goes to sleep.
+    pub down: u32,
+    /// To a process of higher priority, which preempts.
+    pub up: u32,
+    /// `"futex"`, `"mq"` or `"pubsub"`; empty when there are none.
+    pub mechanism: &'static str,
 }
 
 /// A connection between processes.

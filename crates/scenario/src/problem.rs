@@ -1,9 +1,9 @@
-//! What is wrong with a scenario, where, and what to do about it.
+//! What is wrong with a file, where, and what to do about it.
 
 use std::fmt::Write;
 use std::ops::Range;
 
-/// One thing wrong with a scenario.
+/// One thing wrong with a scenario, or another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The bytes of the source it is about; `None` for what is missing from all of
@@ -18,7 +18,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(span: impl Into<Option<Range<usize>>>, message: impl Into<String>) -> Self {
+    /// A problem with a place or with none, without label and hint.
+    pub fn new(span: impl Into<Option<Range<usize>>>, message: impl Into<String>) -> Self {
         Self {
             span: span.into(),
             message: message.into(),
@@ -27,12 +28,16 @@ impl Problem {
         }
     }
 
-    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+    /// With what to write beside the caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// With what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
@@ -130,11 +135,9 @@ fn floor(source: &str, at: usize) -> usize {
     at
 }
 
-/// The candidate most like `word`, if one is like enough to be what was meant.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+/// The candidate most like `word`, if one is like enough to be what was meant: "did you mean …?"
+#[must_use]
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     /// Longer words are not compared: the table below grows with both lengths.
     const WORD_LEN_MAX: usize = 64;
     let word: Vec<char> = word.chars().collect();

@@ -6,23 +6,30 @@
 use serde_json::{Map, Value, json};
 
 /// A table and its keys.
-pub(crate) struct Table {
+#[derive(Debug)]
+pub struct Table {
     /// What the table is, for a sentence: "a profile".
-    pub(crate) noun: &'static str,
+    pub noun: &'static str,
     /// Keys in the order a person would write them.
-    pub(crate) keys: &'static [Key],
+    pub keys: &'static [Key],
 }
 
 /// A key of a table.
-pub(crate) struct Key {
-    pub(crate) word: &'static str,
-    pub(crate) required: bool,
-    pub(crate) shape: Shape,
-    pub(crate) doc: &'static str,
+#[derive(Debug)]
+pub struct Key {
+    /// The key as it is written.
+    pub word: &'static str,
+    /// Whether the table is wrong without it.
+    pub required: bool,
+    /// What its value looks like.
+    pub shape: Shape,
+    /// What it means: a sentence.
+    pub doc: &'static str,
 }
 
 /// What a value must look like, before anybody asks what it means.
-pub(crate) enum Shape {
+#[derive(Debug)]
+pub enum Shape {
     /// Any string.
     Text,
     /// A string fit for a file name.
@@ -55,6 +62,12 @@ pub(crate) enum Shape {
     Gain,
     /// "all" or an array of strings.
     Kinds,
+    /// A formula: a string, or a bare number.
+    Formula,
+    /// An array of formulas, at most so many.
+    Formulas(usize),
+    /// A table of formulas under names of the user's, at most so many.
+    NamedFormulas(usize),
     /// A table.
     One(&'static Table),
     /// An array of tables, at most so many.
@@ -73,11 +86,15 @@ const RUNGS_MAX: usize = 64;
 const PROCESSES_MAX: usize = 32;
 const PROFILES_MAX: usize = 64;
 
-const fn may(word: &'static str, shape: Shape, doc: &'static str) -> Key {
+/// A key that may be left out.
+#[must_use]
+pub const fn may(word: &'static str, shape: Shape, doc: &'static str) -> Key {
     Key { word, required: false, shape, doc }
 }
 
-const fn must(word: &'static str, shape: Shape, doc: &'static str) -> Key {
+/// A key without which the table is wrong.
+#[must_use]
+pub const fn must(word: &'static str, shape: Shape, doc: &'static str) -> Key {
     Key { word, required: true, shape, doc }
 }
 
@@ -341,9 +358,15 @@ static PROCESS_FAULTS: Table = Table {
 /// It knows shapes only; what [`crate::read`] finds beyond them needs the whole scenario.
 #[must_use]
 pub fn schema() -> String {
-    let mut root = table(&SCENARIO);
+    schema_of(&SCENARIO, "Hemiola scenario")
+}
+
+/// The JSON schema (draft 2020-12) of another kind of file.
+#[must_use]
+pub fn schema_of(document: &Table, title: &str) -> String {
+    let mut root = table(document);
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    root.insert("title".into(), json!("Hemiola scenario"));
+    root.insert("title".into(), json!(title));
     let mut text =
         serde_json::to_string_pretty(&Value::Object(root)).expect("JSON values can be written");
     text.push('\n');
@@ -368,6 +391,7 @@ fn table(table: &Table) -> Map<String, Value> {
 
 fn shape(shape: &Shape) -> Map<String, Value> {
     const LENGTH: &str = r"^\s*\+?[0-9][0-9_.]*\s*(ns|us|µs|ms|s|min|h)\s*$";
+    let formula = json!({"type": ["string", "number"]});
     let value = match shape {
         Shape::Text => json!({"type": "string"}),
         Shape::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
@@ -403,6 +427,13 @@ fn shape(shape: &Shape) -> Map<String, Value> {
             {"const": "all"},
             {"type": "array", "items": {"type": "string"}, "minItems": 1},
         ]}),
+        Shape::Formula => formula,
+        Shape::Formulas(max) => json!({"type": "array", "items": formula, "maxItems": max}),
+        Shape::NamedFormulas(max) => json!({
+            "type": "object",
+            "additionalProperties": formula,
+            "maxProperties": max,
+        }),
         Shape::One(one) => return table(one),
         Shape::Many(many, max) => json!({"type": "array", "items": table(many), "maxItems": max}),
         Shape::Named(named, max) => json!({

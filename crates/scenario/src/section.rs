@@ -12,19 +12,21 @@ use crate::plan::Gain;
 
 /// A value and the bytes of the source that state it.
 #[derive(Clone, Debug)]
-pub(crate) struct At<T> {
-    pub(crate) value: T,
-    pub(crate) at: Range<usize>,
+pub struct At<T> {
+    /// What it says.
+    pub value: T,
+    /// Where it says so.
+    pub at: Range<usize>,
 }
 
 /// One table.
 ///
-/// Values of the wrong shape read as absent: [`crate::shape`] has complained about them already.
-#[derive(Clone)]
-pub(crate) struct Section<'s> {
+/// Values of the wrong shape read as absent: the check of the shape has complained about them already.
+#[derive(Clone, Debug)]
+pub struct Section<'s> {
     table: &'s DeTable<'s>,
     /// Where to point when something is missing from it.
-    pub(crate) at: Range<usize>,
+    pub at: Range<usize>,
 }
 
 type Item<'s> = Spanned<DeValue<'s>>;
@@ -35,17 +37,20 @@ impl<'s> Section<'s> {
     }
 
     /// Whether the key is there, whatever its value.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// Whether the key's value is an array.
-    pub(crate) fn is_array(&self, key: &str) -> bool {
+    #[must_use]
+    pub fn is_array(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|item| item.get_ref().is_array())
     }
 
     /// Where the key is written; the table itself when it is not.
-    pub(crate) fn key_at(&self, key: &str) -> Range<usize> {
+    #[must_use]
+    pub fn key_at(&self, key: &str) -> Range<usize> {
         self.table.get_key_value(key).map_or_else(|| self.at.clone(), |(key, _)| key.span())
     }
 
@@ -54,24 +59,33 @@ impl<'s> Section<'s> {
         Some(At { value: read(item.get_ref())?, at: item.span() })
     }
 
-    pub(crate) fn text(&self, key: &str) -> Option<At<&'s str>> {
+    /// A string.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<At<&'s str>> {
         self.read(key, DeValue::as_str)
     }
 
     /// A text that means something.
-    pub(crate) fn parsed<T: FromStr>(&self, key: &str) -> Option<At<T>> {
+    #[must_use]
+    pub fn parsed<T: FromStr>(&self, key: &str) -> Option<At<T>> {
         self.read(key, |value| value.as_str()?.parse().ok())
     }
 
-    pub(crate) fn boolean(&self, key: &str) -> Option<bool> {
+    /// `true` or `false`.
+    #[must_use]
+    pub fn boolean(&self, key: &str) -> Option<bool> {
         self.read(key, DeValue::as_bool).map(|found| found.value)
     }
 
-    pub(crate) fn whole<T: TryFrom<i64>>(&self, key: &str) -> Option<At<T>> {
+    /// An integer that fits the type.
+    #[must_use]
+    pub fn whole<T: TryFrom<i64>>(&self, key: &str) -> Option<At<T>> {
         self.read(key, |value| T::try_from(whole(value)?).ok())
     }
 
-    pub(crate) fn number(&self, key: &str) -> Option<At<f64>> {
+    /// A finite number, written with or without a point.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<At<f64>> {
         self.read(key, number)
     }
 
@@ -90,21 +104,53 @@ impl<'s> Section<'s> {
     }
 
     /// The strings of an array; empty when there is none.
-    pub(crate) fn texts(&self, key: &str) -> Vec<At<&'s str>> {
+    #[must_use]
+    pub fn texts(&self, key: &str) -> Vec<At<&'s str>> {
         let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
         let text =
             |item: &'s Item<'s>| Some(At { value: item.get_ref().as_str()?, at: item.span() });
         items.into_iter().flat_map(|array| array.iter()).filter_map(text).collect()
     }
 
+    /// A formula: a string, or a bare number, with the place of its first character.
+    #[must_use]
+    pub fn formula(&self, key: &str) -> Option<At<String>> {
+        self.table.get(key).and_then(formula)
+    }
+
+    /// The formulas of a table from names of the user's to formulas, in the order written.
+    #[must_use]
+    pub fn formulas(&self, key: &str) -> Vec<(At<&'s str>, At<String>)> {
+        let Some(table) = self.table.get(key).and_then(|item| item.get_ref().as_table()) else {
+            return Vec::new();
+        };
+        let mut found: Vec<_> = table
+            .iter()
+            .filter_map(|(name, item)| {
+                Some((At { value: name.get_ref().as_ref(), at: name.span() }, formula(item)?))
+            })
+            .collect();
+        found.sort_by_key(|(name, _)| name.at.start);
+        found
+    }
+
+    /// The formulas of an array.
+    #[must_use]
+    pub fn formula_list(&self, key: &str) -> Vec<At<String>> {
+        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
+        items.into_iter().flat_map(|array| array.iter()).filter_map(formula).collect()
+    }
+
     /// The table under this key.
-    pub(crate) fn section(&self, key: &str) -> Option<Section<'s>> {
+    #[must_use]
+    pub fn section(&self, key: &str) -> Option<Section<'s>> {
         let (key, item) = self.table.get_key_value(key)?;
         Some(Section::new(item.get_ref().as_table()?, key.span()))
     }
 
     /// The tables of an array of tables.
-    pub(crate) fn sections(&self, key: &str) -> Vec<Section<'s>> {
+    #[must_use]
+    pub fn sections(&self, key: &str) -> Vec<Section<'s>> {
         let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
         let section =
             |item: &'s Item<'s>| Some(Section::new(item.get_ref().as_table()?, item.span()));
@@ -112,7 +158,8 @@ impl<'s> Section<'s> {
     }
 
     /// The tables under names of the user's, in the order written.
-    pub(crate) fn named(&self, key: &str) -> Vec<(At<&'s str>, Section<'s>)> {
+    #[must_use]
+    pub fn named(&self, key: &str) -> Vec<(At<&'s str>, Section<'s>)> {
         let Some(table) = self.table.get(key).and_then(|item| item.get_ref().as_table()) else {
             return Vec::new();
         };
@@ -127,6 +174,17 @@ impl<'s> Section<'s> {
         // The table keeps its keys sorted; their places say how they were written.
         named.sort_by_key(|(name, _)| name.at.start);
         named
+    }
+}
+
+/// A string or a finite number as text.
+fn formula(item: &Item<'_>) -> Option<At<String>> {
+    let at = item.span();
+    match item.get_ref() {
+        // Behind the opening quote; a multi-line string begins two characters later still, and a caret
+        // there is near enough.
+        DeValue::String(text) => Some(At { value: text.to_string(), at: at.start + 1..at.end - 1 }),
+        value => number(value).map(|number| At { value: number.to_string(), at }),
     }
 }
 

@@ -104,6 +104,19 @@ fn check_value(
             }
             None => problems.push(wrong_kind(word, "a table of tables", value, at)),
         },
+        Shape::NamedFormulas(max) => match value.as_table() {
+            Some(table) => {
+                for (name, item) in table.iter() {
+                    problems.extend(name_problem(name.get_ref(), name.span()));
+                    if !is_formula(item.get_ref()) {
+                        let name = name.get_ref();
+                        problems.push(wrong_kind(name, FORMULA, item.get_ref(), item.span()));
+                    }
+                }
+                too_many(word, table.len(), *max, key_at, problems);
+            }
+            None => problems.push(wrong_kind(word, "a table of names and formulas", value, at)),
+        },
         leaf => problems.extend(leaf_problem(word, leaf, value, at)),
     }
 }
@@ -206,7 +219,15 @@ fn leaf_problem(
             }
             None => wrong("\"all\" or an array of at least one kind"),
         },
-        Shape::One(_) | Shape::Many(..) | Shape::Named(..) => None,
+        Shape::Formula => (!is_formula(value)).then(|| wrong(FORMULA))?,
+        Shape::Formulas(max) => match value.as_array() {
+            Some(array) if array.len() > *max => {
+                say(format!("{} {word} are more than the {max} allowed", array.len()))
+            }
+            Some(array) if array.iter().all(|item| is_formula(item.get_ref())) => None,
+            _ => wrong("an array of formulas, such as [\"10 us\", 5]"),
+        },
+        Shape::One(_) | Shape::Many(..) | Shape::Named(..) | Shape::NamedFormulas(_) => None,
     }
 }
 
@@ -226,6 +247,12 @@ where
 fn is_zero(text: &str) -> bool {
     let number = text.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
     number.parse::<f64>() == Ok(0.0)
+}
+
+const FORMULA: &str = "a formula in quotes or a number, such as \"9 * 80 us\"";
+
+fn is_formula(value: &DeValue<'_>) -> bool {
+    value.is_str() || number(value).is_some()
 }
 
 fn is_texts(value: &DeValue<'_>) -> bool {

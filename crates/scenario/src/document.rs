@@ -1,0 +1,97 @@
+//! TOML files of other parts, checked as strictly as a scenario: known keys only, every problem at once.
+//!
+//! Who reads a file of its own writes a [`Table`] of what may be said and a function from the [`Section`]
+//! that results to what it means; [`read`] does the rest.
+//!
+//! ```
+//! use hemiola_scenario::document::{Section, Shape, Table, may, must, read};
+//! use hemiola_scenario::{Problem, render};
+//!
+//! static NOTE: Table = Table {
+//!     noun: "a note",
+//!     keys: &[must("title", Shape::Text, "One line."), may("weight", Shape::Whole(1, 9), "From 1.")],
+//! };
+//! let title = |note: &Section<'_>| (note.text("title").map(|t| t.value.to_owned()), Vec::new());
+//! let source = "titel = \"x\"\nweight = 10\n";
+//! let problems: Vec<Problem> = read(source, &NOTE, title).unwrap_err();
+//! let text = render(&problems, source, "note.toml");
+//! assert!(text.contains("did you mean \"title\"?") && text.contains("weight is 10"), "{text}");
+//! assert_eq!(read("title = \"x\"", &NOTE, title).unwrap().as_deref(), Some("x"));
+//! ```
+
+use std::ops::Range;
+
+use toml::de::DeTable;
+
+pub use crate::schema::{Key, Shape, Table, may, must, schema_of as schema};
+pub use crate::section::{At, Section};
+
+use crate::problem::Problem;
+use crate::shape;
+
+/// The longest file: thousands of times what a person writes.
+const SOURCE_LEN_MAX: usize = 1 << 20;
+
+/// What `meaning` makes of a document that has the shape `schema` asks for.
+///
+/// `meaning` sees the document whatever its shape, so that what it finds is said together with the
+/// rest: what has the wrong shape reads as absent there.
+///
+/// # Errors
+/// Everything that is wrong, in the order of the text; first what has no place in it, because it is
+/// missing or comes from elsewhere. Where a line is no TOML, only its syntax and the shape of the other
+/// lines are reported, because what it would have said is unknown.
+pub fn read<T>(
+    source: &str,
+    schema: &Table,
+    meaning: impl FnOnce(&Section<'_>) -> (T, Vec<Problem>),
+) -> Result<T, Vec<Problem>> {
+    if source.len() > SOURCE_LEN_MAX {
+        let message = format!("{} has at most {} KiB", schema.noun, SOURCE_LEN_MAX / 1024);
+        return Err(vec![Problem::new(None, message)]);
+    }
+    let (document, errors) = DeTable::parse_recoverable(source);
+    // What is missing from the whole document is missing nowhere; marked so until the end.
+    let start = 0..0;
+    let mut problems = Vec::new();
+    shape::check(document.get_ref(), schema, start.clone(), &mut problems);
+    if !errors.is_empty() {
+        let syntax: Vec<Problem> = errors
+            .iter()
+            .map(|error| Problem::new(error.span().unwrap_or(start.clone()), error.message()))
+            .collect();
+        let unsure: Vec<Range<usize>> = syntax.iter().map(|s| lines(source, s)).collect();
+        problems.retain(|problem| {
+            let at = problem.span.clone().unwrap_or(start.clone());
+            at != start && !unsure.iter().any(|lines| lines.contains(&at.start))
+        });
+        problems.extend(syntax);
+        return Err(in_order(problems));
+    }
+    let root = Section::new(document.get_ref(), start);
+    let (value, found) = meaning(&root);
+    problems.extend(found);
+    if problems.is_empty() { Ok(value) } else { Err(in_order(problems)) }
+}
+
+/// The bytes of the lines a problem is about.
+fn lines(source: &str, problem: &Problem) -> Range<usize> {
+    let at = problem.span.clone().unwrap_or(0..0);
+    let bytes = source.as_bytes();
+    let before = &bytes[..at.start.min(bytes.len())];
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let after = &bytes[at.end.clamp(start, bytes.len())..];
+    let end = after
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(bytes.len(), |length| bytes.len() - after.len() + length);
+    start..end + 1
+}
+
+fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    for problem in &mut problems {
+        problem.span.take_if(|span| *span == (0..0));
+    }
+    problems.sort_by_key(|problem| problem.span.as_ref().map(|span| (span.start, span.end)));
+    problems
+}
