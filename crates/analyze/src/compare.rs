@@ -3,11 +3,12 @@
 //! With two runs or more on both sides, the noise between runs decides (Welch's interval over the
 //! runs' medians): cycles within a run depend on each other, and a machine's mood changes from run
 //! to run. With a single run on either side only the noise within the runs is known, which is too
-//! little; the verdict then says so.
+//! little; the verdict then says so. Many programs are many chances to be wrong, so what differs is
+//! judged over all of them ([`differing`]).
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{Difference, mean_difference};
+use crate::stats::{Change, Covers, Difference, Estimate, differing};
 use crate::summary::{RungSummary, Summary};
 use crate::tables::{Alignment, Table};
 use crate::text::{duration, micros, percent};
@@ -47,12 +48,12 @@ pub struct RungComparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval, which knows the noise between runs, leaves zero out.
+    /// By more than the noise between runs, which the interval knows.
     Differs,
-    /// It does not.
+    /// By no more than noise does in one of so many programs.
     WithinNoise,
-    /// There is one run only on a side: the interval knows the noise within runs alone and leaves
-    /// zero out.
+    /// There is one run only on a side: by more than the noise within runs, which is all the interval
+    /// knows.
     DiffersWithinRuns,
     /// There is too little to say.
     Unknown,
@@ -80,52 +81,87 @@ pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
             remarks.push(format!("the {what} differs: {in_a} and {in_b}"));
         }
     }
-    let rungs = a
-        .rungs
-        .iter()
-        .filter_map(|rung| compare_rungs(rung, &b.rungs[find(b, &rung.name)?]))
-        .collect();
+    let pairs = a.rungs.iter().filter_map(|rung| Some((rung, &b.rungs[find(b, &rung.name)?])));
+    let (mut rungs, changes): (Vec<_>, Vec<_>) =
+        pairs.filter_map(|(a, b)| compare_rungs(a, b)).unzip();
+    remarks.extend(judge(&mut rungs, &changes));
     Comparison { names: names.map(Into::into), rungs, remarks }
 }
 
-fn compare_rungs(a: &RungSummary, b: &RungSummary) -> Option<RungComparison> {
+/// Where a change was found.
+#[derive(Clone, Copy)]
+enum Found {
+    BetweenRuns(Change),
+    WithinRuns(Change),
+}
+
+/// The figures of both, the verdict still open, and their change.
+fn compare_rungs(a: &RungSummary, b: &RungSummary) -> Option<(RungComparison, Option<Found>)> {
     let (cycle_a, cycle_b) = (a.combined.cycle_ns?.spread, b.combined.cycle_ns?.spread);
     let medians = |rung: &RungSummary| -> Vec<i64> {
         rung.runs.iter().filter_map(|run| Some(run.figures.cycle_ns?.spread.p50)).collect()
     };
-    let between_runs = mean_difference(&medians(a), &medians(b));
-    let difference = between_runs.or_else(|| within_runs(a, b));
-    Some(RungComparison {
+    let found = Change::of_means(&medians(a), &medians(b))
+        .map(Found::BetweenRuns)
+        .or_else(|| within_runs(a, b).map(Found::WithinRuns));
+    let comparison = RungComparison {
         name: a.name.clone(),
         p50_ns: [cycle_a.p50, cycle_b.p50],
         p99_ns: [cycle_a.p99, cycle_b.p99],
         max_ns: [cycle_a.max, cycle_b.max],
         deadlines_missed: [a.combined.deadlines_missed, b.combined.deadlines_missed],
-        median_difference_ns: difference,
-        verdict: match difference {
-            None => Verdict::Unknown,
-            Some(difference) if difference.may_be_zero() => Verdict::WithinNoise,
-            Some(_) if between_runs.is_some() => Verdict::Differs,
-            Some(_) => Verdict::DiffersWithinRuns,
-        },
-    })
+        median_difference_ns: found.map(|found| found.change().difference),
+        verdict: Verdict::Unknown,
+    };
+    Some((comparison, found))
 }
 
-/// The difference of the medians from their intervals within the runs, the half widths added as
-/// independent errors are.
-fn within_runs(a: &RungSummary, b: &RungSummary) -> Option<Difference> {
+impl Found {
+    fn change(self) -> Change {
+        let (Self::BetweenRuns(change) | Self::WithinRuns(change)) = self;
+        change
+    }
+}
+
+/// Gives every program its verdict, and says where it is not what the interval alone would say.
+fn judge(rungs: &mut [RungComparison], found: &[Option<Found>]) -> Vec<String> {
+    let changes: Vec<Change> = found.iter().flatten().map(|found| found.change()).collect();
+    let mut real = differing(&changes).into_iter();
+    let mut remarks = Vec::new();
+    for (rung, found) in rungs.iter_mut().zip(found) {
+        let Some(found) = found else { continue };
+        let differs = real.next().expect("one for each change");
+        rung.verdict = match found {
+            _ if !differs => Verdict::WithinNoise,
+            Found::BetweenRuns(_) => Verdict::Differs,
+            Found::WithinRuns(_) => Verdict::DiffersWithinRuns,
+        };
+        if !differs && !found.change().difference.may_be_zero() {
+            remarks.push(format!(
+                "{} alone would differ, but so does one of {} programs by chance",
+                rung.name,
+                changes.len()
+            ));
+        }
+    }
+    remarks
+}
+
+/// The change of the medians by their intervals within the runs.
+fn within_runs(a: &RungSummary, b: &RungSummary) -> Option<Change> {
     let of = |rung: &RungSummary| {
-        let middle = rung.combined.cycle_ns?.spread.p50 as f64;
+        let spread = rung.combined.cycle_ns?.spread;
         let [low, high] = rung.combined.p50_interval_ns?;
-        Some((middle, middle - low as f64, high as f64 - middle))
+        Some(Estimate {
+            value: spread.p50 as f64,
+            low: low as f64,
+            high: high as f64,
+            samples: rung.combined.observations,
+            effective_samples: rung.combined.observations as f64,
+            std: spread.std,
+        })
     };
-    let ((a, a_below, a_above), (b, b_below, b_above)) = (of(a)?, of(b)?);
-    let value = b - a;
-    Some(Difference {
-        value,
-        low: value - b_below.hypot(a_above),
-        high: value + b_above.hypot(a_below),
-    })
+    Some(Change::of_estimates(&of(a)?, &of(b)?, Covers::Truth))
 }
 
 impl Comparison {
@@ -224,6 +260,33 @@ Simplex (1)     19.6 → 19.6      0 ns (0.0 %)  -37.5 ns … 37.5 ns  within no
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Monolithic is only in before
 ");
+    }
+
+    #[test]
+    fn one_of_many_programs_may_differ_by_chance() {
+        let before = analysis(3, 40).summary;
+        let median = |rung: &mut RungSummary, run: usize, ns: i64| {
+            rung.runs[run].figures.cycle_ns.as_mut().unwrap().spread.p50 = ns;
+        };
+        let set = |summary: &mut Summary, medians: [i64; 3]| {
+            for (run, ns) in medians.into_iter().enumerate() {
+                median(&mut summary.rungs[0], run, ns);
+            }
+        };
+        let (mut a, mut b) = (before.clone(), before);
+        // 10 µs and 12 µs, each ± 0.71 µs: t = 3.46, p = 0.026, not below 0.05 / 4.
+        set(&mut a, [9_293, 10_000, 10_707]);
+        set(&mut b, [11_293, 12_000, 12_707]);
+        let comparison = compare(["a", "b"], &a, &b);
+        assert!(!comparison.rungs[0].median_difference_ns.unwrap().may_be_zero());
+        assert_eq!(comparison.rungs[0].verdict, Verdict::WithinNoise);
+        assert_eq!(
+            comparison.remarks,
+            ["Monolithic alone would differ, but so does one of 4 programs by chance"]
+        );
+        // By itself it does differ.
+        a.rungs.truncate(1);
+        assert_eq!(compare(["a", "b"], &a, &b).rungs[0].verdict, Verdict::Differs);
     }
 
     #[test]

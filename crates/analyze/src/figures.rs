@@ -1,10 +1,10 @@
 //! The report's figures: what is drawn. How shapes become SVG is in `plot.rs`.
 
 use crate::metrics::Observed;
-use crate::plot::{Anchor, Axis, Drawing, SERIES_MAX, Scale, legend_height};
+use crate::plot::{Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
 use crate::stats::quantile;
 use crate::summary::{Analysis, RungSummary, Summary};
-use crate::text::{count, duration, percent};
+use crate::text::{count, duration, percent, round_duration};
 
 /// A figure with what stands below it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -16,10 +16,6 @@ pub struct Figure {
     /// One SVG element or more.
     pub svg: Vec<String>,
 }
-
-const WIDTH: f64 = 920.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = WIDTH - 20.0;
 
 /// All figures of the report that its data allows.
 #[must_use]
@@ -40,22 +36,6 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
         overhead(summary),
         scatter(summary, &times),
     ]
-}
-
-/// A round length of time without the zeros that show its precision: `"10 ms"`.
-fn tick(nanos: f64) -> String {
-    let text = duration(nanos);
-    let Some((number, unit)) = text.split_once(' ') else { return text };
-    let number = if number.contains('.') {
-        number.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        number
-    };
-    format!("{number} {unit}")
-}
-
-fn series(index: usize) -> String {
-    format!("s{}", index % SERIES_MAX)
 }
 
 /// Figure 7 of CMU/SEI-2000-TR-006: min, mean, adjusted maximum and maximum by program, and the floor.
@@ -79,7 +59,7 @@ fn cost(summary: &Summary) -> Figure {
     let step = (RIGHT - LEFT) / summary.rungs.len() as f64;
     let at = |index: usize| LEFT + (index as f64 + 0.5) * step;
     let mut drawing = Drawing::new(WIDTH, height, "Cycle time of each program, figures in Table 2");
-    drawing.grid_y(&y, &x, tick);
+    drawing.grid_y(&y, &x, round_duration);
     for (class, name, pick) in LINES {
         let line = format!("line {class}");
         let mut points = Vec::new();
@@ -142,7 +122,7 @@ fn percentiles(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         height,
         "Percentiles of cycle time of each program, figures in Table 2",
     );
-    drawing.grid_y(&y, &x, tick);
+    drawing.grid_y(&y, &x, round_duration);
     for nines in 0..=longest.log10() as i32 {
         let position = x.at(f64::from(nines));
         drawing.line("grid", [position, top], [position, bottom]);
@@ -286,7 +266,7 @@ fn scatter(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     let y = y.on(bottom, top);
     let x = Axis::over([0.0, longest as f64].into_iter(), Scale::Linear).on(LEFT, RIGHT);
     let mut drawing = Drawing::new(WIDTH, height, "Time of each cycle by program, in order");
-    drawing.grid_y(&y, &x, tick);
+    drawing.grid_y(&y, &x, round_duration);
     for tick in x.ticks() {
         drawing.text("tick", [x.at(tick), bottom + 18.0], Anchor::Middle, &count(tick as u64));
     }

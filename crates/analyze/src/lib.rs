@@ -3,12 +3,19 @@
 //! In reading order:
 //!
 //! * [`jobs`]: the entries of a run become [`jobs::Job`]s and those, by number, [`jobs::Cycle`]s.
+//! * [`segments`]: where the time of a cycle goes, process by process and hand-over by hand-over.
 //! * [`misses`]: every missed deadline, explained in words with figures.
 //! * [`metrics`]: what a run showed, condensed to [`metrics::Figures`].
-//! * [`stats`]: quantiles, intervals, comparisons, histograms; the one place for them.
+//! * [`stats`]: the statistics of the whole project: quantiles, intervals of means and medians that
+//!   know how readings depend on each other, intervals of the next measurement, paired and independent
+//!   comparisons, outliers, changes of level. Its page says which question is answered by what.
 //! * [`summary`]: [`summary::analyze`] turns a result folder into the schema of `summary.json`.
 //! * [`tables`], [`figures`]: what the report says and draws; [`text`]: how it writes figures.
 //! * [`export`]: terminal, page, JSON, CSV. [`mod@compare`]: two summaries side by side.
+//!
+//! Other reports stand on the same surface: [`export::page::Page`] takes cards, figures and tables to
+//! one HTML file, [`export::terminal::document`] the same tables to a terminal; [`charts`] draws lines
+//! with intervals, waterfalls, tornados and bars by their data, [`plot`] anything else.
 //!
 //! ```
 //! use hemiola_analyze::export::{html, json, terminal};
@@ -34,13 +41,15 @@
 pub mod jobs;
 pub mod metrics;
 pub mod misses;
+pub mod segments;
 pub mod stats;
 pub mod summary;
 
+pub mod charts;
 pub mod compare;
 pub mod export;
 pub mod figures;
-mod plot;
+pub mod plot;
 pub mod tables;
 pub mod text;
 

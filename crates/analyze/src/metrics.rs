@@ -7,8 +7,9 @@ use hemiola_trace::{Entry, Kind};
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::{Process, cycles};
+use crate::jobs::{Cycle, Job, Process, cycles};
 use crate::misses::{self, Miss};
+use crate::segments::{Segment, Segments};
 use crate::stats::{self, LEVEL, Spread};
 
 /// How many misses a summary keeps in words; all are counted.
@@ -46,6 +47,7 @@ pub struct Observed {
     pub pairs: Vec<i64>,
     misses: Vec<Miss>,
     processes: BTreeMap<String, Jobs>,
+    segments: Segments,
     context_switches: u64,
     /// Cycles during which those were counted.
     counted_cycles: u64,
@@ -56,8 +58,8 @@ pub struct Observed {
     lost_events: u64,
 }
 
-/// The jobs of one process of the cycle.
-#[derive(Clone, Debug)]
+/// The jobs of one process.
+#[derive(Clone, Debug, Default)]
 struct Jobs {
     /// Start − release, ns.
     latency: Vec<i64>,
@@ -114,21 +116,18 @@ impl Observed {
         };
 
         let mut jobs = BTreeMap::<String, Jobs>::new();
-        for cycle in &cycles {
-            for job in &cycle.jobs {
-                let name = processes[job.process].name.clone();
-                let entry = jobs.entry(name).or_insert_with(|| Jobs {
-                    latency: Vec::new(),
-                    response: Vec::new(),
-                    execution: Vec::new(),
-                    observed: Span::ZERO,
-                });
-                entry.latency.push(job.release_latency().nanos());
-                if let Some(end) = job.end {
-                    entry.response.push((end.finish - job.release).nanos());
-                    entry.execution.push(end.execution.nanos());
-                }
+        for job in cycles.iter().flat_map(|cycle| &cycle.jobs) {
+            take(&mut jobs, &processes[job.process].name, job);
+        }
+        // Loads beside the loop, from the loop's first counted release on.
+        let from = cycles.first().map_or(Instant::ZERO, Cycle::release);
+        for (index, process) in processes.iter().enumerate() {
+            if process.role != Role::Workload {
+                continue;
             }
+            let all = crate::jobs::jobs(index, process);
+            let counted = all.iter().map(|(job, _)| job).filter(|job| job.release >= from);
+            counted.for_each(|job| take(&mut jobs, &process.name, job));
         }
         if let [first, .., last] = cycles.as_slice() {
             let observed = last.release() - first.release() + period;
@@ -146,6 +145,7 @@ impl Observed {
         Self {
             misses: misses::explain(processes, &cycles, &lost),
             processes: jobs,
+            segments: Segments::of(&cycles, processes),
             context_switches: looped()
                 .map(|run| run.voluntary_switches + run.involuntary_switches)
                 .sum(),
@@ -177,6 +177,16 @@ impl Observed {
     #[must_use]
     pub fn times(&self) -> Vec<i64> {
         self.cycles.iter().filter(|row| row.complete).map(|row| row.time.nanos()).collect()
+    }
+}
+
+/// Adds a job to those of its process.
+fn take(jobs: &mut BTreeMap<String, Jobs>, name: &str, job: &Job) {
+    let entry = jobs.entry(name.to_owned()).or_default();
+    entry.latency.push(job.release_latency().nanos());
+    if let Some(end) = job.end {
+        entry.response.push((end.finish - job.release).nanos());
+        entry.execution.push(end.execution.nanos());
     }
 }
 
@@ -253,8 +263,10 @@ pub struct Figures {
     pub context_switches_per_cycle: f64,
     /// Start − release of each cycle's first job, ns.
     pub release_latency_ns: Option<Spread>,
-    /// The processes of the cycle, by name.
+    /// The processes of the cycle, and loads beside it, by name.
     pub processes: Vec<ProcessFigures>,
+    /// Where the time of a cycle goes, the longest segment first.
+    pub segments: Vec<Segment>,
     /// Greatest V of the plant's true state; nothing when it was never known.
     pub peak_v: Option<f64>,
     /// Runs in which the pendulum fell.
@@ -265,7 +277,7 @@ pub struct Figures {
     pub lost_events: u64,
 }
 
-/// One process of the cycle.
+/// One process of the cycle, or a load beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessFigures {
     /// Its name.
@@ -339,6 +351,7 @@ impl Figures {
             context_switches_per_cycle: context_switches as f64 / counted.max(1) as f64,
             release_latency_ns: Spread::of(&latencies),
             processes: process_figures(runs),
+            segments: Segments::combine(runs.iter().map(|run| &run.segments)),
             peak_v: runs.iter().filter_map(|run| run.peak_v).max_by(f64::total_cmp),
             fallen: runs.iter().filter(|run| run.fallen).count() as u64,
             switches: runs.iter().map(|run| run.switches).sum(),

@@ -5,19 +5,33 @@
 
 use std::fmt::Write;
 
-/// The classes `s0` … `s6` repeat after this many series.
-pub(crate) const SERIES_MAX: usize = 7;
+/// The width of a drawing over the whole page, pixels.
+pub const WIDTH: f64 = 920.0;
+/// Where its plane begins, behind the numbers of the vertical axis.
+pub const LEFT: f64 = 70.0;
+/// Where its plane ends.
+pub const RIGHT: f64 = WIDTH - 20.0;
+
+/// The class of a series by its number: `s0` … `s6`, then again from the first.
+#[must_use]
+pub fn series(index: usize) -> String {
+    format!("s{}", index % 7)
+}
 
 /// How values become positions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Scale {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences are equal lengths.
     Linear,
+    /// Equal factors are; numbers at powers of ten.
     Logarithmic,
+    /// The same with numbers at powers of two, for sizes.
+    Binary,
 }
 
 /// One axis: values from `low` to `high` on pixels from `start` to `end`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     scale: Scale,
     low: f64,
     high: f64,
@@ -28,14 +42,15 @@ pub(crate) struct Axis {
 impl Axis {
     /// The axis that holds all `values` with a little room; logarithmic ones leave out what is not
     /// positive.
-    pub(crate) fn over(values: impl Iterator<Item = f64>, scale: Scale) -> Self {
+    #[must_use]
+    pub fn over(values: impl Iterator<Item = f64>, scale: Scale) -> Self {
         let usable = |value: &f64| value.is_finite() && (scale == Scale::Linear || *value > 0.0);
         let (low, high) = values
             .filter(usable)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = match scale {
             _ if low > high => (1.0, 10.0),
-            Scale::Logarithmic => (low / 1.25, high * 1.25),
+            Scale::Logarithmic | Scale::Binary => (low / 1.25, high * 1.25),
             Scale::Linear if low == high => (low - 1.0, high + 1.0),
             Scale::Linear => (low, high),
         };
@@ -43,25 +58,28 @@ impl Axis {
     }
 
     /// The axis on these pixels.
-    pub(crate) const fn on(mut self, start: f64, end: f64) -> Self {
+    #[must_use]
+    pub const fn on(mut self, start: f64, end: f64) -> Self {
         self.start = start;
         self.end = end;
         self
     }
 
     /// The pixel of a value, held within the axis.
-    pub(crate) fn at(&self, value: f64) -> f64 {
+    #[must_use]
+    pub fn at(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Logarithmic => {
+            Scale::Logarithmic | Scale::Binary => {
                 (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
             }
         };
         self.start + share.clamp(0.0, 1.0) * (self.end - self.start)
     }
 
-    /// Where lines and numbers stand: 1, 2, 5 times powers of ten, few enough to read.
-    pub(crate) fn ticks(&self) -> Vec<f64> {
+    /// Where lines and numbers stand: 1, 2, 5 times powers of ten, or powers of two, few enough to read.
+    #[must_use]
+    pub fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
                 let rough = (self.high - self.low) / 4.0;
@@ -91,21 +109,33 @@ impl Axis {
                     .filter(|tick| (self.low..=self.high).contains(tick))
                     .collect()
             }
+            Scale::Binary => {
+                let (first, last) =
+                    (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
+                let step = ((last - first) / 11 + 1).max(1);
+                (first..=last)
+                    .filter(|power| power.rem_euclid(step) == 0)
+                    .map(|power| 2f64.powi(power))
+                    .collect()
+            }
         }
     }
 }
 
 /// Where a text is held.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// At its beginning.
     Start,
+    /// In its middle.
     Middle,
+    /// At its end.
     End,
 }
 
 /// A drawing in the making.
 #[derive(Debug)]
-pub(crate) struct Drawing {
+pub struct Drawing {
     body: String,
     width: f64,
     height: f64,
@@ -113,7 +143,8 @@ pub(crate) struct Drawing {
 
 impl Drawing {
     /// A drawing that says `description` to those who cannot see it.
-    pub(crate) fn new(width: f64, height: f64, description: &str) -> Self {
+    #[must_use]
+    pub fn new(width: f64, height: f64, description: &str) -> Self {
         let body = format!(
             "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
             escaped(description)
@@ -122,7 +153,8 @@ impl Drawing {
     }
 
     /// The finished SVG element.
-    pub(crate) fn finish(mut self) -> String {
+    #[must_use]
+    pub fn finish(mut self) -> String {
         self.body.push_str("</svg>\n");
         self.body
     }
@@ -133,13 +165,15 @@ impl Drawing {
         self.body.push('\n');
     }
 
-    pub(crate) fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
+    /// A straight line.
+    pub fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
         self.put(format_args!(
             "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
         ));
     }
 
-    pub(crate) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
+    /// One line of text on the base line through the point.
+    pub fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -152,7 +186,7 @@ impl Drawing {
     }
 
     /// A rectangle that tells its `tip` under the pointer.
-    pub(crate) fn bar(&mut self, class: &str, [x, y]: [f64; 2], [w, h]: [f64; 2], tip: &str) {
+    pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [w, h]: [f64; 2], tip: &str) {
         self.put(format_args!(
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\">\
              <title>{}</title></rect>",
@@ -161,7 +195,7 @@ impl Drawing {
     }
 
     /// A dot that tells its `tip` under the pointer.
-    pub(crate) fn dot(&mut self, class: &str, [x, y]: [f64; 2], tip: &str) {
+    pub fn dot(&mut self, class: &str, [x, y]: [f64; 2], tip: &str) {
         self.put(format_args!(
             "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{}</title></circle>",
             escaped(tip)
@@ -169,13 +203,13 @@ impl Drawing {
     }
 
     /// A line through the points.
-    pub(crate) fn curve(&mut self, class: &str, points: &[[f64; 2]]) {
+    pub fn curve(&mut self, class: &str, points: &[[f64; 2]]) {
         let points: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         self.put(format_args!("<polyline class=\"{class}\" points=\"{}\"/>", points.join(" ")));
     }
 
     /// Upright strokes in one path, each at least 1.5 pixels long: many points in little space.
-    pub(crate) fn strokes(&mut self, class: &str, strokes: &[(f64, f64, f64)]) {
+    pub fn strokes(&mut self, class: &str, strokes: &[(f64, f64, f64)]) {
         let mut path = String::new();
         for (x, top, bottom) in strokes {
             let bottom = bottom.max(top + 1.5);
@@ -185,7 +219,7 @@ impl Drawing {
     }
 
     /// Horizontal grid lines with their numbers on the left of `x`.
-    pub(crate) fn grid_y(&mut self, axis: &Axis, x: &Axis, show: impl Fn(f64) -> String) {
+    pub fn grid_y(&mut self, axis: &Axis, x: &Axis, show: impl Fn(f64) -> String) {
         for tick in axis.ticks() {
             let y = axis.at(tick);
             self.line("grid", [x.start, y], [x.end, y]);
@@ -193,9 +227,29 @@ impl Drawing {
         }
     }
 
+    /// Upright grid lines with their numbers below `y`.
+    pub fn grid_x(&mut self, axis: &Axis, y: &Axis, show: impl Fn(f64) -> String) {
+        for tick in axis.ticks() {
+            let x = axis.at(tick);
+            self.line("grid", [x, y.start], [x, y.end]);
+            self.text("tick", [x, y.start.max(y.end) + 18.0], Anchor::Middle, &show(tick));
+        }
+    }
+
+    /// A span between two ends along a line, each with a cap: the interval of what stands between.
+    /// Upright when the ends have the same horizontal position.
+    pub fn span(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) {
+        const CAP: f64 = 4.0;
+        let (dx, dy) = if from[0] == to[0] { (CAP, 0.0) } else { (0.0, CAP) };
+        self.line(class, from, to);
+        for [x, y] in [from, to] {
+            self.line(class, [x - dx, y - dy], [x + dx, y + dy]);
+        }
+    }
+
     /// The names of series with their strokes along the top, from the pixel `x` on, in as many rows as
     /// [`legend_height`] makes room for.
-    pub(crate) fn legend(&mut self, x: f64, series: &[(String, String)]) {
+    pub fn legend(&mut self, x: f64, series: &[(String, String)]) {
         for ((class, name), [x, y]) in series.iter().zip(legend_places(x, self.width, series)) {
             self.line(class, [x, y - 4.0], [x + 20.0, y - 4.0]);
             self.text("label", [x + 26.0, y], Anchor::Start, name);
@@ -203,7 +257,7 @@ impl Drawing {
     }
 
     /// The name of the horizontal axis, in the middle below.
-    pub(crate) fn name_x(&mut self, x: &Axis, name: &str) {
+    pub fn name_x(&mut self, x: &Axis, name: &str) {
         let position = [(x.start + x.end) / 2.0, self.height - 6.0];
         self.text("label", position, Anchor::Middle, name);
     }
@@ -226,7 +280,8 @@ fn legend_places(start: f64, width: f64, series: &[(String, String)]) -> Vec<[f6
 }
 
 /// The height of a legend over a drawing of that width.
-pub(crate) fn legend_height(start: f64, width: f64, series: &[(String, String)]) -> f64 {
+#[must_use]
+pub fn legend_height(start: f64, width: f64, series: &[(String, String)]) -> f64 {
     legend_places(start, width, series).last().map_or(0.0, |[_, y]| y + 18.0)
 }
 
@@ -249,6 +304,14 @@ mod tests {
     }
 
     #[test]
+    fn sizes_stand_at_powers_of_two() {
+        let axis = |from: f64, to: f64| Axis::over([from, to].into_iter(), Scale::Binary).ticks();
+        assert_eq!(axis(1024.0, 8192.0), [1024.0, 2048.0, 4096.0, 8192.0]);
+        let staircase = axis(1024.0, 1024.0 * 1024.0 * 1024.0);
+        assert!(staircase.len() <= 12 && staircase.contains(&1_048_576.0), "{staircase:?}");
+    }
+
+    #[test]
     fn names_cannot_break_out_of_the_drawing() {
         let mut drawing = Drawing::new(10.0, 10.0, "a \"b\"");
         drawing.text("tick", [0.0, 0.0], Anchor::Start, "</svg><script>");
@@ -262,7 +325,7 @@ mod tests {
             values in prop::collection::vec(-1e9f64..1e12, 0..20),
             probe in -1e12f64..1e12,
         ) {
-            for scale in [Scale::Linear, Scale::Logarithmic] {
+            for scale in [Scale::Linear, Scale::Logarithmic, Scale::Binary] {
                 let axis = Axis::over(values.iter().copied(), scale).on(10.0, 200.0);
                 prop_assert!((10.0..=200.0).contains(&axis.at(probe)));
                 prop_assert!(axis.ticks().len() < 40);

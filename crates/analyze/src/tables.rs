@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_trace::result::Conditions;
 use serde::Serialize;
 
 use crate::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
+use crate::stats::Spread;
 use crate::summary::{FloorFigures, RungSummary, Setting, Summary};
 use crate::text::{count, duration, micros, percent, ratio};
 
@@ -27,6 +29,37 @@ pub struct Table {
     pub columns: Vec<(String, Alignment)>,
     /// Its rows, as long as the heading.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with names on the left and figures in the other columns, without a note.
+    #[must_use]
+    pub fn new<const N: usize>(
+        title: impl Into<String>,
+        heads: [&str; N],
+        rows: Vec<Vec<String>>,
+    ) -> Self {
+        Self { title: title.into(), note: String::new(), columns: columns(heads), rows }
+    }
+
+    /// The same with that note below.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+
+    /// The same with prose in the columns of these indices, counted from 0; others than it has do not
+    /// matter.
+    #[must_use]
+    pub fn with_prose(mut self, indices: &[usize]) -> Self {
+        for index in indices {
+            if let Some((_, alignment)) = self.columns.get_mut(*index) {
+                *alignment = Alignment::Left;
+            }
+        }
+        self
+    }
 }
 
 /// How a column stands.
@@ -246,7 +279,7 @@ fn runs(rung: &RungSummary) -> Table {
 }
 
 fn processes(summary: &Summary) -> Table {
-    let spread = |spread: Option<crate::stats::Spread>, show: fn(crate::stats::Spread) -> i64| {
+    let spread = |spread: Option<Spread>, show: fn(Spread) -> i64| {
         spread.map_or(NONE.into(), |spread| micros(show(spread) as f64))
     };
     let rows = summary
@@ -439,10 +472,24 @@ fn faults(summary: &Summary) -> Table {
     }
 }
 
-/// The conditions of the run as names and values.
+/// The conditions of a run as names and values: the machine's, then what was refused.
 #[must_use]
 pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
-    let c = &summary.conditions;
+    let mut list = machine_conditions(&summary.conditions);
+    let refusals: std::collections::BTreeSet<String> = summary
+        .rungs
+        .iter()
+        .flat_map(|rung| &rung.profiles)
+        .filter_map(|profile| profile.granted.as_ref())
+        .flat_map(|granted| granted.refusals.iter().map(ToString::to_string))
+        .collect();
+    list.extend(refusals.into_iter().map(|text| ("Refused".to_string(), text)));
+    list
+}
+
+/// The conditions that any measurement on a machine has, as names and values.
+#[must_use]
+pub fn machine_conditions(c: &Conditions) -> Vec<(String, String)> {
     let throttling = if c.rt_runtime_us < 0 {
         "off".into()
     } else {
@@ -470,18 +517,8 @@ pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
         ),
         ("Command", c.command_line.clone()),
     ];
-    let refusals: std::collections::BTreeSet<String> = summary
-        .rungs
-        .iter()
-        .flat_map(|rung| &rung.profiles)
-        .filter_map(|profile| profile.granted.as_ref())
-        .flat_map(|granted| granted.refusals.iter().map(ToString::to_string))
-        .collect();
     if c.allow_less {
         list.push(("Allowed to run with less", "yes".into()));
     }
-    let mut list: Vec<(String, String)> =
-        list.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-    list.extend(refusals.into_iter().map(|text| ("Refused".to_string(), text)));
-    list
+    list.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

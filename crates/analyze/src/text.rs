@@ -22,6 +22,44 @@ pub fn duration(nanos: f64) -> String {
     format!("{} {unit}", digits3(value))
 }
 
+/// A round length of time without the zeros that show its precision, as an axis wants it: `"10 ms"`.
+#[must_use]
+pub fn round_duration(nanos: f64) -> String {
+    let text = duration(nanos);
+    let Some((number, unit)) = text.split_once(' ') else { return text };
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    format!("{number} {unit}")
+}
+
+/// Bytes in the unit of 1024 that leaves the least number of 1 or more: `"64 KiB"`, `"1.5 MiB"`.
+///
+/// ```
+/// use hemiola_analyze::text::size;
+/// assert_eq!([size(512.0), size(65_536.0), size(1.5e6)], ["512 B", "64 KiB", "1.43 MiB"]);
+/// ```
+#[must_use]
+pub fn size(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut units = UNITS.iter();
+    let mut unit = units.next().expect("there are five");
+    while value.abs() >= 1024.0
+        && let Some(larger) = units.next()
+    {
+        value /= 1024.0;
+        unit = larger;
+    }
+    if value == value.trunc() {
+        format!("{value} {unit}")
+    } else {
+        format!("{} {unit}", digits3(value))
+    }
+}
+
 /// Microseconds with three digits, as a table column under a µs heading wants them.
 #[must_use]
 pub fn micros(nanos: f64) -> String {

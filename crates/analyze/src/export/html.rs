@@ -1,64 +1,28 @@
-//! `report.html`: one file with everything in it, readable offline, light or dark, and printed.
+//! The report of a run as a page: which cards, figures and tables it has.
 
 use std::collections::BTreeMap;
 
-use minijinja::Environment;
-use minijinja::value::{Serde, Value};
-use serde::Serialize;
-
-use crate::figures::{Figure, figures};
+use super::page::{Card, Page, Tone};
+use crate::figures::figures;
 use crate::summary::{Analysis, Summary};
-use crate::tables::{Detail, Table, conditions, tables};
+use crate::tables::{Detail, conditions, tables};
 use crate::text::{count, date, duration, ratio};
 
-const TEMPLATE: &str = include_str!("report.html");
-
 /// The whole page. `feature_tests` names the test behind each feature of Table 1.
-///
-/// # Panics
-/// Never: the template is part of the program, and a test renders it.
 #[must_use]
 pub fn render(analysis: &Analysis, feature_tests: &BTreeMap<String, String>) -> String {
     let summary = &analysis.summary;
-    // The name's ending turns on the escaping of all values.
-    const NAME: &str = "report.html";
-    let mut environment = Environment::new();
-    environment.add_template(NAME, TEMPLATE).expect("the template is part of the program");
-    let page = environment.get_template(NAME).expect("it was added above");
-    page.render(Value::from(Serde(Page {
-        title: &summary.title,
+    Page {
+        title: summary.title.clone(),
         started: date(summary.started_unix_s),
-        subtitle: &summary.conditions.command_line,
+        subtitle: summary.conditions.command_line.clone(),
         cards: cards(summary),
-        problems: &summary.problems,
+        problems: summary.problems.clone(),
         figures: figures(analysis),
         tables: tables(summary, feature_tests, Detail::Full),
         conditions: conditions(summary),
-    })))
-    .expect("every value the template names is given")
-}
-
-/// What the template names.
-#[derive(Serialize)]
-struct Page<'s> {
-    title: &'s str,
-    started: String,
-    subtitle: &'s str,
-    cards: Vec<Card>,
-    problems: &'s [String],
-    figures: Vec<Figure>,
-    tables: Vec<Table>,
-    conditions: Vec<(String, String)>,
-}
-
-/// One of the figures at the top.
-#[derive(Serialize)]
-struct Card {
-    name: &'static str,
-    value: String,
-    note: String,
-    /// `"good"`, `"bad"` or nothing.
-    class: &'static str,
+    }
+    .render()
 }
 
 fn cards(summary: &Summary) -> Vec<Card> {
@@ -69,41 +33,41 @@ fn cards(summary: &Summary) -> Vec<Card> {
             cycle.map_or("–".into(), |cycle| duration(cycle.spread.p50 as f64))
         };
         cards.push(Card {
-            name: "Median cycle",
+            name: "Median cycle".into(),
             value: median(last.combined.cycle_ns),
             note: format!("{}; {} {}", last.name, first.name, median(first.combined.cycle_ns)),
-            class: "",
+            tone: Tone::Plain,
         });
         cards.push(Card {
-            name: "Last program to first",
+            name: "Last program to first".into(),
             value: last.ratio_to_first.map_or("–".into(), ratio),
             note: last.ratio_to_floor.map_or(String::new(), |value| {
                 format!("{} the floor of its hand-overs", ratio(value))
             }),
-            class: "",
+            tone: Tone::Plain,
         });
         let missed: u64 = combined().map(|figures| figures.deadlines_missed).sum();
         let ours: u64 = combined().map(|figures| figures.misses_ours).sum();
         let cycles: u64 = combined().map(|figures| figures.observations).sum();
         cards.push(Card {
-            name: "Deadlines missed",
+            name: "Deadlines missed".into(),
             value: count(missed),
             note: format!("{} ours, in {} cycles", count(ours), count(cycles)),
-            class: if missed == 0 {
-                "good"
+            tone: if missed == 0 {
+                Tone::Good
             } else if ours > 0 {
-                "bad"
+                Tone::Bad
             } else {
-                ""
+                Tone::Plain
             },
         });
         let fallen: u64 = combined().map(|figures| figures.fallen).sum();
         let runs: usize = summary.rungs.iter().map(|rung| rung.runs.len()).sum();
         cards.push(Card {
-            name: "Pendulum fell",
+            name: "Pendulum fell".into(),
             value: count(fallen),
             note: format!("of {} runs", count(runs as u64)),
-            class: if fallen == 0 { "good" } else { "bad" },
+            tone: if fallen == 0 { Tone::Good } else { Tone::Bad },
         });
     }
     if !summary.faults.is_empty() {
@@ -113,25 +77,25 @@ fn cards(summary: &Summary) -> Vec<Card> {
         let with = lost(|fault| fault.with.as_ref().map(|f| (f.lost, f.runs)));
         let without = lost(|fault| fault.without.as_ref().map(|f| (f.lost, f.runs)));
         cards.push(Card {
-            name: "Lost under faults",
+            name: "Lost under faults".into(),
             value: format!("{} of {}", count(with.0), count(with.1)),
             note: format!(
                 "without the decision module {} of {}",
                 count(without.0),
                 count(without.1)
             ),
-            class: if with.0 == 0 { "good" } else { "bad" },
+            tone: if with.0 == 0 { Tone::Good } else { Tone::Bad },
         });
     }
     if let Some(cost) = summary.marks.cost_ns {
         cards.push(Card {
-            name: "One mark",
+            name: "One mark".into(),
             value: duration(cost),
             note: summary
                 .marks
                 .ratio_to_clock_read
                 .map_or(String::new(), |value| format!("{} a bare clock read", ratio(value))),
-            class: "",
+            tone: Tone::Plain,
         });
     }
     cards

@@ -22,18 +22,27 @@ const STYLE: TableStyle = {
 /// The summary as text: title, tables, problems, conditions, a blank line between them.
 #[must_use]
 pub fn render(summary: &Summary, detail: Detail) -> String {
-    let mut parts = vec![summary.title.clone()];
-    parts.extend(tables(summary, &BTreeMap::new(), detail).iter().map(table));
-    if !summary.problems.is_empty() {
-        let lines: Vec<String> =
-            summary.problems.iter().map(|problem| format!("  {problem}")).collect();
-        parts.push(format!("Problems\n{}", lines.join("\n")));
-    }
-    let lines: Vec<String> = conditions(summary)
-        .into_iter()
-        .map(|(name, value)| format!("  {name:<24} {value}"))
-        .collect();
-    parts.push(format!("Conditions\n{}", lines.join("\n")));
+    let tables = tables(summary, &BTreeMap::new(), detail);
+    document(&summary.title, &tables, &summary.problems, &conditions(summary))
+}
+
+/// Any report as text: title, tables, problems and conditions, a blank line between them, those that
+/// are empty left out.
+#[must_use]
+pub fn document(
+    title: &str,
+    tables: &[Table],
+    problems: &[String],
+    conditions: &[(String, String)],
+) -> String {
+    let mut parts = vec![title.to_owned()];
+    parts.extend(tables.iter().map(table));
+    let section = |name: &str, lines: Vec<String>| {
+        (!lines.is_empty()).then(|| format!("{name}\n{}", lines.join("\n")))
+    };
+    parts.extend(section("Problems", problems.iter().map(|text| format!("  {text}")).collect()));
+    let pair = |(name, value): &(String, String)| format!("  {name:<24} {value}");
+    parts.extend(section("Conditions", conditions.iter().map(pair).collect()));
     parts.join("\n\n") + "\n"
 }
 
