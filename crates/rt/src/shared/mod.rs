@@ -2,9 +2,10 @@
 //!
 //! In reading order: the [layout](self#layout) all have in common, [`Segment`], then the three
 //! structures: the newest value ([`LatestWriter`], [`LatestReader`]), the bounded queue
-//! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]).
+//! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]). Bare
+//! [`Words`] are there to measure what all this stands on.
 //!
-//! All three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
+//! The three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
 //! before that last store has written nothing; whoever comes next goes on from the count. What a reader
 //! finds is checked against sizes it has kept itself, so a peer that writes nonsense is an error to
 //! report, never a reason to fail.
@@ -46,6 +47,8 @@ mod model;
 mod queue;
 mod segment;
 mod slot;
+#[cfg(not(loom))]
+mod words;
 
 pub use latest::{LatestReader, LatestWriter, READ_TRIES_MAX};
 pub use layout::{ENTRY_SIZE, Kind, LATEST_SLOTS};
@@ -53,6 +56,8 @@ pub use log::{LogEntry, LogReader, LogWriter};
 pub use queue::{PushError, QueueReader, QueueWriter};
 pub use segment::{Access, Segment, SegmentError};
 pub use slot::{Message, ReadError, TooLong};
+#[cfg(not(loom))]
+pub use words::Words;
 
 /// How a wait for a message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

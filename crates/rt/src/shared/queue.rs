@@ -62,6 +62,18 @@ impl QueueWriter {
     /// # Errors
     /// [`PushError`]; nothing is appended then.
     pub fn push(&mut self, message: &[u8]) -> Result<(), PushError> {
+        self.push_quiet(message)?;
+        #[cfg(not(loom))]
+        crate::sys::futex::wake_all(self.segment.u32(PUBLISHED_AT));
+        Ok(())
+    }
+
+    /// As [`push`](Self::push) without the wake: for a reader that only ever polls. One in
+    /// [`QueueReader::wait`] sleeps on until its limit.
+    ///
+    /// # Errors
+    /// [`PushError`]; nothing is appended then.
+    pub fn push_quiet(&mut self, message: &[u8]) -> Result<(), PushError> {
         // SYNC POINT with the release in `QueueReader::advance`: the slot is free, its reading is over.
         let consumed = self.segment.acquire(CONSUMED_AT);
         let capacity = self.segment.capacity();
@@ -75,8 +87,6 @@ impl QueueWriter {
         // SYNC POINT with the acquire in `QueueReader::pop`: who sees the number sees the message.
         self.segment.u32(PUBLISHED_AT).store(number, Ordering::Release);
         self.published = number;
-        #[cfg(not(loom))]
-        crate::sys::futex::wake_all(self.segment.u32(PUBLISHED_AT));
         Ok(())
     }
 
@@ -104,7 +114,7 @@ impl QueueReader {
     /// # Errors
     /// [`ReadError`]. A damaged message is dropped; damaged counts drop everything published so far.
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Message>, ReadError> {
-        // SYNC POINT with the release in `QueueWriter::push`.
+        // SYNC POINT with the release in `QueueWriter::push_quiet`.
         let published = self.segment.acquire(PUBLISHED_AT);
         let consumed = self.consumed;
         match published.wrapping_sub(consumed) {
@@ -125,7 +135,7 @@ impl QueueReader {
 
     fn advance(&mut self, consumed: u32) {
         self.consumed = consumed;
-        // SYNC POINT with the acquire in `QueueWriter::push`: the copy out of the slot is over.
+        // SYNC POINT with the acquire in `QueueWriter::push_quiet`: the copy out of the slot is over.
         self.segment.u32(CONSUMED_AT).store(consumed, Ordering::Release);
     }
 

@@ -14,6 +14,7 @@ pub mod cpu;
 pub mod cpu_clock;
 pub mod descriptor;
 pub mod futex;
+pub mod mapping;
 pub mod memory;
 pub mod mqueue;
 pub mod process;

@@ -1,4 +1,4 @@
-//! How often the kernel switched away from us: getrusage(2).
+//! How often the kernel switched away from us, or brought memory: getrusage(2).
 
 /// Context switches since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -21,13 +21,24 @@ pub fn process_switches() -> Switches {
     switches(libc::RUSAGE_SELF)
 }
 
+/// Page faults of the calling thread that needed no reading from a disk.
+#[must_use]
+pub fn thread_faults() -> u64 {
+    usage(libc::RUSAGE_THREAD).ru_minflt as u64
+}
+
 fn switches(who: libc::c_int) -> Switches {
+    let usage = usage(who);
+    Switches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
+}
+
+fn usage(who: libc::c_int) -> libc::rusage {
     // SAFETY: all-zero is a valid value of this structure of integers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the call writes one structure of this type where one is.
     let result = unsafe { libc::getrusage(who, &raw mut usage) };
     assert_eq!(result, 0, "getrusage of ourselves cannot fail");
-    Switches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
+    usage
 }
 
 #[cfg(test)]

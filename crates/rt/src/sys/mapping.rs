@@ -1,0 +1,210 @@
+//! Memory mapped for itself: mmap(2), madvise(2).
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use hemiola_units::Bytes;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+
+/// The size of an ordinary page.
+#[must_use]
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+/// How large the pages of a mapping are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Whatever the kernel gives unasked (`/sys/kernel/mm/transparent_hugepage/enabled`).
+    Unasked,
+    /// Ordinary ones only (`MADV_NOHUGEPAGE`).
+    Ordinary,
+    /// Transparent huge ones where they fit (`MADV_HUGEPAGE`).
+    Huge,
+}
+
+/// Private memory of our own, all zero, of which no page is present before it is touched (unless the
+/// process locks future memory: [`lock_all`](super::memory::lock_all)).
+#[derive(Debug)]
+pub struct Anonymous(Range);
+
+impl Anonymous {
+    /// `len` bytes, rounded up to whole pages.
+    ///
+    /// # Errors
+    /// `EINVAL` when `len` is zero, or huge pages are asked for and the kernel was built without; `ENOMEM`.
+    pub fn map(len: usize, pages: Pages) -> io::Result<Self> {
+        let len = len.checked_next_multiple_of(page_size()).unwrap_or(usize::MAX);
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        let base =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) }?;
+        let mapping = Self(Range::new(base, len));
+        let advice = match pages {
+            Pages::Unasked => return Ok(mapping),
+            Pages::Ordinary => Advice::LinuxNoHugepage,
+            Pages::Huge => Advice::LinuxHugepage,
+        };
+        // SAFETY: both kinds of advice change how the range is backed and never what it holds.
+        match unsafe { madvise(base, len, advice) } {
+            // A kernel without huge pages knows no such advice, and gives ordinary ones.
+            Err(Errno::INVAL) if pages == Pages::Ordinary => Ok(mapping),
+            outcome => Ok(outcome.map(|()| mapping)?),
+        }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping is readable, zeroed by the kernel, alive as long as `self`, shared with
+        // nobody else, and changed only through `&mut self`.
+        unsafe { std::slice::from_raw_parts(self.0.base.as_ptr(), self.0.len) }
+    }
+
+    /// Its bytes, to change.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, writable, and `self` is borrowed for it alone.
+        unsafe { std::slice::from_raw_parts_mut(self.0.base.as_ptr(), self.0.len) }
+    }
+
+    /// Its bytes as words of eight, to change.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `bytes_mut`; a mapping starts and ends at a page, so it is aligned and a multiple
+        // of eight, and every pattern of bits is a word.
+        unsafe { std::slice::from_raw_parts_mut(self.0.base.as_ptr().cast(), self.0.len / 8) }
+    }
+
+    /// How much of it is backed by transparent huge pages now; `AnonHugePages` of `/proc/self/smaps`
+    /// (proc(5)), which counts neighbours too that the kernel has joined with it.
+    ///
+    /// # Errors
+    /// When `/proc` cannot be read.
+    pub fn huge(&self) -> io::Result<Bytes> {
+        let address = self.0.base.as_ptr() as usize;
+        let smaps = std::fs::read_to_string("/proc/self/smaps")?;
+        let mut inside = false;
+        for line in smaps.lines() {
+            if let Some(range) = range_of(line) {
+                inside = range.contains(&address);
+            } else if inside && let Some(size) = line.strip_prefix("AnonHugePages:") {
+                let kib: u64 = size.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+                return Ok(Bytes((kib << 10).min(self.0.len as u64)));
+            }
+        }
+        Err(io::Error::other("/proc/self/smaps does not have AnonHugePages of a mapping"))
+    }
+}
+
+/// The addresses in a line such as `7f1c2000-7f1c4000 rw-p …`; none in the lines between.
+fn range_of(line: &str) -> Option<std::ops::Range<usize>> {
+    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    Some(address(start)?..address(end)?)
+}
+
+/// The start of a file, mapped for reading.
+#[derive(Debug)]
+pub struct FileView(Range);
+
+impl FileView {
+    /// The first `len` bytes of `fd`, none present before it is touched. Should the file become shorter,
+    /// touching what is gone ends the process with `SIGBUS`.
+    ///
+    /// # Errors
+    /// `EINVAL` when `len` is zero; `EACCES` when `fd` cannot be read; `ENODEV` when it cannot be mapped.
+    pub fn map(fd: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
+        let (protection, flags) = (ProtFlags::READ, MapFlags::SHARED);
+        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        let base = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, fd, 0) }?;
+        Ok(Self(Range::new(base, len)))
+    }
+
+    /// Reads the byte at `offset`, which loads its page.
+    ///
+    /// # Panics
+    /// When it is not inside.
+    #[inline]
+    pub fn touch(&self, offset: usize) -> u8 {
+        assert!(offset < self.0.len, "byte {offset} is outside the view");
+        // SAFETY: inside the mapping, alive as long as `self`. Others may write the file meanwhile, so
+        // it is only ever read as an atomic; a relaxed load is a plain one and writes nothing.
+        let byte = unsafe { AtomicU8::from_ptr(self.0.base.add(offset).as_ptr()) };
+        byte.load(Ordering::Relaxed)
+    }
+}
+
+/// What was mapped, and is unmapped again.
+#[derive(Debug)]
+struct Range {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: it is an address and a length; what may be done there is regulated by who holds it.
+unsafe impl Send for Range {}
+// SAFETY: as for Send.
+unsafe impl Sync for Range {}
+
+impl Range {
+    fn new(base: *mut std::ffi::c_void, len: usize) -> Self {
+        let base = NonNull::new(base.cast()).expect("the kernel never maps page zero unasked");
+        Self { base, len }
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        // SAFETY: `base` and `len` are what mmap returned and was given, unmapped nowhere else, and every
+        // reference into it is bound to the value that holds this one. Failure would leak it.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::sys::usage::thread_faults;
+
+    #[test]
+    fn fresh_memory_is_zero_and_present_when_it_is_touched() {
+        let pages = 64;
+        let mut mapping = Anonymous::map(pages * page_size(), Pages::Ordinary).unwrap();
+        let before = thread_faults();
+        for page in mapping.bytes_mut().chunks_mut(page_size()) {
+            page[0] += 1;
+        }
+        assert!(thread_faults() >= before + pages as u64);
+        assert_eq!(mapping.bytes()[..2], [1, 0]);
+        assert_eq!(mapping.words_mut()[page_size() / 8], 1);
+        assert_eq!(mapping.huge().unwrap(), Bytes(0));
+    }
+
+    #[test]
+    fn huge_pages_are_seen_where_the_kernel_has_them() {
+        match Anonymous::map(8 << 20, Pages::Huge) {
+            Ok(mut mapping) => {
+                mapping.bytes_mut().fill(1);
+                // The kernel may have none left: what it says is all there is to check.
+                assert!(mapping.huge().unwrap() <= Bytes(8 << 20));
+            }
+            Err(error) => println!("skipped: needs transparent huge pages: {error}"),
+        }
+        assert!(Anonymous::map(0, Pages::Unasked).is_err());
+    }
+
+    #[test]
+    fn a_view_shows_the_file() {
+        let fd = rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut file = std::fs::File::from(fd);
+        file.write_all(b"hemiola").unwrap();
+        let view = FileView::map(file.as_fd(), 7).unwrap();
+        assert_eq!((view.touch(0), view.touch(6)), (b'h', b'a'));
+        assert!(std::panic::catch_unwind(|| view.touch(7)).is_err());
+    }
+}
