@@ -5,7 +5,6 @@
 //! * [`Sender`] and [`Receiver`]: what every channel does, and how it may fail.
 //! * [`Spec`], [`Channel`], [`Handle`]: the maker creates a channel and owns it, another process is
 //!   told of it and opens an end with [`open_sender`] or [`open_receiver`].
-//! * [`floor`]: what a hand-over costs at least, by the bare mechanism.
 //!
 //! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the
 //! newest message, `Queue(n)` up to `n` in order and refuses more.
@@ -45,14 +44,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What this crate does not do: addresses, discovery, byte order, anything beyond one machine.
+//! What this crate does not do: addresses, discovery, byte order, anything beyond one machine. It measures
+//! nothing either: what a hand-over costs is a probe's.
 //!
 //! [`Delivery`]: hemiola_units::Delivery
 
 mod channel;
 #[cfg(feature = "testing")]
 pub mod conformance;
-pub mod floor;
 mod local;
 mod mqueue;
 mod open;

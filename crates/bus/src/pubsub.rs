@@ -15,6 +15,7 @@
 //! Each end has an iceoryx2 node of its own; a node that is opened removes the dead ones of its run
 //! first, which is how the end of a killed process makes room for its successor.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use hemiola_units::{Delivery, Instant};
@@ -36,8 +37,11 @@ use iceoryx2_bb_posix::file_descriptor_set::{
 use crate::channel::{
     Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
 };
-use crate::floor::{Link, MESSAGE_SIZE};
 use crate::open::{CreateError, OpenError, Spec, valid_run};
+
+mod bare;
+
+pub use bare::Bare;
 
 /// Receivers one channel may have; each costs the sender a look per message.
 pub const RECEIVERS_MAX: usize = 16;
@@ -287,52 +291,18 @@ impl Receiver for PubSubReceiver {
     }
 }
 
-/// iceoryx2 as bare as it gets, for [`floor`](crate::floor): fixed size, no channel around it.
-pub(crate) struct Raw {
-    publisher: Publisher<ipc::Service, [u8; MESSAGE_SIZE], ()>,
-    notifier: Notifier<ipc::Service>,
-    subscriber: Subscriber<ipc::Service, [u8; MESSAGE_SIZE], ()>,
-    listener: Listener<ipc::Service>,
-    _node: Node<ipc::Service>,
-}
-
-impl Raw {
-    /// Sends to service `out` and receives from `back`, whoever makes them.
-    pub(crate) fn open(run: &str, out: &str, back: &str) -> io::Result<Self> {
-        let debug = |error: &dyn std::fmt::Debug| library(format!("{error:?}"));
-        let node = node(run).map_err(library)?;
-        let services = |name: &str| {
-            let name: ServiceName = name.try_into().map_err(|error| debug(&error))?;
-            let messages = node.service_builder(&name).publish_subscribe::<[u8; MESSAGE_SIZE]>();
-            let messages = messages.open_or_create().map_err(|error| debug(&error))?;
-            let wakes = node.service_builder(&name).event();
-            Ok::<_, io::Error>((messages, wakes.open_or_create().map_err(|error| debug(&error))?))
-        };
-        let (messages, wakes) = services(back)?;
-        let listener = wakes.listener_builder().create().map_err(|error| debug(&error))?;
-        let subscriber = messages.subscriber_builder().create().map_err(|error| debug(&error))?;
-        let (messages, wakes) = services(out)?;
-        let publisher = messages.publisher_builder().create().map_err(|error| debug(&error))?;
-        let notifier = wakes.notifier_builder().create().map_err(|error| debug(&error))?;
-        Ok(Self { publisher, notifier, subscriber, listener, _node: node })
+/// The runs that have entries in `/dev/shm`, whether their processes live or not.
+///
+/// # Errors
+/// When `/dev/shm` cannot be read.
+pub fn runs() -> io::Result<BTreeSet<String>> {
+    let mut runs = BTreeSet::new();
+    for entry in std::fs::read_dir(DIRECTORY)? {
+        let name = entry?.file_name();
+        let run = name.to_str().and_then(|name| name.strip_prefix("hemiola-")?.split('_').next());
+        runs.extend(run.filter(|run| valid_run(run)).map(str::to_owned));
     }
-}
-
-impl Link for Raw {
-    fn send(&mut self, message: &[u8; MESSAGE_SIZE]) -> io::Result<()> {
-        let sample = self.publisher.loan_uninit().map_err(library)?;
-        sample.write_payload(*message).send().map_err(library)?;
-        self.notifier.notify().map(drop).map_err(library)
-    }
-
-    fn receive(&mut self) -> io::Result<[u8; MESSAGE_SIZE]> {
-        loop {
-            self.listener.blocking_wait(|_| ()).map_err(library)?;
-            if let Some(sample) = self.subscriber.receive().map_err(library)? {
-                return Ok(*sample.payload());
-            }
-        }
-    }
+    Ok(runs)
 }
 
 /// Removes everything iceoryx2 made for `run`, returning how many entries of `/dev/shm` that were.

@@ -1,6 +1,5 @@
-//! Every backend passes the conformance suite; what cannot be is refused; hand-overs are measured.
+//! Every backend passes the conformance suite; what cannot be is refused.
 
-mod floor;
 mod refusals;
 
 use hemiola_bus::conformance;

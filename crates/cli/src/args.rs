@@ -137,7 +137,7 @@ impl Hidden {
         match word.as_str() {
             subcommand::NODE => Some(Self::Node),
             subcommand::GUARDIAN => Some(Self::Guardian(argument.clone())),
-            subcommand::FLOOR => Some(Self::FloorPeer(argument.clone())),
+            subcommand::PROBE => Some(Self::FloorPeer(argument.clone())),
             _ => None,
         }
     }

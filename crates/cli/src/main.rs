@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Some(Hidden::FloorPeer(orders)) => {
-            return match hemiola_bus::floor::peer_main(&orders) {
+            return match hemiola_probe::peer_main(&orders) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => Failure::failed(error).report(),
             };

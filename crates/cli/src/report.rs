@@ -16,7 +16,7 @@ use crate::features;
 /// The figures, for other programs.
 pub(crate) const SUMMARY: &str = "summary.json";
 /// The page, for people.
-const PAGE: &str = "report.html";
+pub(crate) const PAGE: &str = "report.html";
 
 pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
     let analysis = make(&args.folder)?;
@@ -52,7 +52,7 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
     let analysis = analyze(&result, |trace| fs::read(folder.join(trace)));
     let write = |name: &str, text: String| {
         let path = folder.join(name);
-        hemiola_runner::write_whole(&path, text.as_bytes()).map_err(|error| {
+        hemiola_record::write_whole(&path, text.as_bytes()).map_err(|error| {
             Failure::failed(format!(
                 "{} cannot be written: {error}\nhint: make room, then: hemiola report {}",
                 path.display(),

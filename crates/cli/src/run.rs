@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hemiola_analyze::export::terminal;
 use hemiola_analyze::tables::Detail;
 use hemiola_analyze::text::calendar;
+use hemiola_record::FolderError;
 use hemiola_rt::privilege::Privileges;
 use hemiola_rt::sys::cpu;
 use hemiola_runner::{Options, Progress as _, RunError};
@@ -39,12 +40,9 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     };
     let plan = read(&text, &path, &folder, &overrides)?;
 
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::failed)?;
-    }
+    let interrupted = interruption()?;
     let mut options = Options {
-        folder: args.output.clone().unwrap_or_else(|| default_folder(&args.scenario)),
+        folder: args.output.clone().unwrap_or_else(|| default_folder(&name(&args.scenario))),
         scenario_folder: folder,
         scenario_text: text,
         command_line: std::env::args().collect::<Vec<_>>().join(" "),
@@ -55,8 +53,8 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let outcome = loop {
         match hemiola_runner::run(&plan, options.clone(), &mut progress, &interrupted) {
             // Another run of this scenario began in the same second and was faster.
-            Err(RunError::FolderInUse(_)) if args.output.is_none() => {
-                options.folder = default_folder(&args.scenario);
+            Err(RunError::Folder(FolderError::InUse(_))) if args.output.is_none() => {
+                options.folder = default_folder(&name(&args.scenario));
             }
             outcome => break outcome,
         }
@@ -125,14 +123,32 @@ fn executable(folder: &Path, program: &str) -> bool {
     std::env::split_paths(&path).any(|entry| good(entry.join(program)))
 }
 
+/// A flag that Ctrl-C and SIGTERM set.
+pub(crate) fn interruption() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::failed)?;
+    }
+    Ok(interrupted)
+}
+
+/// What a scenario or an experiment is called: its file without the ending, or its folder.
+pub(crate) fn name(path: &Path) -> String {
+    let named = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    named.map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
+}
+
 /// `results/NAME-DATE-TIME`, with a number behind it where that exists.
-fn default_folder(scenario: &Path) -> PathBuf {
-    let named = if scenario.is_dir() { scenario.file_name() } else { scenario.file_stem() };
-    let name = named.map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let base = PathBuf::from("results").join(format!("{name}-{}", stamp(seconds)));
-    let numbered = (2..).map(|n| base.with_file_name(format!("{name}-{}-{n}", stamp(seconds))));
+pub(crate) fn default_folder(name: &str) -> PathBuf {
+    let stamp = stamp(now_unix_s());
+    let base = PathBuf::from("results").join(format!("{name}-{stamp}"));
+    let numbered = (2..).map(|n| base.with_file_name(format!("{name}-{stamp}-{n}")));
     std::iter::once(base.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(base)
+}
+
+/// Seconds since 1970.
+pub(crate) fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
 /// `20260131-235959` in UTC, of seconds since 1970.

@@ -1,4 +1,5 @@
-//! Makes traces: each process marks what happens into shared memory, and one drain writes it all to a file.
+//! Makes traces, with what belongs to one: each process marks what happens into shared memory, and one drain
+//! writes it all to a file.
 //!
 //! In reading order:
 //!
@@ -7,6 +8,8 @@
 //!   system call and allocates nothing.
 //! * [`Drain`]: the reading side. It turns the logs of many processes into one trace file beside the run;
 //!   whatever a process recorded before it died is in there.
+//! * [`conditions`]: what figures depend on besides the program, read from the kernel.
+//! * [`Folder`]: where results go, whole or not at all.
 //!
 //! ```
 //! use hemiola_record::{Drain, LOG_CAPACITY, Recorder, create_log};
@@ -32,8 +35,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod conditions;
 mod drain;
+mod folder;
 mod recorder;
 
 pub use drain::{AddError, Drain, Tally};
+pub use folder::{Folder, FolderError, write_whole};
 pub use recorder::{LOG_CAPACITY, Recorder, create_log};

@@ -7,6 +7,7 @@
 use std::fs;
 
 use hemiola_plant::Settings as PlantSettings;
+use hemiola_record::FolderError;
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_scenario::{
     Campaign, Gain, ProcessFaults, Rung, SimulatedFaults, UnitProgram, UnitState,
@@ -191,7 +192,7 @@ impl Tally {
         self.peak_v = self.peak_v.max(record.peak_v);
         self.add_loss(record.fallen_after, after);
         let path = context.folder.join(&record.trace);
-        let bytes = fs::read(&path).map_err(|source| RunError::Write { path, source })?;
+        let bytes = fs::read(&path).map_err(|source| FolderError::Write { path, source })?;
         let (trace, _) = perfetto::read(&bytes);
         let from = cycle_at(rung, after);
         let entries = trace.tracks.iter().flat_map(|track| &track.entries);

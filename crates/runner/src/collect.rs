@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hemiola_record::{AddError, Drain, LOG_CAPACITY, create_log};
+use hemiola_record::{AddError, Drain, FolderError, LOG_CAPACITY, create_log};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
@@ -83,5 +83,5 @@ impl Collector {
 }
 
 fn write_error(path: &Path, source: io::Error) -> RunError {
-    RunError::Write { path: path.into(), source }
+    FolderError::Write { path: path.into(), source }.into()
 }

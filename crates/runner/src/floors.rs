@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_bus::floor::{self, Circumstances, Mechanism, Peers};
+use hemiola_probe::hand_over::{self, Circumstances, Mechanism};
+use hemiola_probe::{Load, Peers, Setting};
 use hemiola_scenario::Rung;
 use hemiola_trace::result::{Floor, RungRecord};
+use hemiola_units::{Policy, Priority};
 
 use crate::run::{Context, Progress};
 
+/// Priority of the process that asks; the one that answers is one below.
+const PRIORITY: u8 = 80;
 /// Hand-overs each way measured back to back before each rung.
 const BACK_TO_BACK: u64 = 1_000;
 /// Hand-overs each way measured at the rung's rate before each rung, as far as the time below allows.
@@ -40,11 +44,15 @@ impl Floors {
         let Ok(program) = crate::launch::own_executable() else { return };
         let cpu = rung.processes.iter().find(|process| process.task.word() == "io");
         let cpu = cpu.and_then(|process| process.profile.cpus.as_ref()?.iter().next()).unwrap_or(0);
-        let peers = Peers {
-            program,
-            arguments: vec![crate::subcommand::FLOOR.into()],
+        let priority = Priority::try_from(PRIORITY).expect("it is a priority");
+        let setting = Setting {
             cpu,
+            other_cpu: None,
+            scheduling: Policy::Fifo { priority },
+            load: Load::Idle,
+            peers: Peers { program, arguments: vec![crate::subcommand::PROBE.into()] },
             calibration: context.calibration,
+            directory: std::env::temp_dir(),
         };
         progress.tick(0.0, "measuring what a hand-over costs");
         let at_rate = ((AT_RATE_SECONDS * rung.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
@@ -56,7 +64,7 @@ impl Floors {
             if context.is_interrupted() {
                 return;
             }
-            match floor::measure(&peers, &mechanism, circumstances, count) {
+            match hand_over::measure(&setting, &mechanism, circumstances, count) {
                 Ok(samples) => {
                     if let Some(refusal) = samples.granted.refusals.first() {
                         self.note(

@@ -16,11 +16,9 @@
 mod campaign;
 mod card;
 mod collect;
-mod conditions;
 pub mod control;
 mod convert;
 mod floors;
-mod folder;
 mod guardian;
 mod io;
 mod launch;
@@ -35,7 +33,6 @@ mod tasks;
 mod units;
 mod wiring;
 
-pub use folder::write_whole;
 pub use guardian::guardian_main;
 pub use node::node_main;
 pub use run::{Options, Outcome, Progress, RunError, run};
@@ -47,6 +44,6 @@ pub mod subcommand {
     pub const NODE: &str = crate::launch::SUBCOMMAND;
     /// The guardian of a run: [`crate::guardian_main`].
     pub const GUARDIAN: &str = crate::guardian::SUBCOMMAND;
-    /// The other end of a floor measurement: [`hemiola_bus::floor::peer_main`].
-    pub const FLOOR: &str = "floor-peer";
+    /// A process of a measurement: [`hemiola_probe::peer_main`].
+    pub const PROBE: &str = "probe-peer";
 }

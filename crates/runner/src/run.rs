@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 use hemiola_bus::{CreateError, OpenError};
+use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_rt::clock::Calibration;
 use hemiola_rt::shared::SegmentError;
 use hemiola_scenario::Plan;
@@ -19,7 +20,6 @@ use hemiola_units::{Refusal, Span};
 use crate::RunId;
 use crate::control::Server;
 use crate::floors::Floors;
-use crate::folder::Folder;
 use crate::guardian::Guardian;
 use crate::stage::Stage;
 
@@ -61,25 +61,9 @@ pub trait Progress {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The result folder cannot be made or written: choose another with `--output`.
-    #[error("the result folder {} cannot be written: {source}; choose another with --output", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The refusal.
-        source: io::Error,
-    },
-    /// The result folder holds something already.
-    #[error("the result folder {} is not empty; name a new one with --output, or remove it", .0.display())]
-    FolderInUse(PathBuf),
-    /// A result could not be written.
-    #[error("{} cannot be written: {source}; nothing of this run was kept", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The refusal, often a full disk.
-        source: io::Error,
-    },
+    /// The result folder cannot be had or filled.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// The kernel granted less than the scenario asks for.
     #[error("{}", refused(.0))]
     Refused(Vec<(String, Refusal)>),
@@ -202,15 +186,17 @@ pub fn run(
     interrupted: &AtomicBool,
 ) -> Result<Outcome, RunError> {
     let folder = Folder::create(&options.folder)?;
+    folder.inner("traces")?;
+    folder.inner("logs")?;
     folder.write("scenario.toml", options.scenario_text.as_bytes())?;
     folder.write_json("plan.json", plan)?;
     let id = RunId::new();
     let guardian = Guardian::start(&id).map_err(RunError::system("the guardian process"))?;
     let server = Server::open(&id).map_err(RunError::system("the control socket"))?;
     let calibration = Calibration::measure();
-    let mut conditions =
-        crate::conditions::read(calibration, plan.allow_less, options.commit, options.command_line);
-    let started = conditions.clone();
+    let mut known =
+        conditions::read(calibration, plan.allow_less, options.commit, options.command_line);
+    let started = known.clone();
     let context = Context {
         id,
         plan,
@@ -227,7 +213,7 @@ pub fn run(
         title: plan.title.clone(),
         scenario: plan.kind().into(),
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
-        conditions: conditions.clone(),
+        conditions: started.clone(),
         floors: Vec::new(),
         rungs: Vec::new(),
         faults: Vec::new(),
@@ -245,8 +231,8 @@ pub fn run(
         return Err(RunError::Interrupted);
     }
     context.guardian.into_inner().dismiss().map_err(RunError::system("the guardian process"))?;
-    crate::conditions::finish(&mut conditions);
-    result.conditions = conditions;
+    conditions::finish(&mut known);
+    result.conditions = known;
     folder.write_json(FILE_NAME, &result)?;
     Ok(Outcome { folder: folder.keep(), interrupted })
 }

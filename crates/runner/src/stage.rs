@@ -8,7 +8,7 @@ use std::time::{Duration, Instant as WallInstant};
 use hemiola_bus::End;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_scenario::{Order, Plan, Process, Release, Rung, Task};
+use hemiola_scenario::{Plan, Process, Release, Rung, Task};
 use hemiola_trace::result::{ProcessRecord, ProcessRun, Role, RunRecord, RungRecord};
 use hemiola_units::{Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, Span};
 
@@ -90,7 +90,7 @@ impl<'r> Stage<'r> {
             ("run", number.to_string()),
             ("period", rung.rate.period().to_string()),
         ];
-        let about = crate::conditions::for_trace(context.conditions, &about);
+        let about = hemiola_record::conditions::for_trace(context.conditions, &about);
         let collector = Collector::create(&context.folder.join(&trace), &rung.channels, &about)?;
         let units = wiring.supervision.is_some().then(|| Units::new(rung));
         let mut stage = Self {
@@ -666,46 +666,19 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
         in_cycle: matches!(unit.program, hemiola_scenario::UnitProgram::Gain(_)),
         asked: unit.profile.clone(),
     }));
-    let (hand_overs, hand_overs_up, hand_over_mechanism) = hand_overs(rung);
+    let hand_overs = rung.hand_overs();
     RungRecord {
         name: rung.name.clone(),
         description: rung.description.clone(),
         period: rung.rate.period(),
-        hand_overs,
-        hand_overs_up,
-        hand_over_mechanism,
+        hand_overs: hand_overs.down + hand_overs.up,
+        hand_overs_up: hand_overs.up,
+        hand_over_mechanism: hand_overs.mechanism.to_owned(),
         lines_of_code: crate::size::lines_of_code(rung),
         features: features(plan, rung),
         processes,
         runs: Vec::new(),
     }
-}
-
-/// Hand-overs from process to process between the first and the last stamp of a cycle, how many of them
-/// up to a higher priority, and by what.
-fn hand_overs(rung: &Rung) -> (u32, u32, String) {
-    let io = rung.processes.iter().find_map(|process| match &process.task {
-        Task::Io { order } => Some((order, process)),
-        _ => None,
-    });
-    let Some((order, io)) = io else { return (0, 0, String::new()) };
-    let mechanism = io.sends.first().and_then(|name| rung.channel(name)).map_or("", |channel| {
-        match channel.endpoint {
-            Endpoint::Local(_) => "",
-            Endpoint::SharedMemory(_) => "futex",
-            Endpoint::MessageQueue(_) => "mq",
-            Endpoint::PubSub(_) => "pubsub",
-        }
-    });
-    let (down, up) = match (rung.decision.is_some(), order) {
-        // I/O to each unit in turn; up to the decision module, up to I/O.
-        (true, _) => (rung.units.len() as u32, 2),
-        // To the controller and back up.
-        (false, Order::ReadFirst { .. }) => (1, 1),
-        // To the controller; what it answers waits for the next cycle.
-        (false, Order::WriteFirst) => (1, 0),
-    };
-    (down + up, up, mechanism.to_owned())
 }
 
 /// What the program can do, in the words of the feature table.

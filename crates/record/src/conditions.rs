@@ -1,12 +1,14 @@
-//! The conditions of a run, read from the kernel: a figure without them is worth nothing.
+//! The conditions of a run or a measurement, read from the kernel: a figure without them is worth nothing.
 
 use std::fs;
 
 use hemiola_rt::clock::{Calibration, ClockFigures};
 use hemiola_trace::result::{ClockConditions, Conditions};
 
-/// Reads them. `steal_ticks_delta` is filled in by [`finish`] at the end of the run.
-pub(crate) fn read(
+/// Reads them. `steal_ticks_delta` becomes what its name says by [`finish`], at the end; until then it counts
+/// from the start of the machine.
+#[must_use]
+pub fn read(
     calibration: Calibration,
     allow_less: bool,
     commit: Option<String>,
@@ -45,8 +47,8 @@ pub(crate) fn read(
     }
 }
 
-/// Turns the steal ticks at the start into those of the run.
-pub(crate) fn finish(conditions: &mut Conditions) {
+/// Turns the steal ticks at the start into those since then.
+pub fn finish(conditions: &mut Conditions) {
     conditions.steal_ticks_delta = conditions
         .steal_ticks_delta
         .zip(steal_ticks())
@@ -54,7 +56,8 @@ pub(crate) fn finish(conditions: &mut Conditions) {
 }
 
 /// What a trace says about itself: the same conditions, and which run of what it is.
-pub(crate) fn for_trace(conditions: &Conditions, run: &[(&str, String)]) -> Vec<(String, String)> {
+#[must_use]
+pub fn for_trace(conditions: &Conditions, run: &[(&str, String)]) -> Vec<(String, String)> {
     let clock = &conditions.clock;
     let own = [
         ("hemiola", conditions.hemiola_version.clone()),

@@ -1,6 +1,6 @@
 //! Round trips of 64 bytes between two processes on one processor: bare mechanisms beside channels.
 //!
-//! `cargo bench -p hemiola-bus --features pubsub`; mechanisms are interleaved, the table has medians over
+//! `cargo bench -p hemiola-probe --features pubsub`; mechanisms are interleaved, the table has medians over
 //! all rounds, FIFO 80 and 79 where permitted.
 #![expect(
     clippy::print_stdout,
@@ -8,9 +8,10 @@
     reason = "this program's purpose is its table"
 )]
 
-use hemiola_bus::floor::{self, Circumstances, Mechanism, Peers};
+use hemiola_probe::hand_over::{self, Circumstances, Mechanism};
+use hemiola_probe::{Load, Peers, Setting};
 use hemiola_rt::clock::Calibration;
-use hemiola_units::Delivery;
+use hemiola_units::{Delivery, Policy, Priority};
 
 const PEER: &str = "--peer";
 const ROUNDS: usize = 8;
@@ -20,7 +21,7 @@ const SAMPLES_AT_RATE: u64 = 40;
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|argument| argument == PEER) {
-        if let Err(error) = floor::peer_main(&arguments[at + 1]) {
+        if let Err(error) = hemiola_probe::peer_main(&arguments[at + 1]) {
             eprintln!("{error}");
             std::process::exit(1);
         }
@@ -33,8 +34,15 @@ fn main() {
     let peers = Peers {
         program: std::env::current_exe().expect("a running program has a path"),
         arguments: vec![PEER.into()],
+    };
+    let setting = Setting {
         cpu: 0,
+        other_cpu: None,
+        scheduling: Policy::Fifo { priority: Priority::try_from(80).expect("80 is one") },
+        load: Load::Idle,
+        peers,
         calibration: Calibration::measure(),
+        directory: std::env::temp_dir(),
     };
     let channel = |endpoint: &str, delivery| Mechanism::Channel {
         endpoint: endpoint.parse().expect("it is written above"),
@@ -62,7 +70,7 @@ fn main() {
         let mut figures = vec![(Vec::new(), Vec::new(), String::new()); subjects.len()];
         for _ in 0..rounds {
             for ((name, mechanism), figure) in subjects.iter().zip(&mut figures) {
-                match floor::measure(&peers, mechanism, circumstances, samples) {
+                match hand_over::measure(&setting, mechanism, circumstances, samples) {
                     Ok(samples) => {
                         figure.0.extend(samples.down);
                         figure.1.extend(samples.up);

@@ -1,0 +1,113 @@
+//! Every figure there is a probe for, by name.
+
+use crate::{
+    ProbeError, Readings, Setting, Unit, clock, communication, context_switch, creation, file,
+    hand_over, idle, memory, page_fault, processor, system_call, wake_up, workload,
+};
+
+/// A figure that can be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Its dotted name.
+    pub name: String,
+    /// What it is, one line without a full stop.
+    pub title: String,
+    /// The unit of its readings.
+    pub unit: Unit,
+    /// Whether the quick set has it.
+    pub quick: bool,
+}
+
+impl Figure {
+    /// A figure in nanoseconds.
+    pub(crate) fn time(name: impl Into<String>, title: impl Into<String>, quick: bool) -> Self {
+        Self { name: name.into(), title: title.into(), unit: Unit::Nanoseconds, quick }
+    }
+}
+
+/// What a module gives: its figures, and readings of one whose name's words it is given.
+struct Subject {
+    figures: fn() -> Vec<Figure>,
+    measure: fn(&[&str], &Setting, u32) -> Result<Readings, ProbeError>,
+}
+
+/// In the order of the catalogue.
+const SUBJECTS: [Subject; 13] = [
+    Subject { figures: clock::figures, measure: clock::measure },
+    Subject { figures: processor::figures, measure: processor::measure },
+    Subject { figures: system_call::figures, measure: system_call::measure },
+    Subject { figures: context_switch::figures, measure: context_switch::measure },
+    Subject { figures: idle::figures, measure: idle::measure },
+    Subject { figures: creation::figures, measure: creation::measure },
+    Subject { figures: wake_up::figures, measure: wake_up::measure },
+    Subject { figures: page_fault::figures, measure: page_fault::measure },
+    Subject { figures: memory::figures, measure: memory::measure },
+    Subject { figures: hand_over::figures, measure: hand_over::measure_figure },
+    Subject { figures: communication::figures, measure: communication::measure },
+    Subject { figures: file::figures, measure: file::measure },
+    Subject { figures: workload::figures, measure: workload::measure },
+];
+
+/// All figures of this build, subject by subject. Whether this machine can have each of them shows when
+/// it is measured.
+#[must_use]
+pub fn catalogue() -> Vec<Figure> {
+    SUBJECTS.iter().flat_map(|subject| (subject.figures)()).collect()
+}
+
+/// Takes `count` readings of the figure `name`. A load that the setting states must be under way: the
+/// readings only carry its name.
+///
+/// # Errors
+/// See [`ProbeError`]; nothing of the measurement is left running or lying about.
+pub fn measure(name: &str, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
+    let words: Vec<&str> = name.split('.').collect();
+    let has = |subject: &&Subject| (subject.figures)().iter().any(|figure| figure.name == name);
+    let Some(subject) = SUBJECTS.iter().find(has) else {
+        return Err(ProbeError::Unknown { name: name.into(), nearest: nearest(name) });
+    };
+    (subject.measure)(&words, setting, count.max(1))
+}
+
+/// The name that takes the fewest changes of a letter to come to, if they are few.
+fn nearest(name: &str) -> Option<String> {
+    let names = catalogue().into_iter().map(|figure| figure.name);
+    let (distance, found) = names.map(|known| (distance(name, &known), known)).min()?;
+    (distance <= found.len() / 3).then_some(found)
+}
+
+/// Letters to insert, remove or replace to make `from` into `to` (Levenshtein, 1966).
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (above, letter) in (1..).zip(from.bytes()) {
+        let mut diagonal = above - 1;
+        row[0] = above;
+        for (at, other) in (1..).zip(to.bytes()) {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[at];
+            row[at] = replaced.min(row[at] + 1).min(row[at - 1] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_figure_has_a_name_of_its_own() {
+        let names: Vec<String> = catalogue().into_iter().map(|figure| figure.name).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    }
+
+    #[test]
+    fn a_name_slightly_wrong_has_a_nearest() {
+        for (wrong, near) in [("clock.reed", Some("clock.read")), ("fortune", None)] {
+            assert_eq!(nearest(wrong).as_deref(), near);
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,187 @@
+//! What it costs when one process goes to sleep and another runs on: by mechanism, on one processor and
+//! across two, from cache and after both have walked memory of their own.
+//!
+//! A *context switch* here is one hand-over: half a round trip between two processes of the same priority.
+//! It begins just before the call that hands over in one process and ends just after the call that waits in
+//! the other; of the two clock readings, what they cost is subtracted. So the time is not only the kernel's
+//! exchange of registers and address space but what a program pays for being switched, as in Muller,
+//! "Modeling and Analysis: Inputs and Uncertainties", figure 3.13.
+//!
+//! *Walked* means that each process, when its turn has come, first changes one word of each cache line of a
+//! buffer of its own, and then hands over: so the code and data of the switch were pushed out of as much
+//! cache as the buffer takes, and are loaded again in the time measured. The walk itself lies outside the
+//! two readings, so there is nothing to subtract: its time, a thousand times that of a switch for the
+//! largest buffer, would have to be known to a millionth. What the *interrupted* program loses later, when
+//! it loads its own data again, is not in the figure.
+//!
+//! The paper's third row, with the cache disabled, cannot be had in user space: only the kernel may turn
+//! caches off (the processor's control register, or uncached memory types), and no such figure is given. A
+//! walk past the last cache is the worst that a program can do to another.
+
+pub(crate) mod ends;
+pub(crate) mod play;
+
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::peer::{Part, Peer, gather, place};
+use crate::{Figure, Overhead, Placement, ProbeError, Readings, Setting, Unit};
+use ends::Objects;
+pub(crate) use play::{Orders, play};
+use play::{Report, Role};
+
+/// What hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mechanism {
+    /// sched_yield(2), and a word of shared memory that says whose turn it is. On one processor only.
+    Yield,
+    /// A pipe each way, four bytes.
+    Pipe,
+    /// A word of shared memory each way, and futex(2) to sleep on it.
+    Futex,
+    /// A word of shared memory each way, looked at without rest: no kernel at all. Across only.
+    SharedMemory,
+}
+
+impl Mechanism {
+    const ALL: [Self; 4] = [Self::Yield, Self::Pipe, Self::Futex, Self::SharedMemory];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Yield => "yield",
+            Self::Pipe => "pipe",
+            Self::Futex => "futex",
+            Self::SharedMemory => "shared_memory",
+        }
+    }
+
+    fn works(self, placement: Placement) -> bool {
+        match self {
+            Self::Yield => placement == Placement::SameCore,
+            Self::SharedMemory => placement == Placement::Across,
+            Self::Pipe | Self::Futex => true,
+        }
+    }
+}
+
+/// Bytes walked, of the catalogue; nothing is *warm*.
+const WALKS: [Bytes; 5] =
+    [Bytes(0), Bytes(64 << 10), Bytes(1 << 20), Bytes(4 << 20), Bytes(16 << 20)];
+
+/// Round trips in one reading where one is too short for the clock.
+const SHORT_BATCH: u64 = 64;
+
+/// More than any round trip takes beside the walks, when nothing is in the way.
+const ROUND_MAX: Span = Span::from_micros(500);
+/// More than walking one MiB takes.
+const WALK_MAX: Span = Span::from_millis(1);
+/// How long the processes may take beyond that.
+const PATIENCE: Span = Span::from_millis(20_000);
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for mechanism in Mechanism::ALL {
+        for placement in Placement::ALL.into_iter().filter(|place| mechanism.works(*place)) {
+            for walked in WALKS {
+                let how = match walked {
+                    Bytes(0) => "from cache".into(),
+                    walked => format!("after each has walked {walked}"),
+                };
+                let title = format!("handing over by {}, {placement}, {how}", mechanism.word());
+                // The paper's question is answered by what a program most often does.
+                let quick = walked == Bytes(0) || mechanism == Mechanism::Pipe;
+                figures.push(Figure::time(name(mechanism, placement, walked), title, quick));
+            }
+        }
+    }
+    figures
+}
+
+pub(crate) fn measure(
+    words: &[&str],
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let is = |mechanism: &&Mechanism| mechanism.word() == words[1];
+    let mechanism = Mechanism::ALL.iter().find(is).expect("the catalogue has no other");
+    let placement = if words[2] == "across" { Placement::Across } else { Placement::SameCore };
+    let walked = words[3].strip_prefix("walked_").and_then(|size| size.parse().ok());
+    context_switch(*mechanism, placement, walked.unwrap_or(Bytes(0)), setting, count)
+}
+
+fn name(mechanism: Mechanism, placement: Placement, walked: Bytes) -> String {
+    let walked = match walked {
+        Bytes(0) => "warm".into(),
+        walked => format!("walked_{walked}"),
+    };
+    format!("context_switch.{}.{}.{walked}", mechanism.word(), placement.word())
+}
+
+/// Takes `count` readings of a hand-over between two processes, each of which walks `walked` bytes of its
+/// own before it hands over. Rests where the kernel would stop a real-time process that does not.
+///
+/// The clocks of two processes differ by some nanoseconds, one way for the better and the other for the
+/// worse, so half a round trip is right.
+///
+/// # Errors
+/// `Lacking` without a second processor where one is needed, and for what cannot be: yielding to a process
+/// on another processor, spinning for one that has none to run on. `Peer` and `System` as they come.
+pub fn context_switch(
+    mechanism: Mechanism,
+    placement: Placement,
+    walked: Bytes,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let name = name(mechanism, placement, walked);
+    if !mechanism.works(placement) {
+        let what = match placement {
+            Placement::SameCore => "two processors: one process spins while the other runs",
+            Placement::Across => "one processor: sched_yield(2) hands over nothing to another",
+        };
+        return Err(ProbeError::lacking(&name, what));
+    }
+    let far_cpu = match placement {
+        Placement::SameCore => setting.cpu,
+        Placement::Across => setting.across(&name)?,
+    };
+    let batch = match (mechanism, walked) {
+        (Mechanism::SharedMemory, Bytes(0)) => SHORT_BATCH,
+        _ => 1,
+    };
+    let objects = Objects::create(mechanism).map_err(ProbeError::doing("make a pipe or memory"))?;
+    let start = |cpu: u16, role: Role| {
+        let orders =
+            Orders { mechanism, ends: objects.description(role), role, walked, count, batch };
+        Peer::start(setting, place(cpu, setting.scheduling, false), Part::ContextSwitch(orders))
+    };
+    let mut far = start(far_cpu, Role::Far)?;
+    let mut near = start(setting.cpu, Role::Near)?;
+    // The near one first: it sleeps for a moment, in which this process gets to start the far one.
+    near.begin()?;
+    far.begin()?;
+
+    let rounds = i64::from(count) * i64::try_from(batch).unwrap_or(i64::MAX);
+    let mebibytes = i64::try_from(walked.0 >> 20).unwrap_or(i64::MAX);
+    let span = (ROUND_MAX + WALK_MAX * mebibytes * 2) * rounds + PATIENCE;
+    let reports = gather(&mut [&mut near, &mut far], &[], MonotonicClock.now() + span)?;
+    let lost = || ProbeError::Peer("lost count".into());
+    let [Report::Near(near), Report::Far(far)] = &reports[..] else { return Err(lost()) };
+
+    let values = if batch == 1 { near.one_by_one(far) } else { near.in_batches(batch) };
+    let values = values.ok_or_else(lost)?;
+    // A reading of one by one is the mean of two intervals with one pair each; else the pair is shared.
+    let overhead = if batch == 1 { near.pair } else { near.pair.per(2 * batch) };
+    let values = values.into_iter().map(|nanos| nanos - overhead.value).collect();
+    let memory = match walked {
+        Bytes(0) => "from cache".into(),
+        walked => format!("each process walks {walked}, changing one word per line"),
+    };
+    let placed = placement.to_string();
+    let circumstances = [("placement", placed.as_str()), ("memory", memory.as_str())];
+    let place = (setting, near.granted.clone());
+    let taken: (Vec<f64>, Overhead) = (values, overhead);
+    Ok(Readings::new(&name, Unit::Nanoseconds, taken, 2 * batch, place, &circumstances))
+}

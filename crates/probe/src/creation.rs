@@ -1,0 +1,88 @@
+//! What it costs to start a thread or a process and to see it end.
+
+use std::io;
+use std::process::Stdio;
+use std::thread;
+
+use hemiola_units::Profile;
+
+use crate::peer::{Part, command};
+use crate::stage::{Stage, pair};
+use crate::{Figure, ProbeError, Readings, Setting, Unit};
+
+/// What is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A thread that does nothing, started and joined.
+    Thread,
+    /// This program executed again with nothing to do, started and waited for.
+    Process,
+}
+
+/// Creations before the first that counts: they load files into the cache.
+const WARM_UP: u32 = 3;
+
+pub(crate) fn figures() -> Vec<Figure> {
+    vec![
+        Figure::time("creation.thread", "starting a thread that does nothing, to its end", true),
+        Figure::time(
+            "creation.process",
+            "executing this program with nothing to do, to its end",
+            true,
+        ),
+    ]
+}
+
+pub(crate) fn measure(
+    words: &[&str],
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    creation(if words[1..] == ["process"] { Kind::Process } else { Kind::Thread }, setting, count)
+}
+
+/// Takes `count` readings. Thread and process inherit processor and scheduling from the measuring thread.
+///
+/// A process is started by posix_spawn(3), which the standard library takes where nothing has to happen
+/// between fork and exec: the child borrows the parent's memory until it executes the program (as by
+/// vfork(2)), so the parent's size is not in the figure. The program's own start is: loading it, its
+/// arguments, and what it does before it knows that it has nothing to do.
+///
+/// # Errors
+/// `System` when a thread or the program cannot be started; `Peer` when the program fails.
+pub fn creation(kind: Kind, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
+    let (name, how) = match kind {
+        Kind::Thread => ("creation.thread", "pthread_create, pthread_join"),
+        Kind::Process => ("creation.process", "posix_spawn, waitpid"),
+    };
+    Stage::run(setting, setting.cpu, |stage| {
+        let mut command =
+            command(&setting.peers, Profile::ordinary(), setting.calibration, Part::Nothing);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let overhead = pair(&stage.clock);
+        let mut values = Vec::with_capacity(count as usize);
+        for number in 0..count.saturating_add(WARM_UP) {
+            stage.rest_if_due();
+            let mut outcome = Ok(());
+            let nanos = stage.time(|| {
+                outcome = match kind {
+                    Kind::Thread => {
+                        let started = thread::Builder::new().spawn(|| ());
+                        started.map(|thread| thread.join().expect("it does nothing"))
+                    }
+                    Kind::Process => command.status().and_then(|status| {
+                        let failed = || io::Error::other(format!("it ended with {status}"));
+                        status.success().then_some(()).ok_or_else(failed)
+                    }),
+                }
+            });
+            outcome.map_err(ProbeError::doing("start a thread or process to measure"))?;
+            if number >= WARM_UP {
+                values.push(nanos - overhead.value);
+            }
+        }
+        let place = (setting, stage.granted.clone());
+        let taken = (values, overhead);
+        Ok(Readings::new(name, Unit::Nanoseconds, taken, 1, place, &[("by", how)]))
+    })
+}

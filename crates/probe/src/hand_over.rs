@@ -1,0 +1,313 @@
+//! What one hand-over costs at least: a message of 64 bytes from one process to another on the same
+//! processor, by the bare mechanism, measured where and when it is asked for.
+//!
+//! Two processes play ping-pong: the *near* one at the higher priority sends and sleeps for the answer,
+//! the *far* one answers. The time of a hand-over starts just before the sending call in one process and
+//! ends just after the receiving call in the other; the clock reading in it is not taken off. *Down* is
+//! from the near to the far process, which runs when the near one goes to sleep; *up* is the answer,
+//! which preempts.
+//!
+//! It is the floor under a periodic program's hand-overs, so it keeps the two ways apart and can be taken
+//! at the program's rate; [`communication`](crate::communication) has every mechanism and size.
+
+use hemiola_rt::clock::{Clock, FastClock, MonotonicClock};
+use hemiola_rt::sys::timer;
+use hemiola_units::{Granted, Instant, Policy, Priority, Rate, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::link::{Description, Link, Object};
+use crate::peer::{Part, Peer, Player, gather, place};
+use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+
+pub use crate::link::Mechanism;
+
+/// Bytes of the message that goes to and fro.
+pub const MESSAGE_SIZE: usize = 64;
+
+/// Rounds before the first that counts, to load caches and make connections; few at a rate, where they take
+/// their time and caches are cold again each time.
+const WARM_UP: u64 = 100;
+const WARM_UP_AT_RATE: u64 = 5;
+
+/// How long the processes may take beyond the samples' own time.
+const PATIENCE: Span = Span::from_millis(20_000);
+
+/// More than any mechanism needs for a round trip when nothing is in the way.
+const ROUND_MAX: Span = Span::from_micros(500);
+
+/// What errors call it.
+const NAME: &str = "hand_over";
+
+/// When the near process sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Circumstances {
+    /// As soon as it has its answer: caches warm, processor awake.
+    BackToBack,
+    /// Released by a timer at this rate, so caches and processor are as cold as in a periodic task.
+    AtRate(Rate),
+}
+
+/// What was measured, in nanoseconds, in the order it happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Samples {
+    /// From the higher to the lower priority.
+    pub down: Vec<u64>,
+    /// From the lower to the higher priority.
+    pub up: Vec<u64>,
+    /// What the near process was granted; anything less than FIFO makes the figures those of a time
+    /// shared processor.
+    pub granted: Granted,
+}
+
+impl Circumstances {
+    const fn warm_up(self) -> u64 {
+        match self {
+            Self::BackToBack => WARM_UP,
+            Self::AtRate(_) => WARM_UP_AT_RATE,
+        }
+    }
+
+    /// The word for it in a figure's name.
+    fn word(self) -> String {
+        match self {
+            Self::BackToBack => "back_to_back".into(),
+            Self::AtRate(rate) => format!("at_{rate}"),
+        }
+    }
+}
+
+impl Samples {
+    /// Down and up again, pair by pair; half of one is the cost of a hand-over in a cycle of as many
+    /// down as up. (The two directions differ, so a quantile of both thrown together says little.)
+    #[must_use]
+    pub fn round_trips(&self) -> Vec<u64> {
+        self.down.iter().zip(&self.up).map(|(down, up)| down + up).collect()
+    }
+}
+
+/// The mechanisms that scenarios connect processes by, as figures' names have them.
+const MECHANISMS: [(&str, Mechanism); 3] =
+    [("futex", Mechanism::Futex), ("mq", Mechanism::MessageQueue), ("pubsub", Mechanism::PubSub)];
+
+/// The ways of a figure.
+const DIRECTIONS: [(&str, &str); 2] =
+    [("down", "to a process of lower priority"), ("up", "to a process of higher priority")];
+
+/// The rates at which it is a figure: a control loop's, a simulation's, a fast loop's.
+const RATES: [&str; 3] = ["50Hz", "200Hz", "1kHz"];
+
+fn circumstances() -> Vec<Circumstances> {
+    let rates = RATES.iter().map(|rate| rate.parse().expect("a rate of ours"));
+    std::iter::once(Circumstances::BackToBack).chain(rates.map(Circumstances::AtRate)).collect()
+}
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (word, _) in MECHANISMS {
+        for (direction, to_whom) in DIRECTIONS {
+            for when in circumstances() {
+                let title = match when {
+                    Circumstances::BackToBack => {
+                        format!("a hand-over {to_whom}, one after the other")
+                    }
+                    Circumstances::AtRate(rate) => {
+                        format!("a hand-over {to_whom}, the processor idle between two at {rate}")
+                    }
+                };
+                let name = format!("hand_over.{word}.{direction}.{}", when.word());
+                figures.push(Figure::time(name, title, false));
+            }
+        }
+    }
+    figures
+}
+
+/// Readings of one direction; the clock reading in each is part of it.
+pub(crate) fn measure_figure(
+    words: &[&str],
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let name = words.join(".");
+    let unknown = || ProbeError::Unknown { name: name.clone(), nearest: None };
+    let [_, mechanism, direction, when] = words else { return Err(unknown()) };
+    let (_, mechanism) =
+        MECHANISMS.iter().find(|(word, _)| word == mechanism).ok_or_else(unknown)?;
+    let when = circumstances().into_iter().find(|c| c.word() == *when).ok_or_else(unknown)?;
+    let samples = measure(setting, mechanism, when, count.into())?;
+    let nanos = if *direction == "up" { samples.up } else { samples.down };
+    let values = nanos.into_iter().map(|nanos| nanos as f64).collect();
+    Ok(Readings::new(
+        &name,
+        Unit::Nanoseconds,
+        (values, Overhead::default()),
+        1,
+        (setting, samples.granted),
+        &[("placement", "same core"), ("when", &when.word().replace('_', " "))],
+    ))
+}
+
+/// What a process of the measurement is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Orders {
+    near: bool,
+    description: Description,
+    circumstances: Circumstances,
+    samples: u64,
+}
+
+/// Measures `samples` hand-overs in each direction on the setting's first processor. The near process asks
+/// for the setting's scheduling, the far one for one priority less. Takes as long as they take, at most
+/// about a second for 50 000 back to back; the calling process only waits.
+///
+/// Back to back on one processor the two keep it wholly busy: the kernel stops real-time tasks for
+/// 50 ms in each second (sched(7), "Limiting the CPU usage of real-time and deadline processes").
+///
+/// # Errors
+/// `Lacking` for a mechanism that is not part of this build or waits without giving up the processor, and
+/// for yielding at a rate; `Peer` when the processes do not play as they should; else what refused.
+pub fn measure(
+    setting: &Setting,
+    mechanism: &Mechanism,
+    circumstances: Circumstances,
+    samples: u64,
+) -> Result<Samples, ProbeError> {
+    check(mechanism, circumstances)?;
+    let doing = ProbeError::doing("measure a hand-over");
+    let object = Object::create(mechanism, [MESSAGE_SIZE; 2], 1).map_err(doing)?;
+    let start = |near: bool| {
+        let level = near || *mechanism == Mechanism::Yield;
+        let scheduling = if level { setting.scheduling } else { below(setting.scheduling) };
+        let description = object.description();
+        let orders = Orders { near, description, circumstances, samples };
+        Peer::start(setting, place(setting.cpu, scheduling, true), Part::HandOver(orders))
+    };
+    let mut far = start(false)?;
+    let mut near = start(true)?;
+    // Both have opened their ends.
+    far.begin()?;
+    near.begin()?;
+
+    let round = match circumstances {
+        Circumstances::BackToBack => ROUND_MAX,
+        Circumstances::AtRate(rate) => rate.period() + ROUND_MAX,
+    };
+    let rounds = i64::try_from(samples + circumstances.warm_up()).unwrap_or(i64::MAX);
+    let until = MonotonicClock.now() + round * rounds + PATIENCE;
+    let mut reports = gather(&mut [&mut near], &[&far], until)?;
+    Ok(reports.remove(0))
+}
+
+/// Refuses what cannot be measured.
+fn check(mechanism: &Mechanism, circumstances: Circumstances) -> Result<(), ProbeError> {
+    if let Some(what) = mechanism.lacks() {
+        return Err(ProbeError::lacking(NAME, what));
+    }
+    if mechanism.spins() {
+        let what =
+            "a mechanism that gives up the processor while it waits: both processes have one";
+        return Err(ProbeError::lacking(NAME, what));
+    }
+    if *mechanism == Mechanism::Yield && circumstances != Circumstances::BackToBack {
+        let what =
+            "another mechanism at a rate: between the releases, yielding keeps the processor busy";
+        return Err(ProbeError::lacking(NAME, what));
+    }
+    Ok(())
+}
+
+/// The policy one priority lower, where there is one.
+fn below(policy: Policy) -> Policy {
+    let lower = |priority: Priority| Priority::try_from(priority.get() - 1).unwrap_or(priority);
+    match policy {
+        Policy::Fifo { priority } => Policy::Fifo { priority: lower(priority) },
+        Policy::RoundRobin { priority } => Policy::RoundRobin { priority: lower(priority) },
+        other => other,
+    }
+}
+
+/// Plays one of the two processes.
+pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError> {
+    let doing = || ProbeError::doing("hand over");
+    let mut link = orders.description.open(orders.near).map_err(doing())?;
+    let granted = player.settle();
+    player.ready()?;
+    if orders.near {
+        let samples = ask(&mut *link, &mut player.clock, orders, granted).map_err(doing())?;
+        player.report(&samples)
+    } else {
+        answer(&mut *link, &mut player.clock).map_err(doing())
+    }
+}
+
+/// When it was sent, and how long the message before it took.
+fn stamp(sent: Instant, took: Span) -> [u8; MESSAGE_SIZE] {
+    let mut message = [0; MESSAGE_SIZE];
+    message[..8].copy_from_slice(&sent.nanos().to_le_bytes());
+    message[8..16].copy_from_slice(&took.nanos().to_le_bytes());
+    message
+}
+
+/// The two numbers of [`stamp`].
+fn read_stamp(message: &[u8; MESSAGE_SIZE]) -> (Instant, Span) {
+    let word = |at: usize| {
+        u64::from_le_bytes(message[at..at + 8].try_into().expect("a word has eight bytes"))
+    };
+    (Instant::from_nanos(word(0)), Span::from_nanos(word(8).cast_signed()))
+}
+
+/// The far process: answers for ever.
+fn answer(link: &mut dyn Link, clock: &mut FastClock) -> std::io::Result<()> {
+    let mut message = [0; MESSAGE_SIZE];
+    loop {
+        link.receive(&mut message)?;
+        let now = clock.now();
+        let took = now - read_stamp(&message).0;
+        link.send(&stamp(clock.anchor(), took))?;
+    }
+}
+
+/// The near process: asks, and keeps the times.
+fn ask(
+    link: &mut dyn Link,
+    clock: &mut FastClock,
+    orders: &Orders,
+    granted: Granted,
+) -> std::io::Result<Samples> {
+    let count = usize::try_from(orders.samples).unwrap_or(usize::MAX);
+    let mut samples =
+        Samples { down: Vec::with_capacity(count), up: Vec::with_capacity(count), granted };
+    let mut answer = [0; MESSAGE_SIZE];
+    let epoch = clock.anchor() + Span::from_millis(1);
+    let warm_up = orders.circumstances.warm_up();
+    for number in 0..orders.samples + warm_up {
+        if let Circumstances::AtRate(rate) = orders.circumstances {
+            timer::sleep_until(rate.release(epoch, number));
+        }
+        link.send(&stamp(clock.anchor(), Span::ZERO))?;
+        link.receive(&mut answer)?;
+        let now = clock.now();
+        if number >= warm_up {
+            let (sent, down) = read_stamp(&answer);
+            // Two processes' clocks differ by some nanoseconds; a hand-over takes a thousand.
+            let nanos = |span: Span| u64::try_from(span.nanos()).unwrap_or(0);
+            samples.down.push(nanos(down));
+            samples.up.push(nanos(now - sent));
+        }
+    }
+    Ok(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_far_process_is_one_priority_below() {
+        let fifo = |number| Policy::Fifo { priority: Priority::try_from(number).unwrap() };
+        assert_eq!(below(fifo(80)), fifo(79));
+        assert_eq!(below(fifo(1)), fifo(1));
+        assert_eq!(below(Policy::Other { nice: 0 }), Policy::Other { nice: 0 });
+    }
+}

@@ -1,0 +1,125 @@
+//! How many bytes a second are read, written and copied.
+
+use std::hint::black_box;
+
+use hemiola_rt::sys::mapping::Anonymous;
+use hemiola_units::{Bytes, Span};
+
+use super::{Pages, no_memory, within_free_memory};
+use crate::stage::{Stage, pair};
+use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+
+/// What is done with the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// Summing words of eight bytes.
+    Read,
+    /// Filling words of eight bytes with one value.
+    Write,
+    /// Copying the first half over the second; the bytes of one half count.
+    Copy,
+}
+
+/// Sizes of the catalogue: inside the first cache, inside the second, and beyond the last of most
+/// machines. The same everywhere, so that machines can be compared.
+const SIZES: [Bytes; 3] = [Bytes(16 << 10), Bytes(256 << 10), Bytes(128 << 20)];
+
+/// One reading lasts at least this long, so that reading the clock is less than a thousandth of it.
+const LASTING: Span = Span::from_micros(100);
+
+pub(super) fn figures() -> Vec<Figure> {
+    let figure = |(transfer, size): (Transfer, Bytes)| Figure {
+        name: name(transfer, size),
+        title: format!("bytes {} in a second, of {size}", past(transfer)),
+        unit: Unit::BytesPerSecond,
+        quick: true,
+    };
+    [Transfer::Read, Transfer::Write, Transfer::Copy]
+        .into_iter()
+        .flat_map(|transfer| SIZES.map(|size| (transfer, size)))
+        .map(figure)
+        .collect()
+}
+
+fn name(transfer: Transfer, size: Bytes) -> String {
+    let word = match transfer {
+        Transfer::Read => "read",
+        Transfer::Write => "write",
+        Transfer::Copy => "copy",
+    };
+    format!("memory.bandwidth.{word}.{size}")
+}
+
+fn past(transfer: Transfer) -> &'static str {
+    match transfer {
+        Transfer::Read => "read",
+        Transfer::Write => "written",
+        Transfer::Copy => "copied",
+    }
+}
+
+/// Takes `count` readings of the bytes moved in a second, over and over the same `size` bytes. Reading and
+/// writing use the instructions this program was built for (vectors of 16 bytes where it is meant for every
+/// x86-64), copying what the C library chooses; inside the caches that is the limit. The cost of
+/// reading the clock is not subtracted, which would not be a subtraction from these values; it is stated
+/// as their uncertainty.
+///
+/// # Errors
+/// `Lacking` when it is more than a quarter of the free memory; `System` when it cannot be mapped.
+pub fn bandwidth(
+    transfer: Transfer,
+    size: Bytes,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let name = name(transfer, size);
+    within_free_memory(&name, size)?;
+    let len = usize::try_from(size.0).unwrap_or(usize::MAX).max(16);
+    Stage::run(setting, setting.cpu, |stage| {
+        let mut memory = Anonymous::map(len, Pages::Unasked).map_err(no_memory)?;
+        let words = &mut memory.words_mut()[..len / 8];
+        // Present, and not all the one page of zeros.
+        words.fill(1);
+        let moved = match transfer {
+            Transfer::Copy => len / 2,
+            _ => len,
+        };
+        let mut work = |passes: u64| (0..passes).for_each(|_| pass(transfer, words));
+        let passes = stage.batch(LASTING, &mut work);
+        let mut nanos = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            stage.rest_if_due();
+            nanos.push(stage.time(|| work(passes)));
+        }
+        let bytes = moved as f64 * passes as f64;
+        let values: Vec<f64> = nanos.iter().map(|nanos| bytes / nanos * 1e9).collect();
+        let clock = pair(&stage.clock).value;
+        let shares = nanos.iter().zip(&values).map(|(nanos, value)| value * clock / nanos);
+        let uncertainty = Overhead::of(shares.collect()).value;
+        let taken = (values, Overhead { value: 0.0, uncertainty });
+        let place = (setting, stage.granted.clone());
+        let circumstances = [("order", "rising addresses")];
+        Ok(Readings::new(&name, Unit::BytesPerSecond, taken, passes, place, &circumstances))
+    })
+}
+
+/// Once through all `words`.
+#[inline(never)]
+fn pass(transfer: Transfer, words: &mut [u64]) {
+    match transfer {
+        Transfer::Read => {
+            let sum = words.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
+            black_box(sum);
+        }
+        Transfer::Write => {
+            words.fill(black_box(0x0123_4567_89ab_cdef));
+            black_box(&mut *words);
+        }
+        Transfer::Copy => {
+            let (from, to) = words.split_at_mut(words.len() / 2);
+            let len = from.len();
+            to[..len].copy_from_slice(from);
+            black_box(&mut *words);
+        }
+    }
+}

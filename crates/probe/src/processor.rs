@@ -1,0 +1,109 @@
+//! What the processor takes for an instruction and for a call.
+
+use std::hint::black_box;
+
+use crate::stage::{BATCH, Stage};
+use crate::{Figure, ProbeError, Readings, Setting, Unit};
+
+/// What of the processor is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// One integer addition that needs the result of the one before.
+    Instruction,
+    /// Calling a function that does nearly nothing, and its return.
+    Call,
+}
+
+/// Additions in one operation of a batch.
+const ADDITIONS: u64 = 64;
+/// Calls in one operation of a batch.
+const CALLS: u64 = 16;
+
+pub(crate) fn figures() -> Vec<Figure> {
+    vec![
+        Figure::time("processor.instruction", "an integer addition that waits for the last", true),
+        Figure::time("processor.call", "calling a function and returning from it", true),
+    ]
+}
+
+pub(crate) fn measure(
+    words: &[&str],
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let quantity =
+        if words[1..] == ["instruction"] { Quantity::Instruction } else { Quantity::Call };
+    processor(quantity, setting, count)
+}
+
+/// Takes `count` readings of `quantity`. Only the clock's own cost is subtracted: the loop around runs
+/// beside the chain of additions or calls, so there is nothing of it to take off.
+///
+/// # Errors
+/// `System` when no thread can be started.
+pub fn processor(
+    quantity: Quantity,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let (name, each): (_, u64) = match quantity {
+        Quantity::Instruction => ("processor.instruction", ADDITIONS),
+        Quantity::Call => ("processor.call", CALLS),
+    };
+    Stage::run(setting, setting.cpu, |stage| {
+        let mut work = |batch: u64| match quantity {
+            Quantity::Instruction => _ = black_box(add(black_box(1), batch)),
+            Quantity::Call => _ = black_box(call(black_box(1), batch)),
+        };
+        let batch = stage.batch(BATCH, &mut work);
+        let (values, overhead) = stage.compare(count, batch, &mut work, &mut |_| ());
+        let taken = (values.iter().map(|nanos| nanos / each as f64).collect(), overhead.per(each));
+        let place = (setting, stage.granted.clone());
+        Ok(Readings::new(name, Unit::Nanoseconds, taken, batch * each, place, &[]))
+    })
+}
+
+/// `batch` times [`ADDITIONS`] additions, each waiting for the one before: the Fibonacci numbers, which
+/// no compiler shortens. Renaming registers makes the exchange free.
+#[inline(never)]
+fn add(start: u64, batch: u64) -> u64 {
+    let (mut a, mut b) = (start, start);
+    for _ in 0..batch {
+        for _ in 0..ADDITIONS / 2 {
+            a = a.wrapping_add(b);
+            b = b.wrapping_add(a);
+        }
+    }
+    b
+}
+
+/// `batch` times [`CALLS`] calls, one after the other.
+#[inline(never)]
+fn call(start: u64, batch: u64) -> u64 {
+    // Not known to the compiler, so it can neither inline it nor learn what it does.
+    let callee = black_box(callee as fn(u64) -> u64);
+    let mut value = start;
+    for _ in 0..batch {
+        for _ in 0..CALLS {
+            value = callee(value);
+        }
+    }
+    value
+}
+
+fn callee(value: u64) -> u64 {
+    value.wrapping_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_additions_are_all_done() {
+        // 1, 1, 2, 3, 5 …: two numbers further with each pair.
+        let fibonacci = (0..ADDITIONS).fold((1u64, 1u64), |(a, b), _| (b, a.wrapping_add(b)));
+        assert_eq!(add(1, 1), fibonacci.1);
+        assert_eq!(call(1, 3), 1 + 3 * CALLS);
+    }
+}

@@ -1,0 +1,92 @@
+//! Whole call chains at small scale, executed for real: what a model of them is held against.
+//!
+//! They follow two examples of Muller, "Modeling and Analysis: Inputs and Uncertainties": a screen of 3 × 3
+//! images, whose cost is not where the code suggests ([`ImageRetrieval`], section 1.1), and the picture
+//! cache of a web shop ([`PictureCache`], section 2.3). What a chain is made of is measured beside it under
+//! the names of its parts, so a prediction needs no guess.
+//!
+//! Files lie in the setting's directory and are in the page cache: reading one costs its system call and
+//! its copy, not the device.
+
+use crate::stage::{Stage, pair};
+use crate::{Figure, Overhead, ProbeError, Readings, Setting};
+
+mod image_retrieval;
+mod picture_cache;
+
+pub use image_retrieval::ImageRetrieval;
+pub(crate) use image_retrieval::{Orders, play};
+pub use picture_cache::PictureCache;
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let images = ImageRetrieval::ALL.into_iter().map(ImageRetrieval::figure);
+    images.chain(PictureCache::ALL.into_iter().map(PictureCache::figure)).collect()
+}
+
+pub(crate) fn measure(
+    words: &[&str],
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
+    let name = words.join(".");
+    let images = ImageRetrieval::ALL.into_iter().find(|work| work.figure().name == name);
+    if let Some(work) = images {
+        return work.measure(setting, count);
+    }
+    let pictures = PictureCache::ALL.into_iter().find(|work| work.figure().name == name);
+    pictures.ok_or(ProbeError::Unknown { name, nearest: None })?.measure(setting, count)
+}
+
+/// `count` readings of one `run` each, after one that does not count; a run has `operations`.
+fn runs(
+    stage: &mut Stage,
+    count: u32,
+    operations: u64,
+    run: &mut impl FnMut() -> std::io::Result<()>,
+) -> Result<(Vec<f64>, Overhead), ProbeError> {
+    let doing = || ProbeError::doing("do the work that is measured");
+    run().map_err(doing())?;
+    let pair = pair(&stage.clock);
+    let mut values = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        stage.rest_if_due();
+        let mut outcome = Ok(());
+        let nanos = stage.time(|| outcome = run());
+        outcome.map_err(doing())?;
+        values.push((nanos - pair.value) / operations as f64);
+    }
+    Ok((values, pair.per(operations)))
+}
+
+/// Brightness as it is shown for brightness as it was stored: from `low` black to `high` white, in between
+/// in proportion, the same in three colours.
+fn window(low: u8, high: u8) -> [u32; 256] {
+    std::array::from_fn(|stored| {
+        let (low, high) = (f64::from(low), f64::from(high));
+        let share = ((stored as f64 - low) / (high - low)).clamp(0.0, 1.0);
+        // A byte in each of the three lower places.
+        (share * 255.0) as u32 * 0x01_01_01
+    })
+}
+
+/// What is shown for each byte of `stored`.
+fn shown(stored: &[u8], table: &[u32; 256], shown: &mut [u32]) {
+    for (shown, stored) in shown.iter_mut().zip(stored) {
+        *shown = table[usize::from(*stored)];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brightness_is_black_below_the_window_and_white_above() {
+        let table = window(50, 150);
+        assert_eq!([table[0], table[50], table[150], table[255]], [0, 0, 0xFF_FFFF, 0xFF_FFFF]);
+        assert_eq!(table[100], 0x7F_7F7F);
+        let mut pixels = [0; 2];
+        shown(&[200, 10], &table, &mut pixels);
+        assert_eq!(pixels, [0xFF_FFFF, 0]);
+    }
+}
