@@ -1,0 +1,164 @@
+//! What becomes of a cache when one thing about it, or about its requests, is different.
+
+use hemiola_analyze::text::count;
+use serde::Serialize;
+
+use super::{Algorithm, Cache, Format, Geometry, Requests, simulate, theory};
+
+/// The hit ratio of one variation, in both ways.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Variation {
+    /// What is different; `"as it is"` for nothing.
+    pub what: String,
+    /// Slots it then has.
+    pub slots: usize,
+    /// Chunks fetched for a request.
+    pub chunks_per_request: u32,
+    /// How objects are kept.
+    pub format: Format,
+    /// By formula, where there is one.
+    pub theory: Option<f64>,
+    /// By simulation.
+    pub simulated: f64,
+    /// Standard error of that; `None` while it changes.
+    pub standard_error: Option<f64>,
+}
+
+/// A way to build it.
+#[derive(Clone, Copy)]
+struct Design {
+    algorithm: Algorithm,
+    size: f64,
+    chunk: f64,
+    format: Format,
+}
+
+impl Design {
+    const fn of(cache: &Cache) -> Self {
+        Self {
+            algorithm: cache.algorithm,
+            size: cache.size,
+            chunk: cache.chunk,
+            format: cache.format,
+        }
+    }
+}
+
+fn variation(
+    what: impl Into<String>,
+    cache: &Cache,
+    design: Design,
+    requests: &Requests,
+    seed: u64,
+) -> Option<Variation> {
+    let geometry = Geometry::of(design.size, design.chunk, cache.object);
+    if geometry.slots == 0 {
+        return None;
+    }
+    let popularity = geometry.popularity(requests, seed);
+    let slots = geometry.slots;
+    let played = simulate::simulate(design.algorithm, &popularity, slots, cache.simulated, seed);
+    Some(Variation {
+        what: what.into(),
+        slots,
+        chunks_per_request: geometry.chunks_per_request,
+        format: design.format,
+        theory: theory::hit_ratio(design.algorithm, &popularity, slots),
+        simulated: played.hit_ratio,
+        standard_error: Some(played.standard_error),
+    })
+}
+
+/// The cache as it is, first, then with one choice of its designer made otherwise: algorithm, size, chunk,
+/// format. What leaves no slot is left out.
+#[must_use]
+pub fn designs(cache: &Cache, seed: u64) -> Vec<Variation> {
+    let base = Design::of(cache);
+    let vary = |what: String, design| variation(what, cache, design, &cache.requests, seed);
+    let mut found = vec![vary("as it is".into(), base)];
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| *algorithm != cache.algorithm) {
+        found.push(vary(algorithm.word().to_uppercase(), Design { algorithm, ..base }));
+    }
+    for (factor, word) in
+        [(0.5, "half the size"), (2.0, "twice the size"), (4.0, "four times the size")]
+    {
+        found.push(vary(word.into(), Design { size: base.size * factor, ..base }));
+    }
+    for (factor, word) in [(0.5, "half the chunk"), (4.0, "four times the chunk")] {
+        found.push(vary(word.into(), Design { chunk: base.chunk * factor, ..base }));
+    }
+    let format = base.format.other();
+    // The hit ratio is that of the cache as it is; only the costs differ.
+    let other = found[0].clone().map(|as_it_is| Variation {
+        what: format!("kept {}", format.word()),
+        format,
+        ..as_it_is
+    });
+    found.push(other);
+    found.into_iter().flatten().collect()
+}
+
+/// The same cache after its requests have changed: another exponent, twice the catalogue, and a shift of
+/// popularity by a tenth of the catalogue, right behind it and later.
+#[must_use]
+pub fn changes(cache: &Cache, seed: u64) -> Vec<Variation> {
+    let base = Design::of(cache);
+    let vary = |what: String, requests: &Requests| variation(what, cache, base, requests, seed);
+    let mut found = Vec::new();
+    match &cache.requests {
+        Requests::Zipf { exponent, objects } => {
+            for other in [exponent - 0.2, exponent + 0.2] {
+                if other >= 0.0 {
+                    let requests = Requests::Zipf { exponent: other, objects: *objects };
+                    found.extend(vary(
+                        format!("exponent {other:.2} instead of {exponent:.2}"),
+                        &requests,
+                    ));
+                }
+            }
+            let requests = Requests::Zipf { exponent: *exponent, objects: objects * 2 };
+            found.extend(vary("twice as many objects".into(), &requests));
+        }
+        Requests::Weights(weights) => {
+            let twice = weights.iter().chain(weights).copied().collect();
+            found.extend(vary("twice as many objects".into(), &Requests::Weights(twice)));
+            let flatter = weights.iter().map(|weight| weight.sqrt()).collect();
+            found.extend(vary(
+                "weights evened out (square roots)".into(),
+                &Requests::Weights(flatter),
+            ));
+        }
+    }
+    found.extend(shifts(cache, seed));
+    found
+}
+
+fn shifts(cache: &Cache, seed: u64) -> Vec<Variation> {
+    let geometry = cache.geometry();
+    let popularity = geometry.popularity(&cache.requests, seed);
+    let by = popularity.objects().div_ceil(10);
+    if geometry.slots == 0 || popularity.objects() < 2 {
+        return Vec::new();
+    }
+    let slots = geometry.slots;
+    let played = simulate::shift(cache.algorithm, &popularity, slots, by, cache.simulated, seed);
+    let variation = |what: String, simulated| Variation {
+        what,
+        slots,
+        chunks_per_request: geometry.chunks_per_request,
+        format: cache.format,
+        theory: None,
+        simulated,
+        standard_error: None,
+    };
+    vec![
+        variation(
+            format!("other favourites, the first {} requests after", count(slots as u64)),
+            played.at_once,
+        ),
+        variation(
+            format!("other favourites, {} requests later", count(cache.simulated)),
+            played.later,
+        ),
+    ]
+}

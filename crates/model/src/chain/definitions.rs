@@ -1,0 +1,231 @@
+//! A model as the formulas the uncertainty engine computes.
+//!
+//! Names in the network: figures as written; `component.operation` and `cache.request`, the whole cost;
+//! `component.operation.own`, without what it calls; `chain.NAME`; `chain.NAME.node_K` and `.node_K.own`, a
+//! node of the chain's tree with all its calls. Whatever else is defined has a name under one of these.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::cache::{Cache, Format};
+use crate::expression::Expression;
+use crate::file::{Call, Formula, Model, Target, WhatIf, Work};
+use crate::quantity::{Dimension, Quantity};
+use crate::uncertain::{Correlation, Definition, Distribution, Input};
+
+/// A formula with its place in the file and what it must be.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) definition: Definition,
+    /// Where its text is, or where what it is made of is.
+    pub(crate) at: Range<usize>,
+    /// Whether the formula is written in the file as it stands.
+    pub(crate) written: bool,
+    pub(crate) dimension: Dimension,
+}
+
+/// The chance of a hit and the uncertainty of that, of one cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HitRatio {
+    pub(crate) nominal: f64,
+    pub(crate) std: f64,
+    pub(crate) systematic: f64,
+}
+
+/// Everything that makes a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Definitions {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) correlations: Vec<Correlation>,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// The formulas of a model, with the what-ifs of `path` applied one after the other.
+pub(crate) fn definitions<'m>(
+    model: &'m Model,
+    path: &[&'m WhatIf],
+    hit_ratio: &dyn Fn(&Cache) -> HitRatio,
+) -> Definitions {
+    let mut inputs: Vec<Input> = model.figures.iter().map(|figure| figure.input.clone()).collect();
+    for what_if in path {
+        for (name, value) in &what_if.figures {
+            if let Some(input) = inputs.iter_mut().find(|input| input.name == *name) {
+                *input = replaced(input, *value);
+            }
+        }
+    }
+    let mut pieces = Vec::new();
+    for (name, work) in works(model, path) {
+        work_pieces(name, work, &mut pieces);
+    }
+    for cache in &model.caches {
+        let HitRatio { nominal, std, systematic } = hit_ratio(cache);
+        let name = &cache.name;
+        let ratio = Input::exact(format!("{name}.hit_ratio"), Quantity::number(nominal))
+            .offset_within(systematic);
+        let ratio = if std > 0.0 { ratio.varying(Distribution::Normal { std }) } else { ratio };
+        let chunks = f64::from(cache.geometry().chunks_per_request);
+        inputs.push(ratio);
+        inputs.push(Input::exact(format!("{name}.chunks"), Quantity::number(chunks)));
+        cache_pieces(cache, &mut pieces);
+    }
+    for chain in &model.chains {
+        work_pieces(&chain_name(&chain.name), &chain.work, &mut pieces);
+        let written = |name: String, formula: &Formula| written(name, formula, Dimension::TIME);
+        let name = &chain.name;
+        pieces
+            .extend(chain.deadline.as_ref().map(|f| written(format!("chain.{name}.deadline"), f)));
+        for (index, (_, formula)) in chain.budget.iter().enumerate() {
+            pieces.push(written(allotment_name(name, index), formula));
+        }
+    }
+    for (table, overhead) in model.overheads.iter().enumerate() {
+        for (index, rate) in overhead.rates.iter().enumerate() {
+            pieces.push(written(overhead_name(table, "rate", index), rate, Dimension::RATE));
+        }
+        for (index, cost) in overhead.costs.iter().enumerate() {
+            pieces.push(written(overhead_name(table, "cost", index), cost, Dimension::TIME));
+        }
+    }
+    Definitions { inputs, correlations: model.correlations.clone(), pieces }
+}
+
+/// The same figure with another value, its range larger or smaller in proportion.
+fn replaced(input: &Input, value: Quantity) -> Input {
+    let factor = value.value / input.nominal.value;
+    let exact = Input::exact(input.name.clone(), value);
+    if !factor.is_finite() {
+        return exact;
+    }
+    let ends = |low: f64, high: f64| {
+        let (a, b) = (low * factor, high * factor);
+        (a.min(b), a.max(b))
+    };
+    let distribution = match &input.distribution {
+        Distribution::Exact => Distribution::Exact,
+        // Of no width there is nothing to draw from.
+        _ if factor == 0.0 => Distribution::Exact,
+        Distribution::Normal { std } => Distribution::Normal { std: std * factor.abs() },
+        Distribution::Uniform { low, high } => {
+            let (low, high) = ends(*low, *high);
+            Distribution::Uniform { low, high }
+        }
+        Distribution::Triangular { low, high } => {
+            let (low, high) = ends(*low, *high);
+            Distribution::Triangular { low, high }
+        }
+        // The logarithm only moves; below zero there is none.
+        Distribution::LogNormal { .. } if factor < 0.0 => Distribution::Exact,
+        Distribution::LogNormal { sigma } => Distribution::LogNormal { sigma: *sigma },
+        Distribution::Samples(samples) => {
+            Distribution::Samples(samples.iter().map(|sample| sample * factor).collect())
+        }
+    };
+    exact.varying(distribution).offset_within(input.systematic * factor.abs())
+}
+
+/// What each operation does, with the what-ifs of `path` applied.
+pub(crate) fn works<'m>(model: &'m Model, path: &[&'m WhatIf]) -> BTreeMap<&'m str, &'m Work> {
+    let own = model.components.iter().flat_map(|component| &component.operations);
+    let replaced = path.iter().flat_map(|what_if| &what_if.operations);
+    own.chain(replaced).map(|operation| (operation.name.as_str(), &operation.work)).collect()
+}
+
+/// The name of a chain in the network.
+pub(crate) fn chain_name(chain: &str) -> String {
+    format!("chain.{chain}")
+}
+
+/// The name of a chain's allotment in the network.
+pub(crate) fn allotment_name(chain: &str, index: usize) -> String {
+    format!("chain.{chain}.allotment_{index}")
+}
+
+/// The name of a rate or a cost of an overhead table in the network.
+pub(crate) fn overhead_name(table: usize, what: &str, index: usize) -> String {
+    format!("overhead.table_{table}.{what}_{index}")
+}
+
+fn written(name: String, formula: &Formula, dimension: Dimension) -> Piece {
+    Piece {
+        definition: Definition { name, expression: formula.expression.clone() },
+        at: formula.at.clone(),
+        written: true,
+        dimension,
+    }
+}
+
+pub(crate) fn made(name: String, text: &str, at: &Range<usize>, dimension: Dimension) -> Piece {
+    let expression = Expression::parse(text).expect("it is made of names that were checked");
+    Piece { definition: Definition { name, expression }, at: at.clone(), written: false, dimension }
+}
+
+/// `name` = own cost + Σ times × called; a sum per call, so that no formula grows with their number.
+fn work_pieces(name: &str, work: &Work, pieces: &mut Vec<Piece>) {
+    let own = format!("{name}.own");
+    pieces.push(match &work.cost {
+        Some(cost) => written(own.clone(), cost, Dimension::TIME),
+        None => made(own.clone(), "0 s", &work.at, Dimension::TIME),
+    });
+    let mut sum = own;
+    for (index, call) in work.calls.iter().enumerate() {
+        let (times, target) = call_pieces(name, index, call, pieces);
+        let next = format!("{name}.sum_{index}");
+        let text = format!("{sum} + {times} * {target}");
+        pieces.push(made(next.clone(), &text, &call.at, Dimension::TIME));
+        sum = next;
+    }
+    pieces.push(made(name.to_owned(), &sum, &work.at, Dimension::TIME));
+}
+
+/// The formulas of a call, as names or numbers: how often, and what each costs.
+fn call_pieces(name: &str, index: usize, call: &Call, pieces: &mut Vec<Piece>) -> (String, String) {
+    let times = match &call.times {
+        None => "1".to_owned(),
+        Some(times) => {
+            pieces.push(written(format!("{name}.times_{index}"), times, Dimension::NONE));
+            format!("{name}.times_{index}")
+        }
+    };
+    let target = match &call.target {
+        Target::Operation(operation) => operation.clone(),
+        Target::Step { cost, .. } => {
+            pieces.push(written(format!("{name}.step_{index}"), cost, Dimension::TIME));
+            format!("{name}.step_{index}")
+        }
+    };
+    (times, target)
+}
+
+/// The name of how often call number `index` of `caller` is made, or `"1"`.
+pub(crate) fn times_name(caller: &str, index: usize, call: &Call) -> String {
+    call.times.as_ref().map_or("1".into(), |_| format!("{caller}.times_{index}"))
+}
+
+/// The name of what call number `index` of `caller` costs once.
+pub(crate) fn target_name(caller: &str, index: usize, call: &Call) -> String {
+    match &call.target {
+        Target::Operation(operation) => operation.clone(),
+        Target::Step { .. } => format!("{caller}.step_{index}"),
+    }
+}
+
+fn cache_pieces(cache: &Cache, pieces: &mut Vec<Piece>) {
+    let name = &cache.name;
+    pieces.push(written(format!("{name}.hit"), &cache.hit, Dimension::TIME));
+    pieces.push(written(format!("{name}.miss"), &cache.miss, Dimension::TIME));
+    let processing = format!("{name}.processing");
+    pieces.push(match &cache.processing {
+        Some(formula) => written(processing, formula, Dimension::TIME),
+        None => made(processing, "0 s", &cache.at, Dimension::TIME),
+    });
+    let share = match cache.format {
+        Format::Raw => "1".to_owned(),
+        Format::Processed => format!("(1 - {name}.hit_ratio)"),
+    };
+    let text = format!(
+        "{name}.chunks * ({name}.hit_ratio * {name}.hit + (1 - {name}.hit_ratio) * {name}.miss) \
+         + {share} * {name}.processing"
+    );
+    pieces.push(made(format!("{name}.request"), &text, &cache.at, Dimension::TIME));
+}

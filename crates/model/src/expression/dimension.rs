@@ -1,0 +1,100 @@
+//! Whether the units of a formula fit.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+
+use super::{Expression, ExpressionError, Function, OPERANDS, Step, Value, What, lookup};
+use crate::quantity::Dimension;
+
+/// An operand: what it counts and, where only numbers of the text stand in it, its value.
+#[derive(Clone, Copy)]
+struct Operand {
+    dimension: Dimension,
+    constant: Option<f64>,
+}
+
+pub(super) fn dimension<K>(
+    expression: &Expression,
+    of: &BTreeMap<K, Dimension>,
+) -> Result<Dimension, ExpressionError>
+where
+    K: Borrow<str> + Ord,
+{
+    let mut stack: Vec<Operand> = Vec::new();
+    for Step { what, at } in expression.steps() {
+        let operand = match what {
+            What::Constant(quantity) => {
+                Operand { dimension: quantity.dimension, constant: Some(quantity.value) }
+            }
+            What::Name(name) => Operand { dimension: *lookup(of, name, at)?, constant: None },
+            What::Apply(function) => {
+                let b = stack.pop().expect(OPERANDS);
+                let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };
+                let dimension = result(*function, a, b)
+                    .map_err(|what| ExpressionError::Units { at: at.clone(), what })?;
+                let constants = a.constant.zip(b.constant);
+                Operand {
+                    dimension,
+                    constant: constants.map(|(a, b)| f64::apply(*function, &a, &b)),
+                }
+            }
+        };
+        stack.push(operand);
+    }
+    Ok(stack.pop().expect(OPERANDS).dimension)
+}
+
+/// What the result counts, or what does not fit.
+fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, String> {
+    let symbol = function.symbol();
+    match function {
+        Function::Multiply => Ok(a.dimension * b.dimension),
+        Function::Divide => Ok(a.dimension / b.dimension),
+        Function::Negate | Function::Absolute => Ok(a.dimension),
+        Function::Add | Function::Subtract => a
+            .dimension
+            .checked_add(b.dimension)
+            .map_err(|error| format!("{} {symbol} {}", error.first, error.second)),
+        Function::Minimum | Function::Maximum => a
+            .dimension
+            .checked_add(b.dimension)
+            .map_err(|error| format!("{symbol} of {} and {}", error.first, error.second)),
+        Function::Power if b.dimension != Dimension::NONE => {
+            Err(format!("the exponent is {}; it has to be a number", b.dimension))
+        }
+        Function::Power => power(a.dimension, b.constant),
+        Function::Root => {
+            a.dimension.sqrt().ok_or_else(|| format!("the root of {} is no unit", a.dimension))
+        }
+        Function::Exponential
+        | Function::Logarithm
+        | Function::Ceiling
+        | Function::Floor
+        | Function::Round
+        | Function::Sine
+        | Function::Cosine => match a.dimension {
+            Dimension::NONE => Ok(Dimension::NONE),
+            other => {
+                Err(format!("{symbol} of {other}; divide it by a unit first, as in x / (1 ms)"))
+            }
+        },
+    }
+}
+
+fn power(base: Dimension, exponent: Option<f64>) -> Result<Dimension, String> {
+    if base == Dimension::NONE {
+        return Ok(base);
+    }
+    let Some(exponent) = exponent else {
+        return Err(format!("{base} to a power that is not constant"));
+    };
+    // Halves are possible where the root is.
+    let no_unit = || format!("{base} to the power of {exponent} is no unit");
+    if exponent.abs() > 100.0 || (2.0 * exponent).fract() != 0.0 {
+        return Err(no_unit());
+    }
+    if exponent.fract() == 0.0 {
+        return Ok(base.pow(exponent as i32));
+    }
+    base.sqrt().map(|root| root.pow((2.0 * exponent) as i32)).ok_or_else(no_unit)
+}

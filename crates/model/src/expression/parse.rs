@@ -1,0 +1,251 @@
+//! From text to operations.
+
+use std::ops::Range;
+
+use hemiola_scenario::nearest;
+
+use super::{Expression, ExpressionError, Function, Step, What};
+use crate::quantity::{Quantity, QuantityError, Unit, number_at_start};
+
+/// Deeper than any formula a person wrote, and far from the end of the parser's own stack.
+const DEPTH_MAX: usize = 64;
+
+/// Longer than any formula a person wrote.
+const LENGTH_MAX: usize = 16_384;
+
+/// The functions of one argument.
+const UNARY: [(&str, Function); 9] = [
+    ("sqrt", Function::Root),
+    ("exp", Function::Exponential),
+    ("ln", Function::Logarithm),
+    ("abs", Function::Absolute),
+    ("ceil", Function::Ceiling),
+    ("floor", Function::Floor),
+    ("round", Function::Round),
+    ("sin", Function::Sine),
+    ("cos", Function::Cosine),
+];
+
+/// Those of two or more.
+const MANY: [(&str, Function); 2] = [("min", Function::Minimum), ("max", Function::Maximum)];
+
+const OPERAND: &str = "a number, a name or \"(\"";
+
+pub(super) fn parse(text: &str) -> Result<Expression, ExpressionError> {
+    let mut parser = Parser { text, at: 0, end: 0, depth: 0, steps: Vec::new() };
+    if text.len() > LENGTH_MAX {
+        return Err(parser.too_large());
+    }
+    parser.skip_blanks();
+    parser.sum()?;
+    if parser.at < text.len() {
+        return Err(parser.unexpected("an operator or the end"));
+    }
+    Ok(Expression { text: text.to_owned(), steps: parser.steps })
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    /// Where the next token starts.
+    at: usize,
+    /// Where the last one ended.
+    end: usize,
+    depth: usize,
+    steps: Vec<Step>,
+}
+
+/// Every method leaves `at` at the next token.
+impl Parser<'_> {
+    fn sum(&mut self) -> Result<(), ExpressionError> {
+        let start = self.at;
+        self.product()?;
+        loop {
+            let function = match self.peek() {
+                Some('+') => Function::Add,
+                Some('-') => Function::Subtract,
+                _ => return Ok(()),
+            };
+            self.take(1);
+            self.product()?;
+            self.apply(function, start);
+        }
+    }
+
+    fn product(&mut self) -> Result<(), ExpressionError> {
+        let start = self.at;
+        self.signed()?;
+        loop {
+            let function = match self.peek() {
+                Some('*') => Function::Multiply,
+                Some('/') => Function::Divide,
+                _ => return Ok(()),
+            };
+            self.take(1);
+            self.signed()?;
+            self.apply(function, start);
+        }
+    }
+
+    /// Everything nested passes here, so that the depth is watched in one place.
+    fn signed(&mut self) -> Result<(), ExpressionError> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.too_large());
+        }
+        self.depth += 1;
+        let start = self.at;
+        if self.peek() == Some('-') {
+            self.take(1);
+            self.signed()?;
+            self.apply(Function::Negate, start);
+        } else {
+            self.operand()?;
+            if self.peek() == Some('^') {
+                self.take(1);
+                self.signed()?;
+                self.apply(Function::Power, start);
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn operand(&mut self) -> Result<(), ExpressionError> {
+        if self.peek() == Some('(') {
+            self.take(1);
+            self.sum()?;
+            return self.expect(')', "an operator or \")\"");
+        }
+        if let Some((number, length)) = number_at_start(&self.text[self.at..]) {
+            return self.number(number, length);
+        }
+        let start = self.at;
+        let rest = &self.text[start..];
+        if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return Err(self.unexpected(OPERAND));
+        }
+        let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '@');
+        let length = rest.find(|c: char| !in_name(c)).unwrap_or(rest.len());
+        let name = rest[..length].to_owned();
+        self.take(length);
+        if self.peek() == Some('(') {
+            return self.call(&name, start..start + length);
+        }
+        self.push(What::Name(name), start);
+        Ok(())
+    }
+
+    fn number(&mut self, number: f64, length: usize) -> Result<(), ExpressionError> {
+        let start = self.at;
+        if !number.is_finite() {
+            return Err(self.unexpected("a number below 1.8e308"));
+        }
+        // `500/s` has its unit at once; otherwise blanks may stand between.
+        let rest = &self.text[start + length..];
+        let blanks = rest.len() - rest.trim_start().len();
+        let from = start + length + blanks;
+        let unit =
+            Unit::at_start(&self.text[from..], blanks == 0).map_err(|error| match error {
+                QuantityError::UnknownUnit { at, unit, nearest } => {
+                    let at = from + at.start..from + at.end;
+                    ExpressionError::UnknownUnit { at, unit, nearest }
+                }
+                QuantityError::NoNumber { .. } => self.unexpected(OPERAND),
+            })?;
+        let (quantity, length) = match unit {
+            Some((unit, taken)) => (Quantity::of(number, &unit), length + blanks + taken),
+            None => (Quantity::number(number), length),
+        };
+        self.take(length);
+        self.push(What::Constant(quantity), start);
+        Ok(())
+    }
+
+    /// The arguments of a function, from its parenthesis.
+    fn call(&mut self, name: &str, at: Range<usize>) -> Result<(), ExpressionError> {
+        let find =
+            |of: &[(&'static str, Function)]| of.iter().find(|(known, _)| *known == name).copied();
+        let many = find(&MANY);
+        let Some((known, function)) = many.or_else(|| find(&UNARY)) else {
+            let all = MANY.iter().chain(&UNARY).map(|(known, _)| *known);
+            let nearest = nearest(name, all).map(str::to_owned);
+            return Err(ExpressionError::UnknownFunction { at, name: name.to_owned(), nearest });
+        };
+        self.take(1);
+        let mut found = 0;
+        while found > 0 || self.peek() != Some(')') {
+            self.sum()?;
+            found += 1;
+            if many.is_some() && found > 1 {
+                self.apply(function, at.start);
+            }
+            if self.peek() != Some(',') {
+                break;
+            }
+            self.take(1);
+        }
+        self.expect(')', "an operator, \",\" or \")\"")?;
+        let at = at.start..self.end;
+        match (many.is_some(), found) {
+            (true, 2..) => {
+                self.steps.last_mut().expect("two arguments were applied").at = at;
+                Ok(())
+            }
+            (false, 1) => {
+                self.apply(function, at.start);
+                Ok(())
+            }
+            (many, found) => {
+                let expected = if many { "two arguments or more" } else { "one argument" };
+                Err(ExpressionError::Arguments { at, function: known, expected, found })
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    /// Moves behind a token of this length and the blanks that follow it.
+    fn take(&mut self, length: usize) {
+        self.at += length;
+        self.end = self.at;
+        self.skip_blanks();
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn expect(&mut self, token: char, expected: &'static str) -> Result<(), ExpressionError> {
+        if self.peek() != Some(token) {
+            return Err(self.unexpected(expected));
+        }
+        self.take(1);
+        Ok(())
+    }
+
+    fn push(&mut self, what: What, start: usize) {
+        self.steps.push(Step { what, at: start..self.end });
+    }
+
+    fn apply(&mut self, function: Function, start: usize) {
+        self.push(What::Apply(function), start);
+    }
+
+    fn unexpected(&self, expected: &'static str) -> ExpressionError {
+        let (found, length) = match self.peek() {
+            Some(c) => (format!("{c:?}"), c.len_utf8()),
+            None => ("the end".to_owned(), 0),
+        };
+        ExpressionError::Unexpected { at: self.at..self.at + length, found, expected }
+    }
+
+    fn too_large(&self) -> ExpressionError {
+        ExpressionError::TooLarge {
+            at: self.at..self.text.len(),
+            depth: DEPTH_MAX,
+            bytes: LENGTH_MAX,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What was measured elsewhere and is taken over into a model.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::machine::Machine;
+
+/// A measured figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Its dotted name.
+    pub name: String,
+    /// Its value, in its unit.
+    pub value: f64,
+    /// The unit.
+    pub unit: String,
+    /// Lower end of the interval that holds a repeat measurement with 95 % confidence.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// What calibration may be wrong by; already within low and high where a file does not say it apart.
+    #[serde(default)]
+    pub systematic: f64,
+    /// Readings behind it.
+    pub samples: u64,
+    /// What it was measured under.
+    pub circumstances: String,
+}
+
+/// Measured figures by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measurements {
+    /// What was measured, for a heading: the machine, or the title of a run.
+    pub of: String,
+    /// The figures.
+    figures: BTreeMap<String, Measured>,
+}
+
+/// A text that has no figures.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MeasuredError {
+    /// Not a `summary.json` with figures: the file is damaged, or of another kind.
+    #[error("no figures can be read: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+impl Measurements {
+    /// Those of a machine.
+    #[must_use]
+    pub fn of_machine(machine: &Machine) -> Self {
+        let figure = |figure: &crate::machine::Figure| Measured {
+            name: figure.name.clone(),
+            value: figure.value,
+            unit: figure.unit.clone(),
+            low: figure.low,
+            high: figure.high,
+            systematic: figure.systematic,
+            samples: figure.samples,
+            circumstances: figure.circumstances.clone(),
+        };
+        Self::new(machine.identity.cpu_model.clone(), machine.figures.iter().map(figure))
+    }
+
+    /// Those of any result: the list `figures` of its `summary.json`.
+    ///
+    /// # Errors
+    /// [`MeasuredError::Malformed`].
+    pub fn of_summary(text: &str) -> Result<Self, MeasuredError> {
+        #[derive(Deserialize)]
+        struct Summary {
+            #[serde(default)]
+            title: String,
+            figures: Vec<Measured>,
+        }
+        let summary: Summary = serde_json::from_str(text)?;
+        Ok(Self::new(summary.title, summary.figures.into_iter()))
+    }
+
+    fn new(of: String, figures: impl Iterator<Item = Measured>) -> Self {
+        Self { of, figures: figures.map(|figure| (figure.name.clone(), figure)).collect() }
+    }
+
+    /// The figure of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Measured> {
+        self.figures.get(name)
+    }
+}

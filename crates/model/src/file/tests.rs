@@ -1,0 +1,330 @@
+//! What is wrong with a model is said with its place, all at once.
+
+use hemiola_scenario::render;
+
+use super::read;
+use crate::summary::analyze;
+
+/// What is said about a model that is refused.
+fn said(source: &str) -> String {
+    match read(source, None) {
+        Ok(model) => panic!("it was accepted: {model:?}"),
+        Err(problems) => render(&problems, source, "model.toml"),
+    }
+}
+
+/// A figure named `a` and what follows.
+fn with_figure(rest: &str) -> String {
+    format!(
+        "title = \"t\"\n[figures]\na = {{ value = \"1 ms\", source = \"guess\", reason = \"r\" }}\n{rest}"
+    )
+}
+
+/// What is said about a figure of these keys.
+fn figure_said(keys: &str) -> String {
+    said(&format!("title = \"t\"\n[figures.x]\nsource = \"guess\"\nreason = \"r\"\n{keys}"))
+}
+
+#[test]
+fn units_that_do_not_fit_are_shown_in_the_formula() {
+    let text = said(&with_figure(
+        "[chains.c]\ncalls = [{ name = \"s\", cost = \"a + 3 KiB\" }]\ndeadline = \"5\"\n",
+    ));
+    assert!(text.contains("units do not fit") && text.contains("model.toml:5:"), "{text}");
+    let text = said(&with_figure("[chains.c]\ncalls = [{ name = \"s\", cost = \"a * a\" }]\n"));
+    assert!(text.contains("and time is wanted"), "{text}");
+    let text =
+        said(&with_figure("[chains.c]\ncalls = [{ name = \"s\", cost = \"a\", times = \"a\" }]\n"));
+    assert!(text.contains("this is time, and a number is wanted"), "{text}");
+}
+
+#[test]
+fn a_circle_of_calls_is_named() {
+    let source = r#"
+title = "t"
+[components.x]
+operations.one = { calls = [{ to = "y.two" }] }
+[components.y]
+operations.two = { calls = [{ to = "x.one" }] }
+[chains.c]
+calls = [{ to = "x.one" }]
+"#;
+    let text = said(source);
+    assert!(text.contains("a circle of calls: x.one -> y.two -> x.one"), "{text}");
+    assert!(text.contains("model.toml:"), "{text}");
+}
+
+#[test]
+fn a_circle_that_only_a_what_if_closes_is_named_too() {
+    let source = r#"
+title = "t"
+[components.x]
+operations.one = { cost = "1 ms" }
+operations.two = { calls = [{ to = "x.one" }] }
+[chains.c]
+calls = [{ to = "x.two" }]
+[what_if.round]
+operations."x.one" = { calls = [{ to = "x.two" }] }
+"#;
+    assert!(said(source).contains("a circle of calls"), "{}", said(source));
+}
+
+#[test]
+fn unknown_names_come_with_the_nearest_one() {
+    let text = said(&with_figure(
+        "[components.disk]\noperations.read = { cost = \"aa\" }\n[chains.c]\ncalls = [{ to = \"disk.raed\" }]\n",
+    ));
+    assert!(text.contains("nothing is named \"aa\""), "{text}");
+    let text = said(&with_figure(
+        "[components.disk]\noperations.read = { cost = \"a\" }\n[chains.c]\ncalls = [{ to = \"disk.raed\" }]\n\
+         [what_if.w]\nfigures = { b = 1 }\nafter = \"v\"\n",
+    ));
+    assert!(text.contains("did you mean \"disk.read\"?"), "{text}");
+    assert!(
+        text.contains("no figure is called \"b\"") && text.contains("no what-if before"),
+        "{text}"
+    );
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let source = "titel = \"t\"\n[figures.x]\nvalue = \"1 sm\"\nsource = \"rumour\"\n\
+                  [chains.c]\ncalls = [{ times = 2 }]\n";
+    insta::assert_snapshot!(said(source), @r#"
+    error: a model has no key "titel"
+     --> model.toml:1:1
+      |
+    1 | titel = "t"
+      | ^^^^^ unknown
+      = hint: did you mean "title"?
+
+    error: a figure needs "reason"
+     --> model.toml:2:10
+      |
+    2 | [figures.x]
+      |          ^
+      = hint: reason: Why this value.
+
+    error: unknown unit "sm"; did you mean "s"?
+     --> model.toml:3:12
+      |
+    3 | value = "1 sm"
+      |            ^^
+
+    error: source cannot be "rumour"
+     --> model.toml:4:10
+      |
+    4 | source = "rumour"
+      |          ^^^^^^^^
+      = hint: choose from measured, data sheet, guess
+
+    error: a call says what is called
+     --> model.toml:6:10
+      |
+    6 | calls = [{ times = 2 }]
+      |          ^^^^^^^^^^^^^
+      = hint: write to = "component.operation", or name and cost of a step
+    "#);
+}
+
+#[test]
+fn a_range_that_cannot_be_is_refused() {
+    for (keys, expected) in [
+        ("value = \"1 ms\"\nstochastic = \"-1 us\"", "stochastic is negative"),
+        ("value = \"1 ms\"\nsystematic = \"-1 us\"", "systematic is negative"),
+        ("value = \"1 ms\"\nstochastic = \"1 KiB\"", "stochastic is information"),
+        ("value = \"1 ms\"\nstochastic = \"1 us\"\ndistribution = \"exact\"", "does not vary"),
+        ("value = \"1 ms\"\ndistribution = \"normal\"", "a normal distribution has a width"),
+        ("low = \"2 ms\"\nhigh = \"1 ms\"", "not above its low end"),
+        ("low = \"2 ms\"", "has one end only"),
+        ("low = \"1 ms\"\nhigh = \"2 ms\"\nvalue = \"3 ms\"", "outside its range"),
+        ("low = \"1 ms\"\nhigh = \"2 ms\"\nstochastic = \"1 ms\"", "stated twice"),
+        ("low = \"1 ms\"\nhigh = \"2 KiB\"", "its low end is time"),
+        ("low = -1\nhigh = 2\ndistribution = \"log-normal\"", "above zero"),
+        ("value = \"1 ms / 0\"", "no finite value"),
+        ("value = \"y\"", "is a name, and a value is wanted"),
+        ("measured = \"clock.read\"", "has no value"),
+        ("", "has no value"),
+    ] {
+        let text = figure_said(keys);
+        assert!(text.contains(expected), "{keys}: {text}");
+        assert!(text.contains("model.toml:"), "{keys} has no place: {text}");
+    }
+}
+
+#[test]
+fn names_that_formulas_cannot_use_are_refused() {
+    let text = said(
+        "title = \"t\"\n[figures]\na-b = { value = 1, source = \"guess\", reason = \"r\" }\n\
+         chain = { value = 1, source = \"guess\", reason = \"r\" }\n\
+         x = { value = 1, source = \"guess\", reason = \"r\" }\n[components.x]\noperations = {}\n",
+    );
+    assert!(text.contains("\"a-b\" cannot be named in a formula"), "{text}");
+    assert!(text.contains("\"chain\" is taken"), "{text}");
+    assert!(text.contains("\"x\" is already the name of a figure"), "{text}");
+}
+
+#[test]
+fn caches_that_cannot_be_are_refused() {
+    let cache = |size: &str, requests: &str| {
+        said(&format!(
+            "title = \"t\"\n[caches.k]\nalgorithm = \"lru\"\nsize = \"{size}\"\nobject = \"1 KiB\"\n\
+             hit = \"1 us\"\nmiss = \"1 ms\"\nrequests = {{ {requests} }}\n"
+        ))
+    };
+    let uniform = "distribution = \"uniform\", objects = 10";
+    assert!(cache("1 B", uniform).contains("too small for one object"));
+    assert!(cache("1 ms", uniform).contains("a number of bytes is wanted"));
+    assert!(cache("1 MiB", "distribution = \"zipf\", objects = 10").contains("needs \"exponent\""));
+    assert!(cache("1 MiB", "distribution = \"weights\", weights = [0, 0]").contains("add up"));
+    assert!(
+        cache("1 MiB", "distribution = \"uniform\", exponent = 1, objects = 3").contains("has no")
+    );
+}
+
+#[test]
+fn correlations_that_contradict_each_other_are_refused() {
+    let figures: String = ["a", "b", "c"]
+        .map(|name| {
+            format!(
+                "{name} = {{ value = 1, stochastic = 0.1, source = \"guess\", reason = \"r\" }}\n"
+            )
+        })
+        .concat();
+    let pairs: String = [("a", "b", 0.9), ("b", "c", 0.9), ("a", "c", -0.9)]
+        .map(|(first, second, coefficient)| {
+            format!(
+                "[[correlation]]\nfirst = \"{first}\"\nsecond = \"{second}\"\ncoefficient = {coefficient}\n"
+            )
+        })
+        .concat();
+    let text = said(&format!("title = \"t\"\n[figures]\n{figures}{pairs}"));
+    assert!(text.contains("not positive semidefinite") && text.contains("model.toml:"), "{text}");
+}
+
+#[test]
+fn a_tree_that_never_seems_to_end_is_refused() {
+    // Each operation calls the next one twice: 2³⁰ calls.
+    let mut source = String::from("title = \"t\"\n[components.x.operations]\n");
+    for index in 0..30 {
+        let next = index + 1;
+        source += &format!(
+            "o{index} = {{ calls = [{{ to = \"x.o{next}\" }}, {{ to = \"x.o{next}\" }}] }}\n"
+        );
+    }
+    source += "o30 = { cost = \"1 ns\" }\n[chains.c]\ncalls = [{ to = \"x.o0\" }]\n";
+    assert!(said(&source).contains("more than 1000 calls"));
+}
+
+#[test]
+fn what_ifs_go_on_from_each_other() {
+    let source = with_figure(
+        "n = { value = 2, source = \"guess\", reason = \"r\" }\n\
+         [components.x]\noperations.op = { cost = \"a\" }\n\
+         [chains.c]\ncalls = [{ to = \"x.op\", times = \"n\" }]\n\
+         [what_if.more]\nfigures = { n = 3 }\n\
+         [what_if.dearer]\nafter = \"more\"\noperations.\"x.op\" = { cost = \"2 * a\" }\n",
+    );
+    let model = read(&source, None).unwrap_or_else(|found| panic!("{found:?}"));
+    let summary = analyze(&model, None);
+    let costs: Vec<f64> =
+        summary.chains[0].what_ifs.iter().map(|variant| variant.cost.nominal_ns).collect();
+    assert_eq!(costs, [3e6, 6e6]);
+    assert_eq!(summary.chains[0].what_ifs[1].difference_ns, 3e6);
+}
+
+#[test]
+fn a_what_if_gives_a_figure_a_value_of_its_own_kind() {
+    let text = said(&with_figure("[what_if.w]\nfigures = { a = \"3 KiB\" }\n"));
+    assert!(text.contains("a is time, and this is information"), "{text}");
+    assert!(text.contains("model.toml:5:"), "{text}");
+}
+
+#[test]
+fn another_value_of_a_figure_keeps_its_relative_range() {
+    let figure = "title = \"t\"\n[figures.x]\nvalue = \"10 ms\"\nstochastic = \"1 ms\"\n\
+                  systematic = \"1 ms\"\nsource = \"guess\"\nreason = \"r\"\n";
+    let source = format!(
+        "{figure}[chains.c]\ncalls = [{{ name = \"s\", cost = \"x\" }}]\n\
+         [what_if.w]\nfigures = {{ x = \"20 ms\" }}\n"
+    );
+    let model = read(&source, None).unwrap_or_else(|found| panic!("{found:?}"));
+    let cost = analyze(&model, None).chains[0].what_ifs[0].cost;
+    assert!((cost.systematic_ns - 2e6).abs() < 1.0 && (cost.std_ns - 2e6).abs() < 2e4, "{cost:?}");
+}
+
+#[test]
+fn what_is_called_at_several_places_has_one_allotment() {
+    let source = with_figure(
+        "[components.x]\noperations.op = { cost = \"a\" }\n\
+         operations.two = { calls = [{ to = \"x.op\" }, { to = \"x.op\", times = 2 }] }\n\
+         [chains.c]\ncalls = [{ to = \"x.two\" }, { to = \"x.op\" }]\n\
+         budget = { \"x.op\" = \"5 ms\" }\n\
+         [[chains.c.measured]]\nof = \"x.op\"\nvalue = \"4.5 ms\"\ncircumstances = \"today\"\n",
+    );
+    let summary = analyze(&read(&source, None).unwrap_or_else(|found| panic!("{found:?}")), None);
+    let budget = &summary.chains[0].budget;
+    let names: Vec<(&str, usize)> =
+        budget.lines.iter().map(|line| (line.name.as_str(), line.depth)).collect();
+    assert_eq!(names, [("c", 0), ("x.two", 1), ("x.op", 2), ("x.op", 2), ("x.op", 1), ("x.op", 1)]);
+    let all = budget.lines.last().unwrap();
+    assert_eq!((all.places, all.expected.nominal_ns, all.margin_ns), (3, 4e6, Some(0.5e6)));
+    assert_eq!(budget.lines[2].allotted_ns, None);
+    assert!((budget.held[0].factor - 1.125).abs() < 1e-9);
+}
+
+#[test]
+fn budgets_that_do_not_add_up_are_remarked() {
+    let source = with_figure(
+        "[components.x]\noperations.op = { cost = \"a\" }\n\
+         [chains.c]\ncalls = [{ to = \"x.op\", times = 3 }]\ndeadline = \"2 ms\"\n\
+         budget = { \"x.op\" = \"2.5 ms\" }\n",
+    );
+    let summary = analyze(&read(&source, None).unwrap_or_else(|found| panic!("{found:?}")), None);
+    let text = summary.problems.join("\n");
+    assert!(text.contains("c takes more than its 2 ms: 3 ms expected at most"), "{text}");
+    assert!(text.contains("x.op takes more than its 2.5 ms"), "{text}");
+    assert!(text.contains("add up to 2.5 ms, more than its 2 ms"), "{text}");
+}
+
+#[test]
+fn any_text_is_refused_or_read() {
+    use proptest::prelude::*;
+    let pieces = prop::sample::select(vec![
+        "title = \"t\"\n",
+        "[figures.x]\n",
+        "value = \"1 ms\"\n",
+        "source = \"guess\"\n",
+        "reason = \"r\"\n",
+        "[components.y]\n",
+        "operations.z = { cost = \"x\" }\n",
+        "[chains.c]\n",
+        "calls = [{ to = \"y.z\" }]\n",
+        "[what_if.w]\n",
+        "figures = { x = \"2 ms\" }\n",
+        "low = 1\n",
+        "high = \"3 s\"\n",
+        "times = \"",
+        "\"",
+        "[[overhead]]\n",
+        "costs = [\"x\"]\n",
+        "rates = [1, \"2/s\"]\n",
+        "}",
+        "cost = \"1 +\"\n",
+        "µ",
+    ]);
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let sources = prop::collection::vec(pieces, 0..14).prop_map(|pieces| pieces.concat());
+    runner
+        .run(&sources, |source| {
+            match read(&source, None) {
+                Ok(mut model) => {
+                    model.samples = 100;
+                    assert!(analyze(&model, None).chains.len() <= 1);
+                }
+                Err(problems) => assert!(!render(&problems, &source, "f").is_empty()),
+            }
+            Ok(())
+        })
+        .unwrap();
+}

@@ -1,0 +1,56 @@
+//! Performance models with uncertainty: what a chain of calls costs, what eats its budget, and whether a
+//! measurement agrees.
+//!
+//! In reading order:
+//!
+//! * [`quantity`], [`expression`], [`uncertain`]: values with units, formulas over them, and what uncertain
+//!   inputs do to a result.
+//! * [`machine`]: the figures of merit of a machine, as they were measured.
+//! * [`mod@file`]: a model as one TOML file: figures with their sources, operations, chains of calls, what-ifs.
+//! * [`chain`], [`budget`], [`overhead`], [`cache`]: the questions asked of a model.
+//! * [`summary`]: all answers; [`export`]: how they are written.
+//! * [`response_time`]: worst-case response times of periodic tasks.
+//!
+//! ```
+//! use hemiola_model::{export::tables, file, summary};
+//!
+//! let model = file::read(
+//!     r#"
+//!     title = "Attributes of nine images"
+//!     [figures.construct]
+//!     value = "80 us"
+//!     stochastic = "5 us"
+//!     source = "guess"
+//!     reason = "the report's figure"
+//!     [chains.all]
+//!     calls = [{ name = "attributes", times = "9 * 100", cost = "construct" }]
+//!     "#,
+//!     None,
+//! )
+//! .unwrap();
+//! let summary = summary::analyze(&model, None);
+//! assert_eq!(summary.chains[0].cost.first_order.nominal_ns, 72e6);
+//! assert_eq!(tables::tables(&summary)[0].rows[0][1], "72 ms");
+//! ```
+//!
+//! This crate reads no clock and touches no file: text and data are passed in, text comes out.
+
+#![forbid(unsafe_code)]
+
+pub mod expression;
+pub mod machine;
+pub mod predict;
+pub mod quantity;
+pub mod uncertain;
+
+pub mod budget;
+pub mod cache;
+pub mod chain;
+pub mod export;
+pub mod file;
+pub mod overhead;
+pub mod response_time;
+pub mod summary;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,373 @@
+//! The figures of merit of a machine, as `machine.toml` holds them.
+//!
+//! ```
+//! use hemiola_model::machine::{Machine, MachineError};
+//!
+//! let text = r#"
+//! format = 1
+//! measured_unix_s = 1700000000
+//! [identity]
+//! cpu_model = "Test CPU"
+//! cpus_online = 2
+//! kernel = "6.1"
+//! [[figure]]
+//! name = "processor.instruction"
+//! value = 0.4
+//! unit = "ns"
+//! low = 0.38
+//! high = 0.42
+//! std = 0.02
+//! systematic = 0.001
+//! p99 = 0.5
+//! samples = 500
+//! blocks = 5
+//! batch = 100000
+//! overhead = 0.0
+//! circumstances = "idle"
+//! "#;
+//! let machine = Machine::read(text).unwrap();
+//! assert_eq!(machine.figure("processor.instruction").unwrap().value, 0.4);
+//! assert_eq!(Machine::read(&machine.write()).unwrap(), machine);
+//!
+//! let mut other = machine.identity.clone();
+//! other.kernel = "6.2".into();
+//! assert!(matches!(machine.must_be(&other), Err(MachineError::Another { .. })));
+//! ```
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The version of the file; a reader refuses a larger one.
+pub const FORMAT: u32 = 1;
+
+/// The file's name in a folder of measurements.
+pub const FILE_NAME: &str = "machine.toml";
+
+/// The units a figure may have.
+pub const UNITS: [&str; 4] = ["ns", "B/s", "1/s", "B"];
+
+/// A machine and what was measured on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// When it was measured, seconds since 1970 UTC.
+    pub measured_unix_s: u64,
+    /// Which machine, so that figures of another are not taken for this one's.
+    pub identity: Identity,
+    /// The figures, in the order of the catalogue.
+    #[serde(rename = "figure", default)]
+    pub figures: Vec<Figure>,
+}
+
+/// What tells one machine from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The processor's model name.
+    pub cpu_model: String,
+    /// Processors online.
+    pub cpus_online: u32,
+    /// Kernel release and version, as uname(2) says.
+    pub kernel: String,
+    /// The hypervisor, where one is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtualized: Option<String>,
+}
+
+/// One figure of merit: a median with its 95 % interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Its dotted name.
+    pub name: String,
+    /// The median, in [`Figure::unit`].
+    pub value: f64,
+    /// One of [`UNITS`].
+    pub unit: String,
+    /// Lower end of the interval that holds a repeat measurement's value with 95 % confidence.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Standard deviation of single readings (stochastic).
+    pub std: f64,
+    /// Systematic uncertainty: what calibration may be wrong by, the same way in every reading.
+    pub systematic: f64,
+    /// 99th percentile of the readings.
+    pub p99: f64,
+    /// Readings.
+    pub samples: u64,
+    /// Blocks of readings, taken at different times; the interval has this less one degrees of freedom.
+    pub blocks: u64,
+    /// Operations each reading is the mean of.
+    pub batch: u64,
+    /// What measuring itself cost, subtracted from every reading.
+    pub overhead: f64,
+    /// What the value depends on besides the machine: `"same core, warm, idle, FIFO 80"`.
+    pub circumstances: String,
+}
+
+/// A `machine.toml` that cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// It is not what this version writes.
+    #[error("{message}")]
+    Text {
+        /// The bytes it is about, where known.
+        at: Option<Range<usize>>,
+        /// What is wrong: one sentence without a full stop.
+        message: String,
+    },
+    /// A newer version wrote it.
+    #[error(
+        "it has format {found}, and this version reads up to {FORMAT}; use a newer hemiola, or measure again"
+    )]
+    TooNew {
+        /// What it says.
+        found: u32,
+    },
+    /// A figure is impossible.
+    #[error("the figure `{name}` {what}")]
+    Figure {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// It was measured on another machine.
+    #[error(
+        "it is of another machine: {}; measure this one with: hemiola measure",
+        differences.join("; ")
+    )]
+    Another {
+        /// What differs, a clause each.
+        differences: Vec<String>,
+    },
+}
+
+impl Machine {
+    /// A machine from the text of its file.
+    ///
+    /// # Errors
+    /// [`MachineError::TooNew`] before anything else, since nobody knows what a later format means;
+    /// then what is no TOML or has other keys, and figures that cannot be.
+    pub fn read(text: &str) -> Result<Self, MachineError> {
+        /// The one key every format has.
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let refused = |error: toml::de::Error| MachineError::Text {
+            at: error.span(),
+            message: error.message().to_owned(),
+        };
+        let head: Head = toml::from_str(text).map_err(refused)?;
+        if head.format > FORMAT {
+            return Err(MachineError::TooNew { found: head.format });
+        }
+        let machine: Self = toml::from_str(text).map_err(refused)?;
+        for (index, figure) in machine.figures.iter().enumerate() {
+            let twice = machine.figures[..index].iter().any(|other| other.name == figure.name);
+            let wrong = if twice { Some("is there twice".into()) } else { figure.wrong() };
+            if let Some(what) = wrong {
+                return Err(MachineError::Figure { name: figure.name.clone(), what });
+            }
+        }
+        Ok(machine)
+    }
+
+    /// The text of its file.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
+    #[must_use]
+    pub fn write(&self) -> String {
+        let body = toml::to_string(self).expect("plain data has a TOML form");
+        format!(
+            "# What this machine costs: written by `hemiola measure`, read by `hemiola model`.\n{body}"
+        )
+    }
+
+    /// The figure of this name.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.name == name)
+    }
+
+    /// Nothing when it was measured on the machine `here`.
+    ///
+    /// # Errors
+    /// [`MachineError::Another`]. Another kernel counts: it changes nearly every figure.
+    pub fn must_be(&self, here: &Identity) -> Result<(), MachineError> {
+        let differences = self.identity.differences(here);
+        if differences.is_empty() { Ok(()) } else { Err(MachineError::Another { differences }) }
+    }
+}
+
+impl Identity {
+    /// What differs between this machine and `other`, a clause each: `"the kernel is A, not B"`.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let virtualized = |identity: &Self| {
+            identity.virtualized.clone().unwrap_or_else(|| "no virtual machine".into())
+        };
+        [
+            ("processor is", self.cpu_model.clone(), other.cpu_model.clone()),
+            (
+                "number of processors is",
+                self.cpus_online.to_string(),
+                other.cpus_online.to_string(),
+            ),
+            ("kernel is", self.kernel.clone(), other.kernel.clone()),
+            ("hypervisor is", virtualized(self), virtualized(other)),
+        ]
+        .into_iter()
+        .filter(|(_, own, others)| own != others)
+        .map(|(what, own, others)| format!("the {what} {own}, not {others}"))
+        .collect()
+    }
+}
+
+impl Figure {
+    /// The standard uncertainty (stochastic) of the value when it is used for another run: from the interval that
+    /// a repeat falls into.
+    #[must_use]
+    pub fn standard_uncertainty(&self) -> f64 {
+        /// Of the normal distribution at 97.5 %.
+        const NORMAL_975: f64 = 1.959_964;
+        (self.high - self.low) / 2.0 / NORMAL_975
+    }
+
+    fn wrong(&self) -> Option<String> {
+        let all = [
+            ("value", self.value),
+            ("low", self.low),
+            ("high", self.high),
+            ("std", self.std),
+            ("systematic", self.systematic),
+            ("p99", self.p99),
+            ("overhead", self.overhead),
+        ];
+        if let Some((key, value)) = all.iter().find(|(_, value)| !value.is_finite()) {
+            return Some(format!("has {value} as {key}, which is no number to reckon with"));
+        }
+        if !UNITS.contains(&self.unit.as_str()) {
+            let known = UNITS.join(", ");
+            return Some(format!("has the unit \"{}\"; known are {known}", self.unit));
+        }
+        if let Some((key, value)) =
+            all.iter().find(|(key, value)| ["std", "systematic"].contains(key) && *value < 0.0)
+        {
+            return Some(format!("has {value} as {key}; an uncertainty is not negative"));
+        }
+        (self.low > self.value || self.value > self.high).then(|| {
+            format!("has {} outside its interval, {} to {}", self.value, self.low, self.high)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn figure(name: &str) -> Figure {
+        Figure {
+            name: name.into(),
+            value: 2.5,
+            unit: "ns".into(),
+            low: 2.0,
+            high: 3.0,
+            std: 0.5,
+            systematic: 0.1,
+            p99: 4.0,
+            samples: 100,
+            blocks: 5,
+            batch: 1,
+            overhead: 0.2,
+            circumstances: "idle".into(),
+        }
+    }
+
+    fn machine(figures: Vec<Figure>) -> Machine {
+        Machine {
+            format: FORMAT,
+            measured_unix_s: 1,
+            identity: Identity {
+                cpu_model: "Test CPU".into(),
+                cpus_online: 2,
+                kernel: "6.1".into(),
+                virtualized: Some("kvm".into()),
+            },
+            figures,
+        }
+    }
+
+    fn refused(change: impl FnOnce(&mut Figure)) -> String {
+        let mut figure = figure("a.b");
+        change(&mut figure);
+        Machine::read(&machine(vec![figure]).write()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_whatever_else_it_says() {
+        let error = Machine::read("format = 7\nsomething_new = 1\n").unwrap_err();
+        assert!(matches!(error, MachineError::TooNew { found: 7 }), "{error}");
+        assert!(error.to_string().contains("use a newer hemiola"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_machine_is_refused_with_its_place() {
+        let error = Machine::read("format = 1\nfigure = 3\n").unwrap_err();
+        let MachineError::Text { at: Some(_), .. } = error else { panic!("{error:?}") };
+        assert!(Machine::read("").is_err() && Machine::read("format = [").is_err());
+        let text = machine(vec![]).write() + "colour = 1\n";
+        assert!(Machine::read(&text).unwrap_err().to_string().contains("colour"));
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_refused_by_name() {
+        assert!(refused(|f| f.value = 9.0).contains("the figure `a.b` has 9 outside its interval"));
+        assert!(refused(|f| f.std = -1.0).contains("not negative"));
+        assert!(refused(|f| f.unit = "furlong".into()).contains("known are ns, B/s, 1/s, B"));
+        assert!(refused(|f| f.p99 = f64::NAN).contains("no number"));
+        let twice = machine(vec![figure("a"), figure("a")]).write();
+        assert!(Machine::read(&twice).unwrap_err().to_string().contains("is there twice"));
+    }
+
+    #[test]
+    fn another_machine_is_told_by_what_differs() {
+        let own = machine(vec![]);
+        assert!(own.must_be(&own.identity).is_ok());
+        let other = Identity { cpus_online: 4, virtualized: None, ..own.identity.clone() };
+        assert_eq!(
+            own.must_be(&other).unwrap_err().to_string(),
+            "it is of another machine: the number of processors is 2, not 4; the hypervisor is kvm, not no virtual \
+             machine; measure this one with: hemiola measure"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_machine_survives_its_file(
+            value in -1e12f64..1e12,
+            width in 0f64..1e6,
+            name in "[a-z]{1,8}(\\.[a-z0-9_]{1,8}){0,3}",
+            circumstances in "\\PC{0,40}",
+        ) {
+            let figure = Figure {
+                value,
+                low: value - width,
+                high: value + width,
+                circumstances,
+                ..figure(&name)
+            };
+            let machine = machine(vec![figure]);
+            prop_assert_eq!(Machine::read(&machine.write()).unwrap(), machine);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What a cycle of each program of a scenario will cost on a machine, before it runs; and what it did cost,
+//! held against that.
+//!
+//! A cycle is hand-overs from process to process, work within processes, conversions of the card and the
+//! time stamps. Hand-overs, stamps and the time of an instruction or a memory access are figures of merit of the
+//! machine; how many there are follows from the scenario's plan. How much a process works is the one
+//! assumption: instructions and cold cache lines of each role, in [`work`], as ranges with their source.
+//!
+//! [`predict`] gives each program's parts with ranges; [`hold`] puts the measured run beside them
+//! and names the part that explains least.
+
+pub mod work;
+
+mod hold;
+mod response;
+pub mod tables;
+
+pub use hold::{Held, HeldPart, Verdict, WITHIN, hold};
+pub use response::{LOOP, Response, responses};
+
+use hemiola_scenario::{Plan, Release, Rung, Task};
+use hemiola_units::Rate;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::expression::Expression;
+use crate::machine::{Figure, Machine};
+use crate::quantity::{Dimension, Quantity};
+use crate::uncertain::{Contribution, Definition, Distribution, Input, Network};
+
+/// Samples of the Monte Carlo run behind each range.
+const SAMPLES: usize = 20_000;
+/// Its seed: the same prediction every time.
+const SEED: u64 = 1;
+
+/// Conversions of the card in one cycle: two sensors in, one voltage out.
+const CONVERSIONS: u32 = 3;
+
+/// What one program's cycle will cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prediction {
+    /// The program.
+    pub rung: String,
+    /// What the cycle consists of, in the order of the plan.
+    pub parts: Vec<Part>,
+    /// The whole, ns.
+    pub cycle: Range,
+    /// Which figures and assumptions the width of the range comes from, the most important first.
+    #[serde(skip)]
+    pub contributions: Vec<Contribution>,
+}
+
+/// A value and the range that holds it with 95 %, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// Lower end.
+    pub low: f64,
+    /// On average.
+    pub expected: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// One part of a cycle.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// What the time is spent on.
+    pub kind: PartKind,
+    /// How it is computed: `"2 * hand_over.futex.down.at_50Hz"`.
+    pub formula: String,
+    /// What it comes to, ns.
+    pub time: Range,
+}
+
+/// What the time of a part is spent on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// Hand-overs to a process of lower priority.
+    Down,
+    /// Hand-overs to a process of higher priority.
+    Up,
+    /// Work within this process, the card's conversions and its stamps included.
+    Work(String),
+}
+
+impl PartKind {
+    /// For tables.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self {
+            Self::Down => "hand-overs down".into(),
+            Self::Up => "hand-overs up".into(),
+            Self::Work(process) => format!("work in {process}"),
+        }
+    }
+}
+
+/// Everything found, for other programs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Report<'r> {
+    /// Program by program.
+    pub held: &'r [Held],
+    /// Task by task, where several share a processor.
+    pub responses: &'r [Response],
+}
+
+/// Why there is no prediction.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PredictError {
+    /// The machine was measured without this figure.
+    #[error("the machine has no figure \"{name}\"; measure it: hemiola measure --only {name}")]
+    NoFigure {
+        /// The figure, or the beginning of its name where any of several will do.
+        name: String,
+    },
+    /// The figures do not fit together, for one with an impossible value.
+    #[error("the figures of the machine do not fit together: {0}")]
+    Figures(String),
+}
+
+/// What each program of `plan` will cost on `machine`. Programs without a control loop have no cycle and are left out.
+///
+/// # Errors
+/// See [`PredictError`].
+pub fn predict(plan: &Plan, machine: &Machine) -> Result<Vec<Prediction>, PredictError> {
+    plan.rungs
+        .iter()
+        .filter(|rung| workers(rung).next().is_some())
+        .map(|rung| predict_rung(plan, rung, machine))
+        .collect()
+}
+
+fn predict_rung(plan: &Plan, rung: &Rung, machine: &Machine) -> Result<Prediction, PredictError> {
+    let mut sum = Sum { machine, inputs: Vec::new(), parts: Vec::new() };
+    let hand_overs = rung.hand_overs();
+    for (kind, count, direction) in
+        [(PartKind::Down, hand_overs.down, "down"), (PartKind::Up, hand_overs.up, "up")]
+    {
+        if count > 0 {
+            let name =
+                sum.at_rate(&format!("hand_over.{}.{direction}", hand_overs.mechanism), rung.rate)?;
+            sum.parts.push((kind, format!("{count} * {name}")));
+        }
+    }
+    for (process, task, warmed) in workers(rung) {
+        let Some(work) = work::of(task) else { continue };
+        let line = if warmed { sum.warm_line()? } else { sum.cold_line()? };
+        let instruction = sum.figure("processor.instruction")?;
+        let mark = sum.figure("clock.fast_read")?;
+        let role = task.word();
+        let lines = sum.assume(&format!("{role}.lines"), work.lines);
+        let instructions = sum.assume(&format!("{role}.instructions"), work.instructions);
+        let mut formula =
+            format!("{instructions} * {instruction} + {lines} * {line} + {} * {mark}", work.stamps);
+        let conversion = plan.card.conversion_time.secs_f64();
+        if work.converts && conversion > 0.0 {
+            formula += &format!(" + {CONVERSIONS} * {} ns", conversion * 1e9);
+        }
+        sum.parts.push((PartKind::Work(process.to_owned()), formula));
+    }
+    sum.predict(&rung.name)
+}
+
+/// The processes that work in a cycle, with their tasks and whether they warm their caches before it.
+fn workers(rung: &Rung) -> impl Iterator<Item = (&str, &Task, bool)> {
+    /// What a built-in replacement unit does.
+    const UNIT: &Task = &Task::Controller { gain: hemiola_scenario::Gain::Custom([0.0; 4]) };
+    let processes =
+        rung.processes.iter().filter(|process| work::of(&process.task).is_some()).map(|process| {
+            let warmed =
+                matches!(process.release, Release::Every { lead, .. } if lead.is_positive());
+            (process.name.as_str(), &process.task, warmed)
+        });
+    processes.chain(rung.units.iter().map(|unit| (unit.name.as_str(), UNIT, false)))
+}
+
+/// A sum in the making.
+struct Sum<'m> {
+    machine: &'m Machine,
+    inputs: Vec<Input>,
+    parts: Vec<(PartKind, String)>,
+}
+
+impl Sum<'_> {
+    /// Takes a figure of the machine as an input, and gives its name.
+    fn figure(&mut self, name: &str) -> Result<String, PredictError> {
+        let Some(figure) = self.machine.figure(name) else {
+            return Err(PredictError::NoFigure { name: name.into() });
+        };
+        self.take(input(figure)?);
+        Ok(name.into())
+    }
+
+    /// The figure `name.at_RATE` whose rate is nearest to this one by their ratio.
+    fn at_rate(&mut self, name: &str, rate: Rate) -> Result<String, PredictError> {
+        let start = format!("{name}.at_");
+        let distance = |figure: &&Figure| {
+            let measured: Rate = figure.name.strip_prefix(&start)?.parse().ok()?;
+            Some((measured.hertz() / rate.hertz()).ln().abs())
+        };
+        let nearest = self
+            .machine
+            .figures
+            .iter()
+            .filter_map(|figure| Some((distance(&figure)?, figure)))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        match nearest {
+            Some((_, figure)) => self.figure(&figure.name.clone()),
+            None => Err(PredictError::NoFigure { name: start }),
+        }
+    }
+
+    /// A cache line of a process that slept for a period: on the way back from the second cache at best,
+    /// from memory at worst, most often from the last cache.
+    fn cold_line(&mut self) -> Result<String, PredictError> {
+        self.line("cold_line", ["l2", "l3", "memory"])
+    }
+
+    /// A cache line of a process that has just touched it.
+    fn warm_line(&mut self) -> Result<String, PredictError> {
+        self.line("warm_line", ["l1", "l1", "l2"])
+    }
+
+    /// An access between two levels of the hierarchy, most often at a third; on a machine without that level,
+    /// at the next there is.
+    fn line(&mut self, name: &str, levels: [&str; 3]) -> Result<String, PredictError> {
+        const LEVELS: [&str; 4] = ["l1", "l2", "l3", "memory"];
+        let latency = |level: &str| {
+            let from = LEVELS.iter().position(|known| *known == level).unwrap_or(0);
+            let found = LEVELS[from..]
+                .iter()
+                .find_map(|level| self.machine.figure(&format!("memory.latency.{level}")));
+            let name = || format!("memory.latency.{level}");
+            found
+                .ok_or_else(|| PredictError::NoFigure { name: name() })
+                .and_then(|figure| Ok(seconds(figure)?.value))
+        };
+        let [low, nominal, high] = levels.map(latency);
+        let input = Input::exact(name, Quantity { value: nominal?, dimension: Dimension::TIME })
+            .varying(Distribution::Triangular { low: low?, high: high? });
+        self.take(input);
+        Ok(name.into())
+    }
+
+    /// An assumption about a process.
+    fn assume(&mut self, name: &str, [low, nominal, high]: [f64; 3]) -> String {
+        let name = format!("work.{name}");
+        let distribution = Distribution::Triangular { low, high };
+        self.take(Input::exact(name.clone(), Quantity::number(nominal)).varying(distribution));
+        name
+    }
+
+    fn take(&mut self, input: Input) {
+        if self.inputs.iter().all(|known| known.name != input.name) {
+            self.inputs.push(input);
+        }
+    }
+
+    fn predict(self, rung: &str) -> Result<Prediction, PredictError> {
+        const CYCLE: &str = "cycle";
+        let part = |at: usize| format!("part.p{at}");
+        let whole = (0..self.parts.len()).map(part).collect::<Vec<_>>().join(" + ");
+        let texts =
+            self.parts.iter().enumerate().map(|(at, (_, formula))| (part(at), formula.clone()));
+        let definitions: Vec<Definition> = texts
+            .chain([(CYCLE.to_owned(), whole)])
+            .map(|(name, text)| {
+                let expression = Expression::parse(&text)
+                    .map_err(|error| PredictError::Figures(format!("{text}: {error}")))?;
+                Ok(Definition { name, expression })
+            })
+            .collect::<Result<_, _>>()?;
+        let network = Network::new(self.inputs, &[], definitions).map_err(|errors| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            PredictError::Figures(errors.join("; "))
+        })?;
+        let range = |name: &str| {
+            let found = network.propagate(name, SAMPLES, SEED).expect("it was defined above");
+            let estimate = found.monte_carlo;
+            let nanos = |seconds: f64| seconds * 1e9;
+            let range = Range {
+                low: nanos(estimate.low),
+                expected: nanos(estimate.mean),
+                high: nanos(estimate.high),
+            };
+            (range, estimate.contributions)
+        };
+        let parts = self
+            .parts
+            .into_iter()
+            .enumerate()
+            .map(|(at, (kind, formula))| Part { kind, formula, time: range(&part(at)).0 })
+            .collect();
+        let (cycle, contributions) = range(CYCLE);
+        Ok(Prediction { rung: rung.into(), parts, cycle, contributions })
+    }
+}
+
+/// A figure of a machine as an input: the median, how far a repeat may be off, its systematic part.
+fn input(figure: &Figure) -> Result<Input, PredictError> {
+    let value = seconds(figure)?;
+    let scale = value.value / figure.value;
+    let std = figure.standard_uncertainty() * scale;
+    Ok(Input::exact(figure.name.clone(), value)
+        .varying(Distribution::Normal { std })
+        .offset_within(figure.systematic * scale))
+}
+
+/// A figure's value where it is a time.
+fn seconds(figure: &Figure) -> Result<Quantity, PredictError> {
+    if figure.unit != "ns" || !(figure.value.is_finite() && figure.value > 0.0) {
+        let Figure { name, value, unit, .. } = figure;
+        return Err(PredictError::Figures(format!("{name} = {value} {unit} is no time")));
+    }
+    Ok(Quantity { value: figure.value * 1e-9, dimension: Dimension::TIME })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Numbers with a physical dimension, as models write and show them.
+//!
+//! A [`Quantity`] is kept in base units (s, m, kg, A, K and the byte), so two of them can be computed with
+//! at once; [`Unit`]s appear only where text is read or shown.
+//!
+//! ```
+//! use hemiola_model::quantity::{Dimension, Quantity};
+//!
+//! let each: Quantity = "80 µs".parse().unwrap();
+//! let all = each * Quantity::number(900.0);
+//! assert_eq!(all.to_string(), "72 ms");
+//! assert_eq!(all.dimension, Dimension::TIME);
+//! assert!(all.checked_add("3 KiB".parse().unwrap()).is_err());
+//! ```
+
+use std::ops::{Div, Mul};
+
+mod dimension;
+mod number;
+mod show;
+mod unit;
+
+pub use dimension::{Dimension, DimensionError};
+pub(crate) use number::number_at_start;
+pub(crate) use unit::did_you_mean;
+pub use unit::{QuantityError, Unit};
+
+/// A value with its dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    /// In base units: s, m, kg, A, K, B and products of their powers.
+    pub value: f64,
+    /// What is counted in them.
+    pub dimension: Dimension,
+}
+
+impl Quantity {
+    /// A pure number.
+    #[must_use]
+    pub const fn number(value: f64) -> Self {
+        Self { value, dimension: Dimension::NONE }
+    }
+
+    /// `value` of a unit.
+    #[must_use]
+    pub fn of(value: f64, unit: &Unit) -> Self {
+        Self { value: unit.to_base(value), dimension: unit.dimension() }
+    }
+
+    /// How many of `unit` it is.
+    ///
+    /// # Errors
+    /// When the unit is one of another dimension.
+    pub fn in_unit(self, unit: &Unit) -> Result<f64, DimensionError> {
+        self.dimension.checked_add(unit.dimension())?;
+        Ok(unit.count(self.value))
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// When the dimensions differ.
+    pub fn checked_add(self, other: Self) -> Result<Self, DimensionError> {
+        let dimension = self.dimension.checked_add(other.dimension)?;
+        Ok(Self { value: self.value + other.value, dimension })
+    }
+
+    /// The difference.
+    ///
+    /// # Errors
+    /// When the dimensions differ.
+    pub fn checked_sub(self, other: Self) -> Result<Self, DimensionError> {
+        self.checked_add(Self { value: -other.value, ..other })
+    }
+}
+
+impl Mul for Quantity {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self { value: self.value * other.value, dimension: self.dimension * other.dimension }
+    }
+}
+
+impl Div for Quantity {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        Self { value: self.value / other.value, dimension: self.dimension / other.dimension }
+    }
+}

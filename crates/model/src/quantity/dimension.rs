@@ -1,0 +1,142 @@
+//! What a quantity is a quantity of: exponents of the base quantities.
+
+use std::fmt;
+use std::ops::{Div, Mul};
+
+use thiserror::Error;
+
+/// Exponents of time, length, mass, current, temperature and information.
+///
+/// Exponents saturate at ±127: a dimension that far out is visibly absurd and fits nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dimension([i8; 6]);
+
+/// Two dimensions that had to be the same and are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{first} and {second} do not fit together")]
+pub struct DimensionError {
+    /// Of the left one.
+    pub first: Dimension,
+    /// Of the right one.
+    pub second: Dimension,
+}
+
+/// Names of the base quantities and the symbols of their units, in the order of the exponents.
+const BASE: [(&str, &str); 6] = [
+    ("time", "s"),
+    ("length", "m"),
+    ("mass", "kg"),
+    ("current", "A"),
+    ("temperature", "K"),
+    ("information", "B"),
+];
+
+impl Dimension {
+    /// A pure number.
+    pub const NONE: Self = Self([0; 6]);
+    /// Time, in s.
+    pub const TIME: Self = Self([1, 0, 0, 0, 0, 0]);
+    /// Length, in m.
+    pub const LENGTH: Self = Self([0, 1, 0, 0, 0, 0]);
+    /// Mass, in kg.
+    pub const MASS: Self = Self([0, 0, 1, 0, 0, 0]);
+    /// Electric current, in A.
+    pub const CURRENT: Self = Self([0, 0, 0, 1, 0, 0]);
+    /// Temperature, in K.
+    pub const TEMPERATURE: Self = Self([0, 0, 0, 0, 1, 0]);
+    /// Information, in bytes.
+    pub const INFORMATION: Self = Self([0, 0, 0, 0, 0, 1]);
+    /// Events per time, in 1/s.
+    pub const RATE: Self = Self([-1, 0, 0, 0, 0, 0]);
+
+    /// By its exponents, in the order of `BASE`.
+    pub(super) const fn of(exponents: [i8; 6]) -> Self {
+        Self(exponents)
+    }
+
+    /// Each base quantity's unit and exponent, zero ones left out.
+    pub(super) fn powers(self) -> impl Iterator<Item = (&'static str, i8)> {
+        BASE.iter()
+            .zip(self.0)
+            .filter(|(_, power)| *power != 0)
+            .map(|(base, power)| (base.1, power))
+    }
+
+    /// The dimension of a sum: that of both.
+    ///
+    /// # Errors
+    /// When they differ.
+    pub fn checked_add(self, other: Self) -> Result<Self, DimensionError> {
+        if self == other { Ok(self) } else { Err(DimensionError { first: self, second: other }) }
+    }
+
+    /// The dimension of the `power`-th power.
+    #[must_use]
+    pub fn pow(self, power: i32) -> Self {
+        let limit = |wide: i64| wide.clamp(-127, 127) as i8;
+        Self(self.0.map(|exponent| limit(i64::from(exponent) * i64::from(power))))
+    }
+
+    /// The dimension of the square root; `None` where an exponent is odd.
+    #[must_use]
+    pub fn sqrt(self) -> Option<Self> {
+        self.0.iter().all(|exponent| exponent % 2 == 0).then(|| Self(self.0.map(|e| e / 2)))
+    }
+}
+
+impl Mul for Dimension {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at].saturating_add(other.0[at])))
+    }
+}
+
+impl Div for Dimension {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at].saturating_sub(other.0[at])))
+    }
+}
+
+/// In words where there is one: `a number`, `time`, `information/time`, `1/time`.
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::NONE {
+            return f.pad("a number");
+        }
+        let part = |sign: i8| {
+            let powers = BASE.iter().zip(self.0).filter(|(_, power)| power.signum() == sign);
+            let words = powers.map(|((word, _), power)| match power.unsigned_abs() {
+                1 => (*word).to_owned(),
+                power => format!("{word}^{power}"),
+            });
+            words.collect::<Vec<_>>()
+        };
+        let (above, below) = (part(1).join("*"), part(-1));
+        let above = if above.is_empty() { "1" } else { &above };
+        f.pad(&std::iter::once(above.to_owned()).chain(below).collect::<Vec<_>>().join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_multiply_divide_and_have_roots() {
+        let speed = Dimension::LENGTH / Dimension::TIME;
+        assert_eq!(speed * Dimension::TIME, Dimension::LENGTH);
+        assert_eq!(speed.pow(2).sqrt(), Some(speed));
+        assert_eq!(speed.sqrt(), None);
+        assert_eq!(speed.pow(0), Dimension::NONE);
+        assert_eq!(Dimension::TIME.pow(i32::MAX), Dimension::TIME.pow(127));
+    }
+
+    #[test]
+    fn dimensions_that_differ_are_named_in_words() {
+        let transfer = Dimension::INFORMATION / Dimension::TIME;
+        let error = transfer.checked_add(Dimension::RATE.pow(2)).unwrap_err();
+        assert_eq!(error.to_string(), "information/time and 1/time^2 do not fit together");
+        assert_eq!(Dimension::NONE.to_string(), "a number");
+    }
+}

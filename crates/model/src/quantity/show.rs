@@ -1,0 +1,209 @@
+//! A quantity as text: three significant digits and a prefix, `72 ms`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Dimension, Quantity, QuantityError, Unit, number_at_start};
+
+/// A number and a unit: `"80 µs"`, `"-1.5 GiB/s"`, `"5 %"`, `"500/s"`, `"0.5"`.
+impl FromStr for Quantity {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let trimmed = text.trim();
+        let unsigned = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
+        let (number, taken) = number_at_start(unsigned)
+            .filter(|(number, _)| number.is_finite())
+            .ok_or_else(|| QuantityError::NoNumber { at: 0..text.len(), text: text.to_owned() })?;
+        let number = if trimmed.starts_with('-') { -number } else { number };
+        let unit = &unsigned[taken..];
+        // `5 1/s` is five per second; `5 12/s` nothing.
+        let start = unit.as_ptr() as usize - text.as_ptr() as usize;
+        Ok(Self::of(number, &unit.parse::<Unit>().map_err(|error| error.after(start))?))
+    }
+}
+
+const DECIMAL: [(&str, i32); 8] =
+    [("p", -12), ("n", -9), ("µ", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9)];
+
+/// Dimensions with a unit of their own: exponents of s, m, kg, A, K, B.
+const DERIVED: [(&str, [i8; 6]); 6] = [
+    ("N", [-2, 1, 1, 0, 0, 0]),
+    ("Pa", [-2, -1, 1, 0, 0, 0]),
+    ("J", [-2, 2, 1, 0, 0, 0]),
+    ("W", [-3, 2, 1, 0, 0, 0]),
+    ("V", [-3, 2, 1, -1, 0, 0]),
+    ("Ω", [-3, 2, 1, -2, 0, 0]),
+];
+
+/// With the prefix that leaves 1 to 999 in front where there is one. `{:.6}` asks for six significant digits
+/// in place of three. Whole multiples of 1024 bytes have the `i`: `64 KiB`.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = f.precision().unwrap_or(3).clamp(1, 17);
+        let text = binary(*self).unwrap_or_else(|| {
+            let (unit, prefixes) = unit(self.dimension);
+            decimal(self.value, &unit, prefixes, digits)
+        });
+        // Not `pad`: the precision would cut the text.
+        match f.width() {
+            Some(width) if f.align() == Some(fmt::Alignment::Left) => write!(f, "{text:<width$}"),
+            Some(width) => write!(f, "{text:>width$}"),
+            None => f.write_str(&text),
+        }
+    }
+}
+
+/// `64 KiB`, when it is a whole number of such.
+fn binary(quantity: Quantity) -> Option<String> {
+    if quantity.dimension != Dimension::INFORMATION {
+        return None;
+    }
+    let whole = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)].into_iter().find_map(
+        |(unit, power)| {
+            let number = quantity.value / f64::from(power).exp2();
+            (number.fract() == 0.0 && (1.0..1024.0).contains(&number.abs()))
+                .then_some((number, unit))
+        },
+    );
+    whole.map(|(number, unit)| format!("{number} {unit}"))
+}
+
+/// The unit without prefix (`/s` where nothing stands above), and whether it can take one.
+fn unit(dimension: Dimension) -> (String, bool) {
+    if let Some((unit, _)) = DERIVED.iter().find(|(_, of)| Dimension::of(*of) == dimension) {
+        return ((*unit).to_owned(), true);
+    }
+    let raised = |(unit, power): (&str, i8)| match power.unsigned_abs() {
+        1 => unit.to_owned(),
+        power => format!("{unit}^{power}"),
+    };
+    let above: Vec<_> = dimension.powers().filter(|(_, power)| *power > 0).collect();
+    let below = dimension.powers().filter(|(_, power)| *power < 0);
+    let prefixes = above.first().is_some_and(|(unit, power)| *power == 1 && *unit != "kg");
+    let mut text = above.into_iter().map(raised).collect::<Vec<_>>().join("·");
+    text.extend(below.map(|base| format!("/{}", raised(base))));
+    (text, prefixes)
+}
+
+fn decimal(value: f64, unit: &str, prefixes: bool, digits: usize) -> String {
+    let joined = |number: &str, prefix: &str| match unit.chars().next() {
+        None | Some('/') => format!("{number}{unit}"),
+        Some(_) => format!("{number} {prefix}{unit}"),
+    };
+    if !value.is_finite() {
+        return joined(&value.to_string(), "");
+    }
+    // Rounding first: 999.6 µs is 1 ms in three digits, not 1000 µs.
+    let rounded = format!("{value:.*e}", digits - 1);
+    let (mantissa, exponent) = rounded.split_once('e').expect("written by {:e}");
+    let exponent: i32 = exponent.parse().expect("written by {:e}");
+    // Nobody says kiloseconds.
+    let largest = if unit == "s" { 0 } else { 9 };
+    let group =
+        if prefixes && value != 0.0 { (exponent.div_euclid(3) * 3).clamp(-12, largest) } else { 0 };
+    let shift = exponent - group;
+    if !(-4..9).contains(&shift) {
+        return joined(&format!("{}e{shift}", trimmed(mantissa)), prefix(group));
+    }
+    joined(&trimmed(&moved(mantissa, shift)), prefix(group))
+}
+
+fn prefix(group: i32) -> &'static str {
+    DECIMAL.iter().find(|(_, power)| *power == group).map_or("", |(prefix, _)| prefix)
+}
+
+/// `"7.20"` with its point moved by one place to the right is `"72.0"`.
+fn moved(mantissa: &str, places: i32) -> String {
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let before = usize::try_from(1 + places).unwrap_or(0);
+    let text = if before == 0 {
+        format!("0.{}{digits}", "0".repeat(places.unsigned_abs() as usize - 1))
+    } else if before >= digits.len() {
+        format!("{digits}{}", "0".repeat(before - digits.len()))
+    } else {
+        format!("{}.{}", &digits[..before], &digits[before..])
+    };
+    format!("{sign}{text}")
+}
+
+/// Without zeros that end a fraction.
+fn trimmed(number: &str) -> String {
+    if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        number.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn quantities_are_shown_in_three_digits() {
+        for (text, shown) in [
+            ("72 ms", "72 ms"),
+            ("4608 ms", "4.61 s"),
+            ("0.0001234567 s", "123 µs"),
+            ("999.6 µs", "1 ms"),
+            ("86400 s", "86400 s"),
+            ("-1.5 ns", "-1.5 ns"),
+            ("0 s", "0 s"),
+            ("5 fs", "0.005 ps"),
+            ("1e-20 s", "1e-8 ps"),
+            ("64 KiB", "64 KiB"),
+            ("1.5 MB", "1.5 MB"),
+            ("100 B", "100 B"),
+            ("1 GiB/s", "1.07 GB/s"),
+            ("50 kHz", "50000/s"),
+            ("2 GHz", "2e9/s"),
+            ("5 %", "0.05"),
+            ("4608", "4610"),
+            ("0.25 ns/B", "250 ps/B"),
+            ("127.732 Ω", "128 Ω"),
+            ("3 kg", "3 kg"),
+            ("20 g", "0.02 kg"),
+            ("9.81 m/s^2", "9.81 m/s^2"),
+            ("12 mV", "12 mV"),
+        ] {
+            assert_eq!(text.parse::<Quantity>().unwrap().to_string(), shown, "{text}");
+        }
+        let time: Quantity = "4608 ms".parse().unwrap();
+        assert_eq!(format!("{time:.6}|{time:>8}|{time:<8}|"), "4.608 s|  4.61 s|4.61 s  |");
+    }
+
+    #[test]
+    fn text_that_is_no_quantity_is_refused() {
+        for text in ["", "ms", "--1 s", "1e999 s", "1 s 2", "nan", "inf s", "5 12/s", "1 0.5"] {
+            assert!(text.parse::<Quantity>().is_err(), "{text}");
+        }
+        let error = " -3 msec".parse::<Quantity>().unwrap_err();
+        assert_eq!(
+            (error.at(), error.to_string().as_str()),
+            (4..8, "unknown unit \"msec\"; did you mean \"ms\"?")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn reading_what_is_shown_gives_the_same_quantity(
+            mantissa in -9.999_f64..9.999,
+            exponent in -14..14,
+            powers in prop::array::uniform6(-3_i8..=3),
+        ) {
+            let quantity = Quantity {
+                value: mantissa * 10_f64.powi(exponent),
+                dimension: Dimension::of(powers),
+            };
+            let back: Quantity = format!("{quantity:.17}").parse().unwrap();
+            prop_assert_eq!(back.dimension, quantity.dimension);
+            prop_assert!((back.value - quantity.value).abs() <= quantity.value.abs() * 1e-14);
+            let short: Quantity = quantity.to_string().parse().unwrap();
+            prop_assert_eq!(short.dimension, quantity.dimension);
+            prop_assert!((short.value - quantity.value).abs() <= quantity.value.abs() * 0.006);
+        }
+    }
+}

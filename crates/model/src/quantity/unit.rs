@@ -1,0 +1,349 @@
+//! Units as people write them: `µs`, `GiB/s`, `1/s`, `%`, `m/s^2`.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use hemiola_scenario::nearest;
+use thiserror::Error;
+
+use super::Dimension;
+
+/// A unit, with what one of it is in base units.
+///
+/// Symbols: `s min h d Hz m g A K B bit N Pa J W C V Ω F H rad ° % ppm`, most with the prefixes `f p n µ m c k M G
+/// T` (`u` for `µ`), the byte and the bit also with `Ki Mi Gi Ti`. They are joined by `·` and `/` and raised
+/// by `^`, without blanks: `kg·m^2/s^3`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    text: String,
+    scale: Scale,
+    dimension: Dimension,
+}
+
+/// `up` / `down`: two factors, because 80 / 10⁶ is 8·10⁻⁵ and 80 · 10⁻⁶ is not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Scale {
+    up: f64,
+    down: f64,
+}
+
+/// A text that is no quantity or no unit. [`QuantityError::at`] says where: bytes of it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum QuantityError {
+    /// There is no number, or not a finite one.
+    #[error("\"{text}\" is no number with a unit, such as \"80 µs\" or \"5 %\"")]
+    NoNumber {
+        /// Where one should stand.
+        at: Range<usize>,
+        /// What was written.
+        text: String,
+    },
+    /// A unit nobody knows.
+    #[error("unknown unit \"{unit}\"{}", did_you_mean(nearest))]
+    UnknownUnit {
+        /// Where.
+        at: Range<usize>,
+        /// The symbol that is unknown.
+        unit: String,
+        /// The known one that is written most like it.
+        nearest: Option<String>,
+    },
+}
+
+impl QuantityError {
+    /// Where in the text: bytes.
+    #[must_use]
+    pub fn at(&self) -> Range<usize> {
+        match self {
+            Self::NoNumber { at, .. } | Self::UnknownUnit { at, .. } => at.clone(),
+        }
+    }
+
+    /// The same in a text in which this one starts at `start`.
+    pub(super) fn after(mut self, start: usize) -> Self {
+        let (Self::NoNumber { at, .. } | Self::UnknownUnit { at, .. }) = &mut self;
+        *at = start + at.start..start + at.end;
+        self
+    }
+}
+
+/// The end of a message about a word that nobody knows.
+pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
+}
+
+/// Which prefixes a symbol takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prefixes {
+    None,
+    Decimal,
+    /// The binary ones too.
+    Both,
+}
+use Prefixes::{Both, Decimal, None as Alone};
+
+/// Symbol, factor up, factor down, exponents of s, m, kg, A, K, B.
+type Symbol = (&'static str, f64, f64, [i8; 6], Prefixes);
+
+static SYMBOLS: [Symbol; 24] = [
+    ("s", 1.0, 1.0, [1, 0, 0, 0, 0, 0], Decimal),
+    ("min", 60.0, 1.0, [1, 0, 0, 0, 0, 0], Alone),
+    ("h", 3600.0, 1.0, [1, 0, 0, 0, 0, 0], Alone),
+    ("d", 86_400.0, 1.0, [1, 0, 0, 0, 0, 0], Alone),
+    ("Hz", 1.0, 1.0, [-1, 0, 0, 0, 0, 0], Decimal),
+    ("m", 1.0, 1.0, [0, 1, 0, 0, 0, 0], Decimal),
+    ("g", 1.0, 1e3, [0, 0, 1, 0, 0, 0], Decimal),
+    ("A", 1.0, 1.0, [0, 0, 0, 1, 0, 0], Decimal),
+    ("K", 1.0, 1.0, [0, 0, 0, 0, 1, 0], Decimal),
+    ("B", 1.0, 1.0, [0, 0, 0, 0, 0, 1], Both),
+    ("bit", 1.0, 8.0, [0, 0, 0, 0, 0, 1], Both),
+    ("N", 1.0, 1.0, [-2, 1, 1, 0, 0, 0], Decimal),
+    ("Pa", 1.0, 1.0, [-2, -1, 1, 0, 0, 0], Decimal),
+    ("J", 1.0, 1.0, [-2, 2, 1, 0, 0, 0], Decimal),
+    ("W", 1.0, 1.0, [-3, 2, 1, 0, 0, 0], Decimal),
+    ("C", 1.0, 1.0, [1, 0, 0, 1, 0, 0], Decimal),
+    ("V", 1.0, 1.0, [-3, 2, 1, -1, 0, 0], Decimal),
+    ("Ω", 1.0, 1.0, [-3, 2, 1, -2, 0, 0], Decimal),
+    ("F", 1.0, 1.0, [4, -2, -1, 2, 0, 0], Decimal),
+    ("H", 1.0, 1.0, [-2, 2, 1, -2, 0, 0], Decimal),
+    ("rad", 1.0, 1.0, [0; 6], Decimal),
+    ("°", std::f64::consts::PI, 180.0, [0; 6], Alone),
+    ("%", 1.0, 1e2, [0; 6], Alone),
+    ("ppm", 1.0, 1e6, [0; 6], Alone),
+];
+
+/// Prefix, factor up, factor down.
+static DECIMAL: [(&str, f64, f64); 11] = [
+    ("f", 1.0, 1e15),
+    ("p", 1.0, 1e12),
+    ("n", 1.0, 1e9),
+    ("µ", 1.0, 1e6),
+    ("u", 1.0, 1e6),
+    ("m", 1.0, 1e3),
+    ("c", 1.0, 1e2),
+    ("k", 1e3, 1.0),
+    ("M", 1e6, 1.0),
+    ("G", 1e9, 1.0),
+    ("T", 1e12, 1.0),
+];
+
+static BINARY: [(&str, f64); 4] =
+    [("Ki", 1024.0), ("Mi", 1_048_576.0), ("Gi", 1_073_741_824.0), ("Ti", 1_099_511_627_776.0)];
+
+/// The scale and the dimension of a symbol with its prefix.
+fn symbol(text: &str) -> Option<(Scale, Dimension)> {
+    // The Greek letter and the ohm sign are other code points than the micro sign and the capital omega.
+    let text = text.replace('\u{3bc}', "µ").replace('\u{2126}', "Ω");
+    let find = |name: &str| SYMBOLS.iter().find(|(symbol, ..)| *symbol == name);
+    let known = |&(_, up, down, exponents, _): &Symbol, more: f64, less: f64| {
+        (Scale { up: up * more, down: down * less }, Dimension::of(exponents))
+    };
+    if let Some(unit) = find(&text) {
+        return Some(known(unit, 1.0, 1.0));
+    }
+    let decimal = DECIMAL.iter().map(|&(prefix, up, down)| (prefix, up, down, false));
+    let binary = BINARY.iter().map(|&(prefix, up)| (prefix, up, 1.0, true));
+    decimal.chain(binary).find_map(|(prefix, up, down, binary)| {
+        let unit = find(text.strip_prefix(prefix)?)?;
+        let taken = if binary { unit.4 == Both } else { unit.4 != Alone };
+        taken.then(|| known(unit, up, down))
+    })
+}
+
+/// The known symbol, with or without prefix, that is written most like this one.
+fn nearest_symbol(text: &str) -> Option<String> {
+    let common = [
+        "ns", "µs", "ms", "kB", "MB", "GB", "KiB", "MiB", "GiB", "kbit", "Mbit", "Gbit", "kHz",
+        "MHz", "GHz", "kg", "mm", "cm", "km", "nm", "mA", "mV", "kΩ",
+    ];
+    let known = || SYMBOLS.iter().map(|(symbol, ..)| *symbol).chain(common);
+    let case = known().find(|symbol| symbol.to_lowercase() == text.to_lowercase());
+    case.or_else(|| nearest(text, known())).map(str::to_owned)
+}
+
+/// Can this character stand in a unit's symbol? Digits, `_` and `.` cannot, but belong to a wrong one.
+fn in_symbol(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '%' | '°' | '_' | '.')
+}
+
+impl Unit {
+    /// Reads a unit at the start of a text: what it is and how many bytes it takes; `None` where no unit
+    /// starts. With `per`, it may also start with the `/` of `500/s`.
+    ///
+    /// # Errors
+    /// When a symbol starts and nobody knows it.
+    pub(crate) fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
+        let word = |from: &str| from.find(|c: char| !in_symbol(c)).unwrap_or(from.len());
+        let mut unit = Self {
+            text: String::new(),
+            scale: Scale { up: 1.0, down: 1.0 },
+            dimension: Dimension::NONE,
+        };
+        let mut taken = 0;
+        let starts =
+            text.chars().next().is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°'));
+        if starts {
+            let length = word(text);
+            let (scale, dimension) =
+                symbol(&text[..length]).ok_or_else(|| unknown(text, &text[..length]))?;
+            taken = length;
+            let power = power(text, &mut taken);
+            unit = unit.joined(scale, dimension, power);
+        } else if !per {
+            return Ok(None);
+        }
+        while let Some(sign) = text[taken..].chars().next().filter(|c| matches!(c, '/' | '·')) {
+            let from = taken + sign.len_utf8();
+            let end = from + word(&text[from..]);
+            // `2 ms/steps` divides by a name, and `2 ms/min(a, b)` by a function.
+            let called = text[end..].starts_with('(');
+            let Some((scale, dimension)) = symbol(&text[from..end]).filter(|_| !called) else {
+                break;
+            };
+            if taken == 0 && sign == '·' {
+                break;
+            }
+            taken = end;
+            let power = power(text, &mut taken) * if sign == '/' { -1 } else { 1 };
+            unit = unit.joined(scale, dimension, power);
+        }
+        unit.text = text[..taken].to_owned();
+        Ok((taken > 0).then_some((unit, taken)))
+    }
+
+    fn joined(self, scale: Scale, dimension: Dimension, power: i32) -> Self {
+        let (up, down) = if power < 0 { (scale.down, scale.up) } else { (scale.up, scale.down) };
+        let times = power.abs();
+        Self {
+            scale: Scale {
+                up: self.scale.up * up.powi(times),
+                down: self.scale.down * down.powi(times),
+            },
+            dimension: self.dimension * dimension.pow(power),
+            ..self
+        }
+    }
+
+    /// What it measures.
+    #[must_use]
+    pub const fn dimension(&self) -> Dimension {
+        self.dimension
+    }
+
+    /// This many of it, in base units.
+    #[must_use]
+    pub fn to_base(&self, number: f64) -> f64 {
+        number * self.scale.up / self.scale.down
+    }
+
+    /// How many of it a value in base units is.
+    #[must_use]
+    pub fn count(&self, value: f64) -> f64 {
+        value * self.scale.down / self.scale.up
+    }
+}
+
+/// The `^2` or `^-1` at `taken`, which moves behind it; 1 where there is none.
+fn power(text: &str, taken: &mut usize) -> i32 {
+    let rest = &text[*taken..];
+    let Some(raised) = rest.strip_prefix('^') else { return 1 };
+    let digits = raised.strip_prefix('-').unwrap_or(raised);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let end = raised.len() - digits.len() + count;
+    match raised[..end].parse() {
+        // Two digits are more than any unit has.
+        Ok(power) if (1..=2).contains(&count) => {
+            *taken += 1 + end;
+            power
+        }
+        _ => 1,
+    }
+}
+
+/// The symbol `unit`, which is a part of `text`, is unknown.
+fn unknown(text: &str, unit: &str) -> QuantityError {
+    let start = unit.as_ptr() as usize - text.as_ptr() as usize;
+    let at = start..start + unit.len();
+    QuantityError::UnknownUnit { at, unit: unit.to_owned(), nearest: nearest_symbol(unit) }
+}
+
+/// `"1/s"` and `"/s"` are the same; an empty text is the unit of pure numbers.
+impl FromStr for Unit {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let whole = text.trim();
+        let symbols = whole.strip_prefix('1').unwrap_or(whole).trim_start();
+        let one = Self {
+            text: String::new(),
+            scale: Scale { up: 1.0, down: 1.0 },
+            dimension: Dimension::NONE,
+        };
+        let start = symbols.as_ptr() as usize - text.as_ptr() as usize;
+        let found = Self::at_start(symbols, true).map_err(|error| error.after(start))?;
+        let (unit, taken) = found.unwrap_or((one, 0));
+        match symbols[taken..].trim_start_matches(['/', '·']) {
+            "" if taken == symbols.len() => Ok(Self { text: whole.to_owned(), ..unit }),
+            "" => Err(unknown(text, &symbols[taken..])),
+            rest => Err(unknown(text, &rest[..rest.find(['/', '·']).unwrap_or(rest.len())])),
+        }
+    }
+}
+
+/// As it was written.
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, one: f64, dimension: Dimension) {
+        let unit: Unit = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!((unit.to_base(1.0), unit.dimension()), (one, dimension), "{text}");
+        assert_eq!(unit.to_string(), text);
+    }
+
+    #[test]
+    fn units_are_read_with_their_prefixes() {
+        let rate = Dimension::INFORMATION / Dimension::TIME;
+        check("µs", 1e-6, Dimension::TIME);
+        check("\u{3bc}s", 1e-6, Dimension::TIME);
+        check("us", 1e-6, Dimension::TIME);
+        check("ms", 1e-3, Dimension::TIME);
+        check("min", 60.0, Dimension::TIME);
+        check("GiB/s", 1_073_741_824.0, rate);
+        check("MB/s", 1e6, rate);
+        check("Mbit/s", 125_000.0, rate);
+        check("1/s", 1.0, Dimension::RATE);
+        check("/s", 1.0, Dimension::RATE);
+        check("kHz", 1000.0, Dimension::RATE);
+        check("%", 0.01, Dimension::NONE);
+        check("", 1.0, Dimension::NONE);
+        check("kg", 1.0, Dimension::MASS);
+        check("m/s^2", 1.0, Dimension::LENGTH / Dimension::TIME.pow(2));
+        check("kg·m^2/s^3", 1.0, Dimension::of([-3, 2, 1, 0, 0, 0]));
+        check("mm^-1", 1000.0, Dimension::LENGTH.pow(-1));
+        check("\u{2126}", 1.0, Dimension::of([-3, 2, 1, -2, 0, 0]));
+    }
+
+    #[test]
+    fn unknown_unit_is_named_with_the_nearest_known_one() {
+        let refused = |text: &str| text.parse::<Unit>().unwrap_err().to_string();
+        assert_eq!(refused("KB"), "unknown unit \"KB\"; did you mean \"kB\"?");
+        assert_eq!(refused("GB/sec"), "unknown unit \"sec\"");
+        assert_eq!(" GB/sec/m".parse::<Unit>().unwrap_err().at(), 4..7);
+        assert_eq!(" 1 /sec".parse::<Unit>().unwrap_err().at(), 4..7);
+        assert_eq!(refused("msec"), "unknown unit \"msec\"; did you mean \"ms\"?");
+        assert_eq!(refused("Kimin"), "unknown unit \"Kimin\"; did you mean \"min\"?");
+        for text in
+            ["s/", "s·", "·s", "2", "1 1/s", "s s", "s^", "s^x", "s^999", "kmin", "Kim", "/"]
+        {
+            assert!(text.parse::<Unit>().is_err(), "{text}");
+        }
+    }
+}

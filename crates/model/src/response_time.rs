@@ -1,0 +1,446 @@
+//! Worst-case response times of periodic tasks on one processor, by fixed priorities, preemptively: exact.
+//!
+//! A job of a task is delayed by its own work, by work of lower priority that cannot be interrupted (its
+//! *blocking*), and by every job of higher priority that is released meanwhile (its *interference*). The
+//! time from release to finish is the least solution of
+//!
+//! ```text
+//! w(q) = (q + 1)·C + B + Σ ⌈(w(q) + Jⱼ) / Tⱼ⌉·Cⱼ     over all tasks j of higher or equal priority
+//! R    = max over q of J + w(q) − q·T
+//! ```
+//!
+//! for the jobs q = 0, 1, … of one busy period. For deadlines within the period only q = 0 matters, and it is
+//! the equation of Joseph and Pandya ("Finding Response Times in a Real-Time System", 1986) and of Audsley,
+//! Burns, Richardson, Tindell and Wellings ("Applying new scheduling theory to static priority pre-emptive
+//! scheduling", 1993), whose blocking, jitter and cost of switching are the ones here; for longer deadlines
+//! Lehoczky ("Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines", 1990) and Tindell,
+//! Burns and Wellings (1994) need the other jobs too.
+//!
+//! The crate `response-time-analysis` 0.3 finds such bounds for arbitrary arrival curves, after analyses that
+//! were verified in Coq. It is not used: it calls itself a toolkit without a notion of a task, so that periods,
+//! jitter, blocking and the cost of switching would all have to be put into its curves here, which is more code
+//! than the equation; and it brings derive_more, auto_impl and itertools into a pure crate.
+//!
+//! ```
+//! use hemiola_model::response_time::{Order, Set, Task};
+//! use hemiola_units::Span;
+//!
+//! let ms = Span::from_millis;
+//! let tasks = [("fast", 1, 5), ("slow", 4, 10)]
+//!     .map(|(name, c, t)| Task::periodic(name, ms(c), ms(t)));
+//! let set = Set::new(tasks.into(), Order::RateMonotonic, Span::ZERO).unwrap();
+//! let found = set.responses();
+//! assert_eq!(found[1].bound, Some(ms(5)));
+//! ```
+
+use hemiola_units::Span;
+use serde::Serialize;
+use thiserror::Error;
+
+/// More rounds than this are needed only where the processor is all but fully used, and blocked: no bound
+/// is then stated.
+const ROUNDS_MAX: u32 = 1_000_000;
+
+/// A periodic task, or a sporadic one with its least distance between releases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// C: the most processor time of one job.
+    pub execution: Span,
+    /// T: from release to release.
+    pub period: Span,
+    /// D: from release to when it must be finished; may be longer than the period.
+    pub deadline: Span,
+    /// Greater goes first; only for [`Order::Given`].
+    pub priority: u32,
+    /// B: the longest that work of lower priority can hold it up.
+    pub blocking: Span,
+    /// J: how long after its arrival a job may be released.
+    pub jitter: Span,
+}
+
+impl Task {
+    /// A task whose deadline is its period, without blocking or jitter.
+    #[must_use]
+    pub fn periodic(name: impl Into<String>, execution: Span, period: Span) -> Self {
+        Self {
+            name: name.into(),
+            execution,
+            period,
+            deadline: period,
+            priority: 0,
+            blocking: Span::ZERO,
+            jitter: Span::ZERO,
+        }
+    }
+}
+
+/// Who goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The shorter period; of equals, the earlier in the list.
+    RateMonotonic,
+    /// The shorter deadline; of equals, the earlier in the list.
+    DeadlineMonotonic,
+    /// [`Task::priority`]; equals delay each other.
+    Given,
+}
+
+/// A task that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// A period or deadline of no length: a job would be due before it can begin.
+    #[error("task {name}: its {what} must be longer than zero")]
+    NotPositive {
+        /// The task.
+        name: String,
+        /// `"period"` or `"deadline"`.
+        what: &'static str,
+    },
+    /// A negative length.
+    #[error("{name}: its {what} is negative")]
+    Negative {
+        /// The task.
+        name: String,
+        /// Which length.
+        what: &'static str,
+    },
+    /// A length beyond a day, where sums of many could overflow.
+    #[error("{name}: its {what} is longer than a day")]
+    TooLong {
+        /// The task.
+        name: String,
+        /// Which length.
+        what: &'static str,
+    },
+}
+
+/// Tasks of one processor: sound by construction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    tasks: Vec<Task>,
+    order: Order,
+    switch: Span,
+}
+
+/// What was found of one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Response {
+    /// The task.
+    pub name: String,
+    /// The longest time from arrival to finish; `None` where there is no bound, because the tasks of its
+    /// priority and above want all of the processor or more.
+    pub bound: Option<Span>,
+    /// Its deadline.
+    pub deadline: Span,
+}
+
+impl Response {
+    /// Whether it always ends in time.
+    #[must_use]
+    pub fn keeps_deadline(&self) -> bool {
+        self.bound.is_some_and(|bound| bound <= self.deadline)
+    }
+}
+
+impl Set {
+    /// Tasks, who goes first, and what one context switch costs: every job is charged two, to it and away
+    /// from it.
+    ///
+    /// # Errors
+    /// Every task that cannot be.
+    pub fn new(tasks: Vec<Task>, order: Order, switch: Span) -> Result<Self, Vec<TaskError>> {
+        /// Longer than any period of control, and far from the end of the numbers.
+        const LENGTH_MAX: Span = Span::from_millis(86_400_000);
+        let mut errors = Vec::new();
+        let mut check = |name: &str, what: &'static str, length: Span, zero: bool| {
+            let name = name.to_owned();
+            if length < Span::ZERO {
+                errors.push(TaskError::Negative { name, what });
+            } else if length == Span::ZERO && !zero {
+                errors.push(TaskError::NotPositive { name, what });
+            } else if length > LENGTH_MAX {
+                errors.push(TaskError::TooLong { name, what });
+            }
+        };
+        for task in &tasks {
+            check(&task.name, "execution time", task.execution, true);
+            check(&task.name, "period", task.period, false);
+            check(&task.name, "deadline", task.deadline, false);
+            check(&task.name, "blocking", task.blocking, true);
+            check(&task.name, "jitter", task.jitter, true);
+        }
+        check("the context switch", "cost", switch, true);
+        if errors.is_empty() { Ok(Self { tasks, order, switch }) } else { Err(errors) }
+    }
+
+    /// The tasks, as given.
+    #[must_use]
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The share of the processor that all of them want, switches included.
+    #[must_use]
+    pub fn utilisation(&self) -> f64 {
+        let share = |task: &Task| self.work(task) as f64 / task.period.nanos() as f64;
+        self.tasks.iter().map(share).sum()
+    }
+
+    /// The longest response of each task, in the order given.
+    #[must_use]
+    pub fn responses(&self) -> Vec<Response> {
+        let response = |(index, task): (usize, &Task)| Response {
+            name: task.name.clone(),
+            bound: self.bound(index).map(|nanos| Span::from_nanos(nanos as i64)),
+            deadline: task.deadline,
+        };
+        self.tasks.iter().enumerate().map(response).collect()
+    }
+
+    /// Processor time of a job with its two switches, ns.
+    fn work(&self, task: &Task) -> i128 {
+        i128::from(task.execution.nanos()) + 2 * i128::from(self.switch.nanos())
+    }
+
+    /// Whether the task `other` can delay the task `index`.
+    fn delays(&self, other: usize, index: usize) -> bool {
+        let key = |at: usize| {
+            let task = &self.tasks[at];
+            match self.order {
+                Order::RateMonotonic => (task.period.nanos(), at),
+                Order::DeadlineMonotonic => (task.deadline.nanos(), at),
+                Order::Given => (-i64::from(task.priority), 0),
+            }
+        };
+        other != index && key(other) <= key(index)
+    }
+
+    fn bound(&self, index: usize) -> Option<i128> {
+        let nanos = |span: Span| i128::from(span.nanos());
+        let task = &self.tasks[index];
+        let (work, period) = (self.work(task), nanos(task.period));
+        let others: Vec<(i128, i128, i128)> = (0..self.tasks.len())
+            .filter(|other| self.delays(*other, index))
+            .map(|other| {
+                let other = &self.tasks[other];
+                (self.work(other), nanos(other.period), nanos(other.jitter))
+            })
+            .collect();
+        // Demand beyond the processor's time never ends.
+        let share = |(work, period): (i128, i128)| work as f64 / period as f64;
+        let shares = others.iter().map(|(work, period, _)| share((*work, *period)));
+        if share((work, period)) + shares.sum::<f64>() > 1.0 + 1e-12 {
+            return None;
+        }
+        let mut rounds = 0;
+        let mut longest = 0;
+        let mut window = 0;
+        for job in 0.. {
+            let demand = |window: i128| {
+                let interference = others
+                    .iter()
+                    .map(|(work, period, jitter)| (window + jitter + period - 1) / period * work);
+                (job + 1) * work + nanos(task.blocking) + interference.sum::<i128>()
+            };
+            // The least solution from below: a window that is long enough for all it must hold. The one of
+            // the job before is shorter.
+            window = window.max((job + 1) * work);
+            loop {
+                let next = demand(window);
+                if next == window {
+                    break;
+                }
+                window = next;
+                rounds += 1;
+                if rounds > ROUNDS_MAX || window > i128::from(i64::MAX / 4) {
+                    return None;
+                }
+            }
+            longest = longest.max(nanos(task.jitter) + window - job * period);
+            // The busy period ends before the next job of this task can be there.
+            if window + nanos(task.jitter) <= (job + 1) * period {
+                return Some(longest);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn ms(millis: i64) -> Span {
+        Span::from_millis(millis)
+    }
+
+    fn task(c: i64, t: i64, d: i64) -> Task {
+        Task { deadline: ms(d), ..Task::periodic(format!("{c}/{t}"), ms(c), ms(t)) }
+    }
+
+    fn bounds(tasks: Vec<Task>, order: Order, switch: Span) -> Vec<Option<i64>> {
+        let set = Set::new(tasks, order, switch).unwrap();
+        let millis = |response: Response| response.bound.map(|bound| bound.nanos() / 1_000_000);
+        set.responses().into_iter().map(millis).collect()
+    }
+
+    #[test]
+    fn textbook_set_of_three_is_exact() {
+        // Burns and Wellings, "Real-Time Systems and Programming Languages", response-time analysis, set B
+        // of the chapter on scheduling: C, T = (3, 7), (3, 12), (5, 20) give R = 3, 6, 20.
+        let tasks = vec![task(3, 7, 7), task(3, 12, 12), task(5, 20, 20)];
+        assert_eq!(bounds(tasks, Order::RateMonotonic, Span::ZERO), [Some(3), Some(6), Some(20)]);
+    }
+
+    #[test]
+    fn textbook_set_beyond_the_utilisation_bound_is_still_schedulable() {
+        // The same book: C, T = (40, 80), (10, 40), (5, 20), utilisation 1: R = 80, 15, 5.
+        let tasks = vec![task(40, 80, 80), task(10, 40, 40), task(5, 20, 20)];
+        let set = Set::new(tasks.clone(), Order::RateMonotonic, Span::ZERO).unwrap();
+        assert!((set.utilisation() - 1.0).abs() < 1e-12);
+        assert!(set.responses().iter().all(Response::keeps_deadline));
+        assert_eq!(bounds(tasks, Order::RateMonotonic, Span::ZERO), [Some(80), Some(15), Some(5)]);
+    }
+
+    #[test]
+    fn deadlines_order_a_set_that_periods_do_not() {
+        // The same book: T, D, C = (20, 5, 3), (15, 7, 3), (10, 10, 4), (20, 20, 3) give R = 3, 6, 10, 20.
+        let tasks = vec![task(3, 20, 5), task(3, 15, 7), task(4, 10, 10), task(3, 20, 20)];
+        let by_deadline = bounds(tasks.clone(), Order::DeadlineMonotonic, Span::ZERO);
+        assert_eq!(by_deadline, [Some(3), Some(6), Some(10), Some(20)]);
+        let by_rate = Set::new(tasks, Order::RateMonotonic, Span::ZERO).unwrap().responses();
+        assert!(!by_rate.iter().all(Response::keeps_deadline));
+    }
+
+    #[test]
+    fn a_deadline_beyond_the_period_needs_the_later_jobs_too() {
+        // C, T = (52, 100), (52, 140), by hand: q = 0: 52 + 2·52 = 156, beyond the period. q = 1:
+        // 104 + 3·52 = 260, which is 120 behind its own release: the busy period ends.
+        let tasks = vec![task(52, 100, 110), task(52, 140, 154)];
+        let bound = bounds(tasks, Order::RateMonotonic, Span::ZERO)[1].unwrap();
+        assert_eq!(bound, 156);
+        // Lehoczky's own example, C, T = (26, 70), (62, 100): the jobs of the second respond in 114, 102,
+        // 116, 104, 118, 106 and 94; the fifth is the longest.
+        let tasks = vec![task(26, 70, 70), task(62, 100, 118)];
+        assert_eq!(bounds(tasks, Order::RateMonotonic, Span::ZERO), [Some(26), Some(118)]);
+    }
+
+    #[test]
+    fn blocking_jitter_and_switches_lengthen_it() {
+        let tasks = || vec![task(1, 10, 10), task(2, 20, 20)];
+        let plain = bounds(tasks(), Order::RateMonotonic, Span::ZERO);
+        assert_eq!(plain, [Some(1), Some(3)]);
+        let mut blocked = tasks();
+        blocked[0].blocking = ms(2);
+        assert_eq!(bounds(blocked, Order::RateMonotonic, Span::ZERO), [Some(3), Some(3)]);
+        // The first may come 8 late and then again after 2: twice within the second's 4.
+        let mut late = tasks();
+        late[0].jitter = ms(8);
+        assert_eq!(bounds(late, Order::RateMonotonic, Span::ZERO), [Some(9), Some(4)]);
+        // Two switches for each job: 1 + 2 and 2 + 2 + 3.
+        assert_eq!(bounds(tasks(), Order::RateMonotonic, ms(1)), [Some(3), Some(7)]);
+    }
+
+    #[test]
+    fn too_much_demand_has_no_bound_and_equals_delay_each_other() {
+        let mut tasks = vec![task(6, 10, 10), task(6, 10, 10)];
+        assert_eq!(bounds(tasks.clone(), Order::RateMonotonic, Span::ZERO), [Some(6), None]);
+        assert_eq!(bounds(tasks.clone(), Order::Given, Span::ZERO), [None, None]);
+        tasks[0].execution = ms(3);
+        assert_eq!(bounds(tasks, Order::Given, Span::ZERO), [Some(9), Some(9)]);
+    }
+
+    #[test]
+    fn tasks_that_cannot_be_are_refused_all_at_once() {
+        let mut bad = task(1, 0, 5);
+        bad.blocking = ms(-1);
+        let errors = Set::new(vec![bad, task(1, 5, 0)], Order::Given, ms(-1)).unwrap_err();
+        assert_eq!(errors.len(), 4, "{errors:?}");
+    }
+
+    fn sets() -> impl Strategy<Value = Vec<Task>> {
+        let one = (1i64..20, 1i64..60, 1i64..80, 0i64..5, 0i64..5).prop_map(|(c, t, d, b, j)| {
+            Task { blocking: ms(b), jitter: ms(j), ..task(c, c + t, d) }
+        });
+        prop::collection::vec(one, 1..6)
+    }
+
+    /// The longest response in a simulation in steps of 1 ms, all released at once, without jitter and
+    /// blocking: for deadlines within periods that is the worst case.
+    fn simulated(tasks: &[Task], index: usize) -> Option<i64> {
+        let millis = |span: Span| span.nanos() / 1_000_000;
+        let mut left: Vec<i64> = tasks.iter().map(|task| millis(task.execution)).collect();
+        let key = |at: &usize| (tasks[*at].period.nanos(), *at);
+        for now in 0..5_000 {
+            for (at, task) in tasks.iter().enumerate() {
+                if now > 0 && now % millis(task.period) == 0 {
+                    left[at] += if at == index { 0 } else { millis(task.execution) };
+                }
+            }
+            let running = (0..tasks.len()).filter(|at| left[*at] > 0).min_by_key(key)?;
+            left[running] -= 1;
+            if left[index] == 0 {
+                return Some(now + 1);
+            }
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn more_demand_never_shortens_a_bound(
+            tasks in sets(),
+            which in 0usize..6,
+            more in 1i64..5,
+            what in 0u8..4,
+        ) {
+            let before = Set::new(tasks.clone(), Order::RateMonotonic, Span::ZERO).unwrap().responses();
+            let mut greater = tasks.clone();
+            let which = which % tasks.len();
+            match what {
+                0 => greater[which].execution += ms(more),
+                1 => greater[which].blocking += ms(more),
+                2 => greater[which].jitter += ms(more),
+                _ => greater.push(Task { period: ms(1000), ..tasks[which].clone() }),
+            }
+            let after = Set::new(greater, Order::RateMonotonic, Span::ZERO).unwrap().responses();
+            for (before, after) in before.iter().zip(&after) {
+                let longer = match (before.bound, after.bound) {
+                    (Some(before), Some(after)) => after >= before,
+                    (None, Some(_)) => false,
+                    (_, None) => true,
+                };
+                prop_assert!(longer, "{before:?} {after:?}");
+            }
+        }
+
+        #[test]
+        fn the_bound_is_the_first_response_after_all_were_released_at_once(tasks in sets()) {
+            let bare = |task: &Task| Task::periodic("", task.execution, task.period);
+            let tasks: Vec<Task> = tasks.iter().map(bare).collect();
+            let set = Set::new(tasks.clone(), Order::RateMonotonic, Span::ZERO).unwrap();
+            for (index, response) in set.responses().iter().enumerate() {
+                if response.keeps_deadline() {
+                    let bound = response.bound.map(|bound| bound.nanos() / 1_000_000);
+                    prop_assert_eq!(simulated(&tasks, index), bound);
+                }
+            }
+        }
+
+        #[test]
+        fn a_dearer_switch_never_shortens_a_bound(tasks in sets()) {
+            let bounds = |switch| {
+                let set = Set::new(tasks.clone(), Order::DeadlineMonotonic, switch).unwrap();
+                set.responses().into_iter().map(|response| response.bound)
+            };
+            for (cheap, dear) in bounds(Span::ZERO).zip(bounds(ms(1))) {
+                prop_assert!(dear.is_none() || cheap.is_some_and(|cheap| Some(cheap) <= dear));
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The examples of the report on inputs and uncertainties: their numbers come out of the files as shipped.
+
+use hemiola_analyze::tables::Table;
+
+use crate::export::{json, page, tables};
+use crate::file;
+use crate::summary::{Summary, analyze};
+
+const IMAGES: &str = include_str!("../../../examples/7-image-retrieval/model.toml");
+const SHOP: &str = include_str!("../../../examples/8-web-shop/model.toml");
+const SWITCH: &str = include_str!("../../../examples/9-context-switch-model/model.toml");
+
+fn summary(source: &str) -> Summary {
+    let model = file::read(source, None).unwrap_or_else(|found| {
+        panic!("{}", hemiola_scenario::render(&found, source, "model.toml"))
+    });
+    analyze(&model, None)
+}
+
+fn table<'t>(tables: &'t [Table], title: &str) -> &'t Table {
+    tables.iter().find(|table| table.title.starts_with(title)).unwrap_or_else(|| panic!("{title}"))
+}
+
+#[test]
+fn attributes_cost_72_ms_and_reading_by_line_four_and_a_half_seconds() {
+    let summary = summary(IMAGES);
+    let variants = &summary.chains[0].what_ifs;
+    let difference =
+        |name: &str| variants.iter().find(|variant| variant.name == name).unwrap().difference_ns;
+    assert!((difference("attributes") - 72e6).abs() < 1.0);
+    assert!((difference("by_line") - 4_608e6).abs() < 1.0);
+    let tables = tables::tables(&summary);
+    let rows = &table(&tables, "What if").rows;
+    assert_eq!((rows[2][4].as_str(), rows[3][4].as_str()), ("+72 ms", "+4.61 s"));
+    assert_eq!(rows[3][6], "missed");
+}
+
+#[test]
+fn a_context_switch_is_expected_to_take_1640_ns() {
+    let summary = summary(SWITCH);
+    let chain = &summary.chains[0];
+    assert!((chain.cost.first_order.nominal_ns - 1640.0).abs() < 1e-6);
+    // 100 instructions and 6 accesses to memory.
+    let own = |name: &str| chain.waterfall.iter().find(|share| share.name == name).unwrap().own_ns;
+    assert!((own("processor.instruction") - 500.0).abs() < 1e-6);
+    assert!((own("memory.load_line") - 1140.0).abs() < 1e-6);
+    // Measured 10, 2 and 50 µs; what needs a machine's measurements is not there.
+    let measured: Vec<f64> = chain.budget.held.iter().map(|held| held.measured_ns).collect();
+    assert_eq!(measured, [10e3, 2e3, 50e3]);
+    assert!(chain.budget.held[0].verdict.contains("longer than expected by a factor of 6.1"));
+}
+
+#[test]
+fn the_overhead_table_is_that_of_the_report() {
+    let tables = tables::tables(&summary(SWITCH));
+    let rows = &table(&tables, "Overhead").rows;
+    let expected = [
+        ["500", "5 ms", "0.5 %", "1 ms", "0.1 %"],
+        ["5\u{a0}000", "50 ms", "5 %", "10 ms", "1 %"],
+        ["50\u{a0}000", "500 ms", "50 %", "100 ms", "10 %"],
+    ];
+    assert_eq!(*rows, expected.map(|row| row.map(str::to_owned).to_vec()).to_vec());
+}
+
+#[test]
+fn the_picture_cache_is_worth_its_memory_and_a_shift_shows_its_risk() {
+    let summary = summary(SHOP);
+    let cache = &summary.caches[0];
+    let as_it_is = &cache.designs[0];
+    assert!(as_it_is.response_ns < cache.without_ns / 2.0);
+    let formula = as_it_is.variation.theory.unwrap();
+    assert!((formula - as_it_is.variation.simulated).abs() < 0.01);
+    let at_once = cache.changes.iter().find(|one| one.variation.what.contains("first")).unwrap();
+    assert!(at_once.response_ns > 1.1 * as_it_is.response_ns, "{at_once:?}");
+}
+
+#[test]
+fn figures_of_a_machine_take_the_place_of_the_files_own() {
+    let measured = r#"{"title": "This machine", "figures": [
+        {"name": "file.read", "value": 2000.0, "unit": "ns", "low": 1900.0, "high": 2100.0,
+         "samples": 50, "circumstances": "idle"},
+        {"name": "whole", "value": 21000.0, "unit": "ns", "low": 1.0, "high": 2.0,
+         "samples": 5, "circumstances": "idle"},
+        {"name": "wide", "value": 30000.0, "unit": "ns", "low": 20500.0, "high": 40000.0,
+         "samples": 5, "circumstances": "busy"},
+        {"name": "narrow", "value": 30.0, "unit": "µs", "low": 29.0, "high": 31.0,
+         "samples": 5, "circumstances": "idle"}]}"#;
+    let measurements = file::Measurements::of_summary(measured).unwrap();
+    let source = r#"
+        title = "Ten reads"
+        [figures.read]
+        value = "5 us"
+        source = "guess"
+        reason = "an old disk"
+        measured = "file.read"
+        [chains.ten]
+        calls = [{ name = "reads", times = 10, cost = "read" }]
+        [[chains.ten.measured]]
+        circumstances = "all ten"
+        measured = "whole"
+        [[chains.ten.measured]]
+        circumstances = "beside others"
+        measured = "wide"
+        [[chains.ten.measured]]
+        circumstances = "alone"
+        measured = "narrow"
+    "#;
+    let own = analyze(&file::read(source, None).unwrap(), None);
+    assert_eq!(own.chains[0].cost.first_order.nominal_ns, 50e3);
+    assert_eq!((own.inputs[0].source, own.chains[0].budget.held.len()), ("guess", 0));
+    let taken = analyze(&file::read(source, Some(&measurements)).unwrap(), Some(&measurements.of));
+    let cost = &taken.chains[0].cost;
+    assert_eq!(cost.first_order.nominal_ns, 20e3);
+    // Ten of the same figure are as uncertain as one of them, ten times: ± 1 µs.
+    assert!((cost.first_order.low_ns - 19e3).abs() < 1.0, "{cost:?}");
+    assert_eq!(taken.inputs[0].taken_from.as_deref(), Some("file.read"));
+    let held = &taken.chains[0].budget.held;
+    assert!((held[0].factor - 1.05).abs() < 1e-9);
+    let verdicts: Vec<&str> = held.iter().map(|held| held.verdict.as_str()).collect();
+    assert_eq!(verdicts[1], "as expected, as far as the measurement can tell");
+    assert_eq!(verdicts[2], "longer than expected by a factor of 1.5");
+}
+
+#[test]
+fn the_page_stands_alone_and_json_names_every_result() {
+    for source in [IMAGES, SHOP, SWITCH] {
+        let summary = summary(source);
+        let page = page::page(&summary, "hemiola model").render();
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert!(page.contains("What eats it") && page.contains("<svg"));
+        let json: serde_json::Value = serde_json::from_str(&json::write(&summary)).unwrap();
+        for figure in json["figures"].as_array().unwrap() {
+            for key in ["name", "value", "unit", "low", "high", "samples", "circumstances"] {
+                assert!(!figure[key].is_null(), "{key} of {figure}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_answers_again() {
+    assert_eq!(summary(SHOP), summary(SHOP));
+}

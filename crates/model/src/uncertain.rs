@@ -1,0 +1,54 @@
+//! Values that are not known exactly, and what follows for what is computed from them.
+//!
+//! An [`Input`] has a nominal value, a stochastic part (its [`Distribution`]) and a systematic part (an
+//! offset within ± a bound, the same for every reading). A [`Network`] holds inputs, their
+//! [`Correlation`]s and [`Definition`]s computed from them; a name used twice is the same value twice, so
+//! what is common cancels or adds up as it should. [`Network::propagate`] computes the uncertainty of one
+//! definition in three ways, which check each other:
+//!
+//! * **first order**: exact derivatives at the nominal values; stochastic parts add quadratically, systematic ones
+//!   linearly (JCGM 100:2008, 5.1.2 and 5.2.2);
+//! * **intervals**: the worst case, bounds that nothing leaves;
+//! * **Monte Carlo**: seeded samples of every input (JCGM 101:2008).
+//!
+//! Where they disagree, [`Propagation::warnings`] says so in words.
+//!
+//! ```
+//! use hemiola_model::expression::Expression;
+//! use hemiola_model::quantity::Quantity;
+//! use hemiola_model::uncertain::{Definition, Distribution, Input, Network};
+//!
+//! let time = |text: &str| text.parse::<Quantity>().unwrap();
+//! let start = Input::exact("start", time("10 µs")).varying(Distribution::Normal { std: 2e-6 });
+//! let end = Input::exact("end", time("14 µs")).varying(Distribution::Normal { std: 2e-6 });
+//! let expression = Expression::parse("end - start").unwrap();
+//! let duration = Definition { name: "duration".into(), expression };
+//! let network = Network::new(vec![start, end], &[], vec![duration]).unwrap();
+//!
+//! let found = network.propagate("duration", 10_000, 1).unwrap();
+//! let shown = |value| Quantity { value, dimension: found.dimension }.to_string();
+//! assert_eq!(shown(found.first_order.nominal), "4 µs");
+//! assert_eq!(shown(found.first_order.std), "2.83 µs");
+//! assert!(found.warnings.is_empty());
+//! ```
+//!
+//! Nothing here knows a clock or a thread: the same network, samples and seed give the same numbers.
+
+mod agreement;
+mod correlation;
+mod derivative;
+mod distribution;
+mod estimate;
+mod first_order;
+mod monte_carlo;
+mod network;
+mod normal;
+mod program;
+
+pub use correlation::{Correlation, CorrelationError};
+pub use distribution::{Distribution, Input};
+pub use estimate::{Contribution, Estimate, Propagation};
+pub use network::{Definition, Network, NetworkError, PropagateError, SAMPLES_MAX, SAMPLES_MIN};
+
+#[cfg(test)]
+mod tests;
