@@ -1,0 +1,95 @@
+//! How often does the stated interval hold what a repeat of the measurement gives? It promises 95 of 100.
+//!
+//! Each figure is measured again and again as `hemiola measure` does it, all figures in turns; then it is counted
+//! how often the interval of one measurement holds the value of the next. Arguments: repeats (100) and prefixes
+//! of figures (a small set).
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it found")]
+
+use std::sync::atomic::AtomicBool;
+
+use hemiola_measure::set::{Budget, select};
+use hemiola_measure::{Probes, Progress, Series, measure};
+use hemiola_model::machine::Figure;
+use hemiola_probe::{Load, Peers, Setting};
+use hemiola_rt::clock::{Calibration, MonotonicClock};
+use hemiola_rt::sys::cpu;
+use hemiola_units::{Policy, Priority, Span};
+
+/// What this program is started with to play the other part of a probe.
+const PEER: &str = "play-peer";
+
+/// One figure of each kind: the clock, the processor, the kernel, two processes, storage.
+const SET: [&str; 7] = [
+    "clock.read",
+    "processor.instruction",
+    "system_call.empty",
+    "context_switch.pipe.same_core.warm",
+    "context_switch.yield.same_core.warm",
+    "memory.latency.64KiB",
+    "creation.thread",
+];
+
+struct Silent;
+
+impl Progress for Silent {
+    fn tick(&mut self, _fraction: f64, _doing: &str) {}
+}
+
+fn main() {
+    // Cargo adds `--bench`.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    if let [PEER, orders] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        hemiola_probe::peer_main(orders).expect("the peer plays its part");
+        return;
+    }
+    let repeats: usize = words.first().and_then(|word| word.parse().ok()).unwrap_or(100);
+    let only: Vec<String> = match words.get(1..) {
+        Some([]) | None => SET.map(Into::into).into(),
+        Some(prefixes) => prefixes.to_vec(),
+    };
+    let figures = select(hemiola_probe::catalogue(), false, &only).expect("the set is known");
+    let online: Vec<u16> = cpu::online().iter().collect();
+    let setting = Setting {
+        cpu: online[online.len() - 1],
+        other_cpu: (online.len() > 1).then(|| online[0]),
+        scheduling: Policy::Fifo { priority: Priority::try_from(80).expect("a priority") },
+        load: Load::Idle,
+        peers: Peers {
+            program: std::env::current_exe().expect("this program"),
+            arguments: vec![PEER.into()],
+        },
+        calibration: Calibration::measure(),
+        directory: std::env::temp_dir(),
+    };
+    let mut source = Probes::start(setting).expect("nothing is started without a load");
+    // The blocks of the full set, each as long as there.
+    let time = Span::from_millis(100 * figures.len() as i64);
+    let budget = Budget { time, pilot: 8, ..Budget::FULL };
+    let interrupted = AtomicBool::new(false);
+    let mut measured: Vec<Vec<Figure>> = vec![Vec::new(); figures.len()];
+    for _ in 0..repeats {
+        let series =
+            measure(&figures, &mut source, budget, &MonotonicClock, &mut Silent, &interrupted)
+                .expect("nobody interrupts");
+        for (all, series) in measured.iter_mut().zip(&series) {
+            all.extend(Series::figure(series));
+        }
+    }
+    println!("{:<44} {:>8} {:>9} {:>14}", "figure", "repeats", "covered", "half width");
+    for (figure, all) in figures.iter().zip(&measured) {
+        let pairs = all.len().saturating_sub(1).max(1);
+        let covered = all
+            .windows(2)
+            .filter(|pair| (pair[0].low..=pair[0].high).contains(&pair[1].value))
+            .count();
+        let width: f64 = all.iter().map(|f| (f.high - f.low) / 2.0 / f.value).sum();
+        println!(
+            "{:<44} {:>8} {:>7.0} % {:>12.1} %",
+            figure.name,
+            all.len(),
+            100.0 * covered as f64 / pairs as f64,
+            100.0 * width / all.len().max(1) as f64,
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! Two machines, or one with two kernels, side by side: which figures differ beyond noise, and by which factor.
+
+use hemiola_analyze::stats::{Change, Covers, Difference, Estimate, differing};
+use hemiola_analyze::tables::{Alignment, Table};
+use hemiola_analyze::text::ratio;
+use hemiola_model::machine::{Figure, Machine};
+use serde::{Deserialize, Serialize};
+
+use crate::text::value;
+
+/// Two machines compared; every ratio is B over A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What A and B are called.
+    pub names: [String; 2],
+    /// The figures that both have, in A's order.
+    pub figures: Vec<FigureComparison>,
+    /// What differs between the machines themselves, a clause each; nothing when A and B are the same machine.
+    pub differences: Vec<String>,
+    /// What cannot be compared, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// One figure on both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FigureComparison {
+    /// Its dotted name.
+    pub name: String,
+    /// The unit of the values.
+    pub unit: String,
+    /// Its value on A and on B.
+    pub values: [f64; 2],
+    /// B / A with its interval at 95 %; nothing where a value is not above zero.
+    pub ratio: Option<Difference>,
+    /// How likely noise alone makes this much difference.
+    pub p: f64,
+    /// Whether it differs beyond noise, with at most one in twenty of all that are said to differ wrong (Benjamini
+    /// and Hochberg).
+    pub differs: bool,
+}
+
+/// Compares B with A; `names` are what the tables call them.
+#[must_use]
+pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
+    let mut remarks = Vec::new();
+    for (machine, other, name) in [(a, b, names[0]), (b, a, names[1])] {
+        let only: Vec<&str> = machine
+            .figures
+            .iter()
+            .filter(|figure| other.figure(&figure.name).is_none())
+            .map(|figure| figure.name.as_str())
+            .collect();
+        match only.as_slice() {
+            [] => {}
+            [one] => remarks.push(format!("{one} is only in {name}")),
+            [first, .., last] => {
+                remarks.push(format!(
+                    "{} figures from {first} to {last} are only in {name}",
+                    only.len()
+                ));
+            }
+        }
+    }
+    let mut pairs: Vec<(&Figure, &Figure)> = Vec::new();
+    for figure in &a.figures {
+        let Some(other) = b.figure(&figure.name) else { continue };
+        if figure.unit == other.unit {
+            pairs.push((figure, other));
+        } else {
+            remarks.push(format!(
+                "{} is in {} in one and in {} in the other",
+                figure.name, figure.unit, other.unit
+            ));
+        }
+        if figure.circumstances != other.circumstances {
+            remarks.push(format!(
+                "{} was measured under other circumstances: {}; {}",
+                figure.name, figure.circumstances, other.circumstances
+            ));
+        }
+    }
+    let change = |(a, b): &(&Figure, &Figure)| {
+        Change::of_estimates(&estimate(a), &estimate(b), Covers::Repeat)
+    };
+    let changes: Vec<Change> = pairs.iter().map(change).collect();
+    let figures = pairs
+        .iter()
+        .zip(&changes)
+        .zip(differing(&changes))
+        .map(|(((a, b), change), differs)| FigureComparison {
+            name: a.name.clone(),
+            unit: a.unit.clone(),
+            values: [a.value, b.value],
+            ratio: change.factor,
+            p: change.p,
+            differs,
+        })
+        .collect();
+    let differences = a.identity.differences(&b.identity);
+    Comparison { names: names.map(Into::into), figures, differences, remarks }
+}
+
+/// A figure as statistics see it.
+fn estimate(figure: &Figure) -> Estimate {
+    Estimate {
+        value: figure.value,
+        low: figure.low,
+        high: figure.high,
+        samples: figure.samples,
+        effective_samples: figure.blocks as f64,
+        std: figure.std,
+    }
+}
+
+impl Comparison {
+    /// The comparison as a table: what differs first, the greatest change first.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let [a, b] = &self.names;
+        let distance = |figure: &FigureComparison| {
+            figure.ratio.map_or(f64::INFINITY, |ratio| ratio.value.ln().abs())
+        };
+        let mut figures: Vec<&FigureComparison> = self.figures.iter().collect();
+        figures.sort_by(|x, y| y.differs.cmp(&x.differs).then(distance(y).total_cmp(&distance(x))));
+        let row = |figure: &&FigureComparison| {
+            let show = |number: f64| value(number, &figure.unit);
+            vec![
+                figure.name.clone(),
+                show(figure.values[0]),
+                show(figure.values[1]),
+                figure.ratio.map_or("–".into(), |factor| ratio(factor.value)),
+                figure
+                    .ratio
+                    .map_or("–".into(), |f| format!("{} … {}", ratio(f.low), ratio(f.high))),
+                if figure.differs { "differs" } else { "within noise" }.into(),
+            ]
+        };
+        let beyond = self.figures.iter().filter(|figure| figure.differs).count();
+        let mut note =
+            vec![format!("{beyond} of {} figures differ beyond noise", self.figures.len())];
+        note.push(match self.differences.as_slice() {
+            [] => "both are the same machine with the same kernel".into(),
+            differences => format!("these are different machines: {}", differences.join("; ")),
+        });
+        note.extend(self.remarks.iter().cloned());
+        let heads = ["Figure", "A", "B", "B / A", "Interval at 95 %", "Verdict"];
+        let side = |head: &str| match head {
+            "Figure" | "Verdict" => Alignment::Left,
+            _ => Alignment::Right,
+        };
+        Table {
+            title: format!("A: {a}, B: {b}"),
+            note: note.join(". ") + ".",
+            columns: heads.map(|head| (head.to_owned(), side(head))).to_vec(),
+            rows: figures.iter().map(row).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hemiola_model::machine::{FORMAT, Identity};
+
+    fn figure(name: &str, value: f64, half: f64) -> Figure {
+        Figure {
+            name: name.into(),
+            value,
+            unit: "ns".into(),
+            low: value - half,
+            high: value + half,
+            std: half,
+            systematic: 0.0,
+            p99: value + half,
+            samples: 500,
+            blocks: 10,
+            batch: 1,
+            overhead: 0.0,
+            circumstances: "idle".into(),
+        }
+    }
+
+    fn machine(figures: Vec<Figure>) -> Machine {
+        Machine {
+            format: FORMAT,
+            measured_unix_s: 0,
+            identity: Identity {
+                cpu_model: "Test CPU".into(),
+                cpus_online: 2,
+                kernel: "6.1".into(),
+                virtualized: None,
+            },
+            figures,
+        }
+    }
+
+    #[test]
+    fn a_machine_does_not_differ_from_itself() {
+        let a = machine(vec![figure("x", 100.0, 5.0), figure("y", 3.0, 0.0)]);
+        let comparison = compare(["a", "b"], &a, &a);
+        assert!(comparison.figures.iter().all(|figure| !figure.differs), "{comparison:?}");
+        assert!(comparison.differences.is_empty() && comparison.remarks.is_empty());
+        assert!(comparison.table().note.contains("the same machine"));
+    }
+
+    #[test]
+    fn what_differs_comes_first_with_its_factor() {
+        let a = machine(vec![figure("near", 100.0, 5.0), figure("far", 100.0, 5.0)]);
+        let mut b = machine(vec![figure("near", 103.0, 5.0), figure("far", 200.0, 8.0)]);
+        b.identity.kernel = "6.2".into();
+        let comparison = compare(["a", "b"], &a, &b);
+        let table = comparison.table();
+        assert_eq!((table.rows[0][0].as_str(), table.rows[0][5].as_str()), ("far", "differs"));
+        assert_eq!(
+            (table.rows[1][0].as_str(), table.rows[1][5].as_str()),
+            ("near", "within noise")
+        );
+        let factor = comparison.figures[1].ratio.unwrap();
+        assert!(
+            (factor.value - 2.0).abs() < 1e-9 && factor.low > 1.8 && factor.high < 2.2,
+            "{factor:?}"
+        );
+        assert!(
+            table.note.contains("different machines: the kernel is 6.1, not 6.2"),
+            "{}",
+            table.note
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_said() {
+        let a =
+            machine(vec![figure("x", 1.0, 0.1), figure("only", 1.0, 0.1), figure("u", 1.0, 0.1)]);
+        let mut b = machine(vec![figure("x", 1.0, 0.1), figure("u", 1.0, 0.1)]);
+        b.figures[1].unit = "B/s".into();
+        b.figures[0].circumstances = "loaded".into();
+        let remarks = compare(["a", "b"], &a, &b).remarks.join("\n");
+        for said in
+            ["only is only in a", "u is in ns in one and in B/s", "x was measured under other"]
+        {
+            assert!(remarks.contains(said), "{remarks}");
+        }
+    }
+}

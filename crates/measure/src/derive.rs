@@ -1,0 +1,137 @@
+//! Figures that follow from others: the levels of storage from the staircase.
+
+use hemiola_model::machine::Figure;
+use hemiola_units::Bytes;
+
+use crate::staircase::{Level, Point};
+
+/// The prefix of the staircase's figures; a size follows.
+const LATENCY: &str = "memory.latency.";
+const SIZE: &str = "memory.size.";
+
+/// The names of derived figures; a machine has those of the levels it shows.
+pub const DERIVED: [&str; 7] = [
+    "memory.latency.l1",
+    "memory.latency.l2",
+    "memory.latency.l3",
+    "memory.latency.memory",
+    "memory.size.l1",
+    "memory.size.l2",
+    "memory.size.l3",
+];
+
+/// Whether this figure is derived from others.
+#[must_use]
+pub fn is_derived(name: &str) -> bool {
+    DERIVED.contains(&name)
+}
+
+/// The unit of a derived figure.
+#[must_use]
+pub fn unit(name: &str) -> &'static str {
+    if name.starts_with(SIZE) { "B" } else { "ns" }
+}
+
+/// Whether derived figures need this one.
+#[must_use]
+pub fn is_source(name: &str) -> bool {
+    size(name).is_some()
+}
+
+/// The set that a figure of the staircase walks through.
+pub(crate) fn size(name: &str) -> Option<u64> {
+    let size: Bytes = name.strip_prefix(LATENCY)?.parse().ok()?;
+    Some(size.0)
+}
+
+/// The staircase among `figures`, in order of size.
+#[must_use]
+pub fn points(figures: &[Figure]) -> Vec<Point> {
+    let point = |figure: &Figure| Some(Point { size: size(&figure.name)?, latency: figure.value });
+    let mut points: Vec<Point> = figures.iter().filter_map(point).collect();
+    points.sort_by_key(|point| point.size);
+    points
+}
+
+/// The figures of the levels. A latency is that of the size in the middle of the level's plateau, with everything
+/// known of it; a size lies between the last set that fits and the first that does not.
+#[must_use]
+pub fn figures(levels: &[Level], figures: &[Figure]) -> Vec<Figure> {
+    let mut derived = Vec::new();
+    for level in levels {
+        let at = figures.iter().find(|figure| size(&figure.name) == Some(level.at));
+        let Some(at) = at else { continue };
+        let walked = hemiola_analyze::text::size(level.at as f64);
+        derived.push(Figure {
+            name: format!("{LATENCY}{}", level.name),
+            circumstances: format!("{walked} walked, {}", at.circumstances),
+            ..at.clone()
+        });
+        if let (Some(holds), Some(below)) = (level.size, level.size_below) {
+            derived.push(Figure {
+                name: format!("{SIZE}{}", level.name),
+                value: holds as f64,
+                unit: "B".into(),
+                low: holds as f64,
+                high: below as f64,
+                std: 0.0,
+                systematic: 0.0,
+                p99: holds as f64,
+                overhead: 0.0,
+                circumstances: "the last size before the latency rises, and the next".into(),
+                ..at.clone()
+            });
+        }
+    }
+    // Latencies first, as the catalogue lists them.
+    derived.sort_by_key(|figure| figure.name.starts_with(SIZE));
+    derived
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::staircase;
+
+    fn figure(name: &str, value: f64) -> Figure {
+        Figure {
+            name: name.into(),
+            value,
+            unit: "ns".into(),
+            low: value * 0.9,
+            high: value * 1.1,
+            std: 0.1,
+            systematic: 0.01,
+            p99: value * 1.2,
+            samples: 50,
+            blocks: 5,
+            batch: 100_000,
+            overhead: 0.0,
+            circumstances: "idle".into(),
+        }
+    }
+
+    #[test]
+    fn levels_become_figures_with_the_interval_of_their_plateau() {
+        let measured: Vec<Figure> = [
+            ("clock.read", 22.0),
+            ("memory.latency.16KiB", 1.0),
+            ("memory.latency.32KiB", 1.02),
+            ("memory.latency.64KiB", 30.0),
+            ("memory.latency.128KiB", 70.0),
+            ("memory.latency.256KiB", 80.0),
+            ("memory.latency.512KiB", 81.0),
+        ]
+        .map(|(name, value)| figure(name, value))
+        .into();
+        let points = points(&measured);
+        assert_eq!(points.len(), 6);
+        let levels = staircase::levels(&points, None);
+        let derived = figures(&levels, &measured);
+        let names: Vec<&str> = derived.iter().map(|figure| figure.name.as_str()).collect();
+        assert_eq!(names, ["memory.latency.l1", "memory.latency.memory", "memory.size.l1"]);
+        assert_eq!((derived[0].low, derived[0].value), (0.9, 1.0));
+        assert_eq!((derived[2].low, derived[2].high), (32768.0, 65536.0));
+        assert!(names.iter().all(|name| is_derived(name)) && !is_source("memory.latency.l1"));
+    }
+}

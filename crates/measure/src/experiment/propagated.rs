@@ -1,0 +1,117 @@
+//! A formula over figures and inputs, with the uncertainty of all it stands on.
+
+use std::collections::BTreeMap;
+
+use hemiola_model::expression::Expression;
+use hemiola_model::machine::Figure;
+use hemiola_model::quantity::{Quantity, Unit};
+use hemiola_model::uncertain::{Contribution, Definition, Distribution, Input, Network};
+
+use super::file::dimension;
+use super::{Experiment, ExperimentError, Range};
+use crate::derive;
+
+/// Samples of a propagation, and the seed of all.
+const SAMPLES: usize = 100_000;
+const SEED: u64 = 1;
+
+/// A formula with the uncertainty of all it stands on, in base units.
+pub(super) struct Propagated {
+    value: f64,
+    low: f64,
+    high: f64,
+    pub(super) nominal: BTreeMap<String, f64>,
+    /// Each input's ends at 95 %, systematic part included.
+    pub(super) ranges: BTreeMap<String, [f64; 2]>,
+    pub(super) contributions: Vec<Contribution>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Propagated {
+    pub(super) fn of(
+        expression: &Expression,
+        experiment: &Experiment,
+        figures: &[Figure],
+    ) -> Result<Self, ExperimentError> {
+        const NAME: &str = "the.formula";
+        let formula =
+            |what: String| ExperimentError::Formula { text: expression.text().into(), what };
+        let mut inputs: Vec<Input> = Vec::new();
+        for (name, _) in expression.names() {
+            if !inputs.iter().any(|input| input.name == name) {
+                inputs.push(input(name, experiment, figures)?);
+            }
+        }
+        let nominal =
+            inputs.iter().map(|input| (input.name.clone(), input.nominal.value)).collect();
+        let ranges = inputs.iter().map(|input| (input.name.clone(), ends(input))).collect();
+        let definition = Definition { name: NAME.into(), expression: expression.clone() };
+        let network = Network::new(inputs, &[], vec![definition]).map_err(|errors| {
+            formula(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        let propagation =
+            network.propagate(NAME, SAMPLES, SEED).map_err(|error| formula(error.to_string()))?;
+        let sampled = &propagation.monte_carlo;
+        if ![sampled.low, sampled.high, propagation.first_order.nominal]
+            .iter()
+            .all(|v| v.is_finite())
+        {
+            return Err(formula("it has no finite value over the ranges of its inputs".into()));
+        }
+        Ok(Self {
+            value: propagation.first_order.nominal,
+            low: sampled.low,
+            high: sampled.high,
+            nominal,
+            ranges,
+            contributions: propagation.first_order.contributions,
+            warnings: propagation.warnings,
+        })
+    }
+
+    /// In a unit that is `base` base units.
+    pub(super) fn range(&self, base: f64) -> Range {
+        Range { value: self.value / base, low: self.low / base, high: self.high / base }
+    }
+}
+
+/// The input of this name: the experiment's own, or a figure with what is known of it.
+fn input(
+    name: &str,
+    experiment: &Experiment,
+    figures: &[Figure],
+) -> Result<Input, ExperimentError> {
+    if let Some(own) = experiment.inputs.iter().find(|own| own.input.name == name) {
+        return Ok(own.input.clone());
+    }
+    let Some(figure) = figures.iter().find(|figure| figure.name == name) else {
+        let levels = figures.iter().filter(|figure| derive::is_derived(&figure.name));
+        let shown: Vec<&str> = levels.map(|figure| figure.name.as_str()).collect();
+        let shown = if shown.is_empty() { "no levels".into() } else { shown.join(", ") };
+        return Err(ExperimentError::Level { name: name.into(), shown });
+    };
+    let base = factor(&figure.unit);
+    let std = figure.standard_uncertainty() * base;
+    let nominal = Quantity { value: figure.value * base, dimension: dimension(&figure.unit) };
+    let distribution = if std > 0.0 { Distribution::Normal { std } } else { Distribution::Exact };
+    Ok(Input::exact(name, nominal).varying(distribution).offset_within(figure.systematic * base))
+}
+
+/// Where an input lies in 95 of 100 cases.
+fn ends(input: &Input) -> [f64; 2] {
+    let value = input.nominal.value;
+    let [low, high] = match input.distribution {
+        Distribution::Normal { std } => [value - 1.96 * std, value + 1.96 * std],
+        Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => [low, high],
+        Distribution::LogNormal { sigma } => {
+            [value * (-1.96 * sigma).exp(), value * (1.96 * sigma).exp()]
+        }
+        _ => [value, value],
+    };
+    [low - input.systematic, high + input.systematic]
+}
+
+/// One of `unit` in base units.
+pub(super) fn factor(unit: &str) -> f64 {
+    unit.parse::<Unit>().map_or(1.0, |unit| Quantity::of(1.0, &unit).value)
+}

@@ -1,0 +1,225 @@
+//! An experiment measured: block by block until it is accurate enough, or until that is known to be out of reach.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hemiola_model::expression::Expression;
+use hemiola_model::machine::{Figure, Machine};
+use hemiola_probe::{Figure as Listed, Load};
+use hemiola_rt::clock::Clock;
+use hemiola_units::Span;
+use thiserror::Error;
+
+use super::Experiment;
+use super::file::Known;
+use super::outcome::{Outcome, Reach, judge, outcome};
+use crate::measurement::{Progress, take};
+use crate::series::{Series, notes, unit_text};
+use crate::set::counts;
+use crate::source::Source;
+use crate::survey::suffix;
+use crate::{derive, staircase};
+
+/// Readings of the first block of figures that the expectation stands on.
+const PILOT: u32 = 8;
+
+/// Why there is no outcome.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// A signal ended it.
+    #[error("interrupted; nothing was kept")]
+    Interrupted,
+    /// A figure it stands on could not be measured.
+    #[error("the experiment needs `{name}`, which cannot be measured: {reason}")]
+    Figure {
+        /// The figure.
+        name: String,
+        /// What was refused or is not there, and what to do about it.
+        reason: String,
+    },
+    /// The staircase has no such level.
+    #[error(
+        "the experiment needs `{name}`, and the staircase of this machine shows only {shown}; use one of those"
+    )]
+    Level {
+        /// The figure.
+        name: String,
+        /// The levels it shows.
+        shown: String,
+    },
+    /// The expectation cannot be computed with what was measured.
+    #[error("the formula \"{text}\" cannot be computed: {what}")]
+    Formula {
+        /// The formula.
+        text: String,
+        /// Why.
+        what: String,
+    },
+}
+
+/// The names an experiment may use, with their units: the catalogue and what is derived from it.
+#[must_use]
+pub fn known(catalogue: &[Listed]) -> Known {
+    let measured = catalogue.iter().map(|figure| (figure.name.clone(), unit_text(figure.unit)));
+    let derived = derive::DERIVED.iter().map(|name| ((*name).to_owned(), derive::unit(name)));
+    measured.chain(derived).collect()
+}
+
+/// Measures an experiment. Figures of the expectation that `machine` has are taken from it; it must be of this
+/// machine, which the caller has checked.
+///
+/// # Errors
+/// See [`ExperimentError`]. An accuracy that cannot be reached is an outcome, not an error.
+pub fn run(
+    experiment: &Experiment,
+    catalogue: &[Listed],
+    machine: Option<&Machine>,
+    source: &mut dyn Source,
+    clock: &dyn Clock,
+    progress: &mut dyn Progress,
+    interrupted: &AtomicBool,
+) -> Result<Outcome, ExperimentError> {
+    let start = clock.now();
+    let machine = machine.map(|machine| under(machine, experiment.load));
+    let machine = machine.as_ref();
+    let series = |name: &str| {
+        let listed = catalogue.iter().find(|figure| figure.name == name);
+        let listed = listed.expect("the names of an experiment are checked when it is read");
+        Series::new(name, listed.unit)
+    };
+    let mut cases: Vec<Series> = experiment.cases.iter().map(|case| series(&case.figure)).collect();
+    let mut reached: Vec<Option<Reach>> = vec![None; cases.len()];
+    let mut others: Vec<Series> =
+        needed(experiment, catalogue, machine).iter().map(|name| series(name)).collect();
+    let mut planned = vec![PILOT; others.len()];
+    for block in 1.. {
+        let over = clock.now().since(start) >= experiment.within && block > BLOCKS_LEAST;
+        let last = block >= experiment.blocks || over;
+        for (index, (series, reach)) in cases.iter_mut().zip(&mut reached).enumerate() {
+            if reach.is_none() {
+                let passed = clock.now().since(start).secs_f64() / experiment.within.secs_f64();
+                progress.tick(passed.min(1.0), &series.name);
+                read(series, source, experiment.readings, clock, interrupted)?;
+                if last {
+                    *reach = judge(series, experiment.accuracy, experiment.cases[index].unit, over);
+                }
+            }
+        }
+        if block <= experiment.blocks {
+            for (series, count) in others.iter_mut().zip(&planned) {
+                progress.tick(f64::from(block) / f64::from(experiment.blocks), &series.name);
+                read(series, source, *count, clock, interrupted)?;
+            }
+        }
+        if block == 1 {
+            let costs: Vec<Span> = others.iter().map(|series| series.took).collect();
+            let half = Span::from_nanos(experiment.within.nanos() / 2);
+            planned = counts(&costs, PILOT, half, experiment.blocks - 1);
+        }
+        if last && reached.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    let figures = figures(&cases, &others, machine)?;
+    let outcomes = experiment.cases.iter().zip(&cases).zip(reached);
+    let cases_done = outcomes.map(|((case, series), reach)| {
+        outcome(experiment, case, series, reach.expect("the loop ends when all have one"), &figures)
+    });
+    let cases_done = cases_done.collect::<Result<_, _>>()?;
+    let notes = notes(cases.iter().chain(&others));
+    Ok(Outcome { cases: cases_done, figures, notes })
+}
+
+/// Blocks without which there is no interval at all, whatever the time limit.
+const BLOCKS_LEAST: u32 = 5;
+
+/// One block, or why there will be none.
+fn read(
+    series: &mut Series,
+    source: &mut dyn Source,
+    count: u32,
+    clock: &dyn Clock,
+    interrupted: &AtomicBool,
+) -> Result<(), ExperimentError> {
+    take(series, source, count, clock);
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(ExperimentError::Interrupted);
+    }
+    match series.failed.take() {
+        Some(reason) => Err(ExperimentError::Figure { name: series.name.clone(), reason }),
+        None => Ok(()),
+    }
+}
+
+/// The figures to measure besides those of the cases: what formulas name and `machine` lacks; for levels of
+/// storage the staircase.
+fn needed(experiment: &Experiment, catalogue: &[Listed], machine: Option<&Machine>) -> Vec<String> {
+    let mut needed = BTreeSet::new();
+    let mut staircase = false;
+    for name in formulas(experiment).flat_map(Expression::names).map(|(name, _)| name) {
+        let own = experiment.inputs.iter().any(|own| own.input.name == name);
+        let case = experiment.cases.iter().any(|case| case.figure == name);
+        let given = machine.is_some_and(|machine| machine.figure(name).is_some());
+        if derive::is_derived(name) {
+            staircase |= !given;
+        } else if !own && !case && !given {
+            needed.insert(name.to_owned());
+        }
+    }
+    if staircase {
+        let sources = || catalogue.iter().filter(|figure| derive::is_source(&figure.name));
+        let quick = sources().any(|figure| figure.quick);
+        let chosen = sources().filter(|figure| figure.quick || !quick);
+        needed.extend(chosen.map(|figure| figure.name.clone()));
+    }
+    // In the order of the catalogue, as everywhere.
+    catalogue
+        .iter()
+        .map(|figure| figure.name.clone())
+        .filter(|name| needed.contains(name))
+        .collect()
+}
+
+fn formulas(experiment: &Experiment) -> impl Iterator<Item = &Expression> {
+    experiment.cases.iter().flat_map(|case| {
+        let second = case.second.as_ref().map(|second| &second.expression);
+        std::iter::once(&case.expectation).chain(second)
+    })
+}
+
+/// The figures of a machine that were measured under this load, by their plain names.
+fn under(machine: &Machine, load: Load) -> Machine {
+    let suffix = suffix(load);
+    let plain = |figure: &Figure| {
+        let name = figure.name.strip_suffix(suffix)?;
+        (!name.contains('@')).then(|| Figure { name: name.to_owned(), ..figure.clone() })
+    };
+    Machine { figures: machine.figures.iter().filter_map(plain).collect(), ..machine.clone() }
+}
+
+/// Everything measured, derived or given.
+fn figures(
+    cases: &[Series],
+    others: &[Series],
+    machine: Option<&Machine>,
+) -> Result<Vec<Figure>, ExperimentError> {
+    let mut figures = Vec::new();
+    for series in cases.iter().chain(others) {
+        if figures.iter().any(|figure: &Figure| figure.name == series.name) {
+            continue;
+        }
+        figures.push(series.figure().ok_or_else(|| ExperimentError::Figure {
+            name: series.name.clone(),
+            reason: "its probe gave no reading that is a number".into(),
+        })?);
+    }
+    let levels = staircase::levels(&derive::points(&figures), None);
+    figures.extend(derive::figures(&levels, &figures));
+    for figure in machine.iter().flat_map(|machine| &machine.figures) {
+        if !figures.iter().any(|own| own.name == figure.name) {
+            figures.push(figure.clone());
+        }
+    }
+    Ok(figures)
+}

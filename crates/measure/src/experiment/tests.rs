@@ -1,0 +1,332 @@
+//! Experiments on a machine made of rules: what is refused, when measuring stops, what the verdict says.
+
+use std::sync::atomic::AtomicBool;
+
+use hemiola_model::machine::{FORMAT, Figure, Identity, Machine};
+use hemiola_rt::clock::Clock;
+use hemiola_scenario::render;
+use hemiola_units::Span;
+
+use super::*;
+use crate::synthetic::{Silent, Synthetic, conditions, undocumented};
+
+/// One case; `EXPECTATION`, `ACCURACY` and `SECOND` are to be replaced.
+const TEXT: &str = r#"
+title = "A switch"
+need = "how small tasks may be"
+[quantity]
+definition = "half a round trip"
+[accuracy]
+ACCURACY
+[circumstances]
+load = "idle"
+[inputs.instructions]
+low = 1000
+high = 3000
+because = "counted"
+[inputs.lines]
+value = 10
+because = "known exactly"
+[set_up]
+description = "ping and pong"
+readings = 50
+blocks = 10
+[[case]]
+name = "warm"
+figure = "switch.warm"
+EXPECTATION
+because = "instructions and a few lines"
+SECOND
+"#;
+
+const EXPECTATION: &str = "expectation = \"instructions * cpu.instruction + lines * storage.l2\"";
+const ACCURACY: &str = "relative = \"5 %\"\nwithin = \"10s\"";
+
+fn text(expectation: &str, accuracy: &str, second: &str) -> String {
+    TEXT.replace("EXPECTATION", expectation).replace("ACCURACY", accuracy).replace("SECOND", second)
+}
+
+/// A machine on which the expectation is 1050 ns, between 550 and 1550.
+fn machine(switch: f64, noise: f64) -> Synthetic {
+    Synthetic::new(&[
+        ("switch.warm", switch, noise),
+        ("cpu.instruction", 0.5, 0.001),
+        ("storage.l2", 5.0, 0.01),
+        ("idle.switch", 1200.0, 0.02),
+    ])
+}
+
+fn read_text(text: &str) -> Result<Experiment, String> {
+    let catalogue = machine(1.0, 0.0).catalogue();
+    read(text, &known(&catalogue)).map_err(|problems| render(&problems, text, "experiment.toml"))
+}
+
+fn refused(text: &str, said: &[&str]) {
+    let problems = read_text(text).map(|_| ()).unwrap_err();
+    for said in said {
+        assert!(problems.contains(said), "{said} is missing from:\n{problems}");
+    }
+}
+
+fn measured(text: &str, source: &mut Synthetic) -> CaseOutcome {
+    let experiment = read_text(text).unwrap_or_else(|problems| panic!("{problems}"));
+    let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+    let interrupted = AtomicBool::new(false);
+    let outcome =
+        run(&experiment, &catalogue, None, source, &clock, &mut Silent, &interrupted).unwrap();
+    outcome.cases.into_iter().next().unwrap()
+}
+
+#[test]
+fn nothing_is_measured_without_an_expectation() {
+    refused(
+        &text("", ACCURACY, ""),
+        &[
+            "the expectation of the case \"warm\" is missing",
+            "hint: write down what you expect before you measure",
+        ],
+    );
+    refused(&text("expectation = \" \"", ACCURACY, ""), &["\"warm\" is empty"]);
+}
+
+#[test]
+fn an_expectation_without_a_range_is_none() {
+    for single in ["expectation = \"1640 ns\"", "expectation = \"lines * 164 ns\""] {
+        refused(
+            &text(single, ACCURACY, ""),
+            &[
+                "the expectation of the case \"warm\" has no range",
+                "nobody can tell whether a result is inside it",
+            ],
+        );
+    }
+}
+
+#[test]
+fn units_that_do_not_fit_are_shown_in_their_place() {
+    refused(
+        &text("expectation = \"instructions * lines\"", ACCURACY, ""),
+        &["units do not fit: the formula gives a number, and the figure is time"],
+    );
+    refused(
+        &text("expectation = \"storage.l2 + instructions\"", ACCURACY, ""),
+        &["units do not fit", "^^^"],
+    );
+    refused(
+        &text(EXPECTATION, "absolute = \"3 KiB\"\nwithin = \"1s\"", ""),
+        &["the accuracy is information, and a figure is time"],
+    );
+}
+
+#[test]
+fn an_unknown_figure_is_answered_with_the_nearest() {
+    refused(
+        &text("expectation = \"cpu.instructoin * instructions\"", ACCURACY, ""),
+        &["nothing is named \"cpu.instructoin\"; did you mean \"cpu.instruction\"?"],
+    );
+    let wrong = text(EXPECTATION, ACCURACY, "").replace("\"switch.warm\"", "\"switch.worm\"");
+    refused(&wrong, &["no figure is called `switch.worm`", "did you mean `switch.warm`?"]);
+    let derived = wrong.replace("switch.worm", "memory.latency.l1");
+    refused(&derived, &["derived from others and cannot be measured by itself"]);
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let wrong = text("", "within = \"1s\"", "colour = 1").replace("low = 1000", "low = 9000");
+    refused(
+        &wrong,
+        &[
+            "is missing",
+            "the accuracy needs either \"relative\" or \"absolute\"",
+            "a case has no key \"colour\"",
+            "the input \"instructions\" ends before it begins",
+        ],
+    );
+}
+
+#[test]
+fn an_input_has_both_ends_or_none() {
+    let one_end = text(EXPECTATION, ACCURACY, "").replace("high = 3000\n", "");
+    refused(&one_end, &["the input \"instructions\" has one end only"]);
+    let nothing = text(EXPECTATION, ACCURACY, "").replace("value = 10\n", "");
+    refused(&nothing, &["the input \"lines\" says nothing"]);
+}
+
+#[test]
+fn a_value_in_the_expected_range_is_inside() {
+    let mut source = machine(1100.0, 0.01);
+    let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut source);
+    assert_eq!(case.verdict, Verdict::Inside);
+    assert!(matches!(case.accuracy, Reach::Reached { .. }), "{case:?}");
+    assert!((case.expected.value - 1050.0).abs() < 10.0, "{:?}", case.expected);
+    // Uniform from 1000 to 3000 instructions of 0.5 ns: the 95 % of the middle, 550 + 25 … 1550 − 25.
+    assert!((case.expected.low - 575.0).abs() < 10.0 && (case.expected.high - 1525.0).abs() < 10.0);
+    assert!((case.measured.range.value - 1100.0).abs() < 20.0);
+    assert_eq!(case.measured.overhead, 20.0);
+}
+
+#[test]
+fn a_value_outside_says_by_which_factor_and_what_would_explain_it() {
+    let mut source = machine(5000.0, 0.01);
+    let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut source);
+    let Verdict::Outside { above: true, factor: Some(factor), .. } = case.verdict else {
+        panic!("{:?}", case.verdict)
+    };
+    assert!((factor - 5000.0 / 1525.0).abs() < 0.1, "{factor}");
+    assert_eq!(case.causes[0].input, "instructions");
+    // (5000 − 50) / 1000 times as many instructions, which their range does not hold.
+    assert!((case.causes[0].factor.unwrap() - 4.95).abs() < 0.1 && !case.causes[0].possible);
+}
+
+#[test]
+fn noise_is_answered_with_more_blocks() {
+    let mut calm = machine(1100.0, 0.01);
+    let mut noisy = machine(1100.0, 0.12);
+    let few = measured(&text(EXPECTATION, ACCURACY, ""), &mut calm);
+    let many = measured(&text(EXPECTATION, ACCURACY, ""), &mut noisy);
+    assert_eq!(few.measured.blocks, 10);
+    assert!(many.measured.blocks > 15, "{:?}", many.measured);
+    assert!(matches!(many.accuracy, Reach::Reached { .. }), "{many:?}");
+    assert!(many.measured.stochastic <= 0.05 * many.measured.range.value);
+}
+
+#[test]
+fn an_accuracy_below_the_systematic_part_is_given_up_at_once() {
+    let mut source = machine(1100.0, 0.01);
+    source.rules.get_mut("switch.warm").unwrap().systematic = 80.0;
+    let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut source);
+    let Reach::Systematic { needed } = case.accuracy else { panic!("{case:?}") };
+    assert!((needed - 55.0).abs() < 1.0);
+    assert_eq!((case.measured.blocks, case.measured.systematic), (10, 80.0));
+    // Both parts are in the interval, added linearly.
+    let half = (case.measured.range.high - case.measured.range.low) / 2.0;
+    assert!((half - case.measured.stochastic - 80.0).abs() < 1e-9);
+}
+
+#[test]
+fn an_accuracy_out_of_reach_in_the_time_says_how_long_it_would_take() {
+    let mut source = machine(1100.0, 0.2);
+    let accuracy = "absolute = \"5 ns\"\nwithin = \"100ms\"";
+    let start = source.clock.now();
+    let case = measured(&text(EXPECTATION, accuracy, ""), &mut source);
+    let Reach::TimeLimit { needed, blocks, seconds } = case.accuracy else { panic!("{case:?}") };
+    assert_eq!(needed, 5.0);
+    assert!(blocks > 1000 && seconds > 0.5, "{blocks} blocks, {seconds} s");
+    let took = source.clock.now().since(start);
+    assert!(took < Span::from_millis(300), "{took}");
+}
+
+#[test]
+fn the_second_method_agrees_or_not() {
+    let second = |near: &str| {
+        format!(
+            "[case.second]\nvalue = \"idle.switch\"\nnear = \"{near}\"\nbecause = \"seen from outside\""
+        )
+    };
+    let near = measured(&text(EXPECTATION, ACCURACY, &second("20 %")), &mut machine(1100.0, 0.01));
+    let far = measured(&text(EXPECTATION, ACCURACY, &second("2 %")), &mut machine(1100.0, 0.01));
+    let (near, far) = (near.second.unwrap(), far.second.unwrap());
+    assert!(near.agrees && !far.agrees && (near.ratio - 1200.0 / 1100.0).abs() < 0.05);
+}
+
+#[test]
+fn figures_of_a_given_machine_are_not_measured_again() {
+    let mut source = machine(1100.0, 0.01);
+    let experiment = read_text(&text(EXPECTATION, ACCURACY, "")).unwrap();
+    let figure = |name: &str, value: f64| Figure {
+        name: name.into(),
+        value,
+        unit: "ns".into(),
+        low: value * 0.9,
+        high: value * 1.1,
+        std: 0.1,
+        systematic: 0.0,
+        p99: value,
+        samples: 100,
+        blocks: 10,
+        batch: 1,
+        overhead: 0.0,
+        circumstances: "idle".into(),
+    };
+    let given = Machine {
+        format: FORMAT,
+        measured_unix_s: 0,
+        identity: Identity {
+            cpu_model: "Test CPU".into(),
+            cpus_online: 2,
+            kernel: "6.1".into(),
+            virtualized: None,
+        },
+        figures: vec![figure("cpu.instruction", 1.0), figure("storage.l2@busy_neighbour", 50.0)],
+    };
+    let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+    let interrupted = AtomicBool::new(false);
+    let outcome =
+        run(&experiment, &catalogue, Some(&given), &mut source, &clock, &mut Silent, &interrupted);
+    let case = &outcome.unwrap().cases[0];
+    assert!((case.expected.value - 2050.0).abs() < 20.0, "{:?}", case.expected);
+    assert!(!source.read.contains(&"cpu.instruction".into()));
+    assert!(source.read.contains(&"storage.l2".into()), "one under a load is another figure");
+}
+
+#[test]
+fn a_figure_that_cannot_be_had_ends_it_with_the_reason() {
+    let mut source = machine(1100.0, 0.01);
+    source.rules.get_mut("storage.l2").unwrap().value = 0.0;
+    let experiment = read_text(&text(EXPECTATION, ACCURACY, "")).unwrap();
+    let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+    let stop = AtomicBool::new(false);
+    let error = run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &stop);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "the experiment needs `storage.l2`, which cannot be measured: `storage.l2` needs a second processor"
+    );
+    let stopped = AtomicBool::new(true);
+    let error = run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &stopped);
+    assert!(matches!(error.unwrap_err(), ExperimentError::Interrupted));
+}
+
+#[test]
+fn the_report_has_the_seven_steps_and_a_page_that_stands_alone() {
+    let mut source = machine(5000.0, 0.01);
+    let second =
+        "[case.second]\nvalue = \"idle.switch\"\nnear = \"20 %\"\nbecause = \"seen from outside\"";
+    let experiment = read_text(&text(EXPECTATION, ACCURACY, second)).unwrap();
+    let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+    let stop = AtomicBool::new(false);
+    let outcome =
+        run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &stop).unwrap();
+    let report = Report { experiment, outcome, started_unix_s: 0, conditions: conditions() };
+    let text = report.text();
+    for said in [
+        "1 Need",
+        "2 Quantity",
+        "3 Required accuracy",
+        "4A Circumstances",
+        "4B Expectation, warm",
+        "4C Set-up",
+        "5 Accuracy, warm",
+        "6 Measured, warm",
+        "7 Sanity check, warm",
+        "outside, above",
+        "disagrees",
+        "Candidate causes",
+    ] {
+        assert!(text.contains(said), "{said} is missing from:\n{text}");
+    }
+    let page = report.page();
+    assert!(page.matches("<svg").count() >= 2 && !page.contains("https://"));
+    let data: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(data["cases"][0]["verdict"]["is"], "outside");
+    assert_eq!(data["kind"], "experiment");
+    assert_eq!(undocumented(&data), Vec::<String>::new());
+}
+
+#[test]
+fn the_example_is_sound() {
+    let text = include_str!("../../../../examples/6-context-switch/experiment.toml");
+    let known = known(&hemiola_probe::catalogue());
+    if let Err(problems) = read(text, &known) {
+        panic!("{}", render(&problems, text, "experiment.toml"));
+    }
+}

@@ -1,0 +1,238 @@
+//! The result against the expectation: inside or outside, by which factor, and what would explain it.
+
+use std::collections::BTreeMap;
+
+use hemiola_model::expression::Expression;
+use hemiola_model::uncertain::Contribution;
+use serde::{Deserialize, Serialize};
+
+/// A value with the range it lies in at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The best single value.
+    pub value: f64,
+    /// Lower end, systematic part included.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Whether a result is what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum Verdict {
+    /// The value lies in the expected range.
+    Inside,
+    /// The value lies outside, but its own interval reaches into the expected range: more accuracy would
+    /// decide.
+    Undecided {
+        /// Whether it lies above.
+        above: bool,
+    },
+    /// The whole interval lies outside.
+    Outside {
+        /// Whether it lies above.
+        above: bool,
+        /// From the nearest end of the range to the value, at least 1; nothing where one of them is not above
+        /// zero.
+        factor: Option<f64>,
+        /// From the expected to the measured value; nothing likewise.
+        factor_to_expected: Option<f64>,
+    },
+}
+
+/// An input that may be the cause of a difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Its name.
+    pub input: String,
+    /// The expectation with it alone at the lower end of its range, in the unit of the figure.
+    pub at_low: f64,
+    /// The same at the upper end.
+    pub at_high: f64,
+    /// By which factor it alone would have to be off to explain the difference; nothing where no factor up
+    /// to [`FACTOR_MAX`] does.
+    pub factor: Option<f64>,
+    /// Whether its own range holds that.
+    pub possible: bool,
+}
+
+/// Inputs that would have to be off by more explain nothing.
+const FACTOR_MAX: f64 = 1e4;
+
+/// Judges a measured value by the expected range.
+#[must_use]
+pub(super) fn verdict(measured: Range, expected: Range) -> Verdict {
+    if (expected.low..=expected.high).contains(&measured.value) {
+        return Verdict::Inside;
+    }
+    let above = measured.value > expected.high;
+    if measured.low <= expected.high && measured.high >= expected.low {
+        return Verdict::Undecided { above };
+    }
+    let ratio = |numerator: f64, denominator: f64| {
+        (numerator > 0.0 && denominator > 0.0).then(|| numerator / denominator)
+    };
+    Verdict::Outside {
+        above,
+        factor: if above {
+            ratio(measured.value, expected.high)
+        } else {
+            ratio(expected.low, measured.value)
+        },
+        factor_to_expected: ratio(measured.value, expected.value),
+    }
+}
+
+/// What would explain that the expectation is `target` and not what its `nominal` inputs make it: the inputs
+/// that contribute, the one with the largest swing first. All in base units; `ranges` gives the ends of each
+/// input at 95 %.
+#[must_use]
+pub(crate) fn causes(
+    expectation: &Expression,
+    nominal: &BTreeMap<String, f64>,
+    ranges: &BTreeMap<String, [f64; 2]>,
+    contributions: &[Contribution],
+    target: f64,
+) -> Vec<Cause> {
+    let cause = |contribution: &Contribution| {
+        let input = &contribution.input;
+        let value = *nominal.get(input)?;
+        let factor = factor(|factor| {
+            let mut changed = nominal.clone();
+            changed.insert(input.clone(), value * factor);
+            expectation.evaluate(&changed).map_or(f64::NAN, |found: f64| found - target)
+        });
+        let holds = |[low, high]: &[f64; 2], needed: f64| (*low..=*high).contains(&needed);
+        Some(Cause {
+            input: input.clone(),
+            at_low: contribution.at_low,
+            at_high: contribution.at_high,
+            factor,
+            possible: factor
+                .zip(ranges.get(input))
+                .is_some_and(|(factor, range)| holds(range, value * factor)),
+        })
+    };
+    contributions.iter().filter_map(cause).collect()
+}
+
+/// The factor nearest to 1 at which `difference` passes zero: outwards in steps of a tenth, then by bisection.
+fn factor(difference: impl Fn(f64) -> f64) -> Option<f64> {
+    const STEP: f64 = 1.1;
+    let start = difference(1.0);
+    if start == 0.0 {
+        return Some(1.0);
+    }
+    let passed = |value: f64| value.is_finite() && value.signum() != start.signum();
+    let (mut up, mut down) = ([1.0, STEP], [1.0, 1.0 / STEP]);
+    while start.is_finite() && up[1] <= FACTOR_MAX * STEP {
+        for bracket in [&mut up, &mut down] {
+            if passed(difference(bracket[1])) {
+                return Some(bisect(*bracket, |factor| passed(difference(factor))));
+            }
+        }
+        up = [up[1], up[1] * STEP];
+        down = [down[1], down[1] / STEP];
+    }
+    None
+}
+
+/// Where `passed` turns true between the two.
+fn bisect([mut before, mut behind]: [f64; 2], passed: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..60 {
+        let middle = f64::midpoint(before, behind);
+        if passed(middle) { behind = middle } else { before = middle }
+    }
+    behind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn range(value: f64, half: f64) -> Range {
+        Range { value, low: value - half, high: value + half }
+    }
+
+    #[test]
+    fn a_value_in_the_range_is_inside_and_one_that_touches_it_undecided() {
+        assert_eq!(verdict(range(11.0, 5.0), range(10.0, 2.0)), Verdict::Inside);
+        assert_eq!(verdict(range(13.0, 2.0), range(10.0, 2.0)), Verdict::Undecided { above: true });
+        assert_eq!(verdict(range(7.0, 2.0), range(10.0, 2.0)), Verdict::Undecided { above: false });
+    }
+
+    #[test]
+    fn the_papers_switch_is_outside_by_a_factor_of_five() {
+        // Expected 1640 ns, rounded up to 2 µs; measured 10 µs.
+        let expected = Range { value: 1640.0, low: 1300.0, high: 2000.0 };
+        let Verdict::Outside { above: true, factor: Some(factor), factor_to_expected: Some(whole) } =
+            verdict(range(10_000.0, 1_000.0), expected)
+        else {
+            panic!()
+        };
+        assert_eq!(factor, 5.0);
+        assert!((whole - 6.1).abs() < 0.01);
+        let below = verdict(range(650.0, 10.0), expected);
+        assert!(
+            matches!(below, Verdict::Outside { above: false, factor: Some(2.0), .. }),
+            "{below:?}"
+        );
+    }
+
+    #[test]
+    fn causes_say_how_far_off_each_input_would_have_to_be() {
+        // 100 instructions of 5 ns and 6 accesses of 190 ns, held against 10 µs.
+        let expectation = Expression::parse("instructions * 5 ns + accesses * 190 ns").unwrap();
+        let nominal = BTreeMap::from([("instructions".into(), 100.0), ("accesses".into(), 6.0)]);
+        let ranges = BTreeMap::from([
+            ("instructions".into(), [50.0, 400.0]),
+            ("accesses".into(), [3.0, 60.0]),
+        ]);
+        let contribution = |input: &str, low: f64, high: f64| Contribution {
+            input: input.into(),
+            share: 0.5,
+            effect: 1e-9,
+            systematic: 0.0,
+            at_low: low,
+            at_high: high,
+        };
+        let contributions =
+            [contribution("accesses", 1e-6, 12e-6), contribution("instructions", 1.4e-6, 3.1e-6)];
+        let causes = causes(&expectation, &nominal, &ranges, &contributions, 10e-6);
+        // (10 000 − 500) / 1140 and (10 000 − 1140) / 500.
+        assert!(
+            (causes[0].factor.unwrap() - 8.333).abs() < 0.001 && causes[0].possible,
+            "{causes:?}"
+        );
+        assert!((causes[1].factor.unwrap() - 17.72).abs() < 0.001 && !causes[1].possible);
+    }
+
+    #[test]
+    fn what_no_factor_explains_is_said_so() {
+        assert_eq!(factor(|_| 5.0), None);
+        assert_eq!(factor(|_| f64::NAN), None);
+        assert_eq!(factor(|_| 0.0), Some(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_factor_of_a_proportional_input_is_the_ratio(ratio in 0.001f64..1000.0) {
+            let found = factor(|factor| factor - ratio).unwrap();
+            prop_assert!((found / ratio - 1.0).abs() < 1e-6);
+        }
+
+        #[test]
+        fn a_verdict_is_inside_exactly_when_the_value_is(
+            value in -10f64..10.0,
+            half in 0f64..5.0,
+            low in -5f64..0.0,
+            high in 0f64..5.0,
+        ) {
+            let expected = Range { value: (low + high) / 2.0, low, high };
+            let inside = verdict(range(value, half), expected) == Verdict::Inside;
+            prop_assert_eq!(inside, low <= value && value <= high);
+        }
+    }
+}

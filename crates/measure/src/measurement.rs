@@ -1,0 +1,122 @@
+//! A set of figures measured block by block, round robin.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hemiola_probe::Figure;
+use hemiola_rt::clock::Clock;
+use thiserror::Error;
+
+use crate::series::Series;
+use crate::set::{self, Budget, counts};
+use crate::source::Source;
+
+/// Who is told how far a measurement is.
+pub trait Progress {
+    /// It is this far, 0 to 1, and measures this.
+    fn tick(&mut self, fraction: f64, doing: &str);
+}
+
+/// A signal ended the measurement; nothing of it is kept.
+#[derive(Debug, Error)]
+#[error("interrupted; nothing was kept")]
+pub struct Interrupted;
+
+/// Measures all `figures`: block 1 of each, then block 2 of each and so on, so that every figure sees the machine
+/// in all the moods it had meanwhile. A figure whose probe fails is not tried again; its [`Series::failed`] says
+/// why.
+///
+/// `interrupted` may be set at any time by a signal handler; the readings under way are finished first, for they
+/// last less than a second, or fail because the same signal ended their processes.
+///
+/// # Errors
+/// [`Interrupted`].
+pub fn measure(
+    figures: &[Figure],
+    source: &mut dyn Source,
+    budget: Budget,
+    clock: &dyn Clock,
+    progress: &mut dyn Progress,
+    interrupted: &AtomicBool,
+) -> Result<Vec<Series>, Interrupted> {
+    let start = clock.now();
+    let end = start + budget.time;
+    let mut all: Vec<Series> =
+        figures.iter().map(|figure| Series::new(figure.name.clone(), figure.unit)).collect();
+    let mut planned = vec![budget.pilot; figures.len()];
+    let (mut block, mut blocks) = (0, budget.blocks);
+    while block < blocks {
+        for (index, (series, count)) in all.iter_mut().zip(&planned).enumerate() {
+            if series.failed.is_some() {
+                continue;
+            }
+            let parts = f64::from(block) + index as f64 / figures.len() as f64;
+            progress.tick(parts / f64::from(blocks), &series.name);
+            take(series, source, *count, clock);
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(Interrupted);
+            }
+        }
+        // The first block taught what a reading costs.
+        if block == 0 {
+            let costs: Vec<_> = all.iter().map(|series| series.took).collect();
+            let left = end.since(clock.now());
+            blocks = 1 + set::blocks(&costs, budget, left);
+            planned = counts(&costs, budget.pilot, left, blocks - 1);
+        }
+        block += 1;
+    }
+    Ok(all)
+}
+
+/// One block of `count` readings into `series`.
+pub(crate) fn take(series: &mut Series, source: &mut dyn Source, count: u32, clock: &dyn Clock) {
+    let before = clock.now();
+    match source.read(&series.name, count) {
+        Ok(readings) => series.add(readings, clock.now().since(before)),
+        Err(error) => series.failed = Some(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Silent, Synthetic};
+    use hemiola_units::Span;
+
+    const BUDGET: Budget = Budget { time: Span::from_millis(100), blocks: 5, pilot: 8 };
+
+    fn measured(source: &mut Synthetic, stop: bool) -> Result<Vec<Series>, Interrupted> {
+        let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+        measure(&catalogue, source, BUDGET, &clock, &mut Silent, &AtomicBool::new(stop))
+    }
+
+    #[test]
+    fn blocks_of_all_figures_take_turns() {
+        let mut source = Synthetic::new(&[("a", 1.0, 0.1), ("b", 2.0, 0.1)]);
+        let series = measured(&mut source, false).unwrap();
+        assert_eq!(source.read, ["a", "b"].repeat(5));
+        assert!(series.iter().all(|series| series.blocks.len() == 5));
+        assert_eq!(series[0].blocks[0].len(), 8);
+        // 10 µs a reading, 100 ms for all: every later block has the most readings there are.
+        assert_eq!(series[0].blocks[1].len(), 500);
+        let figure = series[1].figure().unwrap();
+        assert!((figure.value - 2.0).abs() < 0.5 && figure.low < figure.value, "{figure:?}");
+        assert_eq!((figure.blocks, figure.circumstances.as_str()), (5, "idle"));
+    }
+
+    #[test]
+    fn a_figure_that_fails_is_asked_once_and_says_why() {
+        let mut source = Synthetic::new(&[("a", 1.0, 0.1), ("gone", 0.0, 0.0)]);
+        let series = measured(&mut source, false).unwrap();
+        assert_eq!(source.read.iter().filter(|name| *name == "gone").count(), 1);
+        assert_eq!(series[1].failed.as_deref(), Some("`gone` needs a second processor"));
+        assert!(series[1].figure().is_none() && series[0].blocks.len() == 5);
+    }
+
+    #[test]
+    fn an_interrupted_measurement_keeps_nothing() {
+        let mut source = Synthetic::new(&[("a", 1.0, 0.1), ("b", 1.0, 0.1)]);
+        assert!(measured(&mut source, true).is_err());
+        assert_eq!(source.read, ["a"]);
+    }
+}

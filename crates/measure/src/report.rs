@@ -1,0 +1,358 @@
+//! A survey for people: tables for the terminal and the page.
+
+use hemiola_analyze::charts::{Along, Lines, Marker, Point, Ranged, Series};
+use hemiola_analyze::export::page::{Card, Page, Tone};
+use hemiola_analyze::figures::Figure as Drawn;
+use hemiola_analyze::plot::Scale;
+use hemiola_analyze::tables::{Alignment, Table, machine_conditions};
+use hemiola_analyze::text::{count, date, ratio, round_duration, size};
+use hemiola_model::machine::Figure;
+
+use crate::Survey;
+use crate::derive;
+use crate::text::{interval, value};
+
+const NONE: &str = "–";
+
+/// The tables of a survey, those without rows left out.
+#[must_use]
+pub fn tables(survey: &Survey) -> Vec<Table> {
+    let figures = &survey.machine.figures;
+    let mut tables = vec![
+        switches(figures),
+        levels(survey),
+        communication(figures, "latency"),
+        communication(figures, "throughput"),
+        others(figures),
+        missing(survey),
+    ];
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// Every figure with everything known of it, for the page.
+fn all(figures: &[Figure]) -> Table {
+    let row = |figure: &Figure| {
+        let show = |number: f64| value(number, &figure.unit);
+        vec![
+            figure.name.clone(),
+            show(figure.value),
+            interval(figure.low, figure.high, &figure.unit),
+            show(figure.std),
+            show(figure.systematic),
+            show(figure.p99),
+            show(figure.overhead),
+            count(figure.samples),
+            figure.circumstances.clone(),
+        ]
+    };
+    let mut columns = columns(&[
+        "Figure",
+        "Value",
+        "A repeat gives",
+        "Std",
+        "Systematic",
+        "p99",
+        "Subtracted",
+        "Readings",
+        "Circumstances",
+    ]);
+    columns[8].1 = Alignment::Left;
+    Table {
+        title: "All figures".into(),
+        note: "Value: the median of the medians of all blocks. A repeat gives: where the value of the next \
+               measurement falls in 95 of 100 cases. Std: of single readings (stochastic). Systematic: what \
+               the subtraction of the measurement's own cost may be wrong by, in all readings alike."
+            .into(),
+        columns,
+        rows: figures.iter().map(row).collect(),
+    }
+}
+
+fn columns<T: AsRef<str>>(heads: &[T]) -> Vec<(String, Alignment)> {
+    let side = |index| if index == 0 { Alignment::Left } else { Alignment::Right };
+    heads.iter().enumerate().map(|(index, head)| (head.as_ref().into(), side(index))).collect()
+}
+
+/// The words of a figure's name, and what stands behind `@`.
+fn words(figure: &Figure) -> Vec<&str> {
+    figure.name.split('@').next().unwrap_or_default().split('.').collect()
+}
+
+/// A table of the figures for which `place` gives a row and a column, both in the order they turn up.
+fn grid(
+    figures: &[Figure],
+    place: impl Fn(&[&str]) -> Option<(String, String)>,
+    first: &str,
+) -> (Vec<(String, Alignment)>, Vec<Vec<String>>) {
+    let mut heads = vec![first.to_owned()];
+    // Each row's name, and its cells with their columns.
+    let mut rows = Vec::<(String, Vec<(usize, String)>)>::new();
+    for figure in figures {
+        let Some((row, head)) = place(&words(figure)) else { continue };
+        let column = heads.iter().position(|known| *known == head).unwrap_or_else(|| {
+            heads.push(head);
+            heads.len() - 1
+        });
+        let cell = (column, value(figure.value, &figure.unit));
+        match rows.iter_mut().find(|(name, _)| *name == row) {
+            Some((_, cells)) => cells.push(cell),
+            None => rows.push((row, vec![cell])),
+        }
+    }
+    let width = heads.len();
+    let filled = rows.into_iter().map(|(name, cells)| {
+        let mut row = vec![NONE.to_owned(); width];
+        row[0] = name;
+        for (column, text) in cells {
+            row[column] = text;
+        }
+        row
+    });
+    (columns(&heads), filled.collect())
+}
+
+fn plain(word: &str) -> String {
+    word.replace('_', " ")
+}
+
+/// One context switch by mechanism and by what both processes walked through since the last one.
+fn switches(figures: &[Figure]) -> Table {
+    let place = |words: &[&str]| match words {
+        ["context_switch", mechanism, placement, cache] => {
+            let cache = cache
+                .strip_prefix("walked_")
+                .map_or_else(|| plain(cache), |walked| format!("walked {walked}"));
+            Some((format!("{}, {}", plain(mechanism), plain(placement)), cache))
+        }
+        _ => None,
+    };
+    let (columns, rows) = grid(figures, place, "Context switch");
+    Table {
+        title: "Context switch: from cache, and after both processes walked a buffer".into(),
+        note: "One hand-over from process to process, half a round trip, without the walking itself and without \
+               the clock. User space cannot disable a cache: a walk through more than it holds has the same \
+               effect on what the processes themselves need, not on the kernel's hottest lines."
+            .into(),
+        columns,
+        rows,
+    }
+}
+
+fn levels(survey: &Survey) -> Table {
+    let latency = |name: &str| {
+        survey.machine.figures.iter().find(|figure| {
+            figure.name.split('@').next() == Some(format!("memory.latency.{name}").as_str())
+        })
+    };
+    let row = |level: &crate::staircase::Level| {
+        let kernel = survey.kernel.iter().find(|cache| format!("l{}", cache.level) == level.name);
+        let figure = latency(&level.name);
+        vec![
+            if level.name == "memory" { level.name.clone() } else { level.name.to_uppercase() },
+            level.size.map_or(NONE.into(), |bytes| size(bytes as f64)),
+            kernel.map_or(NONE.into(), |cache| size(cache.size as f64)),
+            value(level.latency, "ns"),
+            figure.map_or(NONE.into(), |figure| interval(figure.low, figure.high, "ns")),
+            size(level.at as f64),
+        ]
+    };
+    let disagreements = survey.disagreements();
+    Table {
+        title: "Storage: the steps of the staircase".into(),
+        note: if disagreements.is_empty() {
+            "Sizes by the data and by the kernel agree: at most one measured size apart.".into()
+        } else {
+            format!("Data and kernel disagree: {}.", disagreements.join("; "))
+        },
+        columns: columns(&["Level", "Holds", "Kernel", "One load", "A repeat gives", "Taken at"]),
+        rows: survey.levels.iter().map(row).collect(),
+    }
+}
+
+/// A message by mechanism and size.
+fn communication(figures: &[Figure], what: &str) -> Table {
+    let place = |words: &[&str]| match words {
+        ["communication", mechanism, kind, placement, size] if *kind == what => {
+            Some((format!("{}, {}", plain(mechanism), plain(placement)), (*size).to_owned()))
+        }
+        _ => None,
+    };
+    let (columns, rows) = grid(figures, place, "Mechanism");
+    let latency = what == "latency";
+    Table {
+        title: if latency {
+            "Communication: one way, by size of the message".into()
+        } else {
+            "Communication: throughput, by size of the message".into()
+        },
+        note: if latency {
+            "Half a round trip between two processes. Sizes a mechanism cannot carry are left out."
+                .into()
+        } else {
+            String::new()
+        },
+        columns,
+        rows,
+    }
+}
+
+/// What no table of its own shows: one line each. Of the staircase only the levels.
+fn others(figures: &[Figure]) -> Table {
+    let own = |figure: &&Figure| {
+        let words = words(figure);
+        let shown = matches!(words.first(), Some(&"context_switch" | &"communication"));
+        !shown
+            && !words.starts_with(&["memory", "latency"])
+            && !words.starts_with(&["memory", "size"])
+    };
+    let row = |figure: &Figure| {
+        vec![
+            figure.name.clone(),
+            value(figure.value, &figure.unit),
+            interval(figure.low, figure.high, &figure.unit),
+            value(figure.p99, &figure.unit),
+            count(figure.samples),
+        ]
+    };
+    Table {
+        title: "One by one".into(),
+        note: "A repeat gives: the interval that the next measurement's value falls into in 95 of 100 cases."
+            .into(),
+        columns: columns(&["Figure", "Value", "A repeat gives", "p99", "Readings"]),
+        rows: figures.iter().filter(own).map(row).collect(),
+    }
+}
+
+fn missing(survey: &Survey) -> Table {
+    let rows: Vec<Vec<String>> = survey
+        .missing
+        .iter()
+        .map(|missing| vec![missing.name.clone(), missing.reason.clone()])
+        .collect();
+    let all = rows.len() + survey.machine.figures.len();
+    Table {
+        title: format!("Not measured: {} of {all} figures", rows.len()),
+        note: String::new(),
+        columns: vec![("Figure".into(), Alignment::Left), ("Reason".into(), Alignment::Left)],
+        rows,
+    }
+}
+
+/// The page of a survey.
+#[must_use]
+pub fn page(survey: &Survey) -> String {
+    let mut tables = tables(survey);
+    tables.push(all(&survey.machine.figures));
+    Page {
+        title: "Figures of merit".into(),
+        started: date(survey.machine.measured_unix_s),
+        subtitle: survey.conditions.command_line.clone(),
+        cards: cards(survey),
+        problems: survey.notes.clone(),
+        figures: staircase(survey).into_iter().collect(),
+        tables,
+        conditions: conditions(survey),
+    }
+    .render()
+}
+
+/// What all figures depend on.
+#[must_use]
+pub fn conditions(survey: &Survey) -> Vec<(String, String)> {
+    let mut conditions = machine_conditions(&survey.conditions);
+    conditions.push(("Load meanwhile".into(), survey.load.to_string()));
+    conditions
+}
+
+fn cards(survey: &Survey) -> Vec<Card> {
+    let figures = &survey.machine.figures;
+    let find = |name: &str| figures.iter().find(|figure| words(figure).join(".") == name);
+    let mut cards = Vec::new();
+    for (name, title) in [
+        ("clock.read", "Clock read"),
+        ("system_call.empty", "Empty system call"),
+        ("memory.latency.l1", "Load from L1"),
+        ("memory.latency.memory", "Load from memory"),
+    ] {
+        if let Some(figure) = find(name) {
+            let note = format!("a repeat: {}", interval(figure.low, figure.high, &figure.unit));
+            cards.push(Card::new(title, value(figure.value, &figure.unit), note, Tone::Plain));
+        }
+    }
+    if let Some((warm, factor)) = cold_factor(figures) {
+        let note = format!("from cache; {factor} after walking a buffer");
+        cards.push(Card::new("Context switch", warm, note, Tone::Plain));
+    }
+    let all = survey.missing.len() + figures.len();
+    cards.push(Card::new(
+        "Figures",
+        count(figures.len() as u64),
+        format!("of {all}"),
+        if survey.missing.is_empty() { Tone::Good } else { Tone::Plain },
+    ));
+    cards
+}
+
+/// The latency of a load over the size of the set, with the kernel's cache sizes marked.
+fn staircase(survey: &Survey) -> Option<Drawn> {
+    let name = |figure: &Figure| words(figure).join(".");
+    let points: Vec<Point> = survey
+        .machine
+        .figures
+        .iter()
+        .filter_map(|figure| {
+            let x = derive::size(&name(figure))? as f64;
+            let y = Ranged { value: figure.value, ends: Some([figure.low, figure.high]) };
+            Some(Point { x, y })
+        })
+        .collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let marker = |cache: &crate::staircase::KernelCache| Marker {
+        at: cache.size as f64,
+        name: format!("L{} as the kernel says", cache.level),
+    };
+    let svg = Lines {
+        description: "Latency of dependent loads over the size of the set they walk through, both axes logarithmic",
+        x: Along { name: "set walked through", scale: Scale::Binary, show: &size },
+        y: Along { name: "one load", scale: Scale::Logarithmic, show: &round_duration },
+        series: vec![Series { name: "dependent loads in random order".into(), points }],
+        markers: survey.kernel.iter().map(marker).collect(),
+    }
+    .draw();
+    let steps: Vec<String> = survey
+        .levels
+        .iter()
+        .map(|level| match level.size {
+            Some(bytes) => format!("{} up to {}", value(level.latency, "ns"), size(bytes as f64)),
+            None => format!("{} beyond", value(level.latency, "ns")),
+        })
+        .collect();
+    Some(Drawn {
+        title: "The storage staircase".into(),
+        caption: format!(
+            "One load whose address comes from the load before it, over the size of the set walked through in random \
+             order; bars are where a repeat falls. By the data: {}.",
+            steps.join(", ")
+        ),
+        svg: vec![svg],
+    })
+}
+
+/// The largest against the smallest of the walked context switches of one mechanism, for a card: the paper's
+/// factor between a switch from cache and one that finds it full of something else.
+fn cold_factor(figures: &[Figure]) -> Option<(String, String)> {
+    let of = |mechanism: &str, cache: &dyn Fn(&str) -> bool| {
+        figures.iter().rfind(|figure| match words(figure).as_slice() {
+            ["context_switch", this, "same_core", state] => *this == mechanism && cache(state),
+            _ => false,
+        })
+    };
+    ["yield", "futex", "pipe"].into_iter().find_map(|mechanism| {
+        let warm = of(mechanism, &|state| state == "warm")?;
+        let walked = of(mechanism, &|state| state.starts_with("walked"))?;
+        Some((value(warm.value, "ns"), ratio(walked.value / warm.value)))
+    })
+}

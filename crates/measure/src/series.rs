@@ -1,0 +1,164 @@
+//! The readings of one figure, block by block, and what they come to.
+
+use hemiola_analyze::stats::{Estimate, mean_and_std, median, quantile, repeat_interval, sorted};
+use hemiola_model::machine::Figure;
+use hemiola_probe::{Overhead, Readings, Unit};
+use hemiola_units::Span;
+
+/// Readings of one figure.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Its dotted name.
+    pub name: String,
+    /// The blocks, in the order they were taken.
+    pub blocks: Vec<Vec<f64>>,
+    /// How long all blocks took.
+    pub took: Span,
+    /// Why there are no more blocks: what the probe said when it failed.
+    pub failed: Option<String>,
+    /// The unit of its readings.
+    unit: Unit,
+    /// Operations each reading is the mean of, in the last block.
+    batch: u64,
+    /// What was subtracted, block by block.
+    overheads: Vec<Overhead>,
+    circumstances: Vec<String>,
+    notes: Vec<String>,
+    /// Readings that are no finite number.
+    lost: usize,
+}
+
+impl Series {
+    /// A figure not read yet.
+    #[must_use]
+    pub fn new(name: impl Into<String>, unit: Unit) -> Self {
+        Self {
+            name: name.into(),
+            blocks: Vec::new(),
+            took: Span::ZERO,
+            failed: None,
+            unit,
+            batch: 1,
+            overheads: Vec::new(),
+            circumstances: Vec::new(),
+            notes: Vec::new(),
+            lost: 0,
+        }
+    }
+
+    /// Adds a block that took so long. What is no finite number is left out and said.
+    pub fn add(&mut self, readings: Readings, took: Span) {
+        self.took += took;
+        self.batch = readings.batch;
+        self.overheads.push(readings.overhead);
+        self.circumstances = readings.circumstances.into_iter().map(|(_, how)| how).collect();
+        let (finite, other): (Vec<f64>, Vec<f64>) =
+            readings.values.into_iter().partition(|value| value.is_finite());
+        self.lost += other.len();
+        self.notes = readings.notes;
+        if !finite.is_empty() {
+            self.blocks.push(finite);
+        }
+    }
+
+    /// Its unit as files write it.
+    #[must_use]
+    pub const fn unit(&self) -> &'static str {
+        unit_text(self.unit)
+    }
+
+    /// What a reader must know before trusting it: what the probe said at the last block, and how many readings
+    /// were lost.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let lost = (self.lost > 0)
+            .then(|| format!("{} readings that are no number were left out", self.lost));
+        self.notes.iter().cloned().chain(lost).collect()
+    }
+
+    /// All readings.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.blocks.iter().map(|block| block.len() as u64).sum()
+    }
+
+    /// What was subtracted from every reading: the median over the blocks, and the most any block's may be wrong
+    /// by.
+    #[must_use]
+    pub fn overhead(&self) -> Overhead {
+        let values: Vec<f64> = self.overheads.iter().map(|overhead| overhead.value).collect();
+        let uncertainty = self.overheads.iter().map(|overhead| overhead.uncertainty);
+        Overhead {
+            value: median(&values).unwrap_or(0.0),
+            uncertainty: uncertainty.fold(0.0, f64::max),
+        }
+    }
+
+    /// The figure of merit, nothing without readings.
+    #[must_use]
+    pub fn figure(&self) -> Option<Figure> {
+        let estimate = repeat(&self.blocks)?;
+        let overhead = self.overhead();
+        let all = self.blocks.concat();
+        Some(Figure {
+            name: self.name.clone(),
+            value: estimate.value,
+            unit: self.unit().into(),
+            low: estimate.low,
+            high: estimate.high,
+            std: mean_and_std(&all)?.1,
+            systematic: overhead.uncertainty,
+            p99: quantile(&sorted(&all), 0.99)?,
+            samples: self.samples(),
+            blocks: self.blocks.len() as u64,
+            batch: self.batch,
+            overhead: overhead.value,
+            circumstances: self.circumstances.join(", "),
+        })
+    }
+}
+
+/// The interval of a repeat, on logarithms where there are: what costs time costs some factor more when the machine
+/// is in a bad mood, and never less than nothing.
+fn repeat(blocks: &[Vec<f64>]) -> Option<Estimate> {
+    if !blocks.iter().flatten().all(|reading| *reading > 0.0) {
+        return repeat_interval(blocks);
+    }
+    let logarithms: Vec<Vec<f64>> =
+        blocks.iter().map(|block| block.iter().map(|reading| reading.ln()).collect()).collect();
+    let estimate = repeat_interval(&logarithms)?;
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(f64::exp);
+    Some(Estimate { value, low, high, ..estimate })
+}
+
+/// The notes of many figures, each once, with the figures it is about unless it is about all.
+pub(crate) fn notes<'s>(all: impl Iterator<Item = &'s Series> + Clone) -> Vec<String> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for series in all.clone() {
+        for note in series.notes() {
+            match found.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, names)) => names.push(&series.name),
+                None => found.push((note, vec![&series.name])),
+            }
+        }
+    }
+    let count = all.count();
+    let written = |(note, names): (String, Vec<&str>)| match names.as_slice() {
+        names if names.len() == count => note,
+        [one] => format!("{one}: {note}"),
+        [first, rest @ ..] => format!("{first} and {} more: {note}", rest.len()),
+        [] => note,
+    };
+    found.into_iter().map(written).collect()
+}
+
+/// A unit as files write it.
+#[must_use]
+pub(crate) const fn unit_text(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::BytesPerSecond => "B/s",
+        Unit::PerSecond => "1/s",
+        Unit::Bytes => "B",
+    }
+}

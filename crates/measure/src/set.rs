@@ -1,0 +1,208 @@
+//! Which figures are measured, and how much time each gets.
+
+use hemiola_probe::Figure;
+use hemiola_scenario::nearest;
+use hemiola_units::Span;
+use thiserror::Error;
+
+use crate::derive;
+
+/// How long a set may take, and in how many blocks each figure is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// For all figures together; exceeded only where even the fewest readings take longer.
+    pub time: Span,
+    /// The most blocks of each figure, spread over the whole time; fewer, down to [`BLOCKS_MIN`], where there is
+    /// no time for as many.
+    pub blocks: u32,
+    /// Readings of the first block, from which the cost of one is learnt.
+    pub pilot: u32,
+}
+
+impl Budget {
+    /// Under 20 s with the folder and the report.
+    pub const QUICK: Self = Self { time: Span::from_millis(15_000), blocks: 10, pilot: BLOCK_MIN };
+    /// Under 5 minutes.
+    pub const FULL: Self = Self { time: Span::from_millis(240_000), blocks: 10, pilot: BLOCK_MIN };
+}
+
+/// The most readings of one block: more say little that another block would not say better.
+const BLOCK_MAX: u32 = 500;
+
+/// The fewest, so that the median of a block is not that of one bad reading.
+const BLOCK_MIN: u32 = 5;
+
+/// The fewest blocks that say something about the next measurement.
+pub const BLOCKS_MIN: u32 = 5;
+
+/// Nothing is called so.
+#[derive(Debug, Error)]
+#[error(
+    "no figure of this set begins with `{prefix}`{}",
+    near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+)]
+pub struct UnknownPrefix {
+    /// What was asked for.
+    pub prefix: String,
+    /// The figure with the nearest name.
+    pub near: Option<String>,
+}
+
+/// The figures of `catalogue` that are asked for: all, or those whose names begin with one of `only`; of these
+/// the quick ones, where `quick` is asked for. A figure asked for by its whole name is always in.
+/// `memory.latency.l1` and its like, which are derived, stand for what they are derived from.
+///
+/// # Errors
+/// A prefix that nothing begins with.
+pub fn select(
+    catalogue: Vec<Figure>,
+    quick: bool,
+    only: &[String],
+) -> Result<Vec<Figure>, UnknownPrefix> {
+    let matches = |figure: &Figure, prefix: &String| {
+        let derived = derive::is_derived(prefix) && derive::is_source(&figure.name);
+        figure.name == *prefix
+            || ((figure.name.starts_with(prefix.as_str()) || derived) && (figure.quick || !quick))
+    };
+    for prefix in only {
+        if !catalogue.iter().any(|figure| matches(figure, prefix)) {
+            let near = nearest(prefix, catalogue.iter().map(|figure| figure.name.as_str()));
+            return Err(UnknownPrefix { prefix: prefix.clone(), near: near.map(Into::into) });
+        }
+    }
+    let wanted = |figure: &Figure| {
+        if only.is_empty() {
+            figure.quick || !quick
+        } else {
+            only.iter().any(|prefix| matches(figure, prefix))
+        }
+    };
+    Ok(catalogue.into_iter().filter(wanted).collect())
+}
+
+/// How many blocks more there is time for, when `pilot` readings of each figure took `costs`.
+#[must_use]
+pub fn blocks(costs: &[Span], budget: Budget, left: Span) -> u32 {
+    let round: f64 = costs.iter().map(|cost| cost.secs_f64()).sum::<f64>();
+    let round = round * f64::from(BLOCK_MIN) / f64::from(budget.pilot);
+    let most = budget.blocks.max(1) - 1;
+    ((left.secs_f64() / round.max(1e-9)) as u32).clamp(most.min(BLOCKS_MIN - 1), most)
+}
+
+/// How many readings each figure's next blocks have, when `pilot` readings of each took `costs` and `left` is
+/// there for `blocks` more of every one: each figure gets the same time, and what the cheap ones cannot use (they
+/// have [`BLOCK_MAX`]) and the dear ones exceed (they have at least [`BLOCK_MIN`]) is the others' gain or loss.
+#[must_use]
+pub fn counts(costs: &[Span], pilot: u32, left: Span, blocks: u32) -> Vec<u32> {
+    let each: Vec<f64> =
+        costs.iter().map(|cost| cost.secs_f64().max(1e-9) / f64::from(pilot)).collect();
+    let mut counts: Vec<Option<u32>> = vec![None; costs.len()];
+    let mut time = left.secs_f64().max(0.0) / f64::from(blocks.max(1));
+    loop {
+        let open: Vec<usize> = (0..costs.len()).filter(|i| counts[*i].is_none()).collect();
+        let share = time / open.len() as f64;
+        let fits = |index: &usize| share / each[*index];
+        let dear = |index: &usize| fits(index) < f64::from(BLOCK_MIN);
+        let cheap = |index: &usize| fits(index) > f64::from(BLOCK_MAX);
+        // The dear ones first: what they exceed has to come from somewhere. Whoever hits a limit is settled, and
+        // the rest shared out again, at most once a figure.
+        let (settled, count) = match open.iter().any(dear) {
+            true => (open.iter().copied().filter(dear).collect::<Vec<_>>(), BLOCK_MIN),
+            false => (open.iter().copied().filter(cheap).collect(), BLOCK_MAX),
+        };
+        if settled.is_empty() {
+            for index in open {
+                counts[index] = Some(fits(&index) as u32);
+            }
+            return counts.into_iter().flatten().collect();
+        }
+        for index in settled {
+            counts[index] = Some(count);
+            time = (time - f64::from(count) * each[index]).max(0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hemiola_probe::Unit;
+    use proptest::prelude::*;
+
+    fn figure(name: &str, quick: bool) -> Figure {
+        Figure { name: name.into(), title: "x".into(), unit: Unit::Nanoseconds, quick }
+    }
+
+    fn chosen(quick: bool, only: &[&str]) -> Vec<String> {
+        let catalogue = vec![
+            figure("clock.read", true),
+            figure("clock.pair", false),
+            figure("memory.latency.1KiB", true),
+            figure("memory.latency.2KiB", false),
+        ];
+        let only: Vec<String> = only.iter().map(ToString::to_string).collect();
+        match select(catalogue, quick, &only) {
+            Ok(figures) => figures.into_iter().map(|figure| figure.name).collect(),
+            Err(error) => vec![error.to_string()],
+        }
+    }
+
+    #[test]
+    fn a_set_is_all_the_quick_ones_or_those_that_begin_so() {
+        assert_eq!(chosen(false, &[]).len(), 4);
+        assert_eq!(chosen(true, &[]), ["clock.read", "memory.latency.1KiB"]);
+        assert_eq!(chosen(true, &["clock"]), ["clock.read"]);
+        assert_eq!(chosen(true, &["clock.pair"]), ["clock.pair"]);
+        assert_eq!(chosen(false, &["clock.pair", "memory"]).len(), 3);
+    }
+
+    #[test]
+    fn a_derived_figure_stands_for_what_it_is_derived_from() {
+        assert_eq!(chosen(true, &["memory.latency.l2"]), ["memory.latency.1KiB"]);
+        assert_eq!(chosen(false, &["memory.size.l1"]).len(), 2);
+    }
+
+    #[test]
+    fn an_unknown_figure_is_answered_with_the_nearest() {
+        assert_eq!(
+            chosen(false, &["clock.raed"]),
+            ["no figure of this set begins with `clock.raed`; did you mean `clock.read`?"]
+        );
+    }
+
+    #[test]
+    fn cheap_figures_have_the_most_readings_and_dear_ones_the_fewest() {
+        let costs = [Span::from_micros(8), Span::from_millis(8_000), Span::from_millis(80)];
+        let counts = counts(&costs, 8, Span::from_millis(30_000), 4);
+        assert_eq!((counts[0], counts[1]), (BLOCK_MAX, BLOCK_MIN));
+        // What the second one takes beyond its share is not there for the third.
+        assert_eq!(counts[2], 249);
+    }
+
+    #[test]
+    fn blocks_are_as_many_as_there_is_time_for_and_never_too_few() {
+        let costs = [Span::from_millis(1_000); 3];
+        let more = |left| blocks(&costs, Budget::FULL, Span::from_millis(left));
+        assert_eq!([more(0), more(20_000), more(1_000_000)], [4, 6, 9]);
+        assert_eq!(blocks(&costs, Budget { blocks: 2, ..Budget::FULL }, Span::ZERO), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn counts_keep_their_limits_and_the_time_where_they_can(
+            costs in prop::collection::vec(1i64..3_000, 1..60),
+            left in 0i64..300,
+            blocks in 1u32..9,
+        ) {
+            let spans: Vec<Span> = costs.iter().map(|ms| Span::from_millis(*ms)).collect();
+            let counts = counts(&spans, 8, Span::from_millis(left * 1000), blocks);
+            prop_assert!(counts.iter().all(|count| (BLOCK_MIN..=BLOCK_MAX).contains(count)));
+            let takes = |count: &dyn Fn(usize) -> u32| -> f64 {
+                (0..costs.len()).map(|i| f64::from(count(i)) * costs[i] as f64 / 8.0 / 1e3).sum()
+            };
+            let least = takes(&|_| BLOCK_MIN) * f64::from(blocks);
+            let all = takes(&|index| counts[index]) * f64::from(blocks);
+            prop_assert!(all <= (left as f64).max(least) * 1.001, "{all} of {left}, least {least}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Everything measured of a machine, ready to be written.
+
+use hemiola_model::machine::{FORMAT, Figure, Machine};
+use hemiola_probe::Load;
+use hemiola_trace::result::Conditions;
+
+use crate::derive;
+use crate::kernel::identity;
+use crate::series::{Series, notes};
+use crate::staircase::{self, KernelCache, Level};
+use crate::summary::{self, Missing, Summary};
+
+/// A measured machine.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// The machine with its figures, derived ones last.
+    pub machine: Machine,
+    /// Under which conditions.
+    pub conditions: Conditions,
+    /// What else the machine did meanwhile.
+    pub load: Load,
+    /// Figures that could not be measured.
+    pub missing: Vec<Missing>,
+    /// The levels of storage that the latencies show.
+    pub levels: Vec<Level>,
+    /// The caches that the kernel knows.
+    pub kernel: Vec<KernelCache>,
+    /// What a reader must know, each once.
+    pub notes: Vec<String>,
+}
+
+impl Survey {
+    /// What `series` come to. Under a load, the names of all figures say so: `clock.read@busy_neighbour`.
+    #[must_use]
+    pub fn of(
+        series: &[Series],
+        started_unix_s: u64,
+        conditions: Conditions,
+        load: Load,
+        kernel: Vec<KernelCache>,
+    ) -> Self {
+        let mut figures: Vec<Figure> = series.iter().filter_map(Series::figure).collect();
+        let levels =
+            staircase::levels(&derive::points(&figures), kernel.last().map(|cache| cache.size));
+        figures.extend(derive::figures(&levels, &figures));
+        let suffix = suffix(load);
+        for figure in &mut figures {
+            figure.name += suffix;
+        }
+        let missing = series.iter().filter(|series| series.figure().is_none());
+        let missing = missing.map(|series| Missing {
+            name: format!("{}{suffix}", series.name),
+            reason: series.failed.clone().unwrap_or_else(|| {
+                "too few readings for an interval: it was read in one block only".into()
+            }),
+        });
+        let mut notes = notes(series.iter());
+        // A figure that failed later has what was measured before, and its reader must know.
+        for series in series.iter().filter(|series| series.figure().is_some()) {
+            if let Some(reason) = &series.failed {
+                notes.push(format!("{} was measured in part: {reason}", series.name));
+            }
+        }
+        Self {
+            missing: missing.collect(),
+            machine: Machine {
+                format: FORMAT,
+                measured_unix_s: started_unix_s,
+                identity: identity(&conditions),
+                figures,
+            },
+            conditions,
+            load,
+            levels,
+            kernel,
+            notes,
+        }
+    }
+
+    /// Where the staircase and the kernel disagree, a sentence each; nothing where no staircase was measured.
+    #[must_use]
+    pub fn disagreements(&self) -> Vec<String> {
+        if self.levels.is_empty() {
+            return Vec::new();
+        }
+        staircase::disagreements(&self.levels, &self.kernel)
+    }
+
+    /// As data for other programs.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary {
+            format: summary::FORMAT,
+            kind: "measure".into(),
+            started_unix_s: self.machine.measured_unix_s,
+            conditions: self.conditions.clone(),
+            load: self.load,
+            figures: self.machine.figures.iter().map(Into::into).collect(),
+            missing: self.missing.clone(),
+            steps: self.levels.clone(),
+            kernel_caches: self.kernel.clone(),
+            disagreements: self.disagreements(),
+            notes: self.notes.clone(),
+        }
+    }
+}
+
+/// What stands behind a figure's name under this load.
+#[must_use]
+pub(crate) const fn suffix(load: Load) -> &'static str {
+    match load {
+        Load::Idle => "",
+        Load::BusyNeighbour => "@busy_neighbour",
+        Load::CachePolluter => "@cache_polluter",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::set::Budget;
+    use crate::synthetic::{Silent, Synthetic, conditions, undocumented};
+    use crate::{measure, report};
+    use hemiola_units::Span;
+
+    /// A machine with a cache of 32 KiB, one figure of which cannot be had.
+    fn survey(load: Load) -> Survey {
+        let mut source = Synthetic::new(&[
+            ("clock.read", 22.0, 0.01),
+            ("communication.pipe.latency.same_core.64B", 2500.0, 0.02),
+            ("communication.tcp.latency.same_core.64B", 6000.0, 0.02),
+            ("context_switch.yield.same_core.walked_4MiB", 2100.0, 0.02),
+            ("context_switch.yield.same_core.warm", 1150.0, 0.02),
+            ("creation.thread", 0.0, 0.0),
+            ("memory.latency.128KiB", 70.0, 0.001),
+            ("memory.latency.16KiB", 1.0, 0.001),
+            ("memory.latency.256KiB", 79.0, 0.001),
+            ("memory.latency.32KiB", 1.02, 0.001),
+            ("memory.latency.512KiB", 80.0, 0.001),
+            ("memory.latency.64KiB", 30.0, 0.001),
+        ]);
+        let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+        let budget = Budget { time: Span::from_millis(100), blocks: 10, pilot: 8 };
+        let stop = AtomicBool::new(false);
+        let series = measure(&catalogue, &mut source, budget, &clock, &mut Silent, &stop).unwrap();
+        let kernel = vec![KernelCache { level: 1, size: 128 << 10 }];
+        Survey::of(&series, 1_700_000_000, conditions(), load, kernel)
+    }
+
+    #[test]
+    fn what_is_measured_derived_and_missing_adds_up() {
+        let survey = survey(Load::Idle);
+        let machine = &survey.machine;
+        assert_eq!(machine.figures.len(), 11 + 3);
+        assert!((machine.figure("memory.latency.l1").unwrap().value - 1.0).abs() < 0.1);
+        assert_eq!(machine.figure("memory.size.l1").unwrap().value, 32768.0);
+        assert_eq!(survey.missing[0].name, "creation.thread");
+        // The one that cannot be had says nothing.
+        assert_eq!(survey.notes, ["clock.read and 10 more: made by a rule"]);
+        assert_eq!(Machine::read(&machine.write()).unwrap(), *machine);
+    }
+
+    #[test]
+    fn names_say_under_which_load() {
+        let survey = survey(Load::BusyNeighbour);
+        let all = survey.machine.figures.iter().all(|f| f.name.ends_with("@busy_neighbour"));
+        assert!(all && survey.missing[0].name == "creation.thread@busy_neighbour");
+        assert!(!survey.levels.is_empty());
+    }
+
+    #[test]
+    fn tables_show_switches_storage_messages_and_what_is_missing() {
+        for load in [Load::Idle, Load::CachePolluter] {
+            let survey = survey(load);
+            let tables = report::tables(&survey);
+            let titled = |start: &str| {
+                let found = tables.iter().find(|table| table.title.starts_with(start));
+                found.unwrap_or_else(|| panic!("no table {start}"))
+            };
+            let switches = titled("Context switch");
+            assert_eq!(switches.rows[0][0], "yield, same core");
+            let heads: Vec<&str> = switches.columns.iter().map(|c| c.0.as_str()).collect();
+            assert_eq!(heads, ["Context switch", "walked 4MiB", "warm"]);
+            assert!(
+                titled("Storage")
+                    .note
+                    .contains("L1 holds 32 KiB to 64 KiB by the data and 128 KiB")
+            );
+            assert_eq!(titled("Communication: one way").rows.len(), 2);
+            assert_eq!(titled("Not measured").title, "Not measured: 1 of 15 figures");
+            assert!(titled("One by one").rows[0][0].starts_with("clock.read"));
+        }
+    }
+
+    #[test]
+    fn the_page_stands_alone_and_has_the_staircase() {
+        let page = report::page(&survey(Load::Idle));
+        assert!(page.contains("L1 as the kernel says") && page.matches("<svg").count() == 1);
+        for outside in ["http://", "https://", "src=", "@import"] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn the_reference_names_every_key() {
+        let survey = survey(Load::Idle);
+        let summary = serde_json::to_value(survey.summary()).unwrap();
+        let machine: toml::Value = toml::from_str(&survey.machine.write()).unwrap();
+        for value in [summary, serde_json::to_value(machine).unwrap()] {
+            assert_eq!(undocumented(&value), Vec::<String>::new());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A machine made of rules, on a clock turned by hand, for tests.
+
+use std::collections::BTreeMap;
+
+use hemiola_probe::{Figure, Overhead, ProbeError, Readings, Unit};
+use hemiola_rt::clock::ManualClock;
+use hemiola_trace::result::{ClockConditions, Conditions};
+use hemiola_units::{Bytes, CpuSet, Granted, Policy, Random, Span};
+use serde_json::Value;
+
+use crate::{Progress, Source};
+
+/// A figure's value, and how readings scatter around it.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
+    pub(crate) value: f64,
+    /// Standard deviation of the blocks, as a share of the value.
+    pub(crate) noise: f64,
+    /// What the subtraction may be wrong by.
+    pub(crate) systematic: f64,
+}
+
+/// A source that follows rules; figures without one are lacking.
+pub(crate) struct Synthetic {
+    pub(crate) clock: ManualClock,
+    pub(crate) rules: BTreeMap<String, Rule>,
+    /// Names in the order they were read.
+    pub(crate) read: Vec<String>,
+    random: Random,
+}
+
+/// How long one reading takes.
+const READING: Span = Span::from_micros(10);
+
+impl Synthetic {
+    pub(crate) fn new(rules: &[(&str, f64, f64)]) -> Self {
+        let rule = |(name, value, noise): &(&str, f64, f64)| {
+            ((*name).to_owned(), Rule { value: *value, noise: *noise, systematic: 0.0 })
+        };
+        Self {
+            clock: ManualClock::default(),
+            rules: rules.iter().map(rule).collect(),
+            read: Vec::new(),
+            random: Random::from_seed(7),
+        }
+    }
+
+    /// Its figures as a catalogue lists them.
+    pub(crate) fn catalogue(&self) -> Vec<Figure> {
+        let figure = |name: &String| Figure {
+            name: name.clone(),
+            title: "a rule".into(),
+            unit: Unit::Nanoseconds,
+            quick: true,
+        };
+        self.rules.keys().map(figure).collect()
+    }
+}
+
+impl Source for Synthetic {
+    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError> {
+        self.read.push(name.to_owned());
+        let lacking =
+            || ProbeError::Lacking { name: name.into(), what: "a second processor".into() };
+        let rule = *self.rules.get(name).filter(|rule| rule.value > 0.0).ok_or_else(lacking)?;
+        self.clock.advance(Span::from_nanos(READING.nanos() * i64::from(count)));
+        let block = rule.value * (1.0 + rule.noise * self.random.normal());
+        let values = (0..count).map(|_| block * (1.0 + 0.01 * self.random.normal())).collect();
+        Ok(Readings {
+            name: name.into(),
+            unit: Unit::Nanoseconds,
+            values,
+            batch: 1,
+            overhead: Overhead { value: 20.0, uncertainty: rule.systematic },
+            granted: Granted {
+                scheduling: Policy::Other { nice: 0 },
+                cpus: CpuSet::one(0).expect("a processor"),
+                lock_memory: false,
+                prefault_stack: Bytes(0),
+                refusals: vec![],
+            },
+            circumstances: vec![("load".into(), "idle".into())],
+            notes: vec!["made by a rule".into()],
+        })
+    }
+}
+
+/// Nobody watches.
+pub(crate) struct Silent;
+
+impl Progress for Silent {
+    fn tick(&mut self, fraction: f64, _doing: &str) {
+        assert!((0.0..=1.0).contains(&fraction), "{fraction}");
+    }
+}
+
+pub(crate) fn conditions() -> Conditions {
+    Conditions {
+        hemiola_version: "0.1.0".into(),
+        commit: None,
+        kernel: "6.1".into(),
+        cpu_model: "Test CPU".into(),
+        cpus_online: 2,
+        preempt: "voluntary".into(),
+        clock: ClockConditions {
+            source: "tsc".into(),
+            read_ns: 22.0,
+            fast_read_ns: 10.0,
+            resolution_ns: 1.0,
+        },
+        rt_runtime_us: 950_000,
+        rt_period_us: 1_000_000,
+        load_average_1m: 0.1,
+        steal_ticks_delta: Some(0),
+        virtualized: None,
+        allow_less: true,
+        command_line: "hemiola measure".into(),
+    }
+}
+
+/// The keys of objects in `value` that `docs/reference/machine.md` does not name.
+pub(crate) fn undocumented(value: &Value) -> Vec<String> {
+    let page = include_str!("../../../docs/reference/machine.md");
+    let mut found = Vec::new();
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                if ![format!("`{key}`"), format!("[{key}]")].iter().any(|name| page.contains(name))
+                {
+                    found.push(key.clone());
+                }
+                // Documented with the summary of a run.
+                if key != "conditions" {
+                    found.extend(undocumented(value));
+                }
+            }
+        }
+        Value::Array(values) => found.extend(values.iter().flat_map(undocumented)),
+        _ => {}
+    }
+    found
+}
