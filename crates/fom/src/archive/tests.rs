@@ -1,0 +1,106 @@
+//! Archives as clients write them, and as attackers do.
+
+use hemiola_hla::data::FomModule;
+use miniz_oxide::deflate::compress_to_vec;
+use proptest::prelude::*;
+
+use super::*;
+
+/// An archive of deflated entries, written as a streaming writer does: lengths and checksum stand behind
+/// each entry and in the directory, not in front.
+fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in entries {
+        let packed = compress_to_vec(content, 6);
+        let (at, len) = (bytes.len() as u32, packed.len() as u32);
+        // Version 2.0, lengths behind the entry, deflate, no time.
+        let head = [&[20, 0, 8, 0, 8, 0, 0, 0, 0, 0][..]].concat();
+        let sizes =
+            [rawzip::crc32(content), len, content.len() as u32].map(u32::to_le_bytes).concat();
+        let name_len = [(name.len() as u16).to_le_bytes(), [0, 0]].concat();
+        bytes.extend([b"PK\x03\x04", &head[..], &[0; 12], &name_len, name.as_bytes()].concat());
+        bytes.extend([&packed[..], b"PK\x07\x08", &sizes].concat());
+        directory.extend([b"PK\x01\x02\x14\0", &head[..], &sizes, &name_len].concat());
+        directory.extend([&[0; 10][..], &at.to_le_bytes(), name.as_bytes()].concat());
+    }
+    let count = (entries.len() as u16).to_le_bytes();
+    let (len, at) = (directory.len() as u32, bytes.len() as u32);
+    let end = [len.to_le_bytes(), at.to_le_bytes()].concat();
+    [&bytes[..], &directory, b"PK\x05\x06\0\0\0\0", &count, &count, &end, &[0, 0]].concat()
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    let problems = open(bytes, "a.zip").unwrap_err();
+    assert!(problems.iter().all(|problem| problem.kind == Kind::Unreadable));
+    problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_archive_with_its_lengths_behind_is_read() {
+    let bytes = archive(&[("Car.xml", b"<a/>"), ("sub/Boat.xml", b"<b/>")]);
+    assert!(is_archive(&bytes));
+    let found = open(&bytes, "a.zip").unwrap();
+    let found: Vec<(&str, &[u8])> =
+        found.iter().map(|entry| (entry.name.as_str(), &entry.content[..])).collect();
+    assert_eq!(found, [("Car.xml", &b"<a/>"[..]), ("sub/Boat.xml", b"<b/>")]);
+}
+
+#[test]
+fn a_compressed_module_of_a_federate_is_called_by_its_entry() {
+    let module = b"<objectModel xmlns='http://standards.ieee.org/IEEE1516-2010'/>";
+    let bytes = archive(&[("Car.xml", module), ("Boat.xml", b"<boat/>")]);
+    let problems = crate::open(&FomModule::Compressed(bytes.into())).unwrap_err();
+    let (place, _) = &problems[0].places[0];
+    assert_eq!((problems.len(), place.name()), (1, "Boat.xml:1:1".to_owned()));
+    let bytes = archive(&[("Car.xml", module)]);
+    let (modules, _) = crate::open(&FomModule::Compressed(bytes.into())).unwrap();
+    assert_eq!((modules.len(), modules[0].name()), (1, "Car.xml"));
+}
+
+#[test]
+fn an_entry_that_unpacks_to_too_much_is_refused_by_name() {
+    let bomb = vec![b' '; MODULE_LEN_MAX + 1];
+    let bytes = archive(&[("small.xml", b"<a/>"), ("bomb.xml", &bomb)]);
+    assert!(bytes.len() < MODULE_LEN_MAX / 500);
+    assert!(refusal(&bytes).contains("bomb.xml: it unpacks to more than"));
+}
+
+#[test]
+fn entries_that_together_unpack_to_too_much_are_refused() {
+    let content = vec![b' '; MODULE_LEN_MAX - 1];
+    let bytes = archive(&[("a", &content), ("b", &content), ("c", &content)]);
+    assert!(refusal(&bytes).contains("c: it unpacks to more than"));
+}
+
+#[test]
+fn too_many_entries_are_refused() {
+    let entries = vec![("x", &b""[..]); ENTRIES_MAX + 1];
+    assert!(refusal(&archive(&entries)).contains("more than 1024 entries"));
+}
+
+#[test]
+fn what_is_damaged_is_refused() {
+    let bytes = archive(&[("Car.xml", b"<some><text/></some>")]);
+    assert!(refusal(&bytes[..bytes.len() - 1]).contains("no ZIP archive"));
+    assert!(refusal(b"PK\x03\x04").contains("no ZIP archive"));
+    assert!(refusal(&archive(&[])).contains("empty"));
+    // In the packed bytes: the checksum or the packing itself tells.
+    let mut broken = bytes.clone();
+    broken[40] ^= 0xFF;
+    assert!(refusal(&broken).contains("Car.xml: it"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damaged_archives_are_read_or_refused(
+        content in any::<Vec<u8>>(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let mut bytes = archive(&[("a.xml", &content), ("b.xml", b"<b/>")]);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = open(&bytes, "a.zip");
+        let _ = open(&bytes[..at], "a.zip");
+    }
+}

@@ -1,0 +1,77 @@
+//! What one module must not do, whatever the others say.
+
+use std::collections::BTreeMap;
+
+use crate::module::{Datatype, Entry, Module};
+use crate::problem::{Kind, Problem, Span};
+
+/// What is wrong with a module by itself: names that stand twice in a table.
+pub(crate) fn check(module: &Module) -> Vec<Problem> {
+    let mut names = Names { module, problems: Vec::new() };
+    let Module { object_classes, interaction_classes, .. } = module;
+    names.once("object class", object_classes.iter().map(|class| key(&class.entry)));
+    for class in object_classes {
+        names.once("attribute", class.attributes.iter().map(key));
+        names.once("directed interaction", class.directed_interactions.iter().map(key));
+    }
+    names.once("interaction class", interaction_classes.iter().map(|class| key(&class.entry)));
+    for class in interaction_classes {
+        names.once("parameter", class.parameters.iter().map(key));
+    }
+    names.once("dimension", module.dimensions.iter().map(key));
+    names.once("time", module.time.iter().map(key));
+    names.once("tag", module.tags.iter().map(key));
+    names.once("synchronization point", module.synchronization_points.iter().map(key));
+    names.once("transportation", module.transportations.iter().map(key));
+    names.once("switch", module.switches.iter().map(key));
+    names.once("update rate", module.update_rates.iter().map(key));
+    names.once("note", module.notes.iter().map(key));
+    names.once("data type", module.datatypes.iter().map(key));
+    for entry in &module.datatypes {
+        let (what, parts): (&str, Vec<&str>) = match &entry.value {
+            Datatype::Enumerated { enumerators, .. } => {
+                ("enumerator", enumerators.iter().map(|one| one.name.as_str()).collect())
+            }
+            Datatype::FixedRecord { fields, .. } => {
+                ("field", fields.iter().map(|one| one.name.as_str()).collect())
+            }
+            Datatype::VariantRecord { alternatives, .. } => {
+                let chosen = alternatives.iter().flat_map(|one| &one.enumerators);
+                ("enumerator that chooses", chosen.map(String::as_str).collect())
+            }
+            _ => continue,
+        };
+        names.once(what, parts.into_iter().map(|name| (name, entry.span)));
+    }
+    names.problems
+}
+
+fn key<T>(entry: &Entry<T>) -> (&str, Span) {
+    (&entry.name, entry.span)
+}
+
+struct Names<'m> {
+    module: &'m Module,
+    problems: Vec<Problem>,
+}
+
+impl Names<'_> {
+    /// Reports each name that was there before, with both places.
+    fn once<'n>(&mut self, what: &str, names: impl Iterator<Item = (&'n str, Span)>) {
+        let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+        for (name, span) in names {
+            let Some(first) = seen.get(name) else {
+                seen.insert(name, span);
+                continue;
+            };
+            let problem = Problem::new(Kind::Invalid, format!("{what} {name} stands twice"))
+                .at(self.module.place(span), "again here");
+            // Parts of a data type have only its place.
+            self.problems.push(if *first == span {
+                problem
+            } else {
+                problem.at(self.module.place(*first), "first here")
+            });
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! XML to a module: every table of the data interchange format, all problems at once.
+
+mod classes;
+mod datatypes;
+mod identification;
+mod reader;
+mod tables;
+
+pub(crate) use classes::{INTERACTION_ROOT, OBJECT_ROOT};
+
+use std::sync::Arc;
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::limits::{MODULE_LEN_MAX, NODES_MAX};
+use crate::module::{Edition, Module};
+use crate::problem::{Kind, Place, Problem, Source, Span};
+use crate::text;
+use reader::Reader;
+
+/// The namespaces of the editions; that of 2010 has been published at two places.
+const NAMESPACES: [(&str, Edition); 3] = [
+    ("http://standards.ieee.org/IEEE1516-2010", Edition::E2010),
+    ("http://www.sisostds.org/schemas/IEEE1516-2010", Edition::E2010),
+    ("http://standards.ieee.org/IEEE1516-2025", Edition::E2025),
+];
+
+/// The module that these bytes of XML are, and everything that is wrong with its tables. What could not be
+/// understood is left out of the module.
+///
+/// # Errors
+/// Bytes that are no XML, or no object model of a known edition.
+pub(crate) fn parse(name: &str, bytes: &[u8]) -> Result<(Module, Vec<Problem>), Vec<Problem>> {
+    let unreadable = |what: String| vec![Problem::new(Kind::Unreadable, format!("{name}: {what}"))];
+    if bytes.len() > MODULE_LEN_MAX {
+        return Err(unreadable(format!("longer than {} MiB", MODULE_LEN_MAX >> 20)));
+    }
+    let text = text::decode(bytes).map_err(unreadable)?;
+    let source = Arc::new(Source { name: name.to_owned(), text });
+    let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(&source.text, options).map_err(|error| {
+        let problem = Problem::new(Kind::Unreadable, format!("no XML: {}", message(&error)));
+        let hint = match error {
+            roxmltree::Error::DtdDetected => "modules need no document type and no entities",
+            _ => "",
+        };
+        vec![problem.at(place(&source, position(&source.text, error.pos())), "").hint(hint)]
+    })?;
+    let root = document.root_element();
+    let edition = edition(&source, root).map_err(|problem| vec![problem])?;
+    let mut reader = Reader::new(Arc::clone(&source), root.tag_name().namespace());
+    let mut module = Module {
+        source: Arc::clone(&source),
+        edition,
+        identification: Default::default(),
+        object_classes: Vec::new(),
+        interaction_classes: Vec::new(),
+        dimensions: Vec::new(),
+        time: Vec::new(),
+        tags: Vec::new(),
+        synchronization_points: Vec::new(),
+        transportations: Vec::new(),
+        switches: Vec::new(),
+        update_rates: Vec::new(),
+        datatypes: Vec::new(),
+        notes: Vec::new(),
+        references: Vec::new(),
+    };
+    tables(&mut reader, root, &mut module);
+    let (references, problems) = reader.done();
+    module.references = references;
+    Ok((module, problems))
+}
+
+/// The sentence of an XML error, without its position.
+fn message(error: &roxmltree::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at ").map_or(text.clone(), |(what, _)| what.to_owned())
+}
+
+fn place(source: &Arc<Source>, span: Span) -> Place {
+    Place { source: Arc::clone(source), span }
+}
+
+/// The byte at a line and column, as a span of one character.
+fn position(text: &str, at: roxmltree::TextPos) -> Span {
+    let line_start = match at.row {
+        0 | 1 => 0,
+        row => text.match_indices('\n').nth(row as usize - 2).map_or(text.len(), |(at, _)| at + 1),
+    };
+    let column = (at.col as usize).saturating_sub(1);
+    let start =
+        text[line_start..].char_indices().nth(column).map_or(text.len(), |(at, _)| line_start + at);
+    (start..start).into()
+}
+
+fn edition(source: &Arc<Source>, root: Node<'_, '_>) -> Result<Edition, Problem> {
+    let start = root.range().start;
+    let span = Span::from(start..start + 1 + root.tag_name().name().len());
+    let invalid = |what: &str, hint: &str| {
+        Err(Problem::new(Kind::Invalid, what).at(place(source, span), "").hint(hint))
+    };
+    let hint = "the namespace of HLA 4 is xmlns=\"http://standards.ieee.org/IEEE1516-2025\"";
+    if root.tag_name().name() != "objectModel" {
+        return invalid("not an object model: its root is no <objectModel>", hint);
+    }
+    let Some(namespace) = root.tag_name().namespace() else {
+        let what = "the object model has no namespace, so its edition is not known";
+        return invalid(what, hint);
+    };
+    match NAMESPACES.iter().find(|(known, _)| *known == namespace) {
+        Some((_, edition)) => Ok(*edition),
+        None => {
+            let what = format!("the namespace {namespace} is that of no edition understood here");
+            invalid(&what, "object models of 1516-2010 and 1516-2025 are understood")
+        }
+    }
+}
+
+fn tables(reader: &mut Reader, root: Node<'_, '_>, module: &mut Module) {
+    const TABLES: &[&str] = &[
+        "modelIdentification",
+        "objects",
+        "interactions",
+        "dimensions",
+        "time",
+        "tags",
+        "synchronizations",
+        "transportations",
+        "switches",
+        "updateRates",
+        "dataTypes",
+        "notes",
+        // How a federate uses services says nothing to a federation.
+        "serviceUtilization",
+    ];
+    for table in reader.children(root, TABLES) {
+        match table.tag_name().name() {
+            "modelIdentification" => module.identification = identification::read(reader, table),
+            "objects" => module.object_classes = classes::objects(reader, table),
+            "interactions" => module.interaction_classes = classes::interactions(reader, table),
+            "dimensions" => module.dimensions = tables::dimensions(reader, table),
+            "time" => module.time = tables::time(reader, table),
+            "tags" => module.tags = tables::tags(reader, table),
+            "synchronizations" => {
+                module.synchronization_points = tables::synchronization_points(reader, table);
+            }
+            "transportations" => module.transportations = tables::transportations(reader, table),
+            "switches" => module.switches = tables::switches(reader, table),
+            "updateRates" => module.update_rates = tables::update_rates(reader, table),
+            "dataTypes" => module.datatypes = datatypes::read(reader, table),
+            "notes" => module.notes = tables::notes(reader, table),
+            _ => {}
+        }
+    }
+}

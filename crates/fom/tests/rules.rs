@@ -1,0 +1,347 @@
+//! What holds for all modules: the order does not matter, handles stay, nothing panics.
+
+use std::sync::Arc;
+
+use hemiola_fom::{
+    Base, Kind, Module, STANDARD_MIM, exception, exception_of_mim, fuzzing, merge, open, read,
+    render, unite,
+};
+use hemiola_hla::data::{Data, FomModule};
+use hemiola_hla::{Exception, ObjectClassHandle, TransportationTypeHandle};
+use proptest::prelude::*;
+
+use crate::small::{bytes, module};
+
+fn parsed(name: &str, text: &str) -> Arc<Module> {
+    let (modules, _) = read(name, text.as_bytes()).unwrap_or_else(|problems| {
+        panic!("{}", render(&problems));
+    });
+    Arc::clone(&modules[0])
+}
+
+/// A module of these tables.
+fn text(edition: &str, tables: &str) -> String {
+    format!(
+        "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-{edition}\">{tables}</objectModel>"
+    )
+}
+
+#[test]
+fn the_standard_module_stands_alone() {
+    let (model, doubts) = merge(&[], None).unwrap();
+    assert_eq!(render(&doubts), "");
+    model.check_invariants();
+    assert_eq!(model.object_classes().len(), 4);
+    assert_eq!(model.interaction_classes().len(), 93);
+    assert_eq!((model.attributes().len(), model.parameters().len()), (59, 126));
+    assert_eq!(model.dimensions().len(), 5);
+    let names: Vec<&str> = model.transportations().iter().map(|kind| kind.name.as_str()).collect();
+    assert_eq!(names, ["HLAreliable", "HLAbestEffort"]);
+    let root = ObjectClassHandle::new(1);
+    let privilege = model.attribute_named(root, "HLAprivilegeToDeleteObject");
+    assert!(
+        model.object_classes().iter().all(|class| class.attributes.contains(&privilege.unwrap()))
+    );
+    assert_eq!(model.object_class_named("HLAobjectRoot"), Some(root));
+    assert_eq!(model.dimension_named("HLAserviceGroup").map(|_| ()), Some(()));
+}
+
+#[test]
+fn the_standard_module_checks_like_any_other() {
+    let own = parsed("mim.xml", hemiola_fom::standard_mim_text());
+    let (model, problems) = unite(&[own], Base::Nothing, None);
+    assert_eq!(render(&problems), "");
+    model.check_invariants();
+    assert_eq!(model.object_classes(), merge(&[], None).unwrap().0.object_classes());
+}
+
+#[test]
+fn handles_stay_when_modules_join_later() {
+    let (before, _) = merge(&[module("trucks.xml"), module("traffic.xml")], None).unwrap();
+    let (after, _) = merge(&[module("harbour.xml")], Some(&before)).unwrap();
+    after.check_invariants();
+    for (at, class) in before.object_classes().iter().enumerate() {
+        assert_eq!(after.object_classes()[at].name, class.name);
+        assert!(
+            class.attributes.iter().all(|one| after.object_classes()[at].attributes.contains(one))
+        );
+    }
+    for (at, class) in before.interaction_classes().iter().enumerate() {
+        assert_eq!(after.interaction_classes()[at].name, class.name);
+    }
+    for (at, attribute) in before.attributes().iter().enumerate() {
+        let other = &after.attributes()[at];
+        assert_eq!((&other.name, other.class), (&attribute.name, attribute.class));
+    }
+    assert_eq!(before.dimensions(), &after.dimensions()[..before.dimensions().len()]);
+    assert_eq!(before.parameters(), &after.parameters()[..before.parameters().len()]);
+    assert!(
+        after.object_class_named("Ship").unwrap().index() >= Some(before.object_classes().len())
+    );
+    assert!(after.object_classes().len() > before.object_classes().len());
+}
+
+#[test]
+fn a_module_that_joins_cannot_set_a_switch() {
+    let (before, _) = merge(&[module("trucks.xml")], None).unwrap();
+    let (after, doubts) = merge(&[module("traffic.xml")], Some(&before)).unwrap();
+    assert!(!after.is_enabled(hemiola_hla::Switch::AutoProvide));
+    assert_eq!(doubts.len(), 2, "{}", render(&doubts));
+}
+
+#[test]
+fn a_management_module_of_a_federate_is_a_module_like_any_other() {
+    let mim = hemiola_fom::standard_mim_text();
+    let switches = "<switches><autoProvide isEnabled='false'/></switches></objectModel>";
+    let mim = parsed("my-mim.xml", &mim.replace("</objectModel>", switches));
+    let (model, doubts) = merge(&[mim, module("traffic.xml")], None).unwrap();
+    assert_eq!(render(&doubts), "");
+    model.check_invariants();
+    assert!(model.is_enabled(hemiola_hla::Switch::AutoProvide), "the model's own switch holds");
+    let refused = exception_of_mim(Exception::InvalidFOM);
+    assert_eq!(refused, Exception::InvalidMIM);
+}
+
+#[test]
+fn what_a_federate_sends_is_opened_in_all_three_forms() {
+    let content = Data::from(bytes("traffic.xml"));
+    let file = FomModule::File { name: "some/traffic.xml".into(), content: content.clone() };
+    assert_eq!(open(&file).unwrap().0[0].name(), "some/traffic.xml");
+    let refused = |module| exception(&open(&module).unwrap_err());
+    assert_eq!(refused(FomModule::Compressed(content)), Some(Exception::ErrorReadingFOM));
+    assert_eq!(refused(FomModule::Url("https://x.y/z".into())), Some(Exception::CouldNotOpenFOM));
+    assert_eq!(refused(FomModule::Url(STANDARD_MIM.into())), Some(Exception::CouldNotOpenFOM));
+    let broken = FomModule::File { name: "b".into(), content: bytes("broken.xml").into() };
+    assert_eq!(refused(broken), Some(Exception::InvalidFOM));
+    let modules = [module("traffic.xml"), module("contrary.xml")];
+    assert_eq!(exception(&merge(&modules, None).unwrap_err()), Some(Exception::InconsistentFOM));
+}
+
+#[test]
+fn what_is_no_module_is_refused_with_its_place() {
+    let kind_of = |text: &str| read("x", text.as_bytes()).unwrap_err()[0].kind;
+    assert_eq!(kind_of(""), Kind::Unreadable);
+    assert_eq!(kind_of("<objectModel>"), Kind::Unreadable);
+    assert_eq!(kind_of("<objectModel/>"), Kind::Invalid);
+    assert_eq!(kind_of("<fdd xmlns='http://standards.ieee.org/IEEE1516-2025'/>"), Kind::Invalid);
+    assert_eq!(
+        kind_of("<objectModel xmlns='http://standards.ieee.org/IEEE1516-2000'/>"),
+        Kind::Invalid
+    );
+    let bomb =
+        "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><objectModel>&b;</objectModel>";
+    let problems = read("bomb.xml", bomb.as_bytes()).unwrap_err();
+    insta::assert_snapshot!(render(&problems), @r"
+    error: no XML: XML with DTD detected
+     --> bomb.xml:1:1
+      |
+    1 | <!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><objectModel>&b;</objectModel>
+      | ^
+      = hint: modules need no document type and no entities
+    ");
+    let deep = "<objectClass><name>HLAobjectRoot</name>".to_owned()
+        + &"<objectClass><name>C</name>".repeat(300_000);
+    let deep = deep + &"</objectClass>".repeat(300_001);
+    let deep = text("2025", &format!("<objects>{deep}</objects>"));
+    let problems = read("deep.xml", deep.as_bytes()).unwrap_err();
+    assert!(problems[0].message.contains("64 classes inside one another"));
+}
+
+#[test]
+fn elements_of_other_namespaces_are_passed_over() {
+    let tables = "<x:own xmlns:x='urn:x'><objectClass/></x:own><notes x:y='1' xmlns:x='urn:x'/>";
+    parsed("own.xml", &text("2025", tables));
+}
+
+#[test]
+fn an_element_that_is_not_known_is_left_out_and_a_slip_of_the_pen_refused() {
+    let module = text("2025", "<colours><red/></colours>");
+    let (_, doubts) = read("c.xml", module.as_bytes()).unwrap();
+    assert_eq!(doubts[0].message, "<colours> in <objectModel> is not understood, and left out");
+    let module = text("2025", "<object/>");
+    assert_eq!(read("o.xml", module.as_bytes()).unwrap_err()[0].hint, "did you mean <objects>?");
+}
+
+#[test]
+fn a_class_that_nobody_defines_is_reported_with_the_module_to_give() {
+    let problems = merge(&[module("trucks.xml")], None);
+    let (model, _) = problems.unwrap();
+    // It declares an attribute there, and so the class is defined.
+    assert!(model.object_class_named("Vehicle").is_some());
+    let tables = "<modelIdentification><name>B</name>
+<reference><type>Dependency</type><identification>Base</identification></reference>
+</modelIdentification>
+<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Thing</name>
+<objectClass><name>Part</name><sharing>Publish</sharing>
+<attribute><name>Size</name><dataType>Length</dataType></attribute>
+</objectClass></objectClass></objectClass></objects>";
+    let problems = merge(&[parsed("b.xml", &text("2025", tables))], None).unwrap_err();
+    insta::assert_snapshot!(render(&problems), @r"
+    error: object class HLAobjectRoot.Thing is only named, no module defines it
+     --> b.xml:4:68
+      |
+    4 | ctClass><name>HLAobjectRoot</name><objectClass><name>Thing</name>
+      |                                                      ^^^^^
+      = hint: b.xml says it depends on Base, not given here
+
+    error: data type Length is not defined
+     --> b.xml:6:39
+      |
+    6 | <attribute><name>Size</name><dataType>Length</dataType></attribute>
+      |                                       ^^^^^^
+      = hint: b.xml says it depends on Base, not given here
+    ");
+}
+
+#[test]
+fn a_record_that_contains_itself_is_doubtful() {
+    let tables = "<dataTypes><fixedRecordDataTypes><fixedRecordData><name>Node</name>
+<field><name>Next</name><dataType>Nodes</dataType></field></fixedRecordData></fixedRecordDataTypes>
+<arrayDataTypes><arrayData><name>Nodes</name><dataType>Node</dataType><cardinality>Dynamic</cardinality>
+</arrayData></arrayDataTypes></dataTypes>";
+    let (_, doubts) = merge(&[parsed("n.xml", &text("2025", tables))], None).unwrap();
+    assert_eq!(doubts.len(), 1);
+    assert_eq!(doubts[0].message, "data type Node contains itself");
+}
+
+/// The text of a small module, sound by itself, about names that others have too.
+fn some_module() -> impl Strategy<Value = String> {
+    let column = |options: &'static [&'static str]| prop::sample::select(options);
+    let attribute = (
+        column(&["A", "B", "C"]),
+        column(&["HLAboolean", "HLAoctet", "Kind", "Missing"]),
+        column(&["", "<order>Receive</order>", "<order>TimeStamp</order>"]),
+        column(&[
+            "",
+            "<transportation>HLAreliable</transportation>",
+            "<transportation>Radio</transportation>",
+        ]),
+        column(&["", "<dimensions><dimension>Lane</dimension></dimensions>"]),
+    )
+        .prop_map(|(name, datatype, order, transportation, dimensions)| {
+            let columns =
+                format!("<dataType>{datatype}</dataType>{order}{transportation}{dimensions}");
+            (name, format!("<attribute><name>{name}</name>{columns}</attribute>"))
+        });
+    let attributes = prop::collection::btree_map(
+        column(&["X", "X.Y", "X.Z", "W"]),
+        prop::collection::vec(attribute, 0..3),
+        0..4,
+    );
+    let enumerators = prop::collection::btree_map(column(&["One", "Two", "Three"]), 1..3_u8, 0..3);
+    let tables = column(&[
+        "",
+        "<dimensions><dimension><name>Lane</name><upperBound>4</upperBound></dimension></dimensions>",
+        "<dimensions><dimension><name>Lane</name><upperBound>5</upperBound></dimension></dimensions>",
+        "<transportations><transportation><name>Radio</name><reliable>No</reliable></transportation></transportations>",
+        "<switches><autoProvide isEnabled='true'/></switches>",
+        "<switches><autoProvide isEnabled='false'/></switches>",
+        "<updateRates><updateRate><name>Slow</name><rate>2</rate></updateRate></updateRates>",
+    ]);
+    let edition = column(&["2010", "2025"]);
+    (attributes, enumerators, tables, edition).prop_map(|(classes, enumerators, tables, edition)| {
+        let class = |path: &str| {
+            let mut seen = Vec::new();
+            let mut text = String::new();
+            for (name, attribute) in classes.get(path).into_iter().flatten() {
+                if !seen.contains(name) {
+                    seen.push(*name);
+                    text += attribute;
+                }
+            }
+            text
+        };
+        let kinds: String = enumerators
+            .iter()
+            .map(|(name, value)| format!("<enumerator><name>{name}</name><value>{value}</value></enumerator>"))
+            .collect();
+        text(
+            edition,
+            &format!(
+                "<objects><objectClass><name>HLAobjectRoot</name>
+<objectClass><name>X</name>{}<objectClass><name>Y</name><sharing>Publish</sharing>{}</objectClass>
+<objectClass><name>Z</name>{}</objectClass></objectClass>
+<objectClass><name>W</name>{}</objectClass></objectClass></objects>{tables}
+<dataTypes><enumeratedDataTypes><enumeratedData><name>Kind</name><representation>HLAoctet</representation>
+{kinds}</enumeratedData></enumeratedDataTypes></dataTypes>",
+                class("X"), class("X.Y"), class("X.Z"), class("W"),
+            ),
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn the_order_of_modules_does_not_matter(
+        texts in prop::collection::vec(some_module(), 1..5),
+        seed in any::<prop::sample::Index>(),
+    ) {
+        let modules: Vec<Arc<Module>> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| parsed(&format!("{at}.xml"), text))
+            .collect();
+        let (model, problems) = unite(&modules, Base::Standard, None);
+        model.check_invariants();
+        let mut permuted = modules;
+        let count = permuted.len();
+        permuted.rotate_left(seed.index(count));
+        permuted.swap(0, seed.index(count));
+        // A module that is given twice counts once.
+        permuted.push(Arc::clone(&permuted[0]));
+        let (again, others) = unite(&permuted, Base::Standard, None);
+        prop_assert_eq!(render(&others), render(&problems));
+        prop_assert_eq!(again, model);
+    }
+
+    #[test]
+    fn classes_and_their_parts_keep_their_handles(
+        first in some_module(), second in some_module(),
+    ) {
+        let (before, _) = unite(&[parsed("1.xml", &first)], Base::Standard, None);
+        let (after, _) = unite(&[parsed("0.xml", &second)], Base::Standard, Some(&before));
+        after.check_invariants();
+        for (one, other) in before.attributes().iter().zip(after.attributes()) {
+            prop_assert_eq!((&one.name, one.class), (&other.name, other.class));
+        }
+        for (one, other) in before.object_classes().iter().zip(after.object_classes()) {
+            prop_assert_eq!(&one.name, &other.name);
+        }
+        let two = &after.transportations()[..2];
+        prop_assert_eq!(&two[0].name, "HLAreliable");
+        prop_assert!(after.transportation(TransportationTypeHandle::BEST_EFFORT).is_some());
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in any::<Vec<u8>>()) {
+        fuzzing::modules(&bytes);
+        fuzzing::modules(&[b"PK\x03\x04", &bytes[..]].concat());
+        fuzzing::modules(&[b"<objectModel xmlns='http://standards.ieee.org/IEEE1516-2025'>", &bytes[..]].concat());
+    }
+
+    #[test]
+    fn mutated_modules_are_read_or_refused(
+        name in prop::sample::select(&["traffic.xml", "harbour.xml", "contrary.xml"][..]),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4),
+        copy in any::<bool>(),
+    ) {
+        let mut text = bytes(name);
+        for (at, to) in cuts {
+            let (at, to) = (at.index(text.len()), to.index(text.len()));
+            let (from, until) = (at.min(to), at.max(to).min(at.min(to) + 60));
+            if copy {
+                let piece = text[from..until].to_vec();
+                let at = to.min(text.len());
+                text.splice(at..at, piece);
+            } else {
+                text.drain(from..until);
+            }
+            if text.is_empty() {
+                break;
+            }
+        }
+        fuzzing::modules(&text);
+    }
+}

@@ -1,0 +1,312 @@
+//! The 178 calls a federate may make, one enum for each clause, and what answers them.
+//!
+//! Each call is written down once, with its number in the Federate Protocol, its clause, its method in the
+//! programming interfaces, its arguments, the shape of its answer and the exceptions it may raise, in the
+//! order the standard lists them.
+//!
+//! Arguments are data as they came: a wrong handle is [`INVALID`](crate::FederateHandle::INVALID), a wrong time is an
+//! [`EncodedTime`] that does not decode, a number that means nothing is `None`. So each of
+//! them reaches the service that has an exception for it.
+
+mod declaration;
+mod distribution;
+mod federation;
+mod object;
+mod ownership;
+mod support;
+mod time;
+
+use crate::data::{ConfigurationResult, JoinResult, RangeBounds, Retraction};
+use crate::exception::Exception;
+use crate::group::ServiceGroup;
+use crate::handle::{
+    AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle, RegionHandle, TransportationTypeHandle,
+};
+use crate::order::OrderType;
+use crate::resign::ResignAction;
+use crate::time::{EncodedInterval, EncodedTime};
+
+pub use declaration::DeclarationCall;
+pub use distribution::DistributionCall;
+pub use federation::FederationCall;
+pub use object::ObjectCall;
+pub use ownership::OwnershipCall;
+pub use support::SupportCall;
+pub use time::TimeCall;
+
+macro_rules! calls {
+    (
+        $(#[$doc:meta])*
+        $enum:ident
+        $(
+            $number:literal $clause:literal $name:ident $method:literal
+            $({ $($field:ident: $type:ty),* $(,)? })?
+            => $shape:ident [$($exception:ident)*];
+        )*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "arguments have the standard's names")]
+        pub enum $enum {
+            $(
+                #[doc = concat!("Clause ", $clause, ", `", $method, "`.")]
+                $name $({ $($field: $type,)* })?,
+            )*
+        }
+
+        impl $enum {
+            /// Number, name, clause, method and shape of the answer of every call here.
+            pub const TABLE: &[$crate::call::Entry] = &[$(
+                $crate::call::Entry {
+                    number: $number,
+                    name: stringify!($name),
+                    clause: $clause,
+                    method: $method,
+                    shape: $crate::call::Shape::$shape,
+                    exceptions: &[$($crate::Exception::$exception,)*],
+                },
+            )*];
+
+            /// What the standard says about this call.
+            #[must_use]
+            pub fn entry(&self) -> &'static $crate::call::Entry {
+                // The variants stand in the table's order, their numbers without a gap.
+                let number = match self { $(Self::$name { .. } => $number,)* };
+                &Self::TABLE[number - Self::TABLE[0].number as usize]
+            }
+        }
+    };
+}
+use calls;
+
+/// What the standard says about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its case in a `CallRequest`; that of its answer in a `CallResponse` is one more.
+    pub number: u32,
+    /// The name of its message, without `Request`.
+    pub name: &'static str,
+    /// Where IEEE 1516.1-2025 describes it.
+    pub clause: &'static str,
+    /// Its method in the programming interfaces; calls with more or fewer arguments share one.
+    pub method: &'static str,
+    /// What a successful answer holds.
+    pub shape: Shape,
+    /// What it may raise, in the standard's order.
+    pub exceptions: &'static [Exception],
+}
+
+/// A call of any clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Clause 4.
+    Federation(FederationCall),
+    /// Clause 5.
+    Declaration(DeclarationCall),
+    /// Clause 6.
+    Object(ObjectCall),
+    /// Clause 7.
+    Ownership(OwnershipCall),
+    /// Clause 8.
+    Time(TimeCall),
+    /// Clause 9.
+    Distribution(DistributionCall),
+    /// Clause 10.
+    Support(SupportCall),
+}
+
+impl Call {
+    /// The tables of all clauses, by number.
+    pub const TABLES: [&[Entry]; 7] = [
+        FederationCall::TABLE,
+        DeclarationCall::TABLE,
+        ObjectCall::TABLE,
+        OwnershipCall::TABLE,
+        TimeCall::TABLE,
+        DistributionCall::TABLE,
+        SupportCall::TABLE,
+    ];
+
+    /// What the standard says about this call.
+    #[must_use]
+    pub fn entry(&self) -> &'static Entry {
+        match self {
+            Self::Federation(call) => call.entry(),
+            Self::Declaration(call) => call.entry(),
+            Self::Object(call) => call.entry(),
+            Self::Ownership(call) => call.entry(),
+            Self::Time(call) => call.entry(),
+            Self::Distribution(call) => call.entry(),
+            Self::Support(call) => call.entry(),
+        }
+    }
+
+    /// Its case in a `CallRequest`.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.entry().number
+    }
+
+    /// The name of its message, without `Request`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.entry().name
+    }
+
+    /// Where IEEE 1516.1-2025 describes it.
+    #[must_use]
+    pub fn clause(&self) -> &'static str {
+        self.entry().clause
+    }
+
+    /// The group of services it belongs to.
+    #[must_use]
+    pub const fn group(&self) -> ServiceGroup {
+        match self {
+            Self::Federation(_) => ServiceGroup::FederationManagement,
+            Self::Declaration(_) => ServiceGroup::DeclarationManagement,
+            Self::Object(_) => ServiceGroup::ObjectManagement,
+            Self::Ownership(_) => ServiceGroup::OwnershipManagement,
+            Self::Time(_) => ServiceGroup::TimeManagement,
+            Self::Distribution(_) => ServiceGroup::DataDistributionManagement,
+            Self::Support(_) => ServiceGroup::SupportServices,
+        }
+    }
+}
+
+macro_rules! clauses {
+    ($($clause:ident $calls:ident)*) => {$(
+        impl From<$calls> for Call {
+            fn from(call: $calls) -> Self {
+                Self::$clause(call)
+            }
+        }
+    )*};
+}
+
+clauses! {
+    Federation FederationCall
+    Declaration DeclarationCall
+    Object ObjectCall
+    Ownership OwnershipCall
+    Time TimeCall
+    Distribution DistributionCall
+    Support SupportCall
+}
+
+macro_rules! replies {
+    ($($(#[$doc:meta])* $name:ident $(($type:ty))?,)*) => {
+        /// What a call answers when it is not refused.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Reply {
+            $($(#[$doc])* $name $(($type))?,)*
+        }
+
+        /// What a [`Reply`] holds, without its value.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Shape {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Reply {
+            /// What it holds.
+            #[must_use]
+            pub const fn shape(&self) -> Shape {
+                match self { $(Self::$name { .. } => Shape::$name,)* }
+            }
+        }
+    };
+}
+
+replies! {
+    /// Nothing: it is done.
+    Done,
+    /// What became of a configuration.
+    Configured(ConfigurationResult),
+    /// Who the federate is now.
+    Joined(JoinResult),
+    /// An object instance.
+    ObjectInstance(ObjectInstanceHandle),
+    /// A way to take a message back, if there is one.
+    Retraction(Retraction),
+    /// Yes or no.
+    Flag(bool),
+    /// A name; never empty.
+    Name(String),
+    /// A point of a dimension, or how many it has.
+    Number(u32),
+    /// Updates a second.
+    Rate(f64),
+    /// Attributes.
+    Attributes(Vec<AttributeHandle>),
+    /// Dimensions.
+    Dimensions(Vec<DimensionHandle>),
+    /// A time, if there is one.
+    OptionalTime(Option<EncodedTime>),
+    /// A time.
+    Time(EncodedTime),
+    /// An interval.
+    Interval(EncodedInterval),
+    /// An object class.
+    ObjectClass(ObjectClassHandle),
+    /// A region.
+    Region(RegionHandle),
+    /// A federate.
+    Federate(FederateHandle),
+    /// An attribute.
+    Attribute(AttributeHandle),
+    /// An interaction class.
+    InteractionClass(InteractionClassHandle),
+    /// A parameter.
+    Parameter(ParameterHandle),
+    /// An order.
+    Order(OrderType),
+    /// A kind of transportation.
+    TransportationType(TransportationTypeHandle),
+    /// A dimension.
+    Dimension(DimensionHandle),
+    /// A piece of a dimension.
+    Range(RangeBounds),
+    /// What becomes of a lost federate's objects.
+    Directive(ResignAction),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_178_calls_are_there_in_order() {
+        let numbers: Vec<u32> = Call::TABLES.concat().iter().map(|entry| entry.number).collect();
+        assert_eq!(numbers, (1..=178).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn every_call_may_fail_in_the_rti_and_most_without_a_connection() {
+        for entry in Call::TABLES.concat() {
+            assert!(entry.exceptions.contains(&Exception::RTIinternalError), "{entry:?}");
+            let connecting = matches!(entry.clause, "4.2" | "4.3");
+            let connected = entry.exceptions.contains(&Exception::NotConnected);
+            assert_eq!(connected, !connecting, "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_knows_its_clause_method_and_answer() {
+        let call = Call::from(ObjectCall::RegisterObjectInstance {
+            object_class: ObjectClassHandle::new(7),
+        });
+        let entry = call.entry();
+        assert_eq!((entry.number, entry.clause), (60, "6.8"));
+        assert_eq!(
+            (entry.name, entry.method),
+            ("RegisterObjectInstance", "registerObjectInstance")
+        );
+        assert_eq!(entry.shape, Reply::ObjectInstance(ObjectInstanceHandle::new(1)).shape());
+        assert_eq!(entry.exceptions[0], Exception::ObjectClassNotPublished);
+        assert_eq!(call.group(), ServiceGroup::ObjectManagement);
+        assert_eq!(Call::from(FederationCall::Disconnect).number(), 5);
+        assert_eq!(Call::from(SupportCall::GetNonRegulatedGrantSwitch).number(), 178);
+    }
+}

@@ -1,0 +1,66 @@
+//! The words of the High Level Architecture (IEEE 1516-2025) as plain data: what federates and an RTI
+//! say to each other, and how values look as bytes.
+//!
+//! In reading order:
+//!
+//! * [`handle`]: names of things as numbers, one type for each kind of thing.
+//! * [`time`]: [`LogicalTime`] and [`LogicalInterval`], which cannot be mixed with the time of clocks.
+//! * [`order`], [`resign`], [`status`], [`group`], [`switch`]: the standard's small enumerations.
+//! * [`exception`]: every [`Exception`] by its standard name.
+//! * [`data`]: what calls carry besides: regions, modules, credentials, results.
+//! * [`call`]: the 178 calls a federate may make, one enum for each clause; [`Reply`] to them.
+//! * [`callback`]: the 62 callbacks a federate may get.
+//! * [`encoding`]: the standard's data types as bytes, with its rules of padding.
+//!
+//! ```
+//! use hemiola_hla::call::{Call, TimeCall};
+//! use hemiola_hla::encoding::{HLAunicodeString, decode, encode};
+//! use hemiola_hla::{LogicalInterval, LogicalTime, TimeImplementation};
+//!
+//! let implementation = TimeImplementation::named("HLAinteger64Time").unwrap();
+//! let time = LogicalTime::initial(implementation);
+//! let step = LogicalInterval::integer(20).unwrap();
+//! let next = time.plus(step).unwrap();
+//! assert!(next > time);
+//!
+//! let call = Call::from(TimeCall::TimeAdvanceRequest { time: next.into() });
+//! assert_eq!((call.number(), call.clause()), (93, "8.8"));
+//!
+//! let bytes = encode(&HLAunicodeString::from("ab"));
+//! assert_eq!(bytes, [0, 0, 0, 2, 0, b'a', 0, b'b']);
+//! assert_eq!(decode::<HLAunicodeString>(&bytes).unwrap(), HLAunicodeString::from("ab"));
+//! ```
+//!
+//! This crate decides nothing: it keeps no state, opens nothing, and knows no protocol. Names and
+//! numbers are those of IEEE 1516.1-2025 and its Federate Protocol; documentation and code are ours.
+
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod callback;
+pub mod data;
+pub mod encoding;
+pub mod exception;
+pub mod group;
+pub mod handle;
+pub mod order;
+pub mod resign;
+pub mod status;
+pub mod switch;
+pub mod time;
+mod word;
+
+pub use call::{Call, Reply};
+pub use callback::Callback;
+pub use data::Data;
+pub use exception::{Exception, Refusal};
+pub use group::ServiceGroup;
+pub use handle::{
+    AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle,
+    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+    RegionHandle, TransportationTypeHandle,
+};
+pub use order::OrderType;
+pub use resign::ResignAction;
+pub use switch::Switch;
+pub use time::{EncodedInterval, EncodedTime, LogicalInterval, LogicalTime, TimeImplementation};
