@@ -23,9 +23,16 @@ pub(crate) enum Command {
     Report(Report),
     /// Put two results side by side, with intervals
     Compare(Compare),
+    /// Measure this machine's figures of merit, or run an experiment
+    Measure(Measure),
+    /// Say what a model costs: ranges, budgets, what eats it, what-ifs
+    Model(Model),
     /// List, add, replace, remove or promote units of the scenario that runs now
     #[command(subcommand_required = true)]
     Unit(Unit),
+    /// Look at federation object models
+    #[command(subcommand)]
+    Fom(Fom),
     /// Print the JSON schema of scenario files, for editors
     Schema,
 }
@@ -70,6 +77,96 @@ pub(crate) struct Compare {
     /// The result folder that is compared
     pub(crate) b: PathBuf,
     /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Measure {
+    #[command(subcommand)]
+    pub(crate) action: Option<Measuring>,
+    #[command(flatten)]
+    pub(crate) set: Set,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Set {
+    /// A set that takes less than 20 s, in place of one that takes less than 5 min
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The result folder: new or empty [default: results/measure-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// What else the machine does meanwhile
+    #[arg(long, value_enum, default_value_t = Load::Idle)]
+    pub(crate) load: Load,
+    /// Only the figures whose names begin so, as context_switch.pipe
+    #[arg(long, value_name = "PREFIX", num_args = 1..)]
+    pub(crate) only: Vec<String>,
+}
+
+/// As the probes have them, by the words of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Load {
+    /// Nothing of ours
+    Idle,
+    /// A process that computes without rest on another processor
+    BusyNeighbour,
+    /// A process that writes through more than the last cache
+    CachePolluter,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Measuring {
+    /// Measure what an experiment asks, and hold it against what it expects
+    Experiment {
+        /// An experiment file, or a folder with an experiment.toml
+        path: PathBuf,
+        /// The result folder: new or empty [default: results/NAME-DATE-TIME]
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
+        /// Take the figures the expectation stands on from this machine.toml of this machine
+        #[arg(long, value_name = "FILE")]
+        machine: Option<PathBuf>,
+    },
+    /// Put two machines side by side: folders of `measure`, or their machine.toml
+    Compare(Compare),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Model {
+    #[command(subcommand)]
+    pub(crate) action: Option<Modelling>,
+    /// A model file, or a folder with a model.toml
+    #[arg(required = true)]
+    pub(crate) path: Option<PathBuf>,
+    /// Write model, figures and page into this folder: new or empty
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print summary.json instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Take measured figures from this machine.toml, or from a summary.json that has some
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Modelling {
+    /// Predict a scenario from the machine's figures and hold it against its run
+    Check(Check),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// The result folder of a run
+    pub(crate) folder: PathBuf,
+    /// The figures of the machine it ran on [default: the newest of results/measure-*]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+    /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -123,12 +220,37 @@ pub(crate) struct New {
     pub(crate) command: Vec<String>,
 }
 
-/// What a process of a run is started as. Not part of the command line proper: these words are
-/// followed by what only the runner can say.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fom {
+    /// Check modules together, and show what they define
+    Check(FomCheck),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FomCheck {
+    /// Modules of 1516-2010 or 1516-2025: XML, ZIP archives, or folders of them
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The modules are part of a model: list what they need from others instead of refusing it
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Leave the standard management module out, to check one by itself
+    #[arg(long)]
+    pub(crate) no_mim: bool,
+    /// Show what the modules define even if they are not sound
+    #[arg(long)]
+    pub(crate) tree: bool,
+    /// Show what the standard management module defines too
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// What a process of a run or of a measurement is started as. Not part of the command line proper: these
+/// words are followed by what only the runner or a probe can say.
 pub(crate) enum Hidden {
     Node,
     Guardian(String),
-    FloorPeer(String),
+    ProbePeer(String),
 }
 
 impl Hidden {
@@ -137,7 +259,7 @@ impl Hidden {
         match word.as_str() {
             subcommand::NODE => Some(Self::Node),
             subcommand::GUARDIAN => Some(Self::Guardian(argument.clone())),
-            subcommand::PROBE => Some(Self::FloorPeer(argument.clone())),
+            subcommand::PROBE => Some(Self::ProbePeer(argument.clone())),
             _ => None,
         }
     }

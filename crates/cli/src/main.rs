@@ -7,6 +7,9 @@ mod args;
 mod compare;
 mod diagnostics;
 mod features;
+mod fom;
+mod measure;
+mod model;
 mod progress;
 mod report;
 mod run;
@@ -29,7 +32,7 @@ fn main() -> ExitCode {
             hemiola_runner::guardian_main(&run);
             return ExitCode::SUCCESS;
         }
-        Some(Hidden::FloorPeer(orders)) => {
+        Some(Hidden::ProbePeer(orders)) => {
             return match hemiola_probe::peer_main(&orders) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => Failure::failed(error).report(),
@@ -42,7 +45,10 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::report(&report),
         Command::Compare(compare) => compare::compare(&compare),
+        Command::Measure(measure) => measure::measure(measure),
+        Command::Model(model) => model::model(&model),
         Command::Unit(unit) => unit::unit(unit),
+        Command::Fom(args::Fom::Check(check)) => fom::check(&check),
         Command::Schema => {
             print!("{}", hemiola_scenario::schema());
             Ok(ExitCode::SUCCESS)

@@ -26,6 +26,21 @@ impl Progress {
         Self::Moving(bar)
     }
 
+    /// A line that stays.
+    pub(crate) fn say(&self, line: &str) {
+        match self {
+            Self::Moving(bar) => bar.println(line),
+            Self::Lines => eprintln!("{line}"),
+        }
+    }
+
+    fn move_to(&self, fraction: f64, doing: &str) {
+        if let Self::Moving(bar) = self {
+            bar.set_position((fraction * STEPS as f64) as u64);
+            bar.set_message(doing.to_owned());
+        }
+    }
+
     pub(crate) fn end(&self) {
         if let Self::Moving(bar) = self {
             bar.finish_and_clear();
@@ -33,6 +48,7 @@ impl Progress {
     }
 }
 
+/// Of a run.
 impl hemiola_runner::Progress for Progress {
     fn begin(&mut self, part: &str, number: usize, of: usize) {
         match self {
@@ -46,16 +62,17 @@ impl hemiola_runner::Progress for Progress {
     }
 
     fn tick(&mut self, fraction: f64, doing: &str) {
-        if let Self::Moving(bar) = self {
-            bar.set_position((fraction * STEPS as f64) as u64);
-            bar.set_message(doing.to_owned());
-        }
+        self.move_to(fraction, doing);
     }
 
     fn note(&mut self, note: &str) {
-        match self {
-            Self::Moving(bar) => bar.println(format!("note: {note}")),
-            Self::Lines => eprintln!("note: {note}"),
-        }
+        self.say(&format!("note: {note}"));
+    }
+}
+
+/// Of a measurement.
+impl hemiola_measure::Progress for Progress {
+    fn tick(&mut self, fraction: f64, doing: &str) {
+        self.move_to(fraction, doing);
     }
 }

@@ -15,7 +15,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of ours it may depend on, in tests too. A new arrow is an
 /// architecture decision: whoever adds one here explains it in the same commit.
-const CRATES: [(&str, Nature, &[&str]); 11] = [
+const CRATES: [(&str, Nature, &[&str]); 16] = [
     ("units", Pure, &[]),
     ("trace", Pure, &["units"]),
     ("rt", Shell, &["units"]),
@@ -25,14 +25,30 @@ const CRATES: [(&str, Nature, &[&str]); 11] = [
     // The faster-than-real-time closed loop, which the decision module is proven in, needs the apparatus.
     ("simplex", Pure, &["units", "plant"]),
     ("scenario", Pure, &["units"]),
-    ("runner", Shell, &["units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario"]),
+    // Figures of merit, as library functions: what a ladder's floors and `measure` stand on.
+    ("probe", Shell, &["units", "rt", "bus"]),
+    (
+        "runner",
+        Shell,
+        &["units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "probe"],
+    ),
     ("analyze", Pure, &["units", "trace"]),
+    // A prediction starts from a scenario's plan and is held against an analysed run.
+    ("model", Pure, &["units", "trace", "scenario", "analyze"]),
+    // An experiment's file is read as strictly as a scenario.
+    (
+        "measure",
+        Shell,
+        &["units", "trace", "rt", "record", "scenario", "probe", "analyze", "model"],
+    ),
+    ("hla", Pure, &["units"]),
+    ("fom", Pure, &["units", "hla"]),
     (
         "cli",
         Shell,
         &[
             "units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "runner",
-            "analyze",
+            "analyze", "probe", "model", "measure", "fom",
         ],
     ),
 ];

@@ -1,0 +1,231 @@
+//! `hemiola measure`: this machine's figures of merit, experiments, and machines side by side.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use hemiola_analyze::export::terminal;
+use hemiola_measure::experiment::{self, ExperimentError, Report};
+use hemiola_measure::set::{self, Budget};
+use hemiola_measure::{Interrupted, Probes, Survey, identity, kernel_caches, report};
+use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
+use hemiola_probe::{Load, Peers, Setting};
+use hemiola_record::{Folder, FolderError, conditions};
+use hemiola_rt::clock::{Calibration, MonotonicClock};
+use hemiola_rt::sys::cpu;
+use hemiola_runner::subcommand;
+use hemiola_scenario::{Problem, render};
+use hemiola_trace::result::Conditions;
+use hemiola_units::{Policy, Priority};
+
+use crate::args::{self, Compare, Measure, Measuring, Set};
+use crate::diagnostics::Failure;
+use crate::progress::Progress;
+use crate::report::{PAGE, SUMMARY};
+use crate::run::{default_folder, interruption, name, now_unix_s};
+
+/// What the measuring threads ask for unless an experiment says something else.
+const PRIORITY: u8 = 80;
+
+pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
+    match args.action {
+        None => survey(&args.set),
+        Some(Measuring::Experiment { path, output, machine }) => {
+            experiment(&path, output.as_deref(), machine.as_deref())
+        }
+        Some(Measuring::Compare(args)) => compare(&args),
+    }
+}
+
+/// The figures of a set, into a folder.
+fn survey(args: &Set) -> Result<ExitCode, Failure> {
+    let figures = set::select(hemiola_probe::catalogue(), args.quick, &args.only)
+        .map_err(|error| Failure::bad_input(format!("error: {error}")))?;
+    let interrupted = interruption()?;
+    let folder = folder(args.output.as_deref(), "measure")?;
+    let calibration = Calibration::measure();
+    let mut known = read_conditions(calibration);
+    let started = now_unix_s();
+    let priority = Priority::try_from(PRIORITY).expect("it is a priority");
+    let setting = Setting {
+        load: load(args.load),
+        scheduling: Policy::Fifo { priority },
+        ..setting(None, calibration)?
+    };
+    let (load, cpu) = (setting.load, setting.cpu);
+    let mut source = Probes::start(setting).map_err(Failure::failed)?;
+
+    let budget = if args.quick { Budget::QUICK } else { Budget::FULL };
+    let mut progress = Progress::new();
+    progress.say(&format!("{} figures in about {} at most", figures.len(), budget.time));
+    let series = hemiola_measure::measure(
+        &figures,
+        &mut source,
+        budget,
+        &MonotonicClock,
+        &mut progress,
+        &interrupted,
+    );
+    progress.end();
+    let series = series.map_err(|error: Interrupted| Failure::interrupted(error))?;
+    drop(source);
+    conditions::finish(&mut known);
+    let survey = Survey::of(&series, started, known, load, kernel_caches(cpu));
+    if survey.machine.figures.is_empty() {
+        let reason = survey.missing.first().map_or("the set is empty", |first| &first.reason);
+        return Err(Failure::failed(format!("no figure could be measured: {reason}")));
+    }
+    folder.write(FILE_NAME, survey.machine.write().as_bytes()).map_err(Failure::failed)?;
+    folder.write_json(SUMMARY, &survey.summary()).map_err(Failure::failed)?;
+    folder.write(PAGE, report::page(&survey).as_bytes()).map_err(Failure::failed)?;
+    let folder = folder.keep();
+    let (tables, conditions) = (report::tables(&survey), report::conditions(&survey));
+    print!("{}", terminal::document("Figures of merit", &tables, &survey.notes, &conditions));
+    println!("{}", folder.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An experiment from its text to its verdict.
+fn experiment(
+    path: &Path,
+    output: Option<&Path>,
+    machine: Option<&Path>,
+) -> Result<ExitCode, Failure> {
+    let file = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
+    let text = fs::read_to_string(&file).map_err(|error| {
+        Failure::failed(format!(
+            "{} cannot be read: {error}\nhint: give an experiment file or a folder that has an experiment.toml",
+            file.display()
+        ))
+    })?;
+    let catalogue = hemiola_probe::catalogue();
+    let plan = experiment::read(&text, &experiment::known(&catalogue)).map_err(|problems| {
+        Failure::bad_input(render(&problems, &text, &file.display().to_string()))
+    })?;
+    let calibration = Calibration::measure();
+    let mut known = read_conditions(calibration);
+    let machine = machine.map(|path| own_machine(path, &known)).transpose()?;
+    let setting =
+        Setting { load: plan.load, scheduling: plan.scheduling, ..setting(plan.cpu, calibration)? };
+
+    let interrupted = interruption()?;
+    let folder = folder(output, &name(path))?;
+    let started_unix_s = now_unix_s();
+    let mut source = Probes::start(setting).map_err(Failure::failed)?;
+    let mut progress = Progress::new();
+    progress.say(&format!("{}: at most {}", plan.title, plan.within));
+    let outcome = experiment::run(
+        &plan,
+        &catalogue,
+        machine.as_ref(),
+        &mut source,
+        &MonotonicClock,
+        &mut progress,
+        &interrupted,
+    );
+    progress.end();
+    let outcome = outcome.map_err(|error| match error {
+        ExperimentError::Interrupted => Failure::interrupted(error),
+        error => Failure::failed(error),
+    })?;
+    drop(source);
+    conditions::finish(&mut known);
+    let report = Report { experiment: plan, outcome, started_unix_s, conditions: known };
+    folder.write("experiment.toml", text.as_bytes()).map_err(Failure::failed)?;
+    folder.write(SUMMARY, report.json().as_bytes()).map_err(Failure::failed)?;
+    folder.write(PAGE, report.page().as_bytes()).map_err(Failure::failed)?;
+    let folder = folder.keep();
+    print!("{}", report.text());
+    println!("{}", folder.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compare(args: &Compare) -> Result<ExitCode, Failure> {
+    let (a, b) = (read_machine(&args.a)?, read_machine(&args.b)?);
+    let names = [args.a.display().to_string(), args.b.display().to_string()];
+    let comparison = hemiola_measure::compare([&names[0], &names[1]], &a, &b);
+    if args.json {
+        let text = serde_json::to_string_pretty(&comparison).expect("plain data has a JSON form");
+        println!("{text}");
+    } else {
+        println!("{}", terminal::table(&comparison.table()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(word: args::Load) -> Load {
+    match word {
+        args::Load::Idle => Load::Idle,
+        args::Load::BusyNeighbour => Load::BusyNeighbour,
+        args::Load::CachePolluter => Load::CachePolluter,
+    }
+}
+
+fn read_conditions(calibration: Calibration) -> Conditions {
+    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    let commit = option_env!("HEMIOLA_COMMIT").map(str::to_owned);
+    conditions::read(calibration, true, commit, command_line)
+}
+
+/// Where to measure: on `cpu`, or on the last processor, which the kernel's own work prefers least.
+fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failure> {
+    let online: Vec<u16> = cpu::online().iter().collect();
+    let last = online.last().copied().unwrap_or(0);
+    let cpu = cpu.unwrap_or(last);
+    if !online.contains(&cpu) {
+        let all = cpu::online();
+        return Err(Failure::bad_input(format!(
+            "error: there is no processor {cpu} here; online are {all}"
+        )));
+    }
+    let program = std::env::current_exe().map_err(Failure::failed)?;
+    Ok(Setting {
+        cpu,
+        other_cpu: online.into_iter().rfind(|other| *other != cpu),
+        scheduling: Policy::Other { nice: 0 },
+        load: Load::Idle,
+        peers: Peers { program, arguments: vec![subcommand::PROBE.into()] },
+        calibration,
+        directory: std::env::temp_dir(),
+    })
+}
+
+/// The folder asked for, or one named by date and time: made before anything is measured.
+fn folder(output: Option<&Path>, name: &str) -> Result<Folder, Failure> {
+    if let Some(path) = output {
+        return Folder::create(path).map_err(Failure::failed);
+    }
+    loop {
+        match Folder::create(&default_folder(name)) {
+            // Another measurement began in the same second and was faster.
+            Err(FolderError::InUse(_)) => {}
+            outcome => return outcome.map_err(Failure::failed),
+        }
+    }
+}
+
+/// A machine by its file or the folder that has it.
+pub(crate) fn read_machine(given: &Path) -> Result<Machine, Failure> {
+    let path: PathBuf = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
+    let shown = path.display().to_string();
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Failure::failed(format!(
+            "{shown} cannot be read: {error}\nhint: make it with: hemiola measure"
+        ))
+    })?;
+    Machine::read(&text).map_err(|error| match error {
+        MachineError::Text { at: Some(at), message } => {
+            Failure::bad_input(render(&[Problem::new(at, message)], &text, &shown))
+        }
+        error => Failure::bad_input(format!("error: {shown}: {error}")),
+    })
+}
+
+/// The same, which must be of this machine.
+fn own_machine(given: &Path, conditions: &Conditions) -> Result<Machine, Failure> {
+    let machine = read_machine(given)?;
+    machine
+        .must_be(&identity(conditions))
+        .map_err(|error| Failure::bad_input(format!("error: {}: {error}", given.display())))?;
+    Ok(machine)
+}

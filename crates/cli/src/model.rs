@@ -1,0 +1,83 @@
+//! `hemiola model`: what a model says, with ranges, before anything of it is built.
+
+mod check;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use hemiola_analyze::export::terminal;
+use hemiola_model::export::{json, page, tables};
+use hemiola_model::file::{self, Measurements};
+use hemiola_model::machine;
+use hemiola_model::summary::analyze;
+use hemiola_record::Folder;
+use hemiola_scenario::render;
+
+use crate::args::{Model, Modelling};
+use crate::diagnostics::Failure;
+use crate::measure::read_machine;
+use crate::report::{PAGE, SUMMARY};
+
+/// The model's file in a folder.
+const FILE_NAME: &str = "model.toml";
+
+pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
+    if let Some(Modelling::Check(args)) = &args.action {
+        return check::check(args);
+    }
+    let given = args.path.as_deref().expect("clap wants a path where there is no subcommand");
+    let path = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Failure::failed(format!(
+            "{} cannot be read: {error}\nhint: give a model file or a folder that has a {FILE_NAME}",
+            path.display()
+        ))
+    })?;
+    let measurements = args.machine.as_deref().map(measurements).transpose()?;
+    let model = file::read(&text, measurements.as_ref()).map_err(|problems| {
+        Failure::bad_input(render(&problems, &text, &path.display().to_string()))
+    })?;
+    let folder = args.output.as_deref().map(Folder::create).transpose().map_err(Failure::failed)?;
+    let summary = analyze(&model, measurements.as_ref().map(|found| found.of.as_str()));
+    let folder = match folder {
+        None => None,
+        Some(folder) => {
+            let subtitle = std::env::args().collect::<Vec<_>>().join(" ");
+            let page = page::page(&summary, &subtitle).render();
+            folder.write(FILE_NAME, text.as_bytes()).map_err(Failure::failed)?;
+            folder.write(SUMMARY, json::write(&summary).as_bytes()).map_err(Failure::failed)?;
+            folder.write(PAGE, page.as_bytes()).map_err(Failure::failed)?;
+            Some(folder.keep())
+        }
+    };
+    if args.json {
+        print!("{}", json::write(&summary));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (tables, conditions) = (tables::tables(&summary), tables::conditions(&summary));
+    print!("{}", terminal::document(&summary.title, &tables, &summary.problems, &conditions));
+    if let Some(folder) = folder {
+        println!("{}", folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The measured figures of a machine, or of any result that has some in its `summary.json`.
+fn measurements(given: &Path) -> Result<Measurements, Failure> {
+    let mut path = given.to_owned();
+    if given.is_dir() && !given.join(machine::FILE_NAME).exists() {
+        path.push(SUMMARY);
+    }
+    if path.extension().is_none_or(|ending| ending != "json") {
+        return Ok(Measurements::of_machine(&read_machine(&path)?));
+    }
+    let text = fs::read_to_string(&path).map_err(|error| {
+        let path = path.display();
+        Failure::failed(format!(
+            "{path} cannot be read: {error}\nhint: make it with: hemiola measure"
+        ))
+    })?;
+    Measurements::of_summary(&text)
+        .map_err(|error| Failure::bad_input(format!("error: {}: {error}", path.display())))
+}

@@ -1,0 +1,162 @@
+//! `hemiola measure`: figures of merit, experiments, comparisons, and what is refused.
+
+use std::fs;
+
+use hemiola_rt::sys::process::Signal;
+use serde_json::Value;
+
+use crate::machine::Machine;
+
+/// Figures that every machine has, quickly.
+const FEW: [&str; 7] = [
+    "measure",
+    "--quick",
+    "--only",
+    "clock.read",
+    "processor",
+    "system_call.empty",
+    "context_switch.pipe.same_core.warm",
+];
+
+const EXPERIMENT: &str = r#"
+title = "The clock"
+need = "what a time stamp costs"
+[quantity]
+definition = "one call of the clock"
+[accuracy]
+relative = "50 %"
+within = "5s"
+[circumstances]
+load = "idle"
+[inputs.factor]
+low = 0.01
+high = 100
+because = "nobody knows"
+[set_up]
+description = "many calls in a row"
+readings = 20
+blocks = 5
+[[case]]
+name = "read"
+figure = "clock.read"
+expectation = "factor * processor.instruction"
+because = "some instructions"
+"#;
+
+#[test]
+fn a_quick_measurement_leaves_a_machine_a_summary_and_a_page() {
+    let machine = Machine::take("measure-quick");
+    let ended = machine.hemiola(&FEW).with_code(0);
+    let folder = machine.folder().join(ended.folder());
+    assert!(ended.folder().to_str().unwrap().starts_with("results/measure-"), "{ended:?}");
+    let text = fs::read_to_string(folder.join("summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    let names: Vec<&str> = summary["figures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|figure| figure["name"].as_str().unwrap())
+        .collect();
+    for name in ["clock.read", "processor.instruction", "context_switch.pipe.same_core.warm"] {
+        assert!(names.contains(&name), "{name} is not among {names:?}");
+    }
+    for figure in summary["figures"].as_array().unwrap() {
+        let number = |key: &str| figure[key].as_f64().unwrap();
+        assert!(number("low") <= number("value") && number("value") <= number("high"), "{figure}");
+        assert!(number("samples") >= 25.0 && figure["circumstances"].is_string(), "{figure}");
+    }
+    assert!(fs::read_to_string(folder.join("machine.toml")).unwrap().contains("format = 1"));
+    assert!(fs::read_to_string(folder.join("report.html")).unwrap().contains("<h1>"));
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    machine.nothing_is_left();
+
+    // The same machine, compared with itself.
+    let path = folder.to_str().unwrap();
+    let same = machine.hemiola(&["measure", "compare", path, path, "--json"]).with_code(0);
+    let comparison: Value = serde_json::from_str(&same.stdout).unwrap();
+    assert_eq!(comparison["differences"], Value::Array(vec![]));
+    assert!(comparison["figures"].as_array().unwrap().iter().all(|f| f["differs"] == false));
+
+    // Of another machine, it is refused by an experiment, and the comparison says what differs.
+    let text = fs::read_to_string(folder.join("machine.toml")).unwrap();
+    let other = text.replace("cpus_online = ", "cpus_online = 9");
+    let other = machine.write("other.toml", &other);
+    let other = other.to_str().unwrap();
+    let experiment = machine.write("clock.toml", EXPERIMENT);
+    let experiment = experiment.to_str().unwrap();
+    let refused =
+        machine.hemiola(&["measure", "experiment", experiment, "--machine", other]).with_code(2);
+    assert!(refused.stderr.contains("it is of another machine: the number of processors"));
+    let compared = machine.hemiola(&["measure", "compare", path, other]).with_code(0);
+    assert!(compared.stdout.contains("these are different machines"), "{compared:?}");
+    let own = format!("{path}/machine.toml");
+    machine.hemiola(&["measure", "experiment", experiment, "--machine", &own]).with_code(0);
+}
+
+#[test]
+fn an_experiment_ends_with_a_verdict() {
+    let machine = Machine::take("measure-experiment");
+    let path = machine.write("clock.toml", EXPERIMENT);
+    let ended = machine.hemiola(&["measure", "experiment", path.to_str().unwrap()]).with_code(0);
+    for said in ["1 Need", "4B Expectation, read", "6 Measured, read", "7 Sanity check, read"] {
+        assert!(ended.stdout.contains(said), "{said} is missing from {}", ended.stdout);
+    }
+    let folder = machine.folder().join(ended.folder());
+    let text = fs::read_to_string(folder.join("summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(summary["kind"], "experiment");
+    assert!(summary["cases"][0]["measured"]["value"].as_f64().unwrap() > 0.0);
+    for name in ["experiment.toml", "report.html"] {
+        assert!(folder.join(name).exists(), "{name}");
+    }
+    machine.nothing_is_left();
+}
+
+#[test]
+fn an_experiment_without_an_expectation_is_refused_before_anything_is_measured() {
+    let machine = Machine::take("measure-refused");
+    let line = "expectation = \"factor * processor.instruction\"\n";
+    let path = machine.write("none.toml", &EXPERIMENT.replace(line, ""));
+    let ended = machine.hemiola(&["measure", "experiment", path.to_str().unwrap()]).with_code(2);
+    assert!(ended.stderr.contains("the expectation of the case \"read\" is missing"), "{ended:?}");
+    assert!(ended.stderr.contains("hint: write down what you expect before you measure"));
+    assert!(ended.stdout.is_empty() && !machine.folder().join("results").exists());
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_the_way_out() {
+    let machine = Machine::take("measure-wrong");
+    let wrong = |arguments: &[&str], said: &str, code: i32| {
+        let ended = machine.hemiola(&[&["measure"], arguments].concat()).with_code(code);
+        assert!(ended.stderr.contains(said), "{said} is missing from {}", ended.stderr);
+    };
+    wrong(&["--only", "clock.raed"], "did you mean `clock.read`?", 2);
+    wrong(&["--load", "heavy"], "busy-neighbour", 2);
+    wrong(&["compare", "here", "there"], "make it with: hemiola measure", 1);
+    let newer = machine.write("newer.toml", "format = 99\n");
+    let newer = newer.to_str().unwrap();
+    wrong(&["compare", newer, newer], "it has format 99, and this version reads up to 1", 2);
+    let broken = machine.write("broken.toml", "format = 1\nfigure = 7\n");
+    let broken = broken.to_str().unwrap();
+    wrong(&["compare", broken, broken], "broken.toml:2:10", 2);
+    fs::create_dir(machine.folder().join("full")).unwrap();
+    machine.write("full/x", "x");
+    wrong(&["--quick", "--output", "full"], "the result folder full is not empty", 1);
+    wrong(&["--quick", "--output", "full/x/y"], "cannot be written", 1);
+    wrong(&["experiment", "nowhere"], "nowhere cannot be read", 1);
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_a_measurement_leaves_nothing() {
+    let machine = Machine::take("measure-interrupted");
+    let mut running = machine.start(&["measure", "--output", "result"]);
+    machine.wait_for(&mut running, &[]);
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(!running.has_ended(), "a full measurement takes minutes");
+    running.signal(Signal::INT);
+    let ended = running.end().with_code(130);
+    assert!(ended.stderr.contains("interrupted; nothing was kept"), "{ended:?}");
+    assert!(!machine.folder().join("result").exists());
+    machine.nothing_is_left();
+}

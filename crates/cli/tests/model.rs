@@ -1,0 +1,162 @@
+//! Models from the command line: tables, a folder, and what is wrong with them.
+
+use std::fs;
+
+use crate::machine::Machine;
+use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY};
+
+/// The folder of an example.
+fn example(name: &str) -> String {
+    format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_examples_print_the_numbers_of_the_report() {
+    let machine = Machine::take("model-examples");
+    for (name, expected) in [
+        ("7-image-retrieval", &["+72 ms", "+4.61 s"][..]),
+        ("8-web-shop", &["LRU of 128 MiB", "without a cache"][..]),
+        ("9-context-switch-model", &["1.64 µs", "500 ms   50 %", "longer than expected"][..]),
+    ] {
+        let ended = machine.hemiola(&["model", &example(name)]).with_code(0);
+        for text in expected {
+            // Columns are as wide as their widest value.
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words(&ended.stdout).contains(&words(text)), "{text}: {}", ended.stdout);
+        }
+    }
+    for name in ["7-image-retrieval", "8-web-shop"] {
+        machine.hemiola(&["model", &format!("{}/here.toml", example(name))]).with_code(0);
+    }
+}
+
+#[test]
+fn a_folder_has_the_model_the_figures_and_the_page() {
+    let machine = Machine::take("model-folder");
+    let arguments = ["model", &example("9-context-switch-model"), "--output", "result"];
+    let ended = machine.hemiola(&arguments).with_code(0);
+    assert_eq!(ended.stdout.lines().last(), Some("result"));
+    let file = |name: &str| fs::read_to_string(machine.folder().join("result").join(name)).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&file("summary.json")).unwrap();
+    assert_eq!(summary["figures"][0]["name"], "chain.context_switch");
+    assert!(file("report.html").contains("<svg"));
+    assert!(file("model.toml").contains("ARM9"));
+    let again = machine.hemiola(&arguments).with_code(1);
+    assert!(again.stderr.contains("not empty"), "{}", again.stderr);
+    let printed = machine.hemiola(&["model", "result", "--json"]).with_code(0);
+    assert_eq!(printed.stdout, file("summary.json"));
+}
+
+#[test]
+fn figures_of_another_result_can_be_taken_over() {
+    let machine = Machine::take("model-figures");
+    machine.write(
+        "summary.json",
+        r#"{"title": "Elsewhere", "figures": [{"name": "file.read", "value": 3.0, "unit": "ns",
+            "low": 3.0, "high": 3.0, "samples": 1, "circumstances": "idle"}]}"#,
+    );
+    machine.write(
+        "model.toml",
+        "title = \"t\"\n[figures.read]\nvalue = \"1 ns\"\nsource = \"guess\"\nreason = \"r\"\n\
+         measured = \"file.read\"\n[chains.c]\ncalls = [{ name = \"s\", cost = \"read\", times = 7 }]\n",
+    );
+    let ended = machine.hemiola(&["model", ".", "--machine", "summary.json"]).with_code(0);
+    assert!(
+        ended.stdout.contains("21 ns") && ended.stdout.contains("Elsewhere"),
+        "{}",
+        ended.stdout
+    );
+    machine.write("bad.json", "{");
+    let ended = machine.hemiola(&["model", ".", "--machine", "bad.json"]).with_code(2);
+    assert!(ended.stderr.contains("bad.json: no figures can be read"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_shown_in_its_line() {
+    let machine = Machine::take("model-bad");
+    machine.write(
+        "model.toml",
+        "title = \"t\"\n[chains.c]\ncalls = [{ name = \"s\", cost = \"1 ms + 1 KiB\" }]\n",
+    );
+    let ended = machine.hemiola(&["model", "model.toml", "--output", "result"]).with_code(2);
+    assert_eq!(ended.stdout, "");
+    assert!(
+        ended.stderr.contains("--> model.toml:3:") && ended.stderr.contains("do not fit"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!machine.folder().join("result").exists());
+    let ended = machine.hemiola(&["model", "none.toml"]).with_code(1);
+    assert!(ended.stderr.contains("none.toml cannot be read"), "{}", ended.stderr);
+}
+
+/// Figures a prediction needs, made up: what is tested is the way from a run to the tables.
+fn made_up_figures() -> String {
+    let names = [
+        ("processor.instruction", 0.3),
+        ("memory.latency.l1", 1.0),
+        ("memory.latency.l2", 4.0),
+        ("memory.latency.memory", 90.0),
+        ("hand_over.futex.down.at_200Hz", 15_000.0),
+        ("hand_over.futex.up.back_to_back", 2_000.0),
+    ];
+    let figure = |(name, value): (&str, f64)| {
+        format!(
+            "\n[[figure]]\nname = \"{name}\"\nvalue = {value:?}\nunit = \"ns\"\nlow = {value:?}\nhigh = {value:?}\n\
+             std = 0.0\nsystematic = 0.0\np99 = {value:?}\nsamples = 5\nblocks = 5\nbatch = 1\noverhead = 0.0\n\
+             circumstances = \"made up\"\n"
+        )
+    };
+    names.map(figure).concat()
+}
+
+#[test]
+fn a_run_is_held_against_what_its_machine_predicts() {
+    let machine = Machine::take("model-check");
+    let load = "load = { task = \"workload\", compute = \"200us\", rate = \"100Hz\", profile = \"controller\" }\n";
+    let scenario = scenario::edited(
+        &scenario::of(&[MONOLITHIC, SHARED_MEMORY]),
+        &[("[rung.processes.controller]", &format!("{load}[rung.processes.controller]"))],
+    );
+    machine.write("scenario.toml", &scenario);
+    machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
+    let missing = machine.hemiola(&["model", "check", "result"]).with_code(1);
+    assert!(missing.stderr.contains("hemiola measure"), "{}", missing.stderr);
+
+    let measure = ["measure", "--quick", "--only", "clock.fast_read"];
+    let measured = machine.folder().join(machine.hemiola(&measure).with_code(0).folder());
+    let file = measured.join("machine.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let lacking = machine.hemiola(&["model", "check", "result"]).with_code(2);
+    assert!(lacking.stderr.contains("hemiola measure --only"), "{}", lacking.stderr);
+    fs::write(&file, text.clone() + &made_up_figures()).unwrap();
+
+    let checked = machine.hemiola(&["model", "check", "result"]).with_code(0);
+    for said in
+        ["Predicted and measured cycle", "hand-overs down", "work in controller", "Response times"]
+    {
+        assert!(checked.stdout.contains(said), "{said}: {}", checked.stdout);
+    }
+    let printed = machine.hemiola(&["model", "check", "result", "--json"]).with_code(0);
+    let report: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
+    let held = &report["held"][1];
+    assert_eq!(held["prediction"]["rung"], "shared-memory");
+    // The measured parts are all of the mean cycle.
+    let parts = held["parts"].as_array().unwrap();
+    let sum: f64 = parts.iter().map(|part| part["measured_ns"].as_f64().unwrap()).sum();
+    let summary = fs::read_to_string(machine.folder().join("result/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let mean = summary["rungs"][1]["combined"]["cycle_ns"]["mean"].as_f64().unwrap();
+    assert!((sum - mean).abs() < 1e-3 * mean, "{sum} {mean}");
+    let tasks: Vec<_> = report["responses"].as_array().unwrap().iter().collect();
+    assert!(
+        tasks.iter().any(|task| task["task"] == "load" && task["seen_max"].is_string()),
+        "{tasks:?}"
+    );
+
+    fs::write(&file, text.replace("kernel = \"", "kernel = \"another ") + &made_up_figures())
+        .unwrap();
+    let other = machine.hemiola(&["model", "check", "result"]).with_code(2);
+    assert!(other.stderr.contains("another machine"), "{}", other.stderr);
+    machine.nothing_is_left();
+}
