@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use signal_hook::consts::SIGINT;
 
 use crate::command::{Ended, PROGRAM, Running};
 
@@ -23,11 +26,26 @@ pub(crate) struct Machine {
     _turn: MutexGuard<'static, ()>,
 }
 
+/// Who starts these tests in the background may have told them to ignore Ctrl-C, and what they start would
+/// inherit that. What a process handles itself is the default again in what it executes.
+fn hear_ctrl_c() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+        let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
+        if ignored & (1 << (SIGINT - 1)) != 0 {
+            signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false))).unwrap();
+        }
+    });
+}
+
 impl Machine {
     /// Waits for its turn. `test` names the folder.
     pub(crate) fn take(test: &str) -> Self {
         // A test that failed has nothing half-done here that the next one could trip over.
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        hear_ctrl_c();
         let folder = std::env::temp_dir().join(format!("cli-{}-{test}", std::process::id()));
         fs::create_dir_all(folder.join("tmp")).unwrap();
         let folder = folder.canonicalize().unwrap();
