@@ -91,7 +91,7 @@ pub fn blocks(costs: &[Span], budget: Budget, left: Span) -> u32 {
 
 /// How many readings each figure's next blocks have, when `pilot` readings of each took `costs` and `left` is
 /// there for `blocks` more of every one: each figure gets the same time, and what the cheap ones cannot use (they
-/// have [`BLOCK_MAX`]) and the dear ones exceed (they have at least [`BLOCK_MIN`]) is the others' gain or loss.
+/// have `BLOCK_MAX`) and the dear ones exceed (they have at least `BLOCK_MIN`) is the others' gain or loss.
 #[must_use]
 pub fn counts(costs: &[Span], pilot: u32, left: Span, blocks: u32) -> Vec<u32> {
     let each: Vec<f64> =

@@ -2,7 +2,7 @@
 //!
 //! As long as the set that is walked fits into a cache, a load costs what that cache costs: on logarithmic axes a
 //! plateau. Beyond, the cost rises until the next level serves nearly every load. A *rise* is a run of sizes over
-//! which the latency grows by more than [`STEEP`] an octave and by more than [`RISE_MIN`] in all; the *step* is
+//! which the latency grows by more than `STEEP` an octave and by more than `RISE_MIN` in all; the *step* is
 //! where it grows fastest, because a cache keeps its promise up to its last line and then loses it at once
 //! (what blurs it is associativity, pages scattered over it, and who else is there). Nothing but the points
 //! decides; [`disagreements`] then holds the steps against what the kernel says.

@@ -51,7 +51,7 @@ pub struct Cause {
     /// The same at the upper end.
     pub at_high: f64,
     /// By which factor it alone would have to be off to explain the difference; nothing where no factor up
-    /// to [`FACTOR_MAX`] does.
+    /// to `FACTOR_MAX` does.
     pub factor: Option<f64>,
     /// Whether its own range holds that.
     pub possible: bool,

@@ -46,7 +46,7 @@ pub fn responses(
     for rung in &plan.rungs {
         let looping = predictions.iter().find(|prediction| prediction.rung == rung.name);
         let mut sets: Vec<(CpuSet, Vec<Task>)> = Vec::new();
-        for (cpus, task) in loads(rung).into_iter().chain(looping.and_then(|p| control(rung, p))) {
+        for (cpus, task) in loads(rung).chain(looping.and_then(|p| control(rung, p))) {
             match sets.iter_mut().find(|(known, _)| *known == cpus) {
                 Some((_, tasks)) => tasks.push(task),
                 None => sets.push((cpus, vec![task])),
