@@ -39,7 +39,7 @@ use thiserror::Error;
 
 /// More rounds than this are needed only where the processor is all but fully used, and blocked: no bound
 /// is then stated.
-const ROUNDS_MAX: u32 = 1_000_000;
+const ROUNDS_MAX: u32 = 100_000;
 
 /// A periodic task, or a sporadic one with its least distance between releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -239,7 +239,8 @@ impl Set {
         let mut rounds = 0;
         let mut longest = 0;
         let mut window = 0;
-        for job in 0.. {
+        // A busy period may have as many jobs as fit until all tasks meet again: they count as rounds too.
+        for job in 0..i128::from(ROUNDS_MAX) {
             let demand = |window: i128| {
                 let interference = others
                     .iter()
@@ -287,6 +288,23 @@ mod tests {
         let set = Set::new(tasks, order, switch).unwrap();
         let millis = |response: Response| response.bound.map(|bound| bound.nanos() / 1_000_000);
         set.responses().into_iter().map(millis).collect()
+    }
+
+    #[test]
+    fn a_processor_used_to_the_last_nanosecond_has_an_answer_in_reasonable_time() {
+        // Both want exactly half, and meet again after 10¹⁸ ns: a billion jobs later.
+        let half = |period: i64| {
+            let nanos = Span::from_nanos;
+            Task::periodic(format!("{period}"), nanos(period / 2), nanos(period))
+        };
+        let set = Set::new(
+            vec![half(1_000_000_000), half(1_000_000_002)],
+            Order::RateMonotonic,
+            Span::ZERO,
+        );
+        let found = set.unwrap().responses();
+        assert_eq!(found[0].bound, Some(Span::from_nanos(500_000_000)));
+        assert_eq!(found[1].bound, None);
     }
 
     #[test]
