@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_trace::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::{Cycle, Process};
+use crate::jobs::{Cycle, Process, Stamp};
 use crate::stats::quantile;
 
 /// What a cycle spends within one process, or between two.
@@ -15,7 +16,8 @@ use crate::stats::quantile;
 pub struct Segment {
     /// The process of the earlier stamp.
     pub from: String,
-    /// The process of the later stamp: the same when it works, another when it is handed over to.
+    /// Who runs on: the same process when it works, another when it is handed over to. Handing over begins with
+    /// the stamp before the sending call.
     pub to: String,
     /// How often in a cycle, mean.
     pub per_cycle: f64,
@@ -39,17 +41,20 @@ impl Segments {
         let mut all = Self::default();
         for cycle in cycles.iter().filter(|cycle| cycle.is_complete()) {
             all.cycles += 1;
-            let mut times = BTreeMap::<(usize, usize), (u64, i64)>::new();
-            for two in cycle.stamps.windows(2) {
-                let entry = times.entry((two[0].process, two[1].process)).or_default();
-                entry.0 += 1;
-                entry.1 += (two[1].at - two[0].at).nanos();
+            let mut times = BTreeMap::<(usize, usize), i64>::new();
+            for (index, two) in cycle.stamps.windows(2).enumerate() {
+                let to = match two[0].kind {
+                    // The stamp stands before the call: what the sender still does is part of handing over.
+                    Kind::Send => receiver(&cycle.stamps[index..]).unwrap_or(two[1].process),
+                    _ => two[1].process,
+                };
+                *times.entry((two[0].process, to)).or_default() += (two[1].at - two[0].at).nanos();
             }
-            for ((from, to), (count, nanos)) in times {
+            for ((from, to), nanos) in times {
                 let key = (processes[from].name.clone(), processes[to].name.clone());
                 let entry = all.found.entry(key).or_default();
-                // Between two stamps of one process it works once, however many stamps it takes.
-                entry.0 += if from == to { 1 } else { count };
+                // However many stamps it takes, a process works once and hands over once to each.
+                entry.0 += 1;
                 entry.1.push(nanos);
             }
         }
@@ -85,6 +90,12 @@ impl Segments {
         segments.sort_by(|a, b| b.mean_ns.total_cmp(&a.mean_ns));
         segments
     }
+}
+
+/// The next process to run on after the stamp in front.
+fn receiver(stamps: &[Stamp]) -> Option<usize> {
+    let sender = stamps.first()?.process;
+    stamps.iter().map(|stamp| stamp.process).find(|process| *process != sender)
 }
 
 #[cfg(test)]

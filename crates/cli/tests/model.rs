@@ -97,6 +97,7 @@ fn made_up_figures() -> String {
         ("memory.latency.l1", 1.0),
         ("memory.latency.l2", 4.0),
         ("memory.latency.memory", 90.0),
+        ("context_switch.shared_memory.across.warm", 50.0),
         ("hand_over.futex.down.at_200Hz", 15_000.0),
         ("hand_over.futex.up.back_to_back", 2_000.0),
     ];

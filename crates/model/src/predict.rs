@@ -28,6 +28,10 @@ use crate::machine::{Figure, Machine};
 use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::{Contribution, Definition, Distribution, Input, Network};
 
+/// A message in shared memory from one processor to another that waits for it: a cache line written here and
+/// read there.
+const TRANSFER: &str = "context_switch.shared_memory.across.warm";
+
 /// Samples of the Monte Carlo run behind each range.
 const SAMPLES: usize = 20_000;
 /// Its seed: the same prediction every time.
@@ -135,14 +139,18 @@ pub fn predict(plan: &Plan, machine: &Machine) -> Result<Vec<Prediction>, Predic
 fn predict_rung(plan: &Plan, rung: &Rung, machine: &Machine) -> Result<Prediction, PredictError> {
     let mut sum = Sum { machine, inputs: Vec::new(), parts: Vec::new() };
     let hand_overs = rung.hand_overs();
-    for (kind, count, direction) in
-        [(PartKind::Down, hand_overs.down, "down"), (PartKind::Up, hand_overs.up, "up")]
-    {
-        if count > 0 {
-            let name =
-                sum.at_rate(&format!("hand_over.{}.{direction}", hand_overs.mechanism), rung.rate)?;
-            sum.parts.push((kind, format!("{count} * {name}")));
-        }
+    let figure = |direction: &str| format!("hand_over.{}.{direction}", hand_overs.mechanism);
+    if hand_overs.down > 0 {
+        let first = sum.at_rate(&figure("down"), rung.rate)?;
+        let formula = match hand_overs.down - 1 {
+            0 => first,
+            more => format!("{first} + {more} * {}", sum.later_down(&first, &figure("down"))?),
+        };
+        sum.parts.push((PartKind::Down, formula));
+    }
+    if hand_overs.up > 0 {
+        let name = sum.at_rate(&figure("up"), rung.rate)?;
+        sum.parts.push((PartKind::Up, format!("{} * {name}", hand_overs.up)));
     }
     for (process, task, warmed) in workers(rung) {
         let Some(work) = work::of(task) else { continue };
@@ -152,8 +160,15 @@ fn predict_rung(plan: &Plan, rung: &Rung, machine: &Machine) -> Result<Predictio
         let role = task.word();
         let lines = sum.assume(&format!("{role}.lines"), work.lines);
         let instructions = sum.assume(&format!("{role}.instructions"), work.instructions);
-        let mut formula =
-            format!("{instructions} * {instruction} + {lines} * {line} + {} * {mark}", work.stamps);
+        let cycles = sum.assume("cycles_per_instruction", work::CYCLES_PER_INSTRUCTION);
+        let mut formula = format!(
+            "{instructions} * {cycles} * {instruction} + {lines} * {line} + {} * {mark}",
+            work.stamps
+        );
+        if work.converts {
+            let transfer = sum.figure(TRANSFER)?;
+            formula += &format!(" + {} * {transfer}", work::CARD_LINES);
+        }
         let conversion = plan.card.conversion_time.secs_f64();
         if work.converts && conversion > 0.0 {
             formula += &format!(" + {CONVERSIONS} * {} ns", conversion * 1e9);
@@ -169,8 +184,10 @@ fn workers(rung: &Rung) -> impl Iterator<Item = (&str, &Task, bool)> {
     const UNIT: &Task = &Task::Controller { gain: hemiola_scenario::Gain::Custom([0.0; 4]) };
     let processes =
         rung.processes.iter().filter(|process| work::of(&process.task).is_some()).map(|process| {
-            let warmed =
-                matches!(process.release, Release::Every { lead, .. } if lead.is_positive());
+            let warmed = match process.release {
+                Release::Every { lead, .. } | Release::On { lead, .. } => lead.is_positive(),
+                Release::Own => false,
+            };
             (process.name.as_str(), &process.task, warmed)
         });
     processes.chain(rung.units.iter().map(|unit| (unit.name.as_str(), UNIT, false)))
@@ -212,36 +229,48 @@ impl Sum<'_> {
         }
     }
 
-    /// A cache line of a process that slept for a period: on the way back from the second cache at best,
-    /// from memory at worst, most often from the last cache.
-    fn cold_line(&mut self) -> Result<String, PredictError> {
-        self.line("cold_line", ["l2", "l3", "memory"])
-    }
-
-    /// A cache line of a process that has just touched it.
-    fn warm_line(&mut self) -> Result<String, PredictError> {
-        self.line("warm_line", ["l1", "l1", "l2"])
-    }
-
-    /// An access between two levels of the hierarchy, most often at a third; on a machine without that level,
-    /// at the next there is.
-    fn line(&mut self, name: &str, levels: [&str; 3]) -> Result<String, PredictError> {
-        const LEVELS: [&str; 4] = ["l1", "l2", "l3", "memory"];
-        let latency = |level: &str| {
-            let from = LEVELS.iter().position(|known| *known == level).unwrap_or(0);
-            let found = LEVELS[from..]
-                .iter()
-                .find_map(|level| self.machine.figure(&format!("memory.latency.{level}")));
-            let name = || format!("memory.latency.{level}");
-            found
-                .ok_or_else(|| PredictError::NoFigure { name: name() })
-                .and_then(|figure| Ok(seconds(figure)?.value))
+    /// A hand-over down that follows another in the same cycle: the kernel's part of it is in the caches by
+    /// then, the process's own is not. So it costs something between one back to back and one at the rate.
+    fn later_down(&mut self, at_rate: &str, figure: &str) -> Result<String, PredictError> {
+        let time = |name: &str| {
+            let found = self.machine.figure(name);
+            let found = found.ok_or_else(|| PredictError::NoFigure { name: name.into() })?;
+            Ok(seconds(found)?.value)
         };
-        let [low, nominal, high] = levels.map(latency);
-        let input = Input::exact(name, Quantity { value: nominal?, dimension: Dimension::TIME })
-            .varying(Distribution::Triangular { low: low?, high: high? });
-        self.take(input);
-        Ok(name.into())
+        let (low, high) = (time(&format!("{figure}.back_to_back"))?, time(at_rate)?);
+        let (low, high) = (low.min(high), low.max(high));
+        Ok(self.time("later_down", (low + high) / 2.0, Distribution::Uniform { low, high }))
+    }
+
+    /// A cache line of a process that slept for a period: as likely nearer as farther than the last cache, and
+    /// in memory at two standard deviations.
+    fn cold_line(&mut self) -> Result<String, PredictError> {
+        let (near, far) = (self.latency("l3")?, self.latency("memory")?);
+        let sigma = (far / near).ln().max(0.0) / 2.0;
+        Ok(self.time("cold_line", near, Distribution::LogNormal { sigma }))
+    }
+
+    /// A cache line of a process that has just touched it: mostly in the nearest cache, some in the next.
+    fn warm_line(&mut self) -> Result<String, PredictError> {
+        let (low, high) = (self.latency("l1")?, self.latency("l2")?);
+        Ok(self.time("warm_line", low, Distribution::Triangular { low, high }))
+    }
+
+    /// Takes a time in s as an input.
+    fn time(&mut self, name: &str, nominal: f64, distribution: Distribution) -> String {
+        let nominal = Quantity { value: nominal, dimension: Dimension::TIME };
+        self.take(Input::exact(name, nominal).varying(distribution));
+        name.into()
+    }
+
+    /// A load from this level of storage, s; on a machine without that level, from the next there is.
+    fn latency(&self, level: &str) -> Result<f64, PredictError> {
+        const LEVELS: [&str; 4] = ["l1", "l2", "l3", "memory"];
+        let name = |level: &str| format!("memory.latency.{level}");
+        let from = LEVELS.iter().position(|known| *known == level).unwrap_or(0);
+        let found = LEVELS[from..].iter().find_map(|level| self.machine.figure(&name(level)));
+        let found = found.ok_or_else(|| PredictError::NoFigure { name: name(level) })?;
+        Ok(seconds(found)?.value)
     }
 
     /// An assumption about a process.

@@ -15,6 +15,14 @@ pub struct Work {
     pub converts: bool,
 }
 
+/// Processor cycles of one instruction: at least one in a chain of them, more in code that runs once in a period,
+/// where branches are not foreseen and instructions are decoded anew. A guess.
+pub const CYCLES_PER_INSTRUCTION: [f64; 3] = [1.0, 2.0, 4.0];
+
+/// Lines of the card's two registers that change processors in a cycle, with the plant on another one: number,
+/// value and reader's count of each.
+pub const CARD_LINES: u32 = 6;
+
 /// What a task does in a cycle; nothing for those that are not part of the control cycle.
 ///
 /// Counted with valgrind's lackey over 30 cycles of a release build on x86-64, the caches' lines being 64 B: the
