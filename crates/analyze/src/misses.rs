@@ -18,7 +18,7 @@ use hemiola_trace::result::Role;
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::{Cycle, Process, Stamp};
+use crate::jobs::{Cycle, End, Process, Stamp};
 use crate::stats::quantile;
 use crate::text::duration;
 
@@ -206,6 +206,9 @@ impl Usual {
         blamed: bool,
     ) -> Verdict {
         let late = cycle.lateness().map_or(String::new(), span);
+        if let Some((cause, ours, text)) = self.afterwards(processes, cycle) {
+            return (cause, ours, format!("{late} late: {text}"));
+        }
         let wake_up = (cycle.start() - cycle.release()).nanos();
         let worst = cycle
             .stamps
@@ -240,6 +243,32 @@ impl Usual {
                 }
             },
         }
+    }
+
+    /// The loop was in time, and a job that nobody waits for any more ended late: the decision module or a unit,
+    /// behind its answer.
+    fn afterwards(&self, processes: &[Process], cycle: &Cycle) -> Option<Verdict> {
+        let ends = || cycle.jobs.iter().filter_map(|job| Some((job.process, job.end?)));
+        let lateness = |end: &End| end.deadline.map(|deadline| end.finish - deadline);
+        let is_late = |end: &End| lateness(end).is_some_and(Span::is_positive);
+        if ends().any(|(_, end)| is_late(&end) && end.finish <= cycle.finish()) {
+            return None;
+        }
+        let (process, end) =
+            ends().filter(|(_, end)| is_late(end)).max_by_key(|(_, end)| lateness(end))?;
+        let (name, usual) = (&processes[process].name, self.execution[process]);
+        let more = end.execution.nanos() - usual;
+        let behind = format!("the loop was in time, {name} ended late behind it");
+        if more >= (end.finish - cycle.finish()).nanos() / 2 {
+            let computed = duration(end.execution.nanos() as f64);
+            let text = format!(
+                "{behind}: it computed for {computed} (usually {})",
+                duration(usual as f64)
+            );
+            return Some((Cause::LongExecution, true, text));
+        }
+        let text = format!("{behind}, not computing: something else had the processor");
+        Some((Cause::Stall, false, text))
     }
 
     /// The time went between the two stamps of `pair`, `excess` ns more than usual.
@@ -324,6 +353,29 @@ mod tests {
     #[test]
     fn a_run_in_time_has_no_misses() {
         assert_eq!(check(&Loop::new(50), |_| {}), []);
+    }
+
+    #[test]
+    fn what_ends_late_behind_a_loop_in_time_is_told_from_the_loop() {
+        let held_up = |executed_too: bool| {
+            move |processes: &mut Vec<Process>| {
+                processes[1].role = Role::Decision;
+                let finish = processes[1]
+                    .entries
+                    .iter_mut()
+                    .find(|entry| entry.kind == Kind::Finish && entry.cycle == 7)
+                    .unwrap();
+                finish.at += Span::from_nanos(LATE);
+                if executed_too {
+                    finish.b += LATE as u64;
+                }
+            }
+        };
+        let misses = check(&Loop::new(50), held_up(false));
+        assert_eq!((misses[0].cycle, misses[0].cause, misses[0].ours), (7, Cause::Stall, false));
+        assert!(misses[0].explanation.contains("the loop was in time, controller ended late"));
+        let misses = check(&Loop::new(50), held_up(true));
+        assert_eq!((misses[0].cause, misses[0].ours), (Cause::LongExecution, true));
     }
 
     #[test]
