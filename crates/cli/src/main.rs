@@ -1,7 +1,15 @@
 //! `hemiola`: the one command. Each subcommand lives in a file of its name; options are declared once,
 //! in `args`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command is for")]
+#![expect(clippy::print_stderr, reason = "saying what happens is what a command is for")]
+
+// Instead of the standard ones, which panic when nobody reads on: `hemiola report … --csv | head`.
+macro_rules! print {
+    ($($text:tt)*) => { $crate::say(format_args!($($text)*)) };
+}
+macro_rules! println {
+    ($($text:tt)*) => { $crate::say(format_args!("{}\n", format_args!($($text)*))) };
+}
 
 mod args;
 mod compare;
@@ -15,12 +23,27 @@ mod report;
 mod run;
 mod unit;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Args, Command, Hidden};
 use diagnostics::Failure;
+
+/// Writes to standard output; ends the program quietly, as SIGPIPE would, when nobody reads it any more.
+fn say(text: std::fmt::Arguments<'_>) {
+    /// What a shell says of a process that SIGPIPE ended.
+    const NOBODY_READS: i32 = 128 + 13;
+    let mut stdout = std::io::stdout();
+    if let Err(error) = stdout.write_fmt(text).and_then(|()| stdout.flush()) {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            std::process::exit(NOBODY_READS);
+        }
+        eprintln!("error: standard output cannot be written: {error}");
+        std::process::exit(1);
+    }
+}
 
 fn main() -> ExitCode {
     // The processes of a run are this same program: they are told apart by their first word, before the

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::command::Ended;
+use crate::command::{Ended, PROGRAM};
 use crate::machine::Machine;
 use crate::results::Results;
 use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
@@ -296,5 +296,14 @@ fn a_disk_full_at_the_end_of_a_run_keeps_the_record_for_a_report_later() {
     error: small/result/report.html cannot be written: No space left on device (os error 28)
     hint: make room, then: hemiola report small/result
     "#);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn output_that_nobody_reads_on_ends_the_command_quietly() {
+    let machine = Machine::take("broken-pipe");
+    let script = format!("(sleep 0.3; {PROGRAM} schema; echo \"code $?\" >&2) | true");
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "code 141\n");
     machine.nothing_is_left();
 }
