@@ -1,5 +1,7 @@
 //! The words that columns of the object model template may hold.
 
+use hemiola_units::edit_distance;
+
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident $text:literal,)* }) => {
         $(#[$doc])*
@@ -106,39 +108,26 @@ pub const TAGS: [&str; 7] = [
     "requestUpdateTag",
 ];
 
-/// The candidate most like `word`, if one is like enough to be what was meant.
+/// The candidate most like `word`, if one is like enough to be what was meant; small and capital letters
+/// are the same.
 pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {
     /// Longer words are not compared: the work grows with both lengths.
     const WORD_LEN_MAX: usize = 64;
-    let word: Vec<char> = word.to_lowercase().chars().collect();
-    if word.len() > WORD_LEN_MAX {
+    let word = word.to_lowercase();
+    let length = word.chars().count();
+    if length > WORD_LEN_MAX {
         return None;
     }
     candidates
         .into_iter()
         .filter(|candidate| candidate.len() <= WORD_LEN_MAX)
-        .map(|candidate| (distance(&word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= 1 + word.len() / 4 && *distance < word.len().max(2))
+        .map(|candidate| (edit_distance(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, _)| *distance <= 1 + length / 4 && *distance < length.max(2))
         .min()
         .map(|(_, candidate)| candidate)
-}
-
-/// Letters to insert, delete or replace to make one of the other, small and capital ones being the same.
-fn distance(word: &[char], other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=word.len()).collect();
-    for (i, b) in other.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, a) in word.iter().enumerate() {
-            let substitute = diagonal + usize::from(*a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[word.len()]
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Every figure there is a probe for, by name.
 
+use hemiola_units::edit_distance;
+
 use crate::{
     ProbeError, Readings, Setting, Unit, clock, communication, context_switch, creation, file,
     hand_over, idle, memory, page_fault, processor, system_call, wake_up, workload,
@@ -72,23 +74,8 @@ pub fn measure(name: &str, setting: &Setting, count: u32) -> Result<Readings, Pr
 /// The name that takes the fewest changes of a letter to come to, if they are few.
 fn nearest(name: &str) -> Option<String> {
     let names = catalogue().into_iter().map(|figure| figure.name);
-    let (distance, found) = names.map(|known| (distance(name, &known), known)).min()?;
+    let (distance, found) = names.map(|known| (edit_distance(name, &known), known)).min()?;
     (distance <= found.len() / 3).then_some(found)
-}
-
-/// Letters to insert, remove or replace to make `from` into `to` (Levenshtein, 1966).
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (above, letter) in (1..).zip(from.bytes()) {
-        let mut diagonal = above - 1;
-        row[0] = above;
-        for (at, other) in (1..).zip(to.bytes()) {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[at];
-            row[at] = replaced.min(row[at] + 1).min(row[at - 1] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
@@ -108,6 +95,6 @@ mod tests {
         for (wrong, near) in [("clock.reed", Some("clock.read")), ("fortune", None)] {
             assert_eq!(nearest(wrong).as_deref(), near);
         }
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

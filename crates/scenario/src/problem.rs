@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use hemiola_units::edit_distance;
+
 /// One thing wrong with a scenario, or another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -140,34 +142,18 @@ fn floor(source: &str, at: usize) -> usize {
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     /// Longer words are not compared: the table below grows with both lengths.
     const WORD_LEN_MAX: usize = 64;
-    let word: Vec<char> = word.chars().collect();
-    if word.len() > WORD_LEN_MAX {
+    let length = word.chars().count();
+    if length > WORD_LEN_MAX {
         return None;
     }
     candidates
         .into_iter()
-        .map(|candidate| (distance(&word, candidate), candidate))
+        .map(|candidate| (edit_distance(word, candidate), candidate))
         .filter(|(distance, candidate)| {
-            *distance <= 1 + candidate.chars().count().max(word.len()) / 4
-                && *distance < word.len().max(2)
+            *distance <= 1 + candidate.chars().count().max(length) / 4 && *distance < length.max(2)
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
-}
-
-/// Letters to insert, delete or replace to make one of the other (Levenshtein).
-fn distance(word: &[char], other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=word.len()).collect();
-    for (i, b) in other.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, a) in word.iter().enumerate() {
-            let substitute = diagonal + usize::from(*a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[word.len()]
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! * [`Profile`] and [`Granted`]: what a process asks the operating system for, and what it got.
 //! * [`Overrun`]: what a periodic task does when it is late.
 //! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
-//! * [`Random`]: the one seeded generator.
+//! * [`Random`]: the one seeded generator. [`edit_distance`]: how far one word is from another.
 //!
 //! ```
 //! use hemiola_units::{Instant, Rate, Span};
@@ -34,6 +34,7 @@ mod random;
 mod rate;
 mod size;
 mod span;
+mod words;
 
 pub use cpu::{CpuSet, CpuSetError};
 pub use endpoint::{Delivery, Endpoint, EndpointError};
@@ -44,3 +45,4 @@ pub use random::Random;
 pub use rate::{Overrun, Rate};
 pub use size::Bytes;
 pub use span::Span;
+pub use words::edit_distance;
