@@ -361,7 +361,6 @@ impl Task for DecisionTask {
         // From the sample, not from the release: a release that came late leaves the units their time.
         let answers = self.gather(sensors.sequence, sensors.sampled + self.answer_within);
         let decided = self.decision.decide(&answers, ports.now());
-        self.last = Some((sensors, answers));
         let command = Command {
             sequence: sensors.sequence,
             unit: u32::from(decided.source.code()),
@@ -370,6 +369,7 @@ impl Task for DecisionTask {
         };
         ports.send(&command.encode());
         // From here on I/O has what it needs: everything below may be preempted by it.
+        self.last = Some((sensors, answers));
         mark_values(ports, Kind::Decide, decided.source.code(), decided.v_now, decided.v_predicted);
         self.record(&decided.events, ports);
         self.serve_requests(ports);
