@@ -6,6 +6,8 @@
 //!   says what its values mean.
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
 //!   [`perfetto::read`] gives them back without loss.
+//! * [`sched`]: what the kernel did with its processors: switches, wake-ups, interrupts, gaps.
+//! * [`recording`]: kernel and programs together, whatever file they came from.
 //! * [`result`]: what stands in a result folder beside the traces, the conditions of the run above all.
 //! * [`fuzzing`]: the body of the fuzz target for trace files.
 //!
@@ -16,6 +18,9 @@
 pub mod event;
 pub mod fuzzing;
 pub mod perfetto;
+pub mod recording;
 pub mod result;
+pub mod sched;
 
 pub use event::{Entry, Kind};
+pub use recording::Recording;

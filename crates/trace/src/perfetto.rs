@@ -78,6 +78,8 @@ pub struct Trace {
 pub struct Track {
     /// Process id.
     pub pid: u32,
+    /// The thread that marked; the process's first, whose number is `pid`, unless said otherwise.
+    pub tid: u32,
     /// The process's name.
     pub name: String,
     /// What the numbers in [`Entry::arg`] stand for.

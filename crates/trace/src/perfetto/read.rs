@@ -174,6 +174,7 @@ impl Reader {
         });
         let track = &mut trace.tracks[index];
         track.pid = thread.pid.unwrap_or(0).cast_unsigned();
+        track.tid = thread.tid.and_then(|tid| u32::try_from(tid).ok()).unwrap_or(track.pid);
         track.name = thread.thread_name.unwrap_or_default();
     }
 
