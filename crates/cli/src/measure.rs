@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use hemiola_analyze::export::terminal;
 use hemiola_measure::experiment::{self, ExperimentError, Report};
 use hemiola_measure::set::{self, Budget};
-use hemiola_measure::{Interrupted, Probes, Survey, identity, kernel_caches, report};
+use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_caches, report};
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
 use hemiola_probe::{Load, Peers, Setting};
 use hemiola_record::{Folder, FolderError, conditions};
@@ -42,6 +42,7 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
     let figures = set::select(hemiola_probe::catalogue(), args.quick, &args.only)
         .map_err(|error| Failure::bad_input(format!("error: {error}")))?;
     let interrupted = interruption()?;
+    let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
     let folder = folder(args.output.as_deref(), "measure")?;
     let calibration = Calibration::measure();
     let mut known = read_conditions(calibration);
@@ -109,6 +110,7 @@ fn experiment(
         Setting { load: plan.load, scheduling: plan.scheduling, ..setting(plan.cpu, calibration)? };
 
     let interrupted = interruption()?;
+    let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
     let folder = folder(output, &name(path))?;
     let started_unix_s = now_unix_s();
     let mut source = Probes::start(setting).map_err(Failure::failed)?;

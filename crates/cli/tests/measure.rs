@@ -154,6 +154,8 @@ fn ctrl_c_in_the_middle_of_a_measurement_leaves_nothing() {
     machine.wait_for(&mut running, &[]);
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert!(!running.has_ended(), "a full measurement takes minutes");
+    let second = machine.hemiola(&["measure", "--quick"]).with_code(1);
+    assert!(second.stderr.contains("this machine is being measured already"), "{second:?}");
     running.signal(Signal::INT);
     let ended = running.end().with_code(130);
     assert!(ended.stderr.contains("interrupted; nothing was kept"), "{ended:?}");

@@ -3,6 +3,7 @@
 //! In reading order:
 //!
 //! * [`set`]: which figures of the probes' catalogue, and how much time they get.
+//! * [`Alone`]: the right to measure, which one process has at a time.
 //! * [`Source`]: where readings come from; [`Probes`] takes them from the machine.
 //! * [`measure`]: a set, block by block, round robin; each figure becomes a [`Series`].
 //! * [`staircase`]: the levels of storage, found in the latencies over the size of the set.
@@ -30,6 +31,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alone;
 pub mod compare;
 pub mod derive;
 pub mod experiment;
@@ -46,6 +48,7 @@ mod survey;
 mod synthetic;
 mod text;
 
+pub use alone::{Alone, NotAlone};
 pub use compare::compare;
 pub use kernel::{identity, kernel_caches};
 pub use measurement::{Interrupted, Progress, measure};
