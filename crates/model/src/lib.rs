@@ -9,7 +9,8 @@
 //! * [`mod@file`]: a model as one TOML file: figures with their sources, operations, chains of calls, what-ifs.
 //! * [`chain`], [`budget`], [`overhead`], [`cache`]: the questions asked of a model.
 //! * [`summary`]: all answers; [`export`]: how they are written.
-//! * [`response_time`]: worst-case response times of periodic tasks.
+//! * [`response_time`]: worst-case response times of periodic tasks; [`schedulability`]: every test of such a set,
+//!   what it tolerates, and the verdict on what a recording shows.
 //!
 //! ```
 //! use hemiola_model::{export::tables, file, summary};
@@ -50,6 +51,7 @@ pub mod export;
 pub mod file;
 pub mod overhead;
 pub mod response_time;
+pub mod schedulability;
 pub mod summary;
 
 #[cfg(test)]

@@ -183,6 +183,27 @@ impl Set {
         &self.tasks
     }
 
+    /// Who goes first.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The same tasks with somebody else first.
+    #[must_use]
+    pub fn ordered(&self, order: Order) -> Self {
+        Self { order, ..self.clone() }
+    }
+
+    /// The same tasks with these execution times, none of which may be negative or longer than a deadline.
+    pub(crate) fn with_executions(&self, executions: impl Iterator<Item = Span>) -> Self {
+        let mut changed = self.clone();
+        for (task, execution) in changed.tasks.iter_mut().zip(executions) {
+            task.execution = execution;
+        }
+        changed
+    }
+
     /// The share of the processor that all of them want, switches included.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
@@ -195,19 +216,29 @@ impl Set {
     pub fn responses(&self) -> Vec<Response> {
         let response = |(index, task): (usize, &Task)| Response {
             name: task.name.clone(),
-            bound: self.bound(index).map(|nanos| Span::from_nanos(nanos as i64)),
+            bound: self.bound(index, i128::MAX).map(|nanos| Span::from_nanos(nanos as i64)),
             deadline: task.deadline,
         };
         self.tasks.iter().enumerate().map(response).collect()
     }
 
+    /// Whether every task always ends in time: as [`Set::responses`] says it, but found sooner.
+    #[must_use]
+    pub fn keeps_deadlines(&self) -> bool {
+        let keeps = |(index, task): (usize, &Task)| {
+            let deadline = i128::from(task.deadline.nanos());
+            self.bound(index, deadline).is_some_and(|bound| bound <= deadline)
+        };
+        self.tasks.iter().enumerate().all(keeps)
+    }
+
     /// Processor time of a job with its two switches, ns.
-    fn work(&self, task: &Task) -> i128 {
+    pub(crate) fn work(&self, task: &Task) -> i128 {
         i128::from(task.execution.nanos()) + 2 * i128::from(self.switch.nanos())
     }
 
     /// Whether the task `other` can delay the task `index`.
-    fn delays(&self, other: usize, index: usize) -> bool {
+    pub(crate) fn delays(&self, other: usize, index: usize) -> bool {
         let key = |at: usize| {
             let task = &self.tasks[at];
             match self.order {
@@ -219,7 +250,8 @@ impl Set {
         other != index && key(other) <= key(index)
     }
 
-    fn bound(&self, index: usize) -> Option<i128> {
+    /// The longest response, ns; nothing where there is none, or where it exceeds `limit`.
+    fn bound(&self, index: usize, limit: i128) -> Option<i128> {
         let nanos = |span: Span| i128::from(span.nanos());
         let task = &self.tasks[index];
         let (work, period) = (self.work(task), nanos(task.period));
@@ -257,7 +289,8 @@ impl Set {
                 }
                 window = next;
                 rounds += 1;
-                if rounds > ROUNDS_MAX || window > i128::from(i64::MAX / 4) {
+                let beyond = nanos(task.jitter) + window - job * period > limit;
+                if beyond || rounds > ROUNDS_MAX || window > i128::from(i64::MAX / 4) {
                     return None;
                 }
             }
