@@ -10,6 +10,7 @@
 //!   know how readings depend on each other, intervals of the next measurement, paired and independent
 //!   comparisons, outliers, changes of level. Its page says which question is answered by what.
 //! * [`summary`]: [`summary::analyze`] turns a result folder into the schema of `summary.json`.
+//! * [`timeline`]: who ran where and who waited, at any magnification: what the page draws.
 //! * [`tables`], [`figures`]: what the report says and draws; [`text`]: how it writes figures.
 //! * [`export`]: terminal, page, JSON, CSV. [`mod@compare`]: two summaries side by side.
 //!
@@ -44,6 +45,7 @@ pub mod misses;
 pub mod segments;
 pub mod stats;
 pub mod summary;
+pub mod timeline;
 
 pub mod charts;
 pub mod compare;

@@ -1,0 +1,146 @@
+//! The timeline: who ran where and who waited, for every processor and thread, at any magnification.
+//!
+//! [`Timeline::build`] goes once over the events of a recording and keeps what is needed to draw them: one [`Track`] of
+//! segments for each processor and for each thread, 12 bytes a segment, with sums over ever longer stretches above them.
+//! [`Timeline::window`] then answers for any stretch of time in steps that grow with the number of pixels and not with
+//! the number of events. [`jobs`] tells the jobs of a thread apart and says who delayed one.
+//!
+//! ```
+//! use hemiola_analyze::timeline::{State, Timeline};
+//! use hemiola_trace::Recording;
+//! use hemiola_trace::sched::{Event, Left, Tid, What};
+//! use hemiola_units::Instant;
+//!
+//! let switch = |at, prev, next| Event {
+//!     at: Instant::from_nanos(at),
+//!     cpu: 0,
+//!     what: What::Switch { prev: Tid(prev), left: Left::Sleeping, next: Tid(next), priority: 120 },
+//! };
+//! let events = vec![switch(1_000, 0, 7), switch(3_000, 7, 0), switch(5_000, 0, 7)];
+//! let timeline = Timeline::build(&Recording::new(events, Vec::new(), Vec::new()));
+//!
+//! let thread = timeline.thread_rows().next().unwrap();
+//! let spans = timeline.window(1_000, 5_000, 100, thread);
+//! assert_eq!((spans.len(), spans[0].x, spans[0].width), (1, 0.0, 50.0));
+//! assert_eq!(timeline.rows[thread].track.totals().of(State::Running), 2_000);
+//! ```
+//!
+//! What is not known stays visible: from the last event before a gap until the next word about it, a processor and the
+//! threads that were last on it are [`State::Unknown`].
+
+mod build;
+pub mod jobs;
+mod track;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use hemiola_units::Instant;
+
+pub use build::ROWS_MAX;
+pub use track::{Segment, State, Totals, Track};
+pub use window::{PIXELS_MAX, Span};
+
+/// Where a segment's key names nobody.
+pub const NOBODY: u32 = (1 << 28) - 1;
+
+/// Where a [`State::Ready`] segment's key says that an interrupt did the wake-up.
+pub const INTERRUPT: u32 = NOBODY - 1;
+
+/// Everything of a recording that can be drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// The moment of its first event or mark.
+    pub from: Instant,
+    /// The moment of its last.
+    pub to: Instant,
+    /// Processors, then their interrupts, then threads in order of appearance.
+    pub rows: Vec<Row>,
+    /// Stretches for which the events of a processor are missing, by time.
+    pub gaps: Vec<Gap>,
+    /// Events of the kernel.
+    pub events: u64,
+    /// Of them, switches.
+    pub switches: u64,
+    /// Events said to be lost; gaps whose number is not known count none.
+    pub lost: u64,
+    /// What [`Mark::name`] stands for.
+    pub names: Vec<String>,
+}
+
+/// One line of the picture.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Whose it is.
+    pub subject: Subject,
+    /// What it did.
+    pub track: Track,
+    /// Single moments, by time.
+    pub marks: Vec<Mark>,
+    /// Jobs the program itself marked, by start.
+    pub marked: Vec<jobs::Marked>,
+}
+
+/// Whose row it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A processor's: the key of a running segment is the row of the thread.
+    Processor(u16),
+    /// Of interrupts on that processor: the key is the interrupt's number, soft ones from 65,536.
+    Interrupts(u16),
+    /// A thread's: the key of a running segment is the processor, that of a preempted one the row of who took it, that
+    /// of a ready one the row of who woke it.
+    Thread {
+        /// Its number.
+        tid: u32,
+        /// Its process; 0 where unknown.
+        pid: u32,
+        /// Its name, the last it had.
+        name: String,
+    },
+}
+
+/// A moment worth showing on a thread's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When, ns.
+    pub at: u64,
+    /// Index in [`Timeline::names`].
+    pub name: u32,
+}
+
+/// A stretch for which nobody can say what a processor did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The processor.
+    pub cpu: u16,
+    /// The last moment before it, ns.
+    pub from: u64,
+    /// Its end, ns.
+    pub to: u64,
+    /// How many events are missing; 0: unknown.
+    pub lost: u32,
+}
+
+impl Timeline {
+    /// The rows of threads.
+    pub fn thread_rows(&self) -> impl Iterator<Item = usize> + '_ {
+        let thread = |row: &Row| matches!(row.subject, Subject::Thread { .. });
+        self.rows.iter().enumerate().filter(move |(_, row)| thread(row)).map(|(index, _)| index)
+    }
+
+    /// The row of a processor.
+    #[must_use]
+    pub fn processor_row(&self, cpu: u16) -> Option<usize> {
+        self.rows.iter().position(|row| row.subject == Subject::Processor(cpu))
+    }
+
+    /// What to draw of a row for the time `from..to`, ns, on that many pixels: at most two spans a pixel, by time.
+    ///
+    /// Empty for a row there is not, and for a stretch that is empty or backwards.
+    #[must_use]
+    pub fn window(&self, from: u64, to: u64, pixels: u32, row: usize) -> Vec<Span> {
+        self.rows.get(row).map_or_else(Vec::new, |row| window::window(&row.track, from, to, pixels))
+    }
+}

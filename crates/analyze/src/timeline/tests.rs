@@ -1,0 +1,247 @@
+//! Timelines of small recordings made by hand, and of random ones against a slow and obvious answer.
+
+use hemiola_trace::perfetto::Track as Marks;
+use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
+use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_units::Instant;
+use proptest::prelude::*;
+
+use super::jobs::{self, Cause, Delay};
+use super::{NOBODY, State, Subject, Timeline};
+
+fn event(at: u64, cpu: u16, what: What) -> Event {
+    Event { at: Instant::from_nanos(at), cpu, what }
+}
+
+fn switch(at: u64, cpu: u16, prev: u32, left: Left, next: u32) -> Event {
+    event(at, cpu, What::Switch { prev: Tid(prev), left, next: Tid(next), priority: 120 })
+}
+
+fn wake(at: u64, tid: u32, waker: u32) -> Event {
+    let (tid, waker) = (Tid(tid), Tid(waker));
+    event(at, 0, What::Wake { tid, waker, context: Context::Thread, target: 0 })
+}
+
+fn timeline(events: Vec<Event>) -> Timeline {
+    Timeline::build(&Recording::new(events, Vec::new(), Vec::new()))
+}
+
+fn row(timeline: &Timeline, wanted: u32) -> usize {
+    let is = |row: &usize| matches!(timeline.rows[*row].subject, Subject::Thread { tid, .. } if tid == wanted);
+    timeline.thread_rows().find(is).expect("the thread is there")
+}
+
+fn states(timeline: &Timeline, row: usize) -> Vec<(u64, State)> {
+    let track = &timeline.rows[row].track;
+    (0..track.len()).map(|index| track.segment(index)).map(|s| (s.from, s.state)).collect()
+}
+
+/// 7 is woken by 9, waits for it, runs, is preempted by 8, runs on and sleeps.
+fn preempted() -> Timeline {
+    timeline(vec![
+        switch(50, 0, 0, Left::Unknown, 9),
+        wake(100, 7, 9),
+        switch(130, 0, 9, Left::Sleeping, 7),
+        switch(200, 0, 7, Left::Preempted, 8),
+        switch(260, 0, 8, Left::Sleeping, 7),
+        switch(300, 0, 7, Left::Sleeping, 0),
+        switch(900, 0, 0, Left::Unknown, 9),
+    ])
+}
+
+#[test]
+fn a_job_is_told_from_wake_up_to_sleep_with_who_delayed_it() {
+    use State::{Preempted, Ready, Rest, Running};
+    let timeline = preempted();
+    let seven = row(&timeline, 7);
+    let expected = [(100, Ready), (130, Running), (200, Preempted), (260, Running), (300, Rest)];
+    assert_eq!(states(&timeline, seven), expected);
+
+    let found = jobs::of(&timeline.rows[seven]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].whole);
+    assert_eq!((found[0].release, found[0].finish, found[0].response()), (100, 300, 200));
+
+    let account = jobs::account(&timeline, seven, 100, 300);
+    assert_eq!((account.running, account.waiting, account.asleep), (110, 90, 0));
+    let (eight, nine) = (row(&timeline, 8) as u32, row(&timeline, 9) as u32);
+    assert_eq!(account.woken_by, nine);
+    let by = [
+        Delay { cause: Cause::PreemptedBy(eight), ns: 60 },
+        Delay { cause: Cause::WaitedFor(nine), ns: 30 },
+    ];
+    assert_eq!(account.delays, by);
+}
+
+#[test]
+fn a_gap_makes_processor_and_its_threads_unknown_until_they_are_heard_of_again() {
+    let timeline = timeline(vec![
+        switch(100, 0, 0, Left::Unknown, 7),
+        switch(150, 1, 0, Left::Unknown, 8),
+        switch(200, 0, 7, Left::Sleeping, 9),
+        event(500, 0, What::Lost(3)),
+        switch(600, 0, u32::MAX, Left::Unknown, 7),
+        switch(700, 0, 7, Left::Sleeping, 0),
+        switch(800, 1, 8, Left::Sleeping, 0),
+    ]);
+    use State::{Rest, Running, Unknown};
+    assert_eq!(timeline.lost, 3);
+    assert_eq!((timeline.gaps[0].from, timeline.gaps[0].to), (200, 500));
+    assert_eq!(states(&timeline, 0), [(100, Running), (200, Unknown), (600, Running), (700, Rest)]);
+    let seven = row(&timeline, 7);
+    assert_eq!(
+        states(&timeline, seven),
+        [(100, Running), (200, Unknown), (600, Running), (700, Rest)]
+    );
+    // The other processor's thread is not touched.
+    assert_eq!(states(&timeline, row(&timeline, 8)), [(150, Running), (800, Rest)]);
+    assert!(jobs::of(&timeline.rows[seven]).iter().all(|job| !job.whole));
+}
+
+#[test]
+fn a_number_used_again_is_another_row_and_the_last_name_counts() {
+    let thread = |since, name: &str, new| Thread {
+        tid: Tid(7),
+        since: Instant::from_nanos(since),
+        pid: 7,
+        name: name.into(),
+        new,
+    };
+    let events = vec![
+        switch(100, 0, 0, Left::Unknown, 7),
+        switch(200, 0, 7, Left::Dead, 0),
+        switch(400, 0, 0, Left::Unknown, 7),
+        switch(500, 0, 7, Left::Sleeping, 0),
+    ];
+    let threads =
+        vec![thread(0, "bash", false), thread(150, "make", false), thread(300, "cat", true)];
+    let timeline = Timeline::build(&Recording::new(events, threads, Vec::new()));
+    let names: Vec<&str> = timeline
+        .thread_rows()
+        .map(|row| match &timeline.rows[row].subject {
+            Subject::Thread { name, .. } => name.as_str(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(names, ["make", "cat"]);
+}
+
+#[test]
+fn marked_jobs_are_the_jobs_and_stand_alone_without_the_kernel() {
+    let entry =
+        |at, kind, cycle, a| Entry { at: Instant::from_nanos(at), kind, arg: 0, cycle, a, b: 0 };
+    let entries = vec![
+        entry(110, Kind::Start, 0, 100),
+        entry(120, Kind::Send, 0, 0),
+        entry(150, Kind::Finish, 0, 140),
+        entry(210, Kind::Start, 1, 200),
+    ];
+    let marks = Marks { pid: 5, tid: 5, name: "io".into(), entries, ..Marks::default() };
+    let timeline = Timeline::build(&Recording::new(Vec::new(), Vec::new(), vec![marks]));
+    let row = row(&timeline, 5);
+    assert_eq!(states(&timeline, row), [(110, State::Running), (150, State::Rest)]);
+    let found = jobs::of(&timeline.rows[row]);
+    assert_eq!((found[0].release, found[0].late(), found[0].cycle), (100, Some(10), Some(0)));
+    assert_eq!(timeline.names[timeline.rows[row].marks[0].name as usize], "send");
+    assert_eq!((timeline.from.nanos(), timeline.to.nanos()), (110, 210));
+}
+
+#[test]
+fn the_job_at_a_moment_is_the_one_around_it_or_the_nearest() {
+    let job =
+        |release, finish| jobs::Job { release, finish, deadline: None, cycle: None, whole: true };
+    let list = [job(100, 200), job(300, 310), job(400, 450)];
+    let at = |moment| jobs::at(&list, moment);
+    assert_eq!([at(0), at(150), at(240), at(260), at(999)].map(Option::unwrap), [0, 0, 0, 1, 2]);
+    assert_eq!(jobs::at(&[], 5), None);
+    assert_eq!(jobs::median(&list), Some(2));
+}
+
+#[test]
+fn nothing_short_disappears_and_windows_beyond_the_ends_are_empty() {
+    let mut events = Vec::new();
+    for n in 0..10_000 {
+        events.push(switch(n * 1_000, 0, 0, Left::Unknown, 7));
+        events.push(switch(n * 1_000 + 1, 0, 7, Left::Sleeping, 0));
+    }
+    let timeline = timeline(events);
+    let spans = timeline.window(0, 10_000_000, 10, 0);
+    assert_eq!(spans.len(), 10);
+    assert!(spans.iter().all(|span| span.shares == [1, 0, 0, 0]));
+    assert!(timeline.window(20_000_000, 30_000_000, 10, 0).is_empty());
+    assert!(timeline.window(5, 5, 10, 0).is_empty());
+    assert!(timeline.window(0, 10, 10, 99).is_empty());
+}
+
+/// A random life of a few threads on two processors.
+fn life() -> impl Strategy<Value = Vec<Event>> {
+    let step = (1u64..2_000, 0u16..2, 0u32..5, 0u8..12);
+    proptest::collection::vec(step, 1..400).prop_map(|steps| {
+        let (mut at, mut events, mut running) = (1_000, Vec::new(), [0u32; 2]);
+        for (wait, cpu, tid, kind) in steps {
+            at += wait;
+            let slot = usize::from(cpu);
+            match kind {
+                0 => events.push(event(at, cpu, What::Lost(1))),
+                1..4 => events.push(wake(at, tid + 1, running[slot])),
+                _ if running[1 - slot] != tid + 1 => {
+                    let next = if running[slot] == tid + 1 { 0 } else { tid + 1 };
+                    events.push(switch(at, cpu, running[slot], Left::Sleeping, next));
+                    running[slot] = next;
+                }
+                _ => {}
+            }
+        }
+        events
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_window_shows_exactly_the_time_that_was_there(
+        events in life(), from in 0u64..300_000, length in 1u64..400_000, pixels in 1u32..300,
+    ) {
+        let timeline = timeline(events);
+        for row in 0..timeline.rows.len() {
+            let track = &timeline.rows[row].track;
+            let spans = timeline.window(from, from + length, pixels, row);
+            prop_assert!(spans.len() <= 2 * pixels as usize + 2);
+            prop_assert!(spans.windows(2).all(|pair| pair[0].x + pair[0].width <= pair[1].x + 1e-2));
+            // Sums by the pyramid are sums of segments.
+            let mut slow = [0u64; 4];
+            for segment in track.between(from, from + length) {
+                let slot = [None, Some(0), Some(1), Some(1), Some(2), Some(3)][segment.state as usize];
+                if let Some(slot) = slot {
+                    slow[slot] += segment.to - segment.from;
+                }
+            }
+            prop_assert_eq!(track.totals_between(from, from + length).all(), slow);
+            // And so are the spans, but for their rounding.
+            let pixel = length as f64 / f64::from(pixels);
+            for slot in 0..4 {
+                let drawn: f64 = spans
+                    .iter()
+                    .map(|span| f64::from(span.width) * pixel * f64::from(span.shares[slot]) / 255.0)
+                    .sum();
+                let slack = spans.len() as f64 * (pixel / 255.0 + 1.0) + length as f64 * 1e-3;
+                prop_assert!((drawn - slow[slot] as f64).abs() <= slack, "{drawn} {:?}", slow[slot]);
+            }
+        }
+    }
+
+    #[test]
+    fn segments_follow_each_other_without_a_hole(events in life()) {
+        let timeline = timeline(events);
+        for row in &timeline.rows {
+            for index in 1..row.track.len() {
+                let (a, b) = (row.track.segment(index - 1), row.track.segment(index));
+                prop_assert_eq!(a.to, b.from);
+                prop_assert!((a.state, a.key) != (b.state, b.key));
+            }
+            let found = jobs::of(row);
+            prop_assert!(found.windows(2).all(|pair| pair[0].finish <= pair[1].release));
+            prop_assert!(found.iter().all(|job| job.release <= job.finish));
+        }
+        prop_assert!(timeline.rows.iter().all(|row| row.track.totals().top <= NOBODY));
+    }
+}

@@ -1,0 +1,293 @@
+//! One row's segments, and the sums over them from which any stretch is summed in a few steps.
+
+/// How a thread or a processor stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum State {
+    /// A thread sleeps, or is not there; a processor is idle.
+    Rest = 0,
+    /// It runs, or runs somebody.
+    Running = 1,
+    /// Woken, and waits for a processor.
+    Ready = 2,
+    /// Somebody took its processor.
+    Preempted = 3,
+    /// Waits in the kernel for a device or a lock.
+    Blocked = 4,
+    /// Nobody can say.
+    Unknown = 5,
+}
+
+impl State {
+    /// Every state, by its number.
+    pub const ALL: [Self; 6] =
+        [Self::Rest, Self::Running, Self::Ready, Self::Preempted, Self::Blocked, Self::Unknown];
+
+    /// Whether a thread in it is within a job.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Running | Self::Ready | Self::Preempted | Self::Blocked)
+    }
+}
+
+/// A stretch in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its beginning, ns.
+    pub from: u64,
+    /// Its end, ns: the beginning of the next.
+    pub to: u64,
+    /// The state.
+    pub state: State,
+    /// What the state is about; see [`Subject`](super::Subject).
+    pub key: u32,
+}
+
+/// How long a stretch was spent in each state, and with whom most of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    ns: [u64; 4],
+    /// The key with the most running time in it: for certain where one has more than half, else a likely one.
+    pub top: u32,
+    top_ns: u64,
+}
+
+/// Where a state's time is counted: running, waiting for a processor, blocked, unknown.
+const fn slot(state: State) -> Option<usize> {
+    match state {
+        State::Rest => None,
+        State::Running => Some(0),
+        State::Ready | State::Preempted => Some(1),
+        State::Blocked => Some(2),
+        State::Unknown => Some(3),
+    }
+}
+
+impl Totals {
+    /// Time in that state, ns. [`State::Ready`] and [`State::Preempted`] are counted together; rest is not counted.
+    #[must_use]
+    pub fn of(&self, state: State) -> u64 {
+        slot(state).map_or(0, |slot| self.ns[slot])
+    }
+
+    /// Running, waiting for a processor, blocked, unknown, ns.
+    #[must_use]
+    pub const fn all(&self) -> [u64; 4] {
+        self.ns
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, state: State, key: u32, ns: u64) {
+        let Some(slot) = slot(state) else { return };
+        self.ns[slot] += ns;
+        // Colour by who runs; where nobody does, by whom it is about otherwise.
+        if slot == 0 {
+            self.vote(key, ns);
+        }
+    }
+
+    #[inline]
+    pub(super) fn join(&mut self, other: &Self) {
+        for (mine, theirs) in self.ns.iter_mut().zip(other.ns) {
+            *mine += theirs;
+        }
+        self.vote(other.top, other.top_ns);
+    }
+
+    /// Boyer and Moore's majority vote with weights: what has more than half of the time wins.
+    #[inline]
+    fn vote(&mut self, key: u32, ns: u64) {
+        if key == self.top {
+            self.top_ns += ns;
+        } else if ns > self.top_ns {
+            (self.top, self.top_ns) = (key, ns - self.top_ns);
+        } else {
+            self.top_ns -= ns;
+        }
+    }
+}
+
+/// Segments that a sum above them stands for, at each level.
+const FAN: usize = 16;
+
+/// The segments of one row, in order of time and without a hole between the first and the end.
+#[derive(Clone, Debug, Default)]
+pub struct Track {
+    /// Where each begins, ns.
+    starts: Vec<u64>,
+    /// State above, key in the lower 28 bits.
+    words: Vec<u32>,
+    end: u64,
+    /// Sums over [`FAN`] segments, over [`FAN`] of those, and so on.
+    levels: Vec<Vec<Totals>>,
+}
+
+impl Track {
+    /// How many segments there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// The segment of that number.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn segment(&self, index: usize) -> Segment {
+        let (state, key) = self.what(index);
+        Segment { from: self.starts[index], to: self.end_of(index), state, key }
+    }
+
+    /// Those that overlap `from..to`, clipped to it.
+    pub fn between(&self, from: u64, to: u64) -> impl Iterator<Item = Segment> + '_ {
+        let first = self.at(from).unwrap_or(0);
+        (first..self.len())
+            .map(|index| self.segment(index))
+            .take_while(move |segment| segment.from < to)
+            .map(move |segment| Segment {
+                from: segment.from.max(from),
+                to: segment.to.min(to),
+                ..segment
+            })
+            .filter(|segment| segment.from < segment.to)
+    }
+
+    /// The number of the segment at a moment; none before the first.
+    #[must_use]
+    pub fn at(&self, at: u64) -> Option<usize> {
+        self.starts.partition_point(|start| *start <= at).checked_sub(1)
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.sum(0, self.len())
+    }
+
+    /// Between two moments, ns.
+    #[must_use]
+    pub fn totals_between(&self, from: u64, to: u64) -> Totals {
+        let mut totals = Totals::default();
+        let to = to.min(self.end);
+        let (Some(last), true) = (self.at(to), from < to) else { return totals };
+        let first = self.at(from).unwrap_or(0);
+        self.partial(first, from, to, &mut totals);
+        if last > first {
+            totals.join(&self.sum(first + 1, last));
+            self.partial(last, from, to, &mut totals);
+        }
+        totals
+    }
+
+    pub(super) fn what(&self, index: usize) -> (State, u32) {
+        let word = self.words[index];
+        (State::ALL[(word >> 28) as usize], word & super::NOBODY)
+    }
+
+    pub(super) fn end_of(&self, index: usize) -> u64 {
+        self.starts.get(index + 1).copied().unwrap_or(self.end)
+    }
+
+    /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
+    pub(super) fn from_then_on(&self, index: usize, at: u64) -> usize {
+        let (mut low, mut step) = (index, 1);
+        while low + step < self.len() && self.starts[low + step] < at {
+            low += step;
+            step *= 2;
+        }
+        let high = self.len().min(low + step + 1);
+        low + self.starts[low..high].partition_point(|start| *start < at)
+    }
+
+    pub(super) fn partial(&self, index: usize, from: u64, to: u64, totals: &mut Totals) {
+        let (state, key) = self.what(index);
+        let (start, end) = (self.starts[index].max(from), self.end_of(index).min(to));
+        totals.add(state, key, end.saturating_sub(start));
+    }
+
+    /// The sum of the segments `from..to`, by number.
+    pub(super) fn sum(&self, mut from: usize, mut to: usize) -> Totals {
+        let mut totals = Totals::default();
+        let one = |index: usize, totals: &mut Totals| {
+            let (state, key) = self.what(index);
+            totals.add(state, key, self.end_of(index) - self.starts[index]);
+        };
+        // At each level the ragged ends are added one by one, and what is between them is left to the level above.
+        for level in 0..=self.levels.len() {
+            let mut add = |index: usize| match level {
+                0 => one(index, &mut totals),
+                _ => totals.join(&self.levels[level - 1][index]),
+            };
+            let top = level == self.levels.len();
+            while from < to && (top || from % FAN != 0) {
+                add(from);
+                from += 1;
+            }
+            while from < to && to % FAN != 0 {
+                to -= 1;
+                add(to);
+            }
+            if from >= to {
+                break;
+            }
+            (from, to) = (from / FAN, to / FAN);
+        }
+        totals
+    }
+
+    /// The last state; rest before the first segment.
+    pub(super) fn last(&self) -> (State, u32) {
+        self.len().checked_sub(1).map_or((State::Rest, super::NOBODY), |last| self.what(last))
+    }
+
+    /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
+    pub(super) fn push(&mut self, at: u64, state: State, key: u32) {
+        let word = (state as u32) << 28 | key.min(super::NOBODY);
+        let at = self.starts.last().map_or(at, |last| at.max(*last));
+        if self.starts.last() == Some(&at) {
+            // What lasted no time is not kept.
+            self.starts.pop();
+            self.words.pop();
+        }
+        if self.words.last() != Some(&word) {
+            self.starts.push(at);
+            self.words.push(word);
+        }
+    }
+
+    /// Ends the last segment and sums up.
+    pub(super) fn close(&mut self, end: u64) {
+        self.end = self.starts.last().map_or(end, |last| end.max(*last));
+        self.starts.shrink_to_fit();
+        self.words.shrink_to_fit();
+        self.levels.clear();
+        let mut below = self.len();
+        while below > FAN {
+            // A last, incomplete group is never asked for: the ragged end is summed below.
+            let level: Vec<Totals> = (0..below / FAN)
+                .map(|group| {
+                    let mut totals = Totals::default();
+                    for index in group * FAN..(group + 1) * FAN {
+                        match self.levels.last() {
+                            Some(lower) => totals.join(&lower[index]),
+                            None => {
+                                let (state, key) = self.what(index);
+                                totals.add(state, key, self.end_of(index) - self.starts[index]);
+                            }
+                        }
+                    }
+                    totals
+                })
+                .collect();
+            below = level.len();
+            self.levels.push(level);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What to draw of a row: each segment where it is wider than a pixel, the shares of all in a pixel where not.
+
+use super::track::{State, Totals, Track};
+
+/// Pixels a window may have.
+pub const PIXELS_MAX: u32 = 32_768;
+
+/// A piece of a row to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Pixels from the beginning of the window.
+    pub x: f32,
+    /// Pixels.
+    pub width: f32,
+    /// The key of the segment, or of who ran most in the pixel.
+    pub key: u32,
+    /// How much of it was running, waiting for a processor, blocked and unknown: 255 is all of it. One that is not 0 is
+    /// never rounded to 0, so that nothing short disappears.
+    pub shares: [u8; 4],
+}
+
+pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span> {
+    let pixels = pixels.min(PIXELS_MAX);
+    let mut spans = Vec::new();
+    if track.is_empty() || to <= from || pixels == 0 {
+        return spans;
+    }
+    let pixel = (to - from) as f64 / f64::from(pixels);
+    let x = |at: u64| ((at - from) as f64 / pixel) as f32;
+    let (mut index, mut at) = match track.at(from) {
+        Some(index) => (index, from),
+        None => (0, track.segment(0).from),
+    };
+    while at < to && index < track.len() {
+        let end = track.end_of(index).min(to);
+        if end <= at {
+            index += 1;
+            continue;
+        }
+        let (state, key) = track.what(index);
+        let mut totals = Totals::default();
+        let (next, stop) = if (end - at) as f64 >= pixel {
+            totals.add(state, key, end - at);
+            (index + 1, end)
+        } else {
+            // To the end of this pixel, and at least a nanosecond.
+            let number = ((at - from) as f64 / pixel).floor() + 1.0;
+            let stop = (from + (number * pixel) as u64).max(at + 1).min(to);
+            let next = track.from_then_on(index + 1, stop);
+            track.partial(index, at, stop, &mut totals);
+            if next > index + 1 {
+                totals.join(&track.sum(index + 1, next - 1));
+                track.partial(next - 1, at, stop, &mut totals);
+            }
+            // The last of them may go on.
+            (if track.end_of(next - 1) > stop { next - 1 } else { next }, stop)
+        };
+        let length = stop - at;
+        let shares = totals.all().map(|ns| share(ns, length));
+        if shares != [0; 4] {
+            let key = if totals.of(State::Running) > 0 { totals.top } else { key };
+            spans.push(Span { x: x(at), width: x(stop) - x(at), key, shares });
+        }
+        (index, at) = (next, stop);
+        if index < track.len() {
+            at = at.max(track.segment(index).from);
+        }
+    }
+    spans
+}
+
+fn share(part: u64, whole: u64) -> u8 {
+    (part.min(whole) as u128 * 255).div_ceil(u128::from(whole.max(1))) as u8
+}
