@@ -12,6 +12,8 @@
 //! * [`summary`]: [`summary::analyze`] turns a result folder into the schema of `summary.json`.
 //! * [`timeline`]: who ran where and who waited, at any magnification: what the page draws.
 //! * [`tables`], [`figures`]: what the report says and draws; [`text`]: how it writes figures.
+//! * [`sched`]: what a recording of the scheduler comes to, thread by thread: C, T, U, response times, who delayed
+//!   whom.
 //! * [`export`]: terminal, page, JSON, CSV. [`mod@compare`]: two summaries side by side.
 //!
 //! Other reports stand on the same surface: [`export::page::Page`] takes cards, figures and tables to
@@ -42,6 +44,7 @@
 pub mod jobs;
 pub mod metrics;
 pub mod misses;
+pub mod sched;
 pub mod segments;
 pub mod stats;
 pub mod summary;

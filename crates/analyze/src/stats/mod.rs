@@ -4,6 +4,7 @@
 //!
 //! | question | answer |
 //! |---|---|
+//! | what does a stream too long to keep come to | [`Stream`], [`Distribution`] |
 //! | what does a set of observations come to | [`Spread`], [`quantile`], [`median`], [`mean_and_std`] |
 //! | how sure is a quantile of independent observations | [`quantile_interval`] |
 //! | how sure is a mean or median of readings in their order | [`Estimate::of_mean`], [`Estimate::of_median`] |
@@ -37,6 +38,7 @@ mod outlier;
 mod paired;
 mod repeat;
 mod spread;
+mod stream;
 mod value;
 
 pub use bootstrap::bootstrap;
@@ -50,4 +52,5 @@ pub use outlier::{OUTLYING, Outlier, outliers};
 pub use paired::{Paired, Side, abba};
 pub use repeat::repeat_interval;
 pub use spread::{Spread, mean_and_std, median, quantile};
+pub use stream::{BATCHES_MAX, Distribution, EXACT_MAX, Stream};
 pub use value::{Value, sorted};

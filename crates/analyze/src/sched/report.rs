@@ -1,0 +1,368 @@
+//! What a recording of the scheduler comes to: the types of [`Report`], as `hemiola analyze --json` prints them.
+//!
+//! Times are nanoseconds on the monotonic clock, as whole numbers named `…_ns`, so that the fields here and the keys
+//! of the JSON are the same words.
+
+use serde::Serialize;
+
+pub use crate::stats::Distribution;
+
+/// What a recording comes to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The first event, ns.
+    pub from_ns: u64,
+    /// The last event, ns.
+    pub to_ns: u64,
+    /// Switches from one thread to another.
+    pub switches: u64,
+    /// Wake-ups.
+    pub wake_ups: u64,
+    /// Events known to be lost, in the kernel and in programs; those of a gap of unknown size not counted.
+    pub lost_events: u64,
+    /// Stretches in which a processor was not seen, by beginning. Neighbours are merged beyond
+    /// [`GAPS_MAX`](super::GAPS_MAX).
+    pub gaps: Vec<Gap>,
+    /// Share of all processors' time, gaps left out, in which something ran: 0 to 1.
+    pub utilization: f64,
+    /// Σ C/T over marked tasks and, where there are none, over threads with a period: the processor utilisation factor
+    /// of the task set (Liu and Layland 1973). May exceed 1 on several processors.
+    pub task_set_utilization: f64,
+    /// Each processor, ascending.
+    pub cpus: Vec<CpuReport>,
+    /// Each thread that ran or was woken, the busiest first; a number that was used again is several threads.
+    pub threads: Vec<ThreadReport>,
+    /// Each marked task, in the order of the recording's tracks.
+    pub tasks: Vec<TaskReport>,
+    /// Missed deadlines in the order of their releases, the first [`MISSES_MAX`](super::MISSES_MAX).
+    pub misses: Vec<Miss>,
+    /// All of them.
+    pub missed_deadlines: u64,
+    /// The second method: processor use by `/proc` beside that of the recording, where the recorder noted it.
+    pub accounting: Option<super::accounting::Accounting>,
+    /// What a reader of the figures must know: gaps, clocks that stepped, wake-ups that were not recorded.
+    pub notes: Vec<String>,
+}
+
+/// A stretch in which nobody saw what a processor did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The processor.
+    pub cpu: u16,
+    /// The last event before it, ns; 0: nothing is known before `to_ns`.
+    pub from_ns: u64,
+    /// Where the record goes on, ns.
+    pub to_ns: u64,
+    /// Events lost in it; 0: not known, or the processor was taken away.
+    pub lost: u64,
+}
+
+/// What a processor did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CpuReport {
+    /// Its number.
+    pub cpu: u16,
+    /// Switches.
+    pub switches: u64,
+    /// Time in which it is known what it did, ns.
+    pub seen_ns: u64,
+    /// Of this, threads ran, ns.
+    pub busy_ns: u64,
+    /// Of this, nothing ran, ns.
+    pub idle_ns: u64,
+    /// Of the busy and idle time, interrupts were served, ns; 0 where they are not recorded.
+    pub interrupts_ns: u64,
+    /// `busy_ns` / `seen_ns`.
+    pub utilization: f64,
+}
+
+/// What a thread did.
+///
+/// An *invocation* is what a thread does from its wake-up to its going to sleep again; where a period is known, wake-ups
+/// in the first half of the period belong to the invocation that began it, so a job that waits for a lock stays one.
+/// Invocations that a gap or an end of the recording cuts are in `incomplete` and in no distribution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ThreadReport {
+    /// Its name, the last it had; `thread TID` where the recording has none.
+    pub name: String,
+    /// Its number.
+    pub tid: u32,
+    /// Its process; 0 where unknown.
+    pub pid: u32,
+    /// Names it had before, in order.
+    pub names_before: Vec<String>,
+    /// The kernel's priority when it last began to run ([`What::Switch`](hemiola_trace::sched::What::Switch)): below
+    /// 0 deadline, 0–98 real time (98 − n is `SCHED_FIFO` n + 1), 100–139 time-shared; nothing where unknown.
+    pub priority: Option<i16>,
+    /// Processors it ran on, ascending.
+    pub cpus: Vec<u16>,
+    /// Complete invocations.
+    pub invocations: u64,
+    /// Invocations that were seen in part only.
+    pub incomplete: u64,
+    /// C: processor time of an invocation, free of preemption, blocking and recorded interrupts.
+    pub execution_ns: Option<Distribution>,
+    /// T: time from one release to the next. Nothing for a thread without a period.
+    pub period_ns: Option<u64>,
+    /// Where T comes from.
+    pub period_from: Option<PeriodFrom>,
+    /// Time between the releases of neighbouring invocations with nothing lost between them.
+    pub interval_ns: Option<Distribution>,
+    /// Spread (greatest − least) of the intervals that last one period, that is less than 1.5 T.
+    pub release_jitter_ns: Option<u64>,
+    /// From release (wake-up) to the first instruction: waiting for the processor.
+    pub latency_ns: Option<Distribution>,
+    /// From release (wake-up) to the end of the invocation.
+    pub response_ns: Option<Distribution>,
+    /// U: mean C / T; without a period, the share of the time seen in which it ran.
+    pub utilization: f64,
+    /// Processor time altogether, incomplete invocations included, ns.
+    pub running_ns: u64,
+    /// Ready and waiting for the processor, ns.
+    pub waiting_ns: u64,
+    /// Waiting for a device or lock, or asleep within an invocation, ns.
+    pub blocked_ns: u64,
+    /// Asleep between invocations, ns.
+    pub sleeping_ns: u64,
+    /// Taken from it by interrupts while it had the processor, ns; 0 where they are not recorded.
+    pub interrupted_ns: u64,
+    /// How often it lost the processor although it would have gone on.
+    pub preemptions: u64,
+    /// How often it began to run on another processor than before.
+    pub migrations: u64,
+    /// Page faults and system calls, where recorded.
+    pub page_faults: u64,
+    /// System calls entered, where recorded.
+    pub calls: u64,
+    /// Who had the processor while it was ready, most time first; the smallest beyond
+    /// [`CULPRITS_MAX`](super::CULPRITS_MAX) are one entry named `others`.
+    pub preempted_by: Vec<Interference>,
+    /// Who ended its waits within invocations, most time first: with a lock, the one who held it.
+    pub blocked_by: Vec<Blocking>,
+    /// Who released its invocations, most often first.
+    pub woken_by: Vec<Waker>,
+    /// In each complete invocation, the time it was held up by less urgent threads: they ran while it was ready, or it
+    /// waited for them. B of response-time analysis is its maximum. Nothing where priorities are not known.
+    pub blocking_ns: Option<Distribution>,
+    /// Invocations that ended after their deadline; nothing is missed by a thread whose period was not given.
+    pub missed: u64,
+}
+
+/// Where a period comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeriodFrom {
+    /// The caller said so.
+    Given,
+    /// Found in the releases.
+    Found,
+}
+
+/// Who a delay is put down to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Culprit {
+    /// A thread, by its number.
+    Thread(u32),
+    /// A device interrupt, by its number.
+    Interrupt(u16),
+    /// A soft interrupt, by its vector.
+    SoftInterrupt(u16),
+    /// Nobody: the processor was idle, and took that long to begin.
+    Idle,
+    /// Somebody the recording does not tell.
+    Unknown,
+    /// Several that each took too little to be kept apart.
+    Others,
+}
+
+/// Who had the processor while a thread was ready to run, over the whole recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interference {
+    /// By name; `idle` where the processor had to be woken.
+    pub name: String,
+    /// By number, if it was a thread.
+    pub tid: Option<u32>,
+    /// Who.
+    pub who: Culprit,
+    /// Altogether, ns.
+    pub ns: u64,
+    /// Of this, before an invocation had begun to run, ns; the rest is preemption.
+    pub before_start_ns: u64,
+    /// In how many waits.
+    pub times: u64,
+    /// In one wait at most, ns.
+    pub longest_ns: u64,
+}
+
+/// Who ended the waits of a thread within its invocations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Blocking {
+    /// By name.
+    pub name: String,
+    /// By number, if it was a thread.
+    pub tid: Option<u32>,
+    /// Who did the wake-up; an interrupt (a timer, a device) has no number of its own here: [`Culprit::Unknown`].
+    pub who: Culprit,
+    /// Whether an interrupt did it.
+    pub interrupt: bool,
+    /// Waited altogether, ns.
+    pub ns: u64,
+    /// How often.
+    pub times: u64,
+    /// At most, ns.
+    pub longest_ns: u64,
+}
+
+/// Who released a thread's invocations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waker {
+    /// By name; `interrupt` for a timer or a device.
+    pub name: String,
+    /// By number, if it was a thread.
+    pub tid: Option<u32>,
+    /// How often.
+    pub times: u64,
+}
+
+/// What a marked task did: its jobs are from a program's own marks (`Start`, `Finish`), what happened in them is from
+/// the kernel's events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TaskReport {
+    /// As the program calls it.
+    pub name: String,
+    /// Index of its track in [`Recording::tracks`](hemiola_trace::Recording::tracks).
+    pub track: usize,
+    /// The thread that marks.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Complete jobs.
+    pub jobs: u64,
+    /// Jobs without an end, or across a gap: in no distribution.
+    pub incomplete: u64,
+    /// C: processor time of a job from its start mark to its finish mark, free of preemption and interrupts; the
+    /// program's own figure where the kernel's side was not recorded.
+    pub execution_ns: Option<Distribution>,
+    /// T: the median distance of neighbouring releases, or as given.
+    pub period_ns: Option<u64>,
+    /// Where T comes from.
+    pub period_from: Option<PeriodFrom>,
+    /// D: the median of deadline − release.
+    pub deadline_ns: Option<u64>,
+    /// Start − release.
+    pub latency_ns: Option<Distribution>,
+    /// Spread (greatest − least) of start − release.
+    pub release_jitter_ns: Option<u64>,
+    /// Finish − release.
+    pub response_ns: Option<Distribution>,
+    /// The greatest finish − deadline; positive is late.
+    pub lateness_max_ns: Option<i64>,
+    /// U: mean C / T.
+    pub utilization: f64,
+    /// Jobs that finished after their deadline.
+    pub missed: u64,
+    /// Releases the program skipped because it was late.
+    pub skipped: u64,
+    /// The kernel's priority of its thread; nothing where unknown.
+    pub priority: Option<i16>,
+    /// Who had the processor while a job was ready, from its release on.
+    pub preempted_by: Vec<Interference>,
+    /// Who ended the waits within jobs.
+    pub blocked_by: Vec<Blocking>,
+    /// As [`ThreadReport::blocking_ns`].
+    pub blocking_ns: Option<Distribution>,
+}
+
+/// A missed deadline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Miss {
+    /// Its task, or its thread where the period was given.
+    pub name: String,
+    /// The job with everything that held it up.
+    pub job: Job,
+    /// Finish − deadline, ns.
+    pub late_ns: u64,
+    /// Why, in one sentence with figures: `12.3 ms late: 9.80 ms preempted by kworker/0:1, 2.10 ms waiting for …`.
+    pub explanation: String,
+}
+
+/// A job: an invocation of a thread, or one a program marked.
+///
+/// `response = finish − release = before wake-up + waiting + execution + blocked + interrupts`, when it is complete:
+/// each nanosecond is in one of `delays` or in `execution_ns`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Job {
+    /// Its thread.
+    pub tid: u32,
+    /// Index of the track that marked it; nothing for an invocation.
+    pub track: Option<usize>,
+    /// Which of its thread's or task's jobs, from 0; the program's own cycle number where it is marked.
+    pub number: u64,
+    /// When it could first have run: the wake-up, or the release that was marked, ns.
+    pub release_ns: u64,
+    /// When it first ran, or marked its start, ns.
+    pub start_ns: u64,
+    /// When it went to sleep, or marked its finish, ns.
+    pub finish_ns: u64,
+    /// Until when it should have, ns.
+    pub deadline_ns: Option<u64>,
+    /// Processor time, ns.
+    pub execution_ns: u64,
+    /// What else took time between release and finish, in order of first appearance; those beyond
+    /// [`DELAYS_MAX`](super::DELAYS_MAX) are one [`Culprit::Others`] for each kind.
+    pub delays: Vec<Delay>,
+    /// Whether everything from release to finish was seen. The figures of one that was not are lower bounds.
+    pub complete: bool,
+}
+
+impl Job {
+    /// Finish − release, ns.
+    #[must_use]
+    pub const fn response_ns(&self) -> u64 {
+        self.finish_ns.saturating_sub(self.release_ns)
+    }
+
+    /// Finish − deadline, ns; positive is late.
+    #[must_use]
+    pub fn lateness_ns(&self) -> Option<i64> {
+        self.deadline_ns.map(|deadline| self.finish_ns.wrapping_sub(deadline) as i64)
+    }
+
+    /// What delays of that kind come to, ns.
+    #[must_use]
+    pub fn delayed_ns(&self, kind: DelayKind) -> u64 {
+        self.delays.iter().filter(|delay| delay.kind == kind).map(|delay| delay.ns).sum()
+    }
+}
+
+/// What held a job up, by one culprit in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Delay {
+    /// Who.
+    pub who: Culprit,
+    /// How.
+    pub kind: DelayKind,
+    /// How long altogether, ns.
+    pub ns: u64,
+    /// In how many pieces.
+    pub times: u32,
+}
+
+/// How a job is held up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayKind {
+    /// Its release had passed, and nobody had woken its thread yet; `who` woke it in the end.
+    NotWoken,
+    /// Its release had passed while its thread was still busy with something else, the job before for example.
+    Earlier,
+    /// It was ready before its first instruction, and `who` had the processor.
+    BeforeStart,
+    /// It had begun, was ready, and `who` had the processor.
+    Preempted,
+    /// It waited for a lock, a message or a device; `who` ended the wait.
+    Blocked,
+    /// It had the processor, and an interrupt was served meanwhile.
+    Interrupted,
+}
