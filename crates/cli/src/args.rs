@@ -56,6 +56,9 @@ pub(crate) struct Run {
     /// Time of each A/D and D/A conversion, as 29us
     #[arg(long, value_name = "T")]
     pub(crate) conversion_time: Option<Span>,
+    /// Record the programs only, not what the kernel does with the processors
+    #[arg(long)]
+    pub(crate) no_kernel: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
         duration: args.duration,
         rate: args.rate,
         conversion_time: args.conversion_time,
+        kernel: args.no_kernel.then_some(false),
     };
     let plan = read(&text, &path, &folder, &overrides)?;
 

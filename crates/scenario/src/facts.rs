@@ -47,4 +47,6 @@ pub struct Overrides {
     pub rate: Option<Rate>,
     /// Instead of the card's conversion time.
     pub conversion_time: Option<Span>,
+    /// Instead of `trace.kernel`.
+    pub kernel: Option<bool>,
 }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use hemiola_units::{Delivery, Endpoint, Overrun, Profile, Rate, Span};
+use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Profile, Rate, Span};
 use serde::{Deserialize, Serialize};
 
 /// A whole scenario, checked.
@@ -32,6 +32,8 @@ pub struct Plan {
     pub card: CardSettings,
     /// The rungs in the order written. Not empty unless there is a campaign of simulated faults only.
     pub rungs: Vec<Rung>,
+    /// Whether runs record what the kernel does with the processors.
+    pub kernel: KernelTrace,
     /// Faults to inject instead of running the rungs one by one.
     pub campaign: Option<Campaign>,
     /// What the reader should know though it stops nothing: lengths shortened to fit a rate given on
@@ -40,11 +42,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `"campaign"`, `"ladder"` (several rungs) or `"scenario"` (one).
+    /// `"campaign"`, `"mixed-load"` (a benchmark in each rung), `"ladder"` (several rungs) or
+    /// `"scenario"` (one).
     #[must_use]
     pub fn kind(&self) -> &'static str {
+        let mixed = || self.rungs.iter().all(|rung| rung.mixed().is_some());
         match (&self.campaign, self.rungs.len()) {
             (Some(_), _) => "campaign",
+            (None, 1..) if mixed() => "mixed-load",
             (None, 0 | 1) => "scenario",
             (None, _) => "ladder",
         }
@@ -55,6 +60,19 @@ impl Plan {
     pub fn rung(&self, name: &str) -> Option<&Rung> {
         self.rungs.iter().find(|rung| rung.name == name)
     }
+}
+
+/// Whether a run's trace has the kernel's side: who had which processor, and who woke whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelTrace {
+    /// Where this user may, with a word where not.
+    #[default]
+    WherePermitted,
+    /// Always: a run that may not ends, unless the scenario allows less.
+    Required,
+    /// Never.
+    Off,
 }
 
 /// The simulated apparatus, shared by all rungs.
@@ -112,9 +130,36 @@ pub struct Rung {
     pub units: Vec<Unit>,
     /// The rule of the decision process; present exactly when there is one.
     pub decision: Option<DecisionSettings>,
+    /// The name of the rung as written, when this is one value of a list in it.
+    pub series: Option<String>,
+}
+
+/// A benchmark, and the load it is disturbed by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mixed<'r> {
+    /// The benchmark's process.
+    pub benchmark: &'r Process,
+    /// The length of one turn.
+    pub turn: Span,
+    /// The load that works in the second and the third of every four turns; `None` for the control,
+    /// where nothing does.
+    pub load: Option<&'r Process>,
 }
 
 impl Rung {
+    /// The benchmark of this rung, if it has one, and its load.
+    #[must_use]
+    pub fn mixed(&self) -> Option<Mixed<'_>> {
+        let mut processes = self.processes.iter();
+        let (benchmark, turn) = processes.find_map(|process| match process.task {
+            Task::Benchmark { turn, .. } => Some((process, turn)),
+            _ => None,
+        })?;
+        let takes_turns = |task: &Task| matches!(task, Task::Workload { takes_turns: true, .. });
+        let load = self.processes.iter().find(|process| takes_turns(&process.task));
+        Some(Mixed { benchmark, turn, load })
+    }
+
     /// The channel with this name.
     #[must_use]
     pub fn channel(&self, name: &str) -> Option<&Channel> {
@@ -271,6 +316,19 @@ pub enum Task {
     Workload {
         /// Processor time of one job.
         compute: Span,
+        /// Whether it works only in the second and the third of every four turns of the rung's
+        /// benchmark.
+        takes_turns: bool,
+    },
+    /// Computes and walks through memory in several threads without rest, and counts what it gets
+    /// done; `period` is its turn.
+    Benchmark {
+        /// How many threads; 1 to 64.
+        threads: u32,
+        /// What each of them walks through.
+        memory: Bytes,
+        /// The length of a turn: work is counted by turns.
+        turn: Span,
     },
     /// Any other program; it paces itself.
     Command {
@@ -292,6 +350,7 @@ impl Task {
             Self::Controller { .. } => "controller",
             Self::Decision => "decision",
             Self::Workload { .. } => "workload",
+            Self::Benchmark { .. } => "benchmark",
             Self::Command { .. } => "command",
         }
     }

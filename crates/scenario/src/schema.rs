@@ -50,6 +50,10 @@ pub enum Shape {
     LengthOrZero,
     /// A frequency or a period.
     Rate,
+    /// The same, or a list of up to so many.
+    Rates(usize),
+    /// A percentage of a processor, or a list of up to so many.
+    Shares(usize),
     /// A number of bytes.
     Size,
     /// A set of processors, or "first", or "last".
@@ -85,6 +89,13 @@ pub(crate) const RUNS_MAX: i64 = 10_000;
 const RUNGS_MAX: usize = 64;
 const PROCESSES_MAX: usize = 32;
 const PROFILES_MAX: usize = 64;
+/// Values of a list that makes a rung several.
+const STEPS_MAX: usize = 32;
+/// The largest share of a processor, percent: where real-time processes are stopped at 95, more leaves
+/// nothing to measure.
+pub(crate) const SHARE_MAX: f64 = 90.0;
+/// Threads of a benchmark.
+const THREADS_MAX: i64 = 64;
 
 /// A key that may be left out.
 #[must_use]
@@ -120,7 +131,17 @@ pub(crate) static SCENARIO: Table = Table {
         may("profiles", Shape::Named(&PROFILE, PROFILES_MAX), "What processes ask the system for."),
         may("rung", Shape::Many(&RUNG, RUNGS_MAX), "The steps of the ladder, in order."),
         may("campaign", Shape::One(&CAMPAIGN), "Faults to inject instead of a ladder."),
+        may("trace", Shape::One(&TRACE), "What the traces of the runs have in them."),
     ],
+};
+
+static TRACE: Table = Table {
+    noun: "the trace",
+    keys: &[may(
+        "kernel",
+        Shape::Boolean,
+        "Record who had which processor and who woke whom: always, or never; default where permitted.",
+    )],
 };
 
 static PLANT: Table = Table {
@@ -263,7 +284,15 @@ static PROCESS: Table = Table {
     keys: &[
         must(
             "task",
-            Shape::Word(&["io", "monolithic", "controller", "decision", "workload", "command"]),
+            Shape::Word(&[
+                "io",
+                "monolithic",
+                "controller",
+                "decision",
+                "workload",
+                "benchmark",
+                "command",
+            ]),
             "What it does.",
         ),
         may(
@@ -278,8 +307,25 @@ static PROCESS: Table = Table {
         ),
         may("gain", Shape::Gain, "Of monolithic and controller."),
         may("compute", Shape::Length, "Of workload: processor time of one job."),
+        may(
+            "share",
+            Shape::Shares(STEPS_MAX),
+            "Of workload, instead of compute: percent of a processor; a list runs the rung once for each.",
+        ),
+        may(
+            "takes_turns",
+            Shape::Boolean,
+            "Of workload: works in the second and third of four turns of the benchmark; default false.",
+        ),
+        may("threads", Shape::Whole(1, THREADS_MAX), "Of benchmark; default 4."),
+        may("memory", Shape::Size, "Of benchmark: what each thread walks through; default 256KiB."),
+        may("turn", Shape::Length, "Of benchmark: work is counted by turns; default 100ms."),
         may("command", Shape::Texts, "Of command: program and arguments."),
-        may("rate", Shape::Rate, "Of workload; default the rung's."),
+        may(
+            "rate",
+            Shape::Rates(STEPS_MAX),
+            "Of workload; default the rung's; a list runs the rung once for each.",
+        ),
         may("deadline", Shape::Length, "From the release; default the period."),
         may(
             "overrun",
@@ -403,6 +449,17 @@ fn shape(shape: &Shape) -> Map<String, Value> {
         Shape::Length => json!({"type": "string", "pattern": LENGTH}),
         Shape::LengthOrZero => json!({"type": "string", "pattern": format!("{LENGTH}|^0$")}),
         Shape::Rate => json!({"type": "string", "examples": ["50Hz", "1kHz", "20ms"]}),
+        Shape::Rates(max) => json!({"oneOf": [
+            {"type": "string", "examples": ["50Hz", "1kHz", "20ms"]},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": max},
+        ]}),
+        Shape::Shares(max) => {
+            let share = json!({"type": "number", "minimum": 0, "maximum": SHARE_MAX});
+            json!({"oneOf": [
+                share,
+                {"type": "array", "items": share, "minItems": 1, "maxItems": max},
+            ]})
+        }
         Shape::Size => json!({"type": "string", "examples": ["64KiB"]}),
         Shape::Cpus => json!({"type": "string", "examples": ["0", "0,2-3", "first", "last"]}),
         Shape::Endpoint => {

@@ -71,6 +71,23 @@ impl<'s> Section<'s> {
         self.read(key, |value| value.as_str()?.parse().ok())
     }
 
+    /// The items of an array, each as `read` understands it; empty when there is none.
+    fn list<T>(&self, key: &str, read: impl Fn(&'s DeValue<'s>) -> Option<T>) -> Vec<At<T>> {
+        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
+        let item = |item: &'s Item<'s>| Some(At { value: read(item.get_ref())?, at: item.span() });
+        items.into_iter().flat_map(|array| array.iter()).filter_map(item).collect()
+    }
+
+    /// The texts of an array that mean something.
+    pub(crate) fn parsed_list<T: FromStr>(&self, key: &str) -> Vec<At<T>> {
+        self.list(key, |value| value.as_str()?.parse().ok())
+    }
+
+    /// The numbers of an array.
+    pub(crate) fn numbers(&self, key: &str) -> Vec<At<f64>> {
+        self.list(key, number)
+    }
+
     /// `true` or `false`.
     #[must_use]
     pub fn boolean(&self, key: &str) -> Option<bool> {
@@ -106,10 +123,7 @@ impl<'s> Section<'s> {
     /// The strings of an array; empty when there is none.
     #[must_use]
     pub fn texts(&self, key: &str) -> Vec<At<&'s str>> {
-        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
-        let text =
-            |item: &'s Item<'s>| Some(At { value: item.get_ref().as_str()?, at: item.span() });
-        items.into_iter().flat_map(|array| array.iter()).filter_map(text).collect()
+        self.list(key, DeValue::as_str)
     }
 
     /// A formula: a string, or a bare number, with the place of its first character.

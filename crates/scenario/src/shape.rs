@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Problem, nearest};
-use crate::schema::{Key, QUEUE_LEN_MAX, Shape, Table};
+use crate::schema::{Key, QUEUE_LEN_MAX, SHARE_MAX, Shape, Table};
 use crate::section::{gain, number, whole};
 
 /// The longest name; it becomes part of file names.
@@ -180,17 +180,9 @@ fn leaf_problem(
                 Ok(_) => None,
             }
         }
-        Shape::Rate => match text {
-            Some(text) if is_zero(text) => Some(
-                Problem::new(
-                    at.clone(),
-                    format!("{word} is zero, and what comes never cannot be run"),
-                )
-                .hint("write a rate such as \"50Hz\", or a period such as \"20ms\""),
-            ),
-            Some(text) => parse_problem::<Rate>(word, text, at.clone()),
-            None => wrong("a rate or a period with its unit, such as \"50Hz\" or \"20ms\""),
-        },
+        Shape::Rate => rate_problem(word, value, at.clone()),
+        Shape::Rates(max) => list_problem(word, value, *max, at.clone(), rate_problem),
+        Shape::Shares(max) => list_problem(word, value, *max, at.clone(), share_problem),
         Shape::Size => match text {
             Some(text) => parse_problem::<Bytes>(word, text, at.clone()),
             None => wrong("a size with its unit, such as \"64KiB\""),
@@ -229,6 +221,47 @@ fn leaf_problem(
         },
         Shape::One(_) | Shape::Many(..) | Shape::Named(..) | Shape::NamedFormulas(_) => None,
     }
+}
+
+fn rate_problem(word: &str, value: &DeValue<'_>, at: Range<usize>) -> Option<Problem> {
+    match value.as_str() {
+        Some(text) if is_zero(text) => Some(
+            Problem::new(at, format!("{word} is zero, and what comes never cannot be run"))
+                .hint("write a rate such as \"50Hz\", or a period such as \"20ms\""),
+        ),
+        Some(text) => parse_problem::<Rate>(word, text, at),
+        None => {
+            let kind = "a rate or a period with its unit, such as \"50Hz\" or \"20ms\"";
+            Some(wrong_kind(word, kind, value, at))
+        }
+    }
+}
+
+fn share_problem(word: &str, value: &DeValue<'_>, at: Range<usize>) -> Option<Problem> {
+    match number(value) {
+        Some(share) if (0.0..=SHARE_MAX).contains(&share) => None,
+        Some(share) => Some(
+            Problem::new(at, format!("{word} is {share}; it must be from 0 to {SHARE_MAX}"))
+                .hint("it is a percentage of one processor"),
+        ),
+        None => Some(wrong_kind(word, "a percentage of a processor, such as 30", value, at)),
+    }
+}
+
+/// What is wrong with a value that may be a list of such values.
+fn list_problem(
+    word: &str,
+    value: &DeValue<'_>,
+    max: usize,
+    at: Range<usize>,
+    problem: fn(&str, &DeValue<'_>, Range<usize>) -> Option<Problem>,
+) -> Option<Problem> {
+    let Some(array) = value.as_array() else { return problem(word, value, at) };
+    if !(1..=max).contains(&array.len()) {
+        let message = format!("a list of {word} has from 1 to {max} values, not {}", array.len());
+        return Some(Problem::new(at, message));
+    }
+    array.iter().find_map(|item| problem(word, item.get_ref(), item.span()))
 }
 
 /// No run lasts longer than a day.

@@ -3,6 +3,7 @@
 mod campaign;
 mod decision;
 mod links;
+mod mixed;
 mod process;
 mod profile;
 mod rung;
@@ -17,7 +18,7 @@ use hemiola_units::{Rate, Span};
 use self::decision::Rule;
 use self::profile::NamedProfile;
 use crate::facts::{Facts, Overrides};
-use crate::plan::{CardSettings, Gain, Plan, PlantModel, PlantSettings};
+use crate::plan::{CardSettings, Gain, KernelTrace, Plan, PlantModel, PlantSettings};
 use crate::problem::{Problem, nearest};
 use crate::section::{At, Section};
 
@@ -95,6 +96,13 @@ pub(crate) fn check(
     let campaign = root.section("campaign").map(|section| checker.campaign(&section, root, &rungs));
     checker.something_runs(root);
     checker.note_profiles();
+    // What is said for all rungs of a list is said once.
+    let mut notes: Vec<String> = Vec::new();
+    for note in std::mem::take(&mut checker.notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     let plan = Plan {
         title: root.text("title").map_or("", |title| title.value).into(),
         description: root.text("description").map_or("", |text| text.value.trim()).into(),
@@ -106,10 +114,21 @@ pub(crate) fn check(
         plant: checker.plant,
         card: checker.card,
         rungs: rungs.into_iter().map(|rung| rung.value).collect(),
+        kernel: kernel(root, overrides),
         campaign,
-        notes: checker.notes,
+        notes,
     };
     (plan, checker.problems)
+}
+
+/// Whether the kernel's side is recorded: as somebody says, else where permitted.
+fn kernel(root: &Section<'_>, overrides: &Overrides) -> KernelTrace {
+    let stated = root.section("trace").and_then(|trace| trace.boolean("kernel"));
+    match overrides.kernel.or(stated) {
+        None => KernelTrace::WherePermitted,
+        Some(true) => KernelTrace::Required,
+        Some(false) => KernelTrace::Off,
+    }
 }
 
 /// Checked with when the document's own rate is unreadable; never part of a plan.

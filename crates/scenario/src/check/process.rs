@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use hemiola_units::{Overrun, Rate, Span};
 
+use super::mixed::Step;
 use super::{Checker, did_you_mean};
 use crate::plan::{
     DecisionSettings, Gain, InjectedFault, Message, Order, Process, Release, Task, Unit,
@@ -18,6 +19,8 @@ pub(super) struct Cycle<'r> {
     pub(super) rate: Rate,
     /// The rule, when the rung has a decision process.
     pub(super) decision: Option<&'r DecisionSettings>,
+    /// The value of a list that this rung is for.
+    pub(super) step: Option<&'r Step<'r>>,
 }
 
 /// A process with the places later checks point at.
@@ -32,11 +35,16 @@ pub(super) struct Written<'s> {
 }
 
 /// Keys that belong to some tasks only.
-const OWN_KEYS: [(&str, &[&str]); 11] = [
+const OWN_KEYS: [(&str, &[&str]); 16] = [
     ("order", &["io"]),
     ("command_within", &["io"]),
     ("gain", &["monolithic", "controller"]),
     ("compute", &["workload"]),
+    ("share", &["workload"]),
+    ("takes_turns", &["workload"]),
+    ("threads", &["benchmark"]),
+    ("memory", &["benchmark"]),
+    ("turn", &["benchmark"]),
     ("command", &["command"]),
     ("rate", &["workload"]),
     ("overrun", &["io", "monolithic", "workload"]),
@@ -51,9 +59,11 @@ pub(super) const fn ports(task: &Task) -> Option<(Message, Message)> {
     match task {
         Task::Io { .. } => Some((Message::Command, Message::Sensors)),
         Task::Controller { .. } | Task::Decision => Some((Message::Sensors, Message::Command)),
-        Task::Plant | Task::Monolithic { .. } | Task::Workload { .. } | Task::Command { .. } => {
-            None
-        }
+        Task::Plant
+        | Task::Monolithic { .. }
+        | Task::Workload { .. }
+        | Task::Benchmark { .. }
+        | Task::Command { .. } => None,
     }
 }
 
@@ -67,8 +77,14 @@ impl Checker<'_> {
     ) -> Option<Written<'s>> {
         let word = section.text("task")?.value;
         self.own_keys(word, section);
-        let rate = section.parsed::<Rate>("rate").map_or(cycle.rate, |rate| rate.value);
-        let period = if word == "workload" { rate.period() } else { cycle.rate.period() };
+        let stated = section.parsed::<Rate>("rate").map(|rate| rate.value);
+        let step = cycle.step.filter(|step| step.process == name.value);
+        let rate = step.and_then(Step::rate).or(stated).unwrap_or(cycle.rate);
+        let period = match word {
+            "workload" => rate.period(),
+            "benchmark" => self.turn(section),
+            _ => cycle.rate.period(),
+        };
         let task = self.task(word, name.value, section, cycle, period)?;
         let receives = section.texts("receives");
         let release = match &task {
@@ -77,6 +93,12 @@ impl Checker<'_> {
                 lead: self.lead(name.value, section, period),
             },
             Task::Command { .. } => Release::Own,
+            // It is set off once in a turn, to record what its threads counted in the one before.
+            Task::Benchmark { turn, .. } => Release::Every {
+                rate: Rate::from_period(*turn).unwrap_or(cycle.rate),
+                overrun: Overrun::Skip,
+                lead: Span::ZERO,
+            },
             _ => Release::Every {
                 rate: if word == "workload" { rate } else { cycle.rate },
                 overrun: overrun(section),
@@ -141,25 +163,11 @@ impl Checker<'_> {
             "monolithic" => Task::Monolithic { gain: needed_gain(self) },
             "controller" => Task::Controller { gain: needed_gain(self) },
             "decision" => Task::Decision,
-            "workload" => {
-                if !section.has("compute") {
-                    self.missing(section, name, "compute", "the processor time of one job");
-                }
-                let compute = section.parsed::<Span>("compute");
-                if let Some(compute) = compute.as_ref().filter(|compute| compute.value >= period) {
-                    self.problem(
-                        Problem::new(
-                            compute.at.clone(),
-                            format!(
-                                "\"{name}\" would compute for {} in each {period}",
-                                compute.value
-                            ),
-                        )
-                        .hint("keep compute under the period"),
-                    );
-                }
-                Task::Workload { compute: compute.map_or(Span::ZERO, |compute| compute.value) }
-            }
+            "workload" => Task::Workload {
+                compute: self.compute(section, name, cycle.step, period),
+                takes_turns: section.boolean("takes_turns").unwrap_or(false),
+            },
+            "benchmark" => self.benchmark(section, period),
             "command" => {
                 if !section.has("command") {
                     self.missing(section, name, "command", "the program and its arguments");
@@ -171,7 +179,7 @@ impl Checker<'_> {
         })
     }
 
-    fn missing(&mut self, section: &Section<'_>, name: &str, key: &str, what: &str) {
+    pub(super) fn missing(&mut self, section: &Section<'_>, name: &str, key: &str, what: &str) {
         self.problem(
             Problem::new(section.at.clone(), format!("\"{name}\" needs \"{key}\""))
                 .hint(format!("{key} is {what}")),

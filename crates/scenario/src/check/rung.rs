@@ -6,6 +6,7 @@ use std::ops::Range;
 use hemiola_units::{Overrun, Policy, Rate};
 
 use super::Checker;
+use super::mixed::{Step, rests};
 use super::process::{Cycle, Written};
 use super::profile::{rank, share_a_processor};
 use crate::plan::{Process, Release, Rung, Task, Unit, UnitState};
@@ -18,24 +19,28 @@ impl Checker<'_> {
         let mut names = Names::default();
         let mut rungs = Vec::new();
         for section in root.sections("rung") {
-            let rung = self.rung(&section);
             let at = section.text("name").map_or(section.at.clone(), |name| name.at);
-            if !rung.name.is_empty() {
-                names.claim(self, "rung", &rung.name, &at);
+            for step in self.steps(&section) {
+                let rung = self.rung(&section, step.as_ref());
+                if !rung.name.is_empty() {
+                    names.claim(self, "rung", &rung.name, &at);
+                }
+                rungs.push(At { value: rung, at: at.clone() });
             }
-            rungs.push(At { value: rung, at });
         }
         rungs
     }
 
-    fn rung(&mut self, section: &Section<'_>) -> Rung {
-        let name = section.text("name").map_or("", |name| name.value);
+    fn rung(&mut self, section: &Section<'_>, step: Option<&Step<'_>>) -> Rung {
+        let as_written = section.text("name").map_or("", |name| name.value);
+        let name = step.map_or(as_written.to_owned(), |step| format!("{as_written}-{}", step.word));
         let label = format!("rung \"{name}\"");
         let own = section.parsed::<Rate>("rate").map(|rate| rate.value);
         let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
         self.period_fits(rate.period());
 
-        let named = section.named("processes");
+        let mut named = section.named("processes");
+        named.retain(|(name, section)| !rests(name.value, section, step));
         let is_decision = |section: &Section<'_>| {
             section.text("task").is_some_and(|task| task.value == "decision")
         };
@@ -43,7 +48,7 @@ impl Checker<'_> {
             .iter()
             .any(|(_, section)| is_decision(section))
             .then(|| self.settings_for(rate.period(), &label));
-        let cycle = Cycle { rung: &label, rate, decision: decision.as_ref() };
+        let cycle = Cycle { rung: &label, rate, decision: decision.as_ref(), step };
 
         let written: Vec<Written<'_>> = named
             .iter()
@@ -64,6 +69,7 @@ impl Checker<'_> {
         if written.len() == named.len() {
             self.one_actuates(section, &written);
             self.units_are_supervised(section, &written, &units);
+            self.turns_are_taken(section, &written);
         }
         let channels =
             self.channels(section, &written, written.len() == named.len(), !units.is_empty());
@@ -74,13 +80,14 @@ impl Checker<'_> {
             processes.insert(0, plant);
         }
         Rung {
-            name: name.into(),
+            name,
             description: section.text("description").map_or("", |text| text.value.trim()).into(),
             rate,
             channels,
             processes,
             units: units.into_iter().map(|(unit, _)| unit).collect(),
             decision,
+            series: step.map(|_| as_written.to_owned()),
         }
     }
 

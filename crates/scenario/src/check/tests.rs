@@ -62,6 +62,7 @@ profile = "low"
 "#;
 
 const LADDER: &str = include_str!("../../../../examples/1-pendulum-ladder/scenario.toml");
+const MIXED: &str = include_str!("../../../../examples/5-mixed-load/scenario.toml");
 const CAMPAIGN: &str = include_str!("../../../../examples/2-fault-campaign/scenario.toml");
 
 fn facts() -> Facts<'static> {
@@ -141,7 +142,7 @@ fn the_campaign_has_all_kinds_and_is_sound() {
 
 #[test]
 fn a_plan_read_back_from_json_is_the_same() {
-    for source in [LADDER, CAMPAIGN, PAIR, SIMPLEX] {
+    for source in [LADDER, CAMPAIGN, MIXED, PAIR, SIMPLEX] {
         let plan = plan(source);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
@@ -1222,10 +1223,138 @@ proptest! {
 
     #[test]
     fn any_muddled_scenario_is_read_without_panic(
-        which in 0usize..4,
+        which in 0usize..5,
         moves in prop::collection::vec((any::<usize>(), any::<usize>(), any::<u8>()), 0..12),
     ) {
-        let source = [PAIR, SIMPLEX, CAMPAIGN, LADDER][which];
+        let source = [PAIR, SIMPLEX, CAMPAIGN, LADDER, MIXED][which];
         reads_without_panic(&shuffled(source, &moves));
     }
+}
+
+#[test]
+fn a_list_makes_one_rung_several() {
+    let plan = plan(MIXED);
+    assert_eq!(plan.kind(), "mixed-load");
+    let names: Vec<&str> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    assert_eq!(
+        names[..6],
+        ["share-0", "share-10", "share-16", "share-22", "share-30", "share-34.2"]
+    );
+    assert_eq!(
+        names[8..],
+        ["rate-100Hz", "rate-500Hz", "rate-1kHz", "rate-2kHz", "rate-4kHz", "rate-8kHz"]
+    );
+    let load = |name: &str| plan.rung(name).unwrap().mixed().unwrap().load;
+    assert!(load("share-0").is_none(), "the control has no load");
+    let fifth = load("rate-4kHz").unwrap();
+    let expected = Task::Workload { compute: Span::from_micros(50), takes_turns: true };
+    assert_eq!((&fifth.task, fifth.period), (&expected, Span::from_micros(250)));
+    assert!(plan.rungs[..8].iter().all(|rung| rung.series.as_deref() == Some("share")));
+    let benchmark = plan.rungs[0].process("benchmark").unwrap();
+    assert_eq!(benchmark.period, Span::from_millis(100));
+}
+
+#[test]
+fn the_kernel_is_recorded_where_permitted_unless_somebody_says_otherwise() {
+    assert_eq!(plan(PAIR).kernel, crate::KernelTrace::WherePermitted);
+    let stated = PAIR.replace("[plant]", "[trace]\nkernel = true\n[plant]");
+    assert_eq!(plan(&stated).kernel, crate::KernelTrace::Required);
+    let overrides = Overrides { kernel: Some(false), ..Overrides::default() };
+    assert_eq!(plan_with(&stated, &overrides).kernel, crate::KernelTrace::Off);
+}
+
+#[test]
+fn what_takes_turns_needs_a_benchmark_to_take_them_with() {
+    let benchmark = "benchmark = { task = \"benchmark\", threads = 4, memory = \"256KiB\", \
+                     turn = \"100ms\", profile = \"rest\" }\n";
+    insta::assert_snapshot!(said(MIXED, &[(benchmark, "")]), @r#"
+    error: "load" takes turns with nothing
+      --> scenario.toml:33:1
+       |
+    33 | load = { task = "workload", share = [0, 10, 16, 22, 30, 34.2, 52.2, 75], takes_turns = true, profile = "load" }
+       | ^^^^
+       = hint: turns are those of a benchmark: add a process with task = "benchmark"
+    "#);
+    let other = "interactive = { task = \"workload\", takes_turns = true,";
+    insta::assert_snapshot!(
+        said(MIXED, &[("interactive = { task = \"workload\",", other)]),
+        @r#"
+    error: a second load takes turns
+      --> scenario.toml:34:1
+       |
+    34 | load = { task = "workload", share = [0, 10, 16, 22, 30, 34.2, 52.2, 75], takes_turns = true, profile = "load" }
+       | ^^^^
+       = hint: what one load costs the rest is told by that load alone
+    "#
+    );
+}
+
+#[test]
+fn a_share_is_a_percentage_and_no_compute() {
+    insta::assert_snapshot!(said(MIXED, &[("52.2, 75", "52.2, 175")]), @r#"
+    error: share is 175; it must be from 0 to 90
+      --> scenario.toml:34:69
+       |
+    34 | load = { task = "workload", share = [0, 10, 16, 22, 30, 34.2, 52.2, 175], takes_turns = true, profile = "load" }
+       |                                                                     ^^^
+       = hint: it is a percentage of one processor
+    "#);
+    insta::assert_snapshot!(said(MIXED, &[("share = [0", "compute = \"1us\", share = [0")]), @r#"
+    error: "load" has compute and share
+      --> scenario.toml:34:46
+       |
+    34 | load = { task = "workload", compute = "1us", share = [0, 10, 16, 22, 30, 34.2, 52.2, 75], takes_turns = true, profile = "load" }
+       |                                              ^^^^^
+       = hint: a share is compute over the period; keep one
+    "#);
+    insta::assert_snapshot!(said(MIXED, &[("share = 20", "share = []")]), @r"
+    error: a second list in this rung
+      --> scenario.toml:45:1
+       |
+    45 | share = []
+       | ^^^^^
+       = hint: a rung has one list at most; write another rung
+
+    error: a list of share has from 1 to 32 values, not 0
+      --> scenario.toml:45:9
+       |
+    45 | share = []
+       |         ^^
+    ");
+    insta::assert_snapshot!(said(MIXED, &[("share = 20", "share = [20, 30]")]), @r"
+    error: a second list in this rung
+      --> scenario.toml:45:1
+       |
+    45 | share = [20, 30]
+       | ^^^^^
+       = hint: a rung has one list at most; write another rung
+    ");
+}
+
+#[test]
+fn a_run_has_four_turns() {
+    insta::assert_snapshot!(said(MIXED, &[("turn = \"100ms\"", "turn = \"600ms\"")]), @r#"
+    error: a run of 2s does not have four turns of 600ms
+      --> scenario.toml:32:74
+       |
+    32 | benchmark = { task = "benchmark", threads = 4, memory = "256KiB", turn = "600ms", profile = "rest" }
+       |                                                                          ^^^^^^^
+       = hint: the load rests in the first, works in the second and third, rests in the fourth
+    "#);
+    insta::assert_snapshot!(said(MIXED, &[("turn = \"100ms\"", "turn = \"2ms\"")]), @r#"
+    error: a turn of 2ms is too short to count work in
+      --> scenario.toml:32:74
+       |
+    32 | benchmark = { task = "benchmark", threads = 4, memory = "256KiB", turn = "2ms", profile = "rest" }
+       |                                                                          ^^^^^
+       = hint: 10ms at least; 100ms is usual
+    "#);
+    insta::assert_snapshot!(said(MIXED, &[("rate = [\"100Hz\"", "rate = [\"4Hz\"")]), @r#"
+    error: "load" has a period of 250ms, longer than a turn of 100ms
+      --> scenario.toml:39:7
+       |
+    39 | [rung.processes]
+       |       ^^^^^^^^^
+       = hint: lengthen the benchmark's turn
+    "#);
 }
