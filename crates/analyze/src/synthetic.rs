@@ -220,6 +220,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             features: program.features.iter().map(|name| (*name).into()).collect(),
             processes: program.processes.iter().map(process).collect(),
             runs,
+            mixed: None,
         });
     }
     let folder = RunFolder {

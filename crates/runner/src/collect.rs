@@ -11,6 +11,7 @@ use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
 use hemiola_trace::Kind;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
+use hemiola_trace::result::WORK;
 
 use crate::RunError;
 
@@ -39,6 +40,7 @@ impl Collector {
             names.insert(Kind::Send, index as u16, &channel.name);
             names.insert(Kind::Receive, index as u16, &channel.name);
         }
+        names.insert(Kind::Mark, WORK, "work");
         names.insert_all(Kind::Switch, hemiola_simplex::REASONS);
         names.insert_all(Kind::Fault, hemiola_simplex::FAULTS);
         names.insert_all(Kind::UnitState, hemiola_simplex::STATES);

@@ -5,6 +5,7 @@
 //! allocation and no system call but the channel's and the clock's.
 
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -77,9 +78,34 @@ pub(crate) enum Activation {
         lead: Span,
         /// How many releases the run has; `u64::MAX` runs until told to stop.
         releases: u64,
+        /// The turns it takes, instead of running from the beginning to the end.
+        turns: Option<Turns>,
     },
     /// A message on the incoming channel.
     Message,
+}
+
+/// When a load works that takes turns: in the second and the third of every four.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Turns {
+    /// When the first turn begins, from the first release.
+    pub(crate) from: Span,
+    /// The length of one.
+    pub(crate) turn: Span,
+    /// How many times four there are.
+    pub(crate) fours: u64,
+}
+
+impl Turns {
+    /// When it begins to work each time, from the first release.
+    fn beginnings(self) -> impl Iterator<Item = Span> {
+        (0..self.fours).map(move |four| self.from + self.turn * (4 * four as i64 + 1))
+    }
+
+    /// Releases each time; the last job has its whole period.
+    fn releases(self, rate: Rate) -> u64 {
+        ((self.turn * 2).nanos() / rate.period().nanos()).max(1) as u64
+    }
 }
 
 /// What the kernel stops a unit for.
@@ -169,11 +195,25 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
 
     let before = sys::usage::thread_switches();
     let mut flag = [0; STOP_SIZE];
-    let mut over = || stop.receive(&mut flag).is_ok_and(|message| message.is_some());
+    let mut is_over = false;
+    let mut over = || {
+        is_over |= stop.receive(&mut flag).is_ok_and(|message| message.is_some());
+        is_over
+    };
     let stopped_early = match spec.activation {
-        Activation::Every { rate, overrun, lead, releases } => {
+        Activation::Every { rate, overrun, lead, releases, turns: None } => {
             let periodic = Periodic::new(epoch, rate, overrun).with_lead(lead);
+            let releases = 0..releases;
             node.run_periodic(&mut *task, periodic, lead.is_positive(), releases, &mut over)
+        }
+        Activation::Every { rate, overrun, lead, turns: Some(turns), .. } => {
+            let each = turns.releases(rate);
+            turns.beginnings().zip((0..).step_by(each as usize)).find_map(|(after, first)| {
+                let periodic = Periodic::new(epoch + after, rate, overrun).with_lead(lead);
+                let releases = first..first + each;
+                let warms_up = lead.is_positive();
+                node.run_periodic(&mut *task, periodic, warms_up, releases, &mut over)
+            })
         }
         Activation::Message => node.run_on_messages(&mut *task, &mut over),
     };
@@ -212,7 +252,7 @@ impl Node {
         task: &mut dyn Task,
         mut periodic: Periodic,
         warms_up: bool,
-        releases: u64,
+        releases: Range<u64>,
         over: &mut dyn FnMut() -> bool,
     ) -> Option<String> {
         self.cpu = sys::cpu_clock::thread();
@@ -232,12 +272,13 @@ impl Node {
             // end of the last one, somebody was waiting for the processor.
             self.settle();
             // The last job has had its whole period, and none begins after.
-            if release.number >= releases || over() {
+            let number = releases.start.saturating_add(release.number);
+            if number >= releases.end || over() {
                 return None;
             }
             let start = self.now();
-            self.begin(release.number, release.at, start, release.skipped);
-            task.step(&Job { cycle: release.number, release: release.at, message: &[] }, self);
+            self.begin(number, release.at, start, release.skipped);
+            task.step(&Job { cycle: number, release: release.at, message: &[] }, self);
             self.end(release.at);
         }
     }

@@ -38,7 +38,8 @@ pub(crate) fn lines_of_code(rung: &Rung) -> u32 {
                 parts.extend([TASK_DECISION, TASK_CONTROLLER, STATUS, UNITS, SHARED_MEMORY]);
                 parts.extend(DECISION);
             }
-            Task::Plant | Task::Workload { .. } | Task::Command { .. } => {}
+            Task::Plant | Task::Workload { .. } | Task::Benchmark { .. } | Task::Command { .. } => {
+            }
         }
     }
     parts.extend(rung.channels.iter().filter_map(|channel| match channel.endpoint {

@@ -9,16 +9,16 @@ use hemiola_bus::End;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_scenario::{Plan, Process, Release, Rung, Task};
-use hemiola_trace::result::{ProcessRecord, ProcessRun, Role, RunRecord, RungRecord};
+use hemiola_trace::result::{MixedRecord, ProcessRecord, ProcessRun, Role, RunRecord, RungRecord};
 use hemiola_units::{Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, Span};
 
 use crate::RunError;
 use crate::campaign::Injection;
 use crate::collect::Collector;
 use crate::launch::{Finished, Launched, Message, describe as describe_exit};
-use crate::node::{Activation, NodeSpec};
+use crate::node::{Activation, NodeSpec, Turns};
 use crate::run::{Context, Progress};
-use crate::tasks::{ControllerWork, DecisionWork, Foreign, Work};
+use crate::tasks::{BenchmarkWork, ControllerWork, DecisionWork, Foreign, Work};
 use crate::units::Units;
 use crate::wiring::Wiring;
 
@@ -125,14 +125,13 @@ impl<'r> Stage<'r> {
     }
 
     fn launch(&mut self, process: &Process) -> Result<(), RunError> {
-        let whole = self.warmup + self.duration;
         let (work, mut descriptors, role) = work(
             self.context,
             self.rung,
             &self.wiring,
             &self.injected,
             self.number,
-            whole,
+            (self.warmup, self.duration),
             process,
         );
         descriptors.extend(self.wiring.descriptors(&process.sends, &process.receives));
@@ -230,7 +229,13 @@ impl<'r> Stage<'r> {
             Release::Every { rate, overrun, lead } => {
                 let paces = matches!(process.task, Task::Io { .. } | Task::Monolithic { .. });
                 let releases = if paces { self.cycles(*rate) } else { u64::MAX };
-                Activation::Every { rate: *rate, overrun: *overrun, lead: *lead, releases }
+                let takes_turns = matches!(process.task, Task::Workload { takes_turns: true, .. });
+                let turns = self.rung.mixed().filter(|_| takes_turns).map(|mixed| Turns {
+                    from: self.warmup,
+                    turn: mixed.turn,
+                    fours: whole(self.duration, mixed.turn) / 4,
+                });
+                Activation::Every { rate: *rate, overrun: *overrun, lead: *lead, releases, turns }
             }
             Release::On { .. } => Activation::Message,
             Release::Own => Activation::Every {
@@ -238,6 +243,7 @@ impl<'r> Stage<'r> {
                 overrun: Overrun::Skip,
                 lead: Span::ZERO,
                 releases: u64::MAX,
+                turns: None,
             },
         }
     }
@@ -522,7 +528,7 @@ fn work<'w>(
     wiring: &'w Wiring,
     injected: &[Injection],
     number: u32,
-    whole: Span,
+    (warmup, duration): (Span, Span),
     process: &Process,
 ) -> (Work, Vec<BorrowedFd<'w>>, Role) {
     let impossible = "a checked plan has a plant wherever a process needs the card";
@@ -532,6 +538,7 @@ fn work<'w>(
             let settings = context.plan.plant.as_ref().expect(impossible);
             let seed = context.plan.seed.wrapping_add(u64::from(number));
             let settings = crate::convert::apparatus(settings, seed);
+            let whole = warmup + duration;
             let (work, descriptors) = wiring.plant_side(settings, whole).expect(impossible);
             (Work::Plant(work), descriptors.to_vec(), Role::Plant)
         }
@@ -564,8 +571,13 @@ fn work<'w>(
             };
             (Work::Decision(work), supervision.descriptors(), Role::Decision)
         }
-        Task::Workload { compute } => {
+        Task::Workload { compute, .. } => {
             (Work::Workload { compute: *compute }, Vec::new(), Role::Workload)
+        }
+        Task::Benchmark { threads, memory, .. } => {
+            let turns = whole(duration, process.period);
+            let work = BenchmarkWork { threads: *threads, memory: *memory, from: warmup, turns };
+            (Work::Benchmark(work), Vec::new(), Role::Benchmark)
         }
         Task::Command { program, arguments } => {
             let foreign = Foreign {
@@ -649,9 +661,11 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
                 Task::Controller { .. } => Role::Controller,
                 Task::Decision => Role::Decision,
                 Task::Workload { .. } => Role::Workload,
+                Task::Benchmark { .. } => Role::Benchmark,
                 Task::Command { .. } => Role::Command,
             };
-            let in_cycle = !matches!(role, Role::Plant | Role::Workload | Role::Command);
+            let in_cycle =
+                !matches!(role, Role::Plant | Role::Workload | Role::Benchmark | Role::Command);
             ProcessRecord {
                 name: process.name.clone(),
                 role,
@@ -678,7 +692,31 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
         features: features(plan, rung),
         processes,
         runs: Vec::new(),
+        mixed: mixed(rung),
     }
+}
+
+/// The rung's benchmark and load, for the analysis.
+fn mixed(rung: &Rung) -> Option<MixedRecord> {
+    let mixed = rung.mixed()?;
+    let rate = |load: &Process| 1.0 / load.period.secs_f64();
+    let share = |load: &Process| match load.task {
+        Task::Workload { compute, .. } => compute.secs_f64() / load.period.secs_f64(),
+        _ => 0.0,
+    };
+    Some(MixedRecord {
+        series: rung.series.clone().unwrap_or_else(|| rung.name.clone()),
+        benchmark: mixed.benchmark.name.clone(),
+        load: mixed.load.map(|load| load.name.clone()),
+        share: mixed.load.map_or(0.0, share),
+        rate_hz: mixed.load.map_or(0.0, rate),
+        turn: mixed.turn,
+    })
+}
+
+/// How many whole ones of `part` are in `length`.
+fn whole(length: Span, part: Span) -> u64 {
+    (length.nanos() / part.nanos().max(1)).max(0) as u64
 }
 
 /// What the program can do, in the words of the feature table.

@@ -19,7 +19,7 @@ pub struct RunFolder {
     pub format: u32,
     /// The scenario's title.
     pub title: String,
-    /// What kind of scenario: `"ladder"`, `"campaign"` or `"scenario"`.
+    /// What kind of scenario: `"ladder"`, `"campaign"`, `"mixed-load"` or `"scenario"`.
     pub scenario: String,
     /// When it started, seconds since 1970 UTC; for people, never for measuring.
     pub started_unix_s: u64,
@@ -116,7 +116,33 @@ pub struct RungRecord {
     pub processes: Vec<ProcessRecord>,
     /// What each run came to.
     pub runs: Vec<RunRecord>,
+    /// The benchmark in it and the load beside that, where there is one.
+    #[serde(default)]
+    pub mixed: Option<MixedRecord>,
 }
+
+/// A benchmark beside a load that takes turns: it rests in the first of every four turns, works in the
+/// second and the third, and rests in the fourth. The benchmark marks each turn's work
+/// ([`Kind::Mark`](crate::Kind::Mark) number [`WORK`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MixedRecord {
+    /// The rung as the scenario writes it, of which this is one value of a list; else its own name.
+    pub series: String,
+    /// The benchmark's process.
+    pub benchmark: String,
+    /// The load's process; nothing for the control, where none works.
+    pub load: Option<String>,
+    /// The share of a processor the load is asked for, 0 to 1.
+    pub share: f64,
+    /// Its releases a second, in the turns it works in.
+    pub rate_hz: f64,
+    /// The length of a turn.
+    pub turn: Span,
+}
+
+/// The mark in which a benchmark says what it got done in a turn: `a` is the turn's beginning, ns, `b` the
+/// work, a number without a unit.
+pub const WORK: u16 = 0;
 
 /// A process as the scenario asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,6 +175,8 @@ pub enum Role {
     Unit,
     /// Load beside the loop.
     Workload,
+    /// Counts what is left for it.
+    Benchmark,
     /// Any other command the scenario starts.
     Command,
 }
@@ -307,6 +335,7 @@ mod tests {
                     switches: 0,
                     stopped_early: None,
                 }],
+                mixed: None,
             }],
             faults: vec![],
         };

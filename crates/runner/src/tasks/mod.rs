@@ -1,5 +1,6 @@
 //! The tasks of the built-in processes: a core of another crate plus its ports.
 
+mod benchmark;
 mod controller;
 mod decision;
 mod io;
@@ -17,6 +18,7 @@ use hemiola_units::Span;
 use crate::card::Card;
 use crate::task::Task;
 
+pub(crate) use benchmark::BenchmarkWork;
 pub(crate) use controller::{ControllerWork, Fault};
 pub(crate) use decision::DecisionWork;
 pub(crate) use plant::PlantWork;
@@ -50,6 +52,8 @@ pub(crate) enum Work {
         /// Processor time of one job.
         compute: Span,
     },
+    /// Work in several threads, counted by turns.
+    Benchmark(BenchmarkWork),
     /// Another program in this process's place.
     Foreign(Foreign),
 }
@@ -104,6 +108,7 @@ pub(crate) fn prepare(
         }
         Work::Controller(work) => Box::new(controller::ControllerTask::prepare(work, period)?),
         Work::Decision(work) => Box::new(decision::DecisionTask::prepare(work, period)?),
+        Work::Benchmark(work) => Box::new(benchmark::Benchmark::prepare(work, period)),
         Work::Workload { compute } => Box::new(workload::Workload { compute }),
         Work::Foreign(foreign) => {
             return Err(format!("{} is another program and has no task here", foreign.program));
