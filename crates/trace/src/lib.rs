@@ -7,7 +7,7 @@
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
 //!   [`perfetto::read`] gives them back without loss.
 //! * [`sched`]: what the kernel did with its processors: switches, wake-ups, interrupts, gaps.
-//! * [`recording`]: kernel and programs together, whatever file they came from.
+//! * [`recording`]: kernel and programs together, whatever file they came from; [`source`]: where its bytes are.
 //! * [`result`]: what stands in a result folder beside the traces, the conditions of the run above all.
 //! * [`fuzzing`]: the body of the fuzz target for trace files.
 //!
@@ -15,12 +15,16 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
 pub mod event;
 pub mod fuzzing;
 pub mod perfetto;
 pub mod recording;
 pub mod result;
 pub mod sched;
+pub mod source;
+mod wire;
 
+pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, Kind};
 pub use recording::Recording;

@@ -47,6 +47,7 @@
 //! assert_eq!(trace.tracks[0].names.get(Kind::Send, 0), Some("sensors"));
 //! ```
 
+pub(crate) mod kernel;
 mod packet;
 mod read;
 mod write;
@@ -57,7 +58,8 @@ use hemiola_units::Instant;
 
 use crate::event::{Entry, Kind};
 
-pub use read::{ERRORS_MAX, ReadError, read};
+pub use crate::error::{ERRORS_MAX, ReadError};
+pub use read::read;
 pub use write::{TraceWriter, TrackId};
 
 /// A trace, read back.
@@ -144,6 +146,9 @@ const CONDITIONS: &str = "hemiola:conditions";
 
 /// The number of `CLOCK_MONOTONIC` among Perfetto's built-in clocks.
 const CLOCK_MONOTONIC: u32 = 3;
+
+/// The number of `CLOCK_BOOTTIME` among Perfetto's built-in clocks: the one bundles of the kernel's events are on.
+const CLOCK_BOOTTIME: u32 = 6;
 
 /// The number of `CLOCK_REALTIME` among Perfetto's built-in clocks.
 const CLOCK_REALTIME: u32 = 1;

@@ -1,14 +1,28 @@
 //! A recording: what the kernel did and what programs marked, whatever file it came from.
 
+mod events;
+mod learn;
+
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
 use hemiola_units::Instant;
 
-use crate::perfetto::Track;
+use crate::error::{Errors, ReadError};
+use crate::perfetto::{self, Track};
 use crate::sched::{Event, Thread, Tid};
+use crate::source::{Source, Window};
+
+pub use events::Events;
+pub(crate) use events::{Decoder, Index, Lane, Stream, Stretch};
+pub(crate) use learn::Learner;
 
 /// A recording of a whole machine or of one program.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// The kernel's events of a file stay in it: they are decoded each time they are gone through, so that a recording of
+/// any length takes little memory.
+#[derive(Clone, Default)]
 pub struct Recording {
     /// What it was made with and under, as names and texts.
     pub conditions: Vec<(String, String)>,
@@ -20,8 +34,34 @@ pub struct Recording {
     pub tracks: Vec<Track>,
     /// Processors of which there are events, ascending.
     pub cpus: Vec<u16>,
-    /// In order of time; events of one processor at the same moment are in the order they happened.
-    events: Vec<Event>,
+    kept: Kept,
+}
+
+/// Where the kernel's events are.
+#[derive(Clone)]
+enum Kept {
+    /// Here, in order of time.
+    Here(Arc<[Event]>),
+    /// In a file, processor by processor.
+    File(Arc<Index>),
+}
+
+/// What looking through a file once gives.
+pub(crate) struct Scanned {
+    pub(crate) conditions: Vec<(String, String)>,
+    pub(crate) began: Option<(Instant, u64)>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) tracks: Vec<Track>,
+    /// By processor, ascending.
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) decoder: Decoder,
+    pub(crate) errors: Errors,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Here(Arc::new([]))
+    }
 }
 
 impl Recording {
@@ -31,12 +71,70 @@ impl Recording {
         events.sort_by_key(|event| event.at);
         threads.sort();
         let cpus: BTreeSet<u16> = events.iter().map(|event| event.cpu).collect();
-        Self { threads, tracks, cpus: cpus.into_iter().collect(), events, ..Self::default() }
+        let kept = Kept::Here(events.into());
+        Self { threads, tracks, cpus: cpus.into_iter().collect(), kept, ..Self::default() }
     }
 
-    /// Every event of the kernel, in order of time.
-    pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
-        self.events.iter().copied()
+    /// Reads a recording that is in memory, of whatever format it is, and says what was wrong with it.
+    ///
+    /// For a file of any size see [`Recording::open`]; this copies the bytes.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> (Self, Vec<ReadError>) {
+        Self::open(Arc::new(bytes.to_vec()))
+    }
+
+    /// Reads a recording where it is, of whatever format it is: a Perfetto trace, ours or another program's.
+    ///
+    /// Everything that can be understood is there; the errors say what cannot, where it is, and what to do.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use hemiola_trace::{Recording, perfetto::TraceWriter, sched::{Event, Left, Tid, What}};
+    /// use hemiola_units::Instant;
+    ///
+    /// let at = Instant::from_nanos(5_000);
+    /// let what = What::Switch { prev: Tid(7), left: Left::Sleeping, next: Tid::IDLE, priority: 120 };
+    /// let mut file = Vec::new();
+    /// let mut writer = TraceWriter::new(&mut file, at, 0, &[]).unwrap();
+    /// writer.kernel(0, &[Event { at, cpu: 0, what }]).unwrap();
+    ///
+    /// let (recording, errors) = Recording::open(Arc::new(file));
+    /// assert!(errors.is_empty());
+    /// assert_eq!(recording.events().next(), Some(Event { at, cpu: 0, what }));
+    /// ```
+    #[must_use]
+    pub fn open(source: Arc<dyn Source>) -> (Self, Vec<ReadError>) {
+        let mut window = Window::new(&*source);
+        match window.some(0, 16) {
+            Ok([]) => return (Self::default(), vec![ReadError::Empty]),
+            Ok(_) => {}
+            Err(error) => {
+                let error = ReadError::Io { offset: 0, reason: error.to_string() };
+                return (Self::default(), vec![error]);
+            }
+        }
+        let mut scanned = perfetto::kernel::scan(window);
+        scanned.lanes.retain(|lane| !lane.stretches.is_empty());
+        for lane in &mut scanned.lanes {
+            lane.sort(&mut scanned.errors);
+        }
+        let Scanned { conditions, began, threads, tracks, lanes, decoder, errors } = scanned;
+        let cpus = lanes.iter().map(|lane| lane.cpu).collect();
+        let kept = Kept::File(Arc::new(Index { source, lanes, decoder }));
+        (Self { conditions, began, threads, tracks, cpus, kept }, errors.0)
+    }
+
+    /// Every event of the kernel, in order of time; events of one processor at the same moment are in the order they
+    /// happened.
+    ///
+    /// Where the file cannot be read any more (it was cut since it was opened), [`What::Lost`](crate::sched::What::Lost)
+    /// stands in place of what is missing.
+    #[must_use]
+    pub fn events(&self) -> Events<'_> {
+        match &self.kept {
+            Kept::Here(events) => Events::here(events),
+            Kept::File(index) => Events::file(index),
+        }
     }
 
     /// What is known of a thread at a moment: the entry that holds then, or the first there is.
@@ -46,6 +144,18 @@ impl Recording {
         let after = self.threads.partition_point(|thread| (thread.tid, thread.since) <= (tid, at));
         let found = self.threads.get(if after > first { after - 1 } else { first })?;
         (found.tid == tid).then_some(found)
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording")
+            .field("conditions", &self.conditions)
+            .field("began", &self.began)
+            .field("threads", &self.threads.len())
+            .field("tracks", &self.tracks.len())
+            .field("cpus", &self.cpus)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,5 +179,12 @@ mod tests {
             |at| recording.thread(Tid(7), Instant::from_nanos(at)).map(|found| found.name.as_str());
         assert_eq!([name(3), name(500), name(2000)], [Some("bash"), Some("io"), Some("cat")]);
         assert_eq!(recording.thread(Tid(8), Instant::ZERO), None);
+    }
+
+    #[test]
+    fn an_empty_file_says_so() {
+        let (recording, errors) = Recording::read(&[]);
+        assert_eq!(errors, [ReadError::Empty]);
+        assert_eq!(recording.events().next(), None);
     }
 }

@@ -8,6 +8,8 @@ use prost::{Message, Oneof};
 /// `trace_packet.proto`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacket {
+    #[prost(message, optional, tag = "2")]
+    pub(super) process_tree: Option<ProcessTree>,
     #[prost(message, optional, tag = "6")]
     pub(super) clock_snapshot: Option<ClockSnapshot>,
     #[prost(uint64, optional, tag = "8")]
@@ -20,6 +22,8 @@ pub(super) struct TracePacket {
     pub(super) interned_data: Option<InternedData>,
     #[prost(uint32, optional, tag = "13")]
     pub(super) sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "45")]
+    pub(super) system_info: Option<SystemInfo>,
     #[prost(uint32, optional, tag = "58")]
     pub(super) timestamp_clock_id: Option<u32>,
     #[prost(message, optional, tag = "59")]
@@ -196,4 +200,51 @@ pub(super) struct ThreadDescriptor {
 pub(super) struct CounterDescriptor {
     #[prost(string, optional, tag = "6")]
     pub(super) unit_name: Option<String>,
+}
+
+/// `process_tree.proto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ProcessTree {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) processes: Vec<TreeProcess>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) threads: Vec<TreeThread>,
+}
+
+/// `ProcessTree.Process`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TreeProcess {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) pid: Option<i32>,
+    #[prost(string, repeated, tag = "3")]
+    pub(super) cmdline: Vec<String>,
+    #[prost(bool, optional, tag = "9")]
+    pub(super) cmdline_is_comm: Option<bool>,
+}
+
+/// `ProcessTree.Thread`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TreeThread {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) tid: Option<i32>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
+    #[prost(int32, optional, tag = "3")]
+    pub(super) tgid: Option<i32>,
+}
+
+/// `system_info.proto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SystemInfo {
+    #[prost(message, optional, tag = "1")]
+    pub(super) utsname: Option<Utsname>,
+}
+
+/// `Utsname`, what uname(2) says.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Utsname {
+    #[prost(string, optional, tag = "1")]
+    pub(super) sysname: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub(super) release: Option<String>,
 }

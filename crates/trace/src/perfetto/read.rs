@@ -5,51 +5,14 @@ use std::collections::BTreeMap;
 use hemiola_units::Instant;
 use prost::Message;
 use prost::encoding::decode_varint;
-use thiserror::Error;
 
 use super::packet::{
     AnnotationName, AnnotationValue, DebugAnnotation, InternedData, SEQ_INCREMENTAL_STATE_CLEARED,
     TYPE_SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
 };
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
+use crate::error::{Errors, ReadError};
 use crate::event::{Entry, Kind, Shape};
-
-/// The most errors kept; reading goes on after them in silence.
-pub const ERRORS_MAX: usize = 100;
-
-/// Why part of a trace could not be read; everything else was.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The file ends within a packet: its writer was stopped. All packets before were read.
-    #[error("the trace breaks off in the packet at byte {offset}")]
-    Truncated {
-        /// Where the packet begins.
-        offset: usize,
-    },
-    /// This is no Perfetto trace from here on.
-    #[error("no packet begins at byte {offset}")]
-    NoPacket {
-        /// Where a packet should begin.
-        offset: usize,
-    },
-    /// The packet is malformed; it was left out.
-    #[error("the packet at byte {offset} is malformed: {reason}")]
-    Packet {
-        /// Where the packet begins.
-        offset: usize,
-        /// What the decoder says.
-        reason: String,
-    },
-    /// An event of ours lacks something; it was left out.
-    #[error("the event at byte {offset} has no {missing}")]
-    Event {
-        /// Where its packet begins.
-        offset: usize,
-        /// What it lacks.
-        missing: &'static str,
-    },
-}
 
 /// Reads a trace: everything in it that is ours, and what was wrong with the rest.
 ///
@@ -58,7 +21,7 @@ pub enum ReadError {
 #[must_use]
 pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
     let mut reader = Reader::default();
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     let mut rest = bytes;
     while !rest.is_empty() {
         let offset = bytes.len() - rest.len();
@@ -77,13 +40,11 @@ pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
                 Err(error)
             }
         };
-        if let Err(error) = result
-            && errors.len() < ERRORS_MAX
-        {
+        if let Err(error) = result {
             errors.push(error);
         }
     }
-    (reader.trace, errors)
+    (reader.finish(), errors.0)
 }
 
 /// Splits off the packet that begins here.
@@ -106,8 +67,9 @@ fn split_packet(mut rest: &[u8], offset: usize) -> Result<(&[u8], &[u8]), ReadEr
         .ok_or(ReadError::Truncated { offset })
 }
 
+/// Takes in packets one by one.
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     trace: Trace,
     sequences: BTreeMap<u32, Sequence>,
     /// Index in `trace.tracks` by track number.
@@ -128,7 +90,7 @@ struct Sequence {
 
 impl Reader {
     /// Takes in one packet; an error says what an event of ours lacks.
-    fn packet(&mut self, packet: TracePacket) -> Result<(), &'static str> {
+    pub(super) fn packet(&mut self, packet: TracePacket) -> Result<(), &'static str> {
         let mut ours = false;
         let sequence =
             self.sequences.entry(packet.trusted_packet_sequence_id.unwrap_or(0)).or_default();
@@ -163,6 +125,11 @@ impl Reader {
         }
         self.trace.foreign_packets += u64::from(!ours);
         Ok(())
+    }
+
+    /// Everything that was taken in.
+    pub(super) fn finish(self) -> Trace {
+        self.trace
     }
 
     fn describe(&mut self, descriptor: TrackDescriptor) {

@@ -6,16 +6,21 @@ use std::io::{self, Write};
 use hemiola_units::Instant;
 use prost::Message;
 
+use super::kernel::Kernel;
 use super::packet::{
     AnnotationName, AnnotationValue, ClockReading, ClockSnapshot, CounterDescriptor,
-    DebugAnnotation, InternedData, InternedName, ProcessDescriptor, SEQ_INCREMENTAL_STATE_CLEARED,
-    SEQ_NEEDS_INCREMENTAL_STATE, TYPE_INSTANT, TYPE_SLICE_BEGIN, TYPE_SLICE_END, ThreadDescriptor,
-    TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent, TrackEventDefaults,
+    DebugAnnotation, InternedData, InternedName, ProcessDescriptor, ProcessTree,
+    SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE, SystemInfo, TYPE_INSTANT,
+    TYPE_SLICE_BEGIN, TYPE_SLICE_END, ThreadDescriptor, TracePacket, TracePacketDefaults,
+    TrackDescriptor, TrackEvent, TrackEventDefaults, TreeProcess, TreeThread, Utsname,
 };
 use super::{
-    CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES, category, counters,
+    CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES,
+    category, counters,
 };
 use crate::event::{Entry, Kind, Shape, source};
+use crate::sched::{Event, Thread};
+use crate::wire::{put_bytes, put_number, put_varint};
 
 /// Writes a trace into anything that takes bytes.
 ///
@@ -31,6 +36,10 @@ pub struct TraceWriter<W: Write> {
     out: W,
     buffer: Vec<u8>,
     tracks: Vec<TrackState>,
+    kernel: Kernel,
+    /// The kernel's release, where the conditions tell it.
+    release: Option<String>,
+    began: Instant,
     broken: bool,
 }
 
@@ -51,12 +60,23 @@ impl<W: Write> TraceWriter<W> {
         unix_ns: u64,
         conditions: &[(&str, &str)],
     ) -> io::Result<Self> {
-        let mut writer = Self { out, buffer: Vec::new(), tracks: Vec::new(), broken: false };
+        let release = conditions.iter().find(|(name, _)| *name == "kernel");
+        let mut writer = Self {
+            out,
+            buffer: Vec::new(),
+            tracks: Vec::new(),
+            kernel: Kernel::default(),
+            release: release.map(|&(_, release)| release.to_owned()),
+            began,
+            broken: false,
+        };
         let reading = |clock, ns| ClockReading { clock_id: Some(clock), timestamp: Some(ns) };
         writer.packet(&TracePacket {
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
                     reading(CLOCK_MONOTONIC, began.nanos()),
+                    // What Perfetto takes the kernel's events to be on.
+                    reading(CLOCK_BOOTTIME, began.nanos()),
                     reading(CLOCK_REALTIME, unix_ns),
                 ],
                 primary_trace_clock: Some(CLOCK_MONOTONIC),
@@ -188,6 +208,92 @@ impl<W: Write> TraceWriter<W> {
         self.hand_over()
     }
 
+    /// Adds events of the kernel on that processor, in the order they happened; further calls go on from there.
+    ///
+    /// Each call ends its packets, so few large calls make a smaller file than many small ones. Tell threads' names
+    /// first ([`TraceWriter::threads`]), for Perfetto's own page to show them.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    pub fn kernel(&mut self, cpu: u16, events: &[Event]) -> io::Result<()> {
+        self.announce();
+        let Self { kernel, buffer, .. } = self;
+        kernel.events(cpu, events, &mut |bundle| bundle_packet(buffer, bundle));
+        self.hand_over()
+    }
+
+    /// Adds what is known of threads, those of one number in order of time.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    pub fn threads(&mut self, threads: &[Thread]) -> io::Result<()> {
+        self.announce();
+        let (before, since): (Vec<&Thread>, Vec<&Thread>) =
+            threads.iter().partition(|thread| thread.since == Instant::ZERO);
+        for threads in before.chunks(TREE_MAX) {
+            for thread in threads {
+                self.kernel.learn(thread);
+            }
+            self.process_tree(self.began, threads);
+        }
+        for thread in since {
+            let Self { kernel, buffer, .. } = self;
+            kernel.change(thread, &mut |bundle| bundle_packet(buffer, bundle));
+            // Its process is told by no event of a new name.
+            if self.kernel.learn(thread) && !thread.new {
+                self.process_tree(thread.since, &[thread]);
+            }
+        }
+        self.hand_over()
+    }
+
+    /// The packet that says what these threads are at that moment.
+    fn process_tree(&mut self, at: Instant, threads: &[&Thread]) {
+        let numbers = |thread: &Thread| (thread.tid.0.cast_signed(), thread.pid.cast_signed());
+        let processes = threads.iter().filter(|thread| thread.tid.0 == thread.pid);
+        let tree = ProcessTree {
+            processes: processes
+                .map(|thread| TreeProcess {
+                    pid: Some(numbers(thread).1),
+                    cmdline: vec![thread.name.clone()],
+                    cmdline_is_comm: Some(true),
+                })
+                .collect(),
+            threads: threads
+                .iter()
+                .map(|thread| TreeThread {
+                    tid: Some(numbers(thread).0),
+                    name: Some(thread.name.clone()),
+                    tgid: Some(numbers(thread).1),
+                })
+                .collect(),
+        };
+        self.packet(&TracePacket {
+            process_tree: Some(tree),
+            timestamp: Some(at.nanos()),
+            trusted_packet_sequence_id: Some(CONDITIONS_SEQUENCE),
+            ..TracePacket::default()
+        });
+    }
+
+    /// Says which kernel it is, once: readers need it to understand the states of threads.
+    fn announce(&mut self) {
+        if std::mem::replace(&mut self.kernel.announced, true) {
+            return;
+        }
+        // States are written as since 4.14, whatever the kernel.
+        let release = self.release.clone().unwrap_or_else(|| "4.14".into());
+        self.packet(&TracePacket {
+            system_info: Some(SystemInfo {
+                utsname: Some(Utsname { sysname: Some("Linux".into()), release: Some(release) }),
+            }),
+            trusted_packet_sequence_id: Some(CONDITIONS_SEQUENCE),
+            ..TracePacket::default()
+        });
+    }
+
     /// The output, for syncing it.
     #[must_use]
     pub const fn get_ref(&self) -> &W {
@@ -229,6 +335,21 @@ impl<W: Write> TraceWriter<W> {
         self.buffer.clear();
         written
     }
+}
+
+/// The most threads in one packet.
+const TREE_MAX: usize = 1000;
+
+/// Appends the packet of a bundle of the kernel's events.
+fn bundle_packet(buffer: &mut Vec<u8>, bundle: &[u8]) {
+    let mut sequence = Vec::new();
+    put_number(&mut sequence, 10, CONDITIONS_SEQUENCE.into());
+    let mut length = Vec::new();
+    put_varint(&mut length, bundle.len() as u64);
+    buffer.push(0x0A);
+    put_varint(buffer, (1 + length.len() + bundle.len() + sequence.len()) as u64);
+    put_bytes(buffer, 1, bundle);
+    buffer.append(&mut sequence);
 }
 
 /// What the sequence of a track has said so far.

@@ -1,0 +1,343 @@
+//! A trace looked through once: where each processor's bundles are, who the threads are, what programs marked.
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+
+use super::read::{Bundles, Clock, Told};
+use super::{States, bundle};
+use crate::error::{Errors, ReadError};
+use crate::perfetto::packet::{ClockSnapshot, ProcessTree, TracePacket};
+use crate::perfetto::read::Reader;
+use crate::perfetto::{CLOCK_BOOTTIME, CLOCK_MONOTONIC};
+use crate::recording::{Decoder, Lane, Learner, Scanned, Stream, Stretch};
+use crate::sched::{Thread, Tid};
+use crate::source::Window;
+use crate::wire::{Value, Wire};
+
+/// The longest packet that is read: one that says it is longer is damaged, or nothing to be kept in memory.
+const PACKET_MAX: u64 = 256 << 20;
+
+/// By how much two readings of the boot clock must disagree to be a suspension and not the time between them.
+const SUSPENDED_NS: u64 = 1_000_000;
+
+/// Looks through a trace.
+pub(crate) fn scan(mut window: Window<'_>) -> Scanned {
+    let mut scan = Scan::default();
+    let mut offset = 0;
+    while offset < window.size() {
+        match packet_at(&mut window, offset) {
+            Ok((start, length)) => {
+                match window.get(start, length) {
+                    Ok(packet) => scan.packet(packet, offset, start),
+                    Err(error) => {
+                        let offset = offset as usize;
+                        scan.errors.push(ReadError::Io { offset, reason: error.to_string() });
+                        break;
+                    }
+                }
+                offset = start + length as u64;
+            }
+            Err(error) => {
+                scan.errors.push(error);
+                break;
+            }
+        }
+    }
+    scan.finish()
+}
+
+/// Where the packet that begins at `offset` has its first byte, and how many it has.
+fn packet_at(window: &mut Window<'_>, offset: u64) -> Result<(u64, usize), ReadError> {
+    let size = window.size();
+    let at = offset as usize;
+    let head = window
+        .some(offset, 11)
+        .map_err(|error| ReadError::Io { offset: at, reason: error.to_string() })?;
+    let Some((0x0A, rest)) = head.split_first() else {
+        return Err(ReadError::NoPacket { offset: at });
+    };
+    let mut wire = Wire(rest);
+    let Some(length) = wire.varint() else {
+        return Err(if rest.len() < 10 {
+            ReadError::Truncated { offset: at }
+        } else {
+            ReadError::NoPacket { offset: at }
+        });
+    };
+    let start = offset + (head.len() - wire.0.len()) as u64;
+    if length > size - start {
+        return Err(ReadError::Truncated { offset: at });
+    }
+    if length > PACKET_MAX {
+        let what = format!("a packet of {length} bytes; no more than {PACKET_MAX} are read");
+        return Err(ReadError::Unsupported { offset: at, what });
+    }
+    Ok((start, length as usize))
+}
+
+#[derive(Default)]
+struct Scan {
+    reader: Reader,
+    learner: Learner,
+    lanes: BTreeMap<u16, Lane>,
+    /// The events of the bundle that is looked at.
+    stream: Stream,
+    errors: Errors,
+    release: Option<String>,
+    /// Readings of the boot clock, and what to add for the monotonic one.
+    boot: Vec<(u64, u64)>,
+    /// What to add to the bundles' clock for the boot clock, and the clock's number.
+    other_clock: Option<(u64, u64)>,
+    waking: bool,
+    compressed: bool,
+    seen: Seen,
+}
+
+impl Scan {
+    fn packet(&mut self, packet: &[u8], offset: u64, start: u64) {
+        let mut wire = Wire(packet);
+        let mut cold = false;
+        while let Some(field) = wire.field() {
+            match field {
+                Ok((FTRACE_EVENTS, Value::Bytes(bytes))) => {
+                    let within = bytes.as_ptr().addr() - packet.as_ptr().addr();
+                    self.bundle(bytes, offset, start + within as u64);
+                }
+                Ok((COMPRESSED | COMPRESSED_ZSTD, _)) => {
+                    if !std::mem::replace(&mut self.compressed, true) {
+                        let what = "packets are compressed; rewrite the trace with \
+                                    `traceconv decompress_packets` first";
+                        let offset = offset as usize;
+                        self.errors.push(ReadError::Unsupported { offset, what: what.into() });
+                    }
+                }
+                Ok((TIMESTAMP | SEQUENCE | SEQUENCE_FLAGS | TRUSTED_UID | TRUSTED_PID, _)) => {}
+                Ok(_) => cold = true,
+                Err(malformed) => {
+                    let reason = malformed.0.into();
+                    self.errors.push(ReadError::Packet { offset: offset as usize, reason });
+                    return;
+                }
+            }
+        }
+        if !cold {
+            return;
+        }
+        let offset = offset as usize;
+        match TracePacket::decode(packet) {
+            Ok(packet) => self.cold(packet, offset),
+            Err(error) => {
+                self.errors.push(ReadError::Packet { offset, reason: error.to_string() });
+            }
+        }
+    }
+
+    /// A packet of which there are few: everything but bundles.
+    fn cold(&mut self, mut packet: TracePacket, offset: usize) {
+        if let Some(tree) = packet.process_tree.take() {
+            self.process_tree(tree, packet.timestamp.unwrap_or(0));
+        }
+        if let Some(name) = packet.system_info.take().and_then(|info| info.utsname) {
+            self.release = name.release.or(self.release.take());
+        }
+        if let Some(snapshot) = &packet.clock_snapshot {
+            self.snapshot(snapshot);
+        }
+        if let Err(missing) = self.reader.packet(packet) {
+            self.errors.push(ReadError::Event { offset, missing });
+        }
+    }
+
+    fn snapshot(&mut self, snapshot: &ClockSnapshot) {
+        let reading =
+            |id| snapshot.clocks.iter().find(|clock| clock.clock_id == Some(id))?.timestamp;
+        if let (Some(boot), Some(monotonic)) = (reading(CLOCK_BOOTTIME), reading(CLOCK_MONOTONIC)) {
+            let add = monotonic.wrapping_sub(boot);
+            let differs = |&(_, before): &(u64, u64)| {
+                add.wrapping_sub(before).cast_signed().unsigned_abs() > SUSPENDED_NS
+            };
+            if self.boot.last().is_none_or(differs) {
+                self.boot.push((boot, add));
+            }
+        }
+    }
+
+    fn process_tree(&mut self, tree: ProcessTree, at: u64) {
+        for process in tree.processes {
+            let pid = process.pid.unwrap_or(0).cast_unsigned();
+            let name =
+                if process.cmdline_is_comm == Some(true) { process.cmdline.first() } else { None };
+            self.learner.seen(Tid(pid), at, pid, name.map_or("", String::as_str));
+        }
+        for thread in tree.threads {
+            let tid = Tid(thread.tid.unwrap_or(0).cast_unsigned());
+            let pid = thread.tgid.unwrap_or(0).cast_unsigned();
+            self.learner.seen(tid, at, pid, thread.name.as_deref().unwrap_or(""));
+        }
+    }
+
+    fn bundle(&mut self, bytes: &[u8], packet: u64, offset: u64) {
+        let at = packet as usize;
+        let mut cpu = None;
+        let mut clock = 0;
+        let (mut own, mut boot) = (None, None);
+        let mut wire = Wire(bytes);
+        while let Some(Ok((field, value))) = wire.field() {
+            match field {
+                bundle::CPU => cpu = Some(value.number()),
+                bundle::FTRACE_CLOCK => clock = value.number(),
+                bundle::FTRACE_TIMESTAMP => own = Some(value.number()),
+                bundle::BOOT_TIMESTAMP => boot = Some(value.number()),
+                _ => {}
+            }
+        }
+        let Some(cpu) = cpu.and_then(|cpu| u16::try_from(cpu).ok()).filter(|&cpu| cpu < CPUS_MAX)
+        else {
+            let reason = format!("a bundle of events without a processor below {CPUS_MAX}");
+            self.errors.push(ReadError::Packet { offset: at, reason });
+            return;
+        };
+        if let (true, Some(own), Some(boot), None) = (clock != 0, own, boot, self.other_clock) {
+            self.other_clock = Some((boot.wrapping_sub(own), clock));
+        } else if clock != 0 && self.other_clock.is_none() {
+            self.other_clock = Some((0, clock));
+        }
+
+        let lane = self.lanes.entry(cpu).or_insert_with(|| Lane { cpu, stretches: Vec::new() });
+        self.stream.begin(cpu);
+        // On the file's own clock, and every wake-up counts: what else there is comes to light only at the end.
+        let bundles = Bundles { states: States::NOW, clock: Clock::default(), wakeups_only: true };
+        let Self { learner, waking, seen, stream, .. } = self;
+        seen.bundle = seen.bundle.wrapping_add(1);
+        let result = bundles.decode_all(bytes, stream, &mut |told| match told {
+            Told::Waking => *waking = true,
+            Told::Text(at, tid, name) => {
+                if !name.is_empty() && seen.is_new(tid, name) {
+                    learner.seen(tid, at, 0, &String::from_utf8_lossy(name));
+                }
+            }
+            Told::Began(at, tid, process, name) => {
+                let pid = match process {
+                    None => tid.0,
+                    Some(thread) => match learner.process(thread) {
+                        0 => thread.0,
+                        pid => pid,
+                    },
+                };
+                learner.began(tid, at, pid, &String::from_utf8_lossy(name));
+                seen.forget(tid);
+            }
+            Told::Renamed(at, tid, name) => {
+                learner.renamed(tid, at, &String::from_utf8_lossy(name));
+                seen.forget(tid);
+            }
+        });
+        if let Err(malformed) = result {
+            self.errors.push(ReadError::Packet { offset: at, reason: malformed.0.into() });
+        }
+        if stream.back_ns > 0 {
+            self.errors.push(ReadError::ClockStep { cpu, offset: at, back_ns: stream.back_ns });
+        }
+        if let [first, ..] = stream.events[..]
+            && let [.., last] = stream.events[..]
+        {
+            let length = bytes.len() as u32;
+            lane.stretches.push(Stretch { offset, length, first: first.at, last: last.at });
+        }
+    }
+
+    fn finish(self) -> Scanned {
+        let mut clock = Clock { steps: self.boot };
+        clock.steps.sort_unstable();
+        let trace = self.reader.finish();
+        let mut conditions = trace.conditions;
+        if clock.steps.is_empty() && !self.lanes.is_empty() {
+            conditions.push((
+                "kernel clock".into(),
+                "CLOCK_BOOTTIME: the trace does not say where it is on CLOCK_MONOTONIC".into(),
+            ));
+        }
+        if let Some((add, number)) = self.other_clock {
+            for step in &mut clock.steps {
+                *step = (step.0.wrapping_sub(add), step.1.wrapping_add(add));
+            }
+            if clock.steps.is_empty() {
+                clock.steps.push((0, add));
+            }
+            let name = match number {
+                2 => "global",
+                3 => "local",
+                4 => "mono_raw",
+                _ => "unknown",
+            };
+            let text = format!("ftrace's `{name}`, put on CLOCK_MONOTONIC by one reading of both");
+            conditions.push(("kernel clock".into(), text));
+        }
+        let states = self.release.as_deref().map_or(States::NOW, States::of);
+        let mut threads = self.learner.threads(|at| clock.monotonic(at));
+        for track in &trace.tracks {
+            let tid = Tid(track.tid);
+            let at = threads.partition_point(|thread| thread.tid < tid);
+            if tid.0 != 0 && threads.get(at).is_none_or(|thread| thread.tid != tid) {
+                let name = track.name.clone();
+                let since = hemiola_units::Instant::ZERO;
+                threads.insert(at, Thread { tid, since, pid: track.pid, name, new: false });
+            }
+        }
+        let wakeups_only = !self.waking;
+        Scanned {
+            conditions,
+            began: trace.began,
+            threads,
+            tracks: trace.tracks.into_iter().filter(|track| !track.entries.is_empty()).collect(),
+            lanes: self.lanes.into_values().collect(),
+            decoder: Decoder::Perfetto(Bundles { states, clock, wakeups_only }),
+            errors: self.errors,
+        }
+    }
+}
+
+/// Perfetto itself takes no more.
+const CPUS_MAX: u16 = 1024;
+
+// Fields of `TracePacket`.
+const FTRACE_EVENTS: u32 = 1;
+const TRUSTED_UID: u32 = 3;
+const TIMESTAMP: u32 = 8;
+const SEQUENCE: u32 = 10;
+const SEQUENCE_FLAGS: u32 = 13;
+const COMPRESSED: u32 = 50;
+const TRUSTED_PID: u32 = 79;
+const COMPRESSED_ZSTD: u32 = 133;
+
+/// Which threads were seen in this bundle with which name: nearly every event repeats one.
+struct Seen {
+    bundle: u32,
+    slots: Vec<(Tid, u32, usize)>,
+}
+
+const SLOTS: usize = 256;
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { bundle: 0, slots: vec![(Tid::UNKNOWN, 0, 0); SLOTS] }
+    }
+}
+
+impl Seen {
+    /// Whether the thread's name, by where it stands in the bundle, was not seen just before.
+    #[inline]
+    fn is_new(&mut self, tid: Tid, name: &[u8]) -> bool {
+        let slot = &mut self.slots[tid.0 as usize % SLOTS];
+        let now = (tid, self.bundle, name.as_ptr().addr());
+        *slot != now && {
+            *slot = now;
+            true
+        }
+    }
+
+    fn forget(&mut self, tid: Tid) {
+        self.slots[tid.0 as usize % SLOTS] = (Tid::UNKNOWN, 0, 0);
+    }
+}

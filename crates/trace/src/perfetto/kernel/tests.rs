@@ -1,0 +1,236 @@
+//! Tests of the kernel's side of a trace: written, damaged, read.
+
+use hemiola_units::Instant;
+use proptest::prelude::*;
+
+use super::*;
+use crate::perfetto::TraceWriter;
+use crate::sched::{Event, Interrupt, Thread, Tid, What};
+use crate::{ReadError, Recording};
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+fn event(nanos: u64, cpu: u16, what: What) -> Event {
+    Event { at: at(nanos), cpu, what }
+}
+
+fn switch(prev: u32, left: Left, next: u32) -> What {
+    What::Switch { prev: Tid(prev), left, next: Tid(next), priority: 120 }
+}
+
+fn thread(tid: u32, pid: u32, since: u64, name: &str, new: bool) -> Thread {
+    Thread { tid: Tid(tid), since: at(since), pid, name: name.into(), new }
+}
+
+fn file(lanes: &[&[Event]], threads: &[Thread]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, at(1), 2, &[("kernel", "6.1.0")]).unwrap();
+    writer.threads(threads).unwrap();
+    for events in lanes {
+        if let Some(first) = events.first() {
+            writer.kernel(first.cpu, events).unwrap();
+        }
+    }
+    file
+}
+
+/// A ping-pong of two threads over a pipe, on one processor, at 400,000 switches a second.
+fn ping_pong(switches: u32) -> Vec<Event> {
+    let mut events = Vec::new();
+    for n in 0..switches {
+        let now = 86_400_000_000_000 + u64::from(n) * 2500;
+        let (one, other) = if n % 2 == 0 { (70_001, 70_002) } else { (70_002, 70_001) };
+        let waker = if n == 0 { Tid::UNKNOWN } else { Tid(one) };
+        let wake = What::Wake { tid: Tid(other), waker, context: Context::Thread, target: 1 };
+        events.push(event(now, 1, wake));
+        let prev = if n == 0 { Tid::UNKNOWN.0 } else { one };
+        events.push(event(now + 400, 1, switch(prev, Left::Sleeping, other)));
+    }
+    events
+}
+
+fn any_what() -> impl Strategy<Value = What> {
+    let tid = prop_oneof![(0..4_u32).prop_map(Tid), Just(Tid::UNKNOWN), any::<u32>().prop_map(Tid)];
+    let left = (0..8_usize).prop_map(|index| {
+        [
+            Left::Preempted,
+            Left::Yielded,
+            Left::Sleeping,
+            Left::Uninterruptible,
+            Left::Stopped,
+            Left::Dead,
+            Left::Idle,
+            Left::Unknown,
+        ][index]
+    });
+    let priority = prop_oneof![-1..140_i16, Just(PRIORITY_UNKNOWN)];
+    let context = (0..3_usize)
+        .prop_map(|index| [Context::Thread, Context::Interrupt, Context::Unknown][index]);
+    let interrupt = (any::<bool>(), any::<u16>()).prop_map(|(hard, number)| {
+        if hard { Interrupt::Hard(number) } else { Interrupt::Soft(number) }
+    });
+    prop_oneof![
+        (tid.clone(), left, tid.clone(), priority)
+            .prop_map(|(prev, left, next, priority)| What::Switch { prev, left, next, priority }),
+        (tid.clone(), tid, context, any::<u16>())
+            .prop_map(|(tid, waker, context, target)| What::Wake { tid, waker, context, target }),
+        interrupt.clone().prop_map(What::InterruptEntry),
+        interrupt.prop_map(What::InterruptExit),
+        any::<bool>().prop_map(What::PageFault),
+        any::<u16>().prop_map(What::CallEntry),
+        any::<u16>().prop_map(What::CallExit),
+        any::<u32>().prop_map(What::Lost),
+        any::<bool>().prop_map(What::Online),
+    ]
+}
+
+/// Events of one processor, in order, with ties.
+fn any_lane(cpu: u16) -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec((0..3_u64, any_what()), 0..60).prop_map(move |steps| {
+        let mut now = 1_000_000;
+        let step = |(step, what)| {
+            now += step;
+            event(now, cpu, what)
+        };
+        steps.into_iter().map(step).collect()
+    })
+}
+
+#[test]
+fn a_switch_with_its_wake_up_takes_about_17_bytes() {
+    let events = ping_pong(10_000);
+    let bytes = file(&[&events], &[]).len();
+    assert!(bytes <= 172_000, "{bytes}");
+}
+
+#[test]
+fn a_ping_pong_comes_back() {
+    let events = ping_pong(10_000);
+    let threads =
+        [thread(70_001, 70_000, 0, "ping", false), thread(70_002, 70_000, 0, "pong", false)];
+    let (recording, errors) = Recording::read(&file(&[&events], &threads));
+    assert_eq!(errors, []);
+    assert_eq!(recording.cpus, [1]);
+    assert!(recording.events().eq(events.iter().copied()));
+    assert_eq!(recording.threads, threads);
+    assert_eq!(recording.began, Some((at(1), 2)));
+    assert_eq!(recording.conditions, [("kernel".into(), "6.1.0".into())]);
+}
+
+#[test]
+fn threads_that_begin_change_their_name_and_number_again_come_back() {
+    let threads = [
+        thread(7, 7, 0, "bash", false),
+        thread(7, 7, 500, "ls", false),
+        thread(7, 6, 900, "worker", true),
+        thread(8, 8, 1000, "cat", true),
+    ];
+    let (recording, errors) = Recording::read(&file(&[], &threads));
+    assert_eq!(errors, []);
+    assert_eq!(recording.threads, threads);
+}
+
+#[test]
+fn names_are_learnt_from_switches_where_nothing_else_tells_them() {
+    // As other programs write: names only in the table of each bundle.
+    let mut table = Vec::new();
+    for (field, bytes) in [
+        (compact::INTERN_TABLE, &b"old"[..]),
+        (compact::INTERN_TABLE, b"new"),
+        (compact::SWITCH_TIMESTAMP, &[10, 10, 10]),
+        (compact::SWITCH_PREV_STATE, &[1, 1, 1]),
+        (compact::SWITCH_NEXT_PID, &[7, 0, 7]),
+        (compact::SWITCH_NEXT_PRIO, &[120, 120, 120]),
+        (compact::SWITCH_NEXT_COMM, &[0, 0, 1]),
+    ] {
+        crate::wire::put_bytes(&mut table, field, bytes);
+    }
+    let mut bundle = Vec::new();
+    crate::wire::put_number(&mut bundle, bundle::CPU, 0);
+    crate::wire::put_bytes(&mut bundle, bundle::COMPACT_SCHED, &table);
+    let mut packet = Vec::new();
+    crate::wire::put_bytes(&mut packet, 1, &bundle);
+    let mut file = Vec::new();
+    crate::wire::put_bytes(&mut file, 1, &packet);
+    let (recording, errors) = Recording::read(&file);
+    assert_eq!(errors, []);
+    assert_eq!(recording.threads, [thread(7, 0, 0, "old", false), thread(7, 0, 30, "new", false)]);
+    let first = event(10, 0, switch(Tid::UNKNOWN.0, Left::Sleeping, 7));
+    assert_eq!(recording.events().next(), Some(first));
+    assert!(recording.conditions[0].1.contains("BOOTTIME"), "{:?}", recording.conditions);
+}
+
+#[test]
+fn a_gap_is_where_it_was_with_the_number_that_was_lost() {
+    let events = [
+        event(10, 0, switch(Tid::UNKNOWN.0, Left::Sleeping, 5)),
+        event(20, 0, What::Lost(17)),
+        event(20, 0, switch(6, Left::Preempted, 5)),
+        event(30, 0, switch(5, Left::Preempted, 6)),
+    ];
+    let (recording, errors) = Recording::read(&file(&[&events], &[]));
+    assert_eq!(errors, []);
+    assert!(recording.events().eq(events));
+}
+
+#[test]
+fn a_clock_that_steps_back_leaves_a_gap_and_no_event_out_of_order() {
+    let times = [100, 200, 150, 160, 300];
+    let events = times.map(|now| event(now, 3, switch(1, Left::Sleeping, 1)));
+    let (recording, errors) =
+        Recording::read(&file(&[&events[..2], &events[2..4], &events[4..]], &[]));
+    assert!(matches!(errors[..], [ReadError::ClockStep { cpu: 3, back_ns: 50, .. }]), "{errors:?}");
+    let read: Vec<Event> = recording.events().collect();
+    assert!(read.is_sorted_by_key(|event| event.at));
+    assert_eq!(read.iter().filter(|event| matches!(event.what, What::Lost(_))).count(), 1);
+}
+
+#[test]
+fn older_kernels_number_states_otherwise() {
+    assert_eq!(States::of("6.18.44-x").left(0x100), Left::Preempted);
+    assert_eq!(States::of("4.9.1").left(0x1000), Left::Preempted);
+    assert_eq!(States::of("4.4.0").left(0x800), Left::Preempted);
+    assert_eq!(States::of("unheard of").left(0x80), Left::Idle);
+    assert_eq!(States::NOW.left(0x41), Left::Idle);
+}
+
+#[test]
+fn a_file_cut_anywhere_gives_every_whole_bundle() {
+    let events: Vec<Event> = ping_pong(40);
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, at(1), 2, &[]).unwrap();
+    let mut ends = Vec::new();
+    for chunk in events.chunks(10) {
+        writer.kernel(1, chunk).unwrap();
+        ends.push(writer.get_ref().len());
+    }
+    for cut in 0..=file.len() {
+        let (recording, errors) = Recording::read(&file[..cut]);
+        let whole = ends.iter().filter(|&&end| end <= cut).count() * 10;
+        assert!(recording.events().eq(events[..whole].iter().copied()), "cut at {cut}");
+        assert!(errors.len() <= 1, "{errors:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_events_survive_the_round_trip(one in any_lane(0), other in any_lane(5), chunk in 1..30_usize) {
+        let mut file = Vec::new();
+        let mut writer = TraceWriter::new(&mut file, at(1), 2, &[]).unwrap();
+        for events in one.chunks(chunk) {
+            writer.kernel(0, events).unwrap();
+        }
+        for events in other.chunks(chunk) {
+            writer.kernel(5, events).unwrap();
+        }
+        let (recording, errors) = Recording::read(&file);
+        prop_assert_eq!(errors, []);
+        let read: Vec<Event> = recording.events().collect();
+        prop_assert!(read.is_sorted_by_key(|event| event.at));
+        let of = |cpu| read.iter().filter(|event| event.cpu == cpu).copied().collect::<Vec<_>>();
+        prop_assert_eq!(of(0), one);
+        prop_assert_eq!(of(5), other);
+    }
+}

@@ -1,0 +1,113 @@
+//! Where the bytes of a recording are: in memory, or in a file that is read where it is needed.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Bytes of a known number that can be read anywhere.
+pub trait Source: Send + Sync {
+    /// How many there are.
+    fn size(&self) -> u64;
+
+    /// Fills the buffer with the bytes from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// When there are not so many, or they cannot be read.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+impl Source for Vec<u8> {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = from.checked_add(buffer.len()).and_then(|to| self.get(from..to));
+        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// An open file, for example a `std::fs::File`, and how long it was when it was opened.
+///
+/// What is written to it later is not seen; what is cut off it later is an error where it is missed.
+#[derive(Debug)]
+pub struct OpenFile<F> {
+    /// The file.
+    pub file: F,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+impl<F: FileExt + Send + Sync> Source for OpenFile<F> {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+}
+
+/// A piece of a source in memory, moved along as it is asked for.
+pub(crate) struct Window<'a> {
+    source: &'a dyn Source,
+    /// Where the buffer's first byte is in the source.
+    at: u64,
+    buffer: Vec<u8>,
+}
+
+/// How much is read ahead.
+const AHEAD: u64 = 256 << 10;
+
+impl<'a> Window<'a> {
+    pub(crate) const fn new(source: &'a dyn Source) -> Self {
+        Self { source, at: 0, buffer: Vec::new() }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.source.size()
+    }
+
+    /// The `length` bytes at `offset`.
+    pub(crate) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+        let end = offset.checked_add(length as u64).filter(|&end| end <= self.source.size());
+        let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
+        if offset < self.at || end > self.at + self.buffer.len() as u64 {
+            let until = end.max(offset.saturating_add(AHEAD).min(self.source.size()));
+            self.buffer.resize((until - offset) as usize, 0);
+            self.at = offset;
+            if let Err(error) = self.source.read_exact_at(&mut self.buffer, offset) {
+                self.buffer.clear();
+                return Err(error);
+            }
+        }
+        let from = (offset - self.at) as usize;
+        Ok(&self.buffer[from..from + length])
+    }
+
+    /// As many bytes at `offset` as there are, `length` at most.
+    pub(crate) fn some(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+        let left = self.source.size().saturating_sub(offset);
+        self.get(offset, usize::try_from(left).map_or(length, |left| left.min(length)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_gives_any_piece_and_refuses_what_is_not_there() {
+        let bytes: Vec<u8> = (0..1_000_000_u32).map(|at| at as u8).collect();
+        let mut window = Window::new(&bytes);
+        for at in [0, 7, 300_000, 299_999, 999_990] {
+            assert_eq!(window.get(at, 10).unwrap(), &bytes[at as usize..at as usize + 10]);
+        }
+        assert!(window.get(999_991, 10).is_err());
+        assert!(window.get(u64::MAX, 10).is_err());
+        assert_eq!(window.some(999_999, 10).unwrap(), &bytes[999_999..]);
+        assert_eq!(window.some(2_000_000, 10).map(<[u8]>::len).ok(), None);
+    }
+}
