@@ -264,24 +264,30 @@ impl Set {
             .collect();
         // Demand beyond the processor's time never ends.
         let share = |(work, period): (i128, i128)| work as f64 / period as f64;
-        let shares = others.iter().map(|(work, period, _)| share((*work, *period)));
-        if share((work, period)) + shares.sum::<f64>() > 1.0 + 1e-12 {
+        let interfering: f64 = others.iter().map(|(work, period, _)| share((*work, *period))).sum();
+        if share((work, period)) + interfering > 1.0 + 1e-12 {
             return None;
         }
+        let late: f64 = others
+            .iter()
+            .map(|(work, period, jitter)| share((*work, *period)) * *jitter as f64)
+            .sum();
         let mut rounds = 0;
         let mut longest = 0;
         let mut window = 0;
         // A busy period may have as many jobs as fit until all tasks meet again: they count as rounds too.
         for job in 0..i128::from(ROUNDS_MAX) {
+            let own = (job + 1) * work + nanos(task.blocking);
             let demand = |window: i128| {
                 let interference = others
                     .iter()
                     .map(|(work, period, jitter)| (window + jitter + period - 1) / period * work);
-                (job + 1) * work + nanos(task.blocking) + interference.sum::<i128>()
+                own + interference.sum::<i128>()
             };
             // The least solution from below: a window that is long enough for all it must hold. The one of
-            // the job before is shorter.
-            window = window.max((job + 1) * work);
+            // the job before is shorter, and so is that without rounding up (Sjödin and Hansson, "Improved
+            // Response-Time Analysis Calculations", 1998), which is where long deadlines would take long.
+            window = window.max(own).max(unrounded(own as f64 + late, 1.0 - interfering));
             loop {
                 let next = demand(window);
                 if next == window {
@@ -302,6 +308,12 @@ impl Set {
         }
         None
     }
+}
+
+/// The window in which `work` fits when the rest takes all but the share `spare` of it, or a little less; 0 where
+/// rounding could make it more.
+pub(crate) fn unrounded(work: f64, spare: f64) -> i128 {
+    if spare > 1e-6 { (work / spare * (1.0 - 1e-8)) as i128 } else { 0 }
 }
 
 #[cfg(test)]

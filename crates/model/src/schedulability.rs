@@ -9,7 +9,8 @@
 //!
 //! All of them charge every job two context switches and know blocking, release jitter and deadlines that are not
 //! the period. [`tolerance()`] asks how long execution times may become before a test says no. [`assess`] asks
-//! everything of one set, for [`Order`]s that are, and that could be.
+//! everything of one set, for [`Order`]s that are, and that could be. [`verdict()`] makes sets of what a recording
+//! shows, and puts the answers into words and tables.
 //!
 //! ```
 //! use hemiola_model::response_time::{Order, Set, Task};
@@ -29,13 +30,19 @@
 
 pub mod bounds;
 pub mod demand;
+mod measured;
+mod tables;
 mod tolerance;
+mod verdict;
+mod words;
 
 use serde::Serialize;
 
 use crate::response_time::{Order, Response, Set};
 
+pub use measured::{LeftOut, Measured, Why};
 pub use tolerance::{Tolerance, tolerance};
+pub use verdict::{Processor, TASKS_MAX, TaskVerdict, Test, Verdict, verdict};
 
 /// What a test says of a set of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -18,7 +18,7 @@
 use hemiola_units::Span;
 
 use super::Answer;
-use crate::response_time::Set;
+use crate::response_time::{Set, unrounded};
 
 /// More leaps than this are needed only where the processor is all but fully used: no answer is then given.
 const LEAPS_MAX: u32 = 100_000;
@@ -132,7 +132,10 @@ impl Curve {
             let from = self.lines.iter().map(|line| line.first - line.period).max().unwrap_or(0);
             from.max((meets * (1.0 + 1e-6)) as i128 + 1)
         });
-        let mut busy = blocking + self.lines.iter().map(|line| line.work).sum::<i128>();
+        let late = |line: &Line| line.work as f64 / line.period as f64 * line.jitter as f64;
+        let late = blocking as f64 + self.lines.iter().map(late).sum::<f64>();
+        let released = blocking + self.lines.iter().map(|line| line.work).sum::<i128>();
+        let mut busy = released.max(unrounded(late, spare));
         for _ in 0..LEAPS_MAX {
             let jobs = |line: &Line| (busy + line.jitter + line.period - 1) / line.period;
             let next =

@@ -1,0 +1,210 @@
+//! From what a recording shows of threads and tasks to sets of periodic tasks, one for each processor.
+
+use hemiola_analyze::sched::{Report, TaskReport, ThreadReport};
+use serde::Serialize;
+
+/// The first of the kernel's priorities that are not real time.
+const TIME_SHARED: i16 = 100;
+
+/// A task as it was measured; times are in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The task, or its thread where nothing was marked.
+    pub name: String,
+    /// Its thread.
+    pub tid: u32,
+    /// The kernel's priority, as [`ThreadReport::priority`].
+    pub priority: Option<i16>,
+    /// How many jobs the figures are from.
+    pub jobs: u64,
+    /// C: the greatest execution time observed, which is no bound. Of a marked task, with what its thread usually
+    /// spends on a job outside the marks.
+    pub execution_ns: u64,
+    /// The 99th percentile of the same.
+    pub execution_p99_ns: u64,
+    /// T.
+    pub period_ns: u64,
+    /// D: as marked; else T.
+    pub deadline_ns: u64,
+    /// B: the longest a job was seen held up by less urgent threads; 0 unless its priority is real time.
+    pub blocking_ns: u64,
+    /// J: half the spread of the distances between wake-ups, which is what each may have been late.
+    pub jitter_ns: u64,
+    /// The greatest response time observed.
+    pub response_ns: Option<u64>,
+    /// Deadlines missed in the recording.
+    pub missed: u64,
+}
+
+impl Measured {
+    /// Whether it ran at a real-time priority.
+    #[must_use]
+    pub fn is_real_time(&self) -> bool {
+        is_real_time(self.priority)
+    }
+}
+
+/// A thread that no set holds, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub tid: u32,
+    /// Processors it ran on.
+    pub cpus: Vec<u16>,
+    /// The share of one processor it used.
+    pub utilization: f64,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a thread is in no set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It ran on several processors; the tests here are of one.
+    Migrates,
+    /// It has a real-time priority and no period: how often it comes is not bounded by anything measured.
+    NotPeriodic,
+    /// It has a period, but no job of it was seen from release to finish.
+    NoJobs,
+}
+
+/// The tasks of one processor.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OnProcessor {
+    pub(super) cpu: u16,
+    pub(super) tasks: Vec<Measured>,
+}
+
+/// The sets of all processors, and who is in none. Tasks at real-time priorities make the sets; where there are none,
+/// marked tasks, and where there are none of those either, all threads with a period.
+pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
+    let marked = |thread: &ThreadReport| {
+        report.tasks.iter().any(|task| task.tid == thread.tid && task.period_ns.is_some())
+    };
+    let real_time = |thread: &&ThreadReport| is_real_time(thread.priority);
+    let periodic = |thread: &&ThreadReport| thread.period_ns.is_some() || marked(thread);
+    let mut chosen: Vec<&ThreadReport> = report.threads.iter().filter(real_time).collect();
+    if !chosen.iter().any(periodic) {
+        let any_marked = report.threads.iter().any(&marked);
+        let is_chosen =
+            |thread: &&ThreadReport| if any_marked { marked(thread) } else { periodic(thread) };
+        chosen.extend(report.threads.iter().filter(|thread| !real_time(thread)).filter(is_chosen));
+    }
+    let mut processors: Vec<OnProcessor> = Vec::new();
+    let mut left_out = Vec::new();
+    for thread in chosen {
+        let mut leave_out = |why| {
+            left_out.push(LeftOut {
+                name: thread.name.clone(),
+                tid: thread.tid,
+                cpus: thread.cpus.clone(),
+                utilization: share(thread, report),
+                why,
+            });
+        };
+        // A thread that never ran in the recording delays nobody.
+        let Some(cpu) = thread.cpus.first() else { continue };
+        if !periodic(&thread) {
+            leave_out(Why::NotPeriodic);
+            continue;
+        }
+        if thread.cpus.len() > 1 {
+            leave_out(Why::Migrates);
+            continue;
+        }
+        let tasks = tasks_of(thread, report);
+        if tasks.is_empty() {
+            leave_out(Why::NoJobs);
+            continue;
+        }
+        match processors.iter_mut().find(|known| known.cpu == *cpu) {
+            Some(known) => known.tasks.extend(tasks),
+            None => processors.push(OnProcessor { cpu: *cpu, tasks }),
+        }
+    }
+    processors.sort_by_key(|processor| processor.cpu);
+    for processor in &mut processors {
+        // The most urgent first; of equals the one of the shorter period.
+        processor.tasks.sort_by_key(|task| (task.priority.unwrap_or(i16::MAX), task.period_ns));
+    }
+    (processors, left_out)
+}
+
+/// The tasks a thread marks, or the thread itself.
+fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> {
+    let marked: Vec<&TaskReport> = report
+        .tasks
+        .iter()
+        .filter(|task| task.tid == thread.tid && task.period_ns.is_some())
+        .collect();
+    if marked.is_empty() {
+        return of_thread(thread).into_iter().collect();
+    }
+    let alone = marked.len() == 1;
+    marked.into_iter().filter_map(|task| of_task(task, thread, alone)).collect()
+}
+
+fn of_thread(thread: &ThreadReport) -> Option<Measured> {
+    let execution = thread.execution_ns.as_ref()?;
+    let period = thread.period_ns?;
+    Some(Measured {
+        name: thread.name.clone(),
+        tid: thread.tid,
+        priority: thread.priority,
+        jobs: execution.count,
+        execution_ns: execution.max,
+        execution_p99_ns: execution.p99,
+        period_ns: period,
+        deadline_ns: period,
+        blocking_ns: blocking(thread),
+        jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
+        response_ns: thread.response_ns.as_ref().map(|response| response.max),
+        missed: thread.missed,
+    })
+}
+
+fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Measured> {
+    let execution = task.execution_ns.as_ref()?;
+    let period = task.period_ns?;
+    // The loop around the marks takes the processor from others too. A greatest invocation may hold the start of the
+    // program; the medians do not.
+    let one_each =
+        thread.period_ns.is_some_and(|of_thread| of_thread.abs_diff(period) < period / 10);
+    let around = match &thread.execution_ns {
+        Some(whole) if alone && one_each => whole.p50.saturating_sub(execution.p50),
+        _ => 0,
+    };
+    Some(Measured {
+        name: task.name.clone(),
+        tid: task.tid,
+        priority: task.priority.or(thread.priority),
+        jobs: execution.count,
+        execution_ns: execution.max + around,
+        execution_p99_ns: execution.p99 + around,
+        period_ns: period,
+        deadline_ns: task.deadline_ns.unwrap_or(period),
+        blocking_ns: task.blocking_ns.as_ref().map_or(0, |blocking| blocking.max),
+        jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
+        response_ns: task.response_ns.as_ref().map(|response| response.max),
+        missed: task.missed,
+    })
+}
+
+fn blocking(thread: &ThreadReport) -> u64 {
+    match &thread.blocking_ns {
+        Some(blocking) if is_real_time(thread.priority) => blocking.max,
+        _ => 0,
+    }
+}
+
+fn is_real_time(priority: Option<i16>) -> bool {
+    priority.is_some_and(|priority| priority < TIME_SHARED)
+}
+
+/// The share of one processor that a thread used while it was recorded.
+fn share(thread: &ThreadReport, report: &Report) -> f64 {
+    thread.running_ns as f64 / report.to_ns.saturating_sub(report.from_ns).max(1) as f64
+}

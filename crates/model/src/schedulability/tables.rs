@@ -1,0 +1,88 @@
+//! The verdict as tables; a terminal and a page draw the same ones.
+
+use hemiola_analyze::tables::{Alignment, Table};
+use hemiola_analyze::text::{duration, percent, ratio};
+
+use super::Answer;
+use super::verdict::{Processor, TaskVerdict, Test, Verdict};
+
+/// Stands where there is no figure.
+const NONE: &str = "–";
+
+impl Verdict {
+    /// For each processor its tasks and what the tests say; nothing where no task was measured.
+    #[must_use]
+    pub fn tables(&self) -> Vec<Table> {
+        self.processors.iter().flat_map(|processor| [tasks(processor), tests(processor)]).collect()
+    }
+}
+
+fn tasks(processor: &Processor) -> Table {
+    let row = |task: &TaskVerdict| {
+        let measured = &task.measured;
+        let time = |nanos: u64| duration(nanos as f64);
+        let maybe = |nanos: Option<u64>| nanos.map_or(NONE.into(), time);
+        vec![
+            measured.name.clone(),
+            measured.priority.map_or(NONE.into(), priority),
+            time(measured.execution_ns),
+            time(measured.period_ns),
+            time(measured.deadline_ns),
+            time(measured.blocking_ns),
+            time(measured.jitter_ns),
+            percent(task.utilization),
+            maybe(measured.response_ns),
+            task.bound_ns.map_or("none".into(), time),
+            task.bound_with_jitter_ns.map_or("none".into(), time),
+            maybe(task.execution_tolerated_ns),
+        ]
+    };
+    let heads = [
+        "Task", "Runs at", "C max", "T", "D", "B", "J", "U", "R seen", "R bound", "with J",
+        "C may be",
+    ];
+    let rows = processor.tasks.iter().map(row).collect();
+    Table::new(format!("Task set of processor {}", processor.cpu), heads, rows)
+        .with_note(
+            "C, B and R seen are the greatest observed, J half the spread of the distances of releases. R bound: the \
+             longest response when everything comes together. C may be: before any deadline is missed, the others as \
+             they are.",
+        )
+        .with_prose(&[1])
+}
+
+fn tests(processor: &Processor) -> Table {
+    let row = |test: &Test| {
+        let number = |value: Option<f64>| value.map_or(NONE.into(), |value| format!("{value:.3}"));
+        let answer = match test.answer {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::Open => "cannot tell",
+        };
+        vec![
+            test.name.clone(),
+            number(test.value),
+            number(test.limit),
+            answer.into(),
+            test.tolerates.map_or(NONE.into(), |factor| ratio((factor * 100.0).floor() / 100.0)),
+        ]
+    };
+    let heads = ["Test", "Value", "Limit", "Schedulable", "All C may be"];
+    let mut table = Table::new(
+        format!("Is processor {} schedulable?", processor.cpu),
+        heads,
+        processor.tests.iter().map(row).collect(),
+    );
+    table.columns[3].1 = Alignment::Left;
+    table.with_note(format!("U = {}, switches included.", percent(processor.utilization)))
+}
+
+/// The kernel's priority in the words of sched(7).
+fn priority(kernel: i16) -> String {
+    match kernel {
+        i16::MIN..0 => "deadline".into(),
+        // One policy or the other, FIFO or round robin: the events do not tell.
+        0..100 => format!("real time {}", 99 - kernel),
+        100.. => format!("nice {}", kernel - 120),
+    }
+}

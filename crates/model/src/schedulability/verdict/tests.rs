@@ -1,0 +1,249 @@
+//! Verdicts on recordings made by hand.
+
+use hemiola_analyze::export::terminal;
+use hemiola_analyze::sched::accounting::{Accounting, SwitchCost};
+use hemiola_analyze::sched::{Distribution, Report, TaskReport, ThreadReport};
+
+use super::*;
+use crate::schedulability::Why;
+
+const MS: u64 = 1_000_000;
+
+/// `SCHED_FIFO` of that priority, as the kernel has it.
+const fn fifo(priority: i16) -> Option<i16> {
+    Some(99 - priority)
+}
+
+fn distribution(max: u64) -> Option<Distribution> {
+    let count = 1000;
+    Some(Distribution { count, p50: max, p99: max, max, ..Distribution::default() })
+}
+
+/// A thread on processor 1 that computes `c` ms every `t`.
+fn thread(name: &str, tid: u32, priority: Option<i16>, c: u64, t: u64) -> ThreadReport {
+    ThreadReport {
+        name: name.into(),
+        tid,
+        priority,
+        cpus: vec![1],
+        execution_ns: distribution(c * MS),
+        period_ns: (t > 0).then_some(t * MS),
+        response_ns: distribution(c * MS),
+        running_ns: c * MS,
+        ..ThreadReport::default()
+    }
+}
+
+fn report(threads: impl Into<Vec<ThreadReport>>) -> Report {
+    Report { to_ns: 1000 * MS, threads: threads.into(), ..Report::default() }
+}
+
+/// Lehoczky, Sha and Ding's set: the third ends after 300 ms at most.
+fn textbook() -> [ThreadReport; 3] {
+    [
+        thread("logger", 12, fifo(10), 100, 350),
+        thread("control", 10, fifo(80), 40, 100),
+        thread("filter", 11, fifo(40), 40, 150),
+    ]
+}
+
+fn bounds(processor: &Processor) -> Vec<Option<u64>> {
+    processor.tasks.iter().map(|task| task.bound_ns.map(|bound| bound / MS)).collect()
+}
+
+#[test]
+fn a_textbook_set_that_was_recorded_gets_the_textbook_answer() {
+    let found = verdict(&report(textbook()), Some(Span::ZERO));
+    let processor = &found.processors[0];
+    assert_eq!(bounds(processor), [Some(40), Some(80), Some(300)]);
+    assert_eq!((found.processors.len(), processor.cpu, processor.answer), (1, 1, Answer::Yes));
+    let text: Vec<String> = found.tables().iter().map(terminal::table).collect();
+    insta::assert_snapshot!(format!("{}\n{}", processor.verdict, text.join("\n")), @r"
+Processor 1: schedulable as it ran. Every deadline is kept, even when all are released at once; nearest comes logger, with 300 ms of 350 ms. Execution times may not grow together.
+Task set of processor 1
+────────────────────────────────────────────────────────────────────────────────────────────────────────
+Task     Runs at         C max       T       D     B     J       U   R seen  R bound   with J  C may be
+────────────────────────────────────────────────────────────────────────────────────────────────────────
+control  real time 80  40.0 ms  100 ms  100 ms  0 ns  0 ns  40.0 %  40.0 ms  40.0 ms  40.0 ms   40.0 ms
+filter   real time 40  40.0 ms  150 ms  150 ms  0 ns  0 ns  26.7 %  40.0 ms  80.0 ms  80.0 ms   40.0 ms
+logger   real time 10   100 ms  350 ms  350 ms  0 ns  0 ns  28.6 %   100 ms   300 ms   300 ms    100 ms
+────────────────────────────────────────────────────────────────────────────────────────────────────────
+C, B and R seen are the greatest observed, J half the spread of the distances of releases. R bound:
+the longest response when everything comes together. C may be: before any deadline is missed, the
+others as they are.
+Is processor 1 schedulable?
+───────────────────────────────────────────────────────────────────────────────────
+Test                                       Value  Limit  Schedulable  All C may be
+───────────────────────────────────────────────────────────────────────────────────
+Liu and Layland, as it ran                 0.952  0.780  cannot tell             –
+hyperbolic bound, as it ran                2.280  2.000  cannot tell             –
+response times, as it ran                      –      –  yes                1.00 ×
+processor demand, earliest deadline first      –      –  yes                1.05 ×
+───────────────────────────────────────────────────────────────────────────────────
+U = 95.2 %, switches included.
+");
+}
+
+#[test]
+fn priorities_against_the_periods_are_judged_as_they_were() {
+    let mut threads = textbook();
+    (threads[0].priority, threads[1].priority) = (threads[1].priority, threads[0].priority);
+    let processor = &verdict(&report(threads), None).processors[0];
+    assert_eq!(processor.answer, Answer::No);
+    // The control task waits for both: 40 + 100 + 40 + 40, and the next filter is there at 150.
+    assert_eq!(bounds(processor), [Some(100), Some(140), Some(220)]);
+    insta::assert_snapshot!(processor.verdict, @"Processor 1: not schedulable as it ran. control may end 220 ms after its release, 120 ms too late. It would be with execution times of 0.55 × what they were. Every deadline would be kept with rate-monotonic priorities, or with the earliest deadline first. No miss was seen: the worst did not happen.");
+}
+
+#[test]
+fn equal_priorities_delay_each_other() {
+    let threads = [thread("a", 1, fifo(5), 2, 10), thread("b", 2, fifo(5), 3, 10)];
+    assert_eq!(bounds(&verdict(&report(threads), None).processors[0]), [Some(5), Some(5)]);
+}
+
+#[test]
+fn too_much_for_the_processor_has_no_bound_and_says_how_much_less_would_do() {
+    let threads = [thread("a", 1, fifo(9), 6, 10), thread("b", 2, fifo(5), 6, 10)];
+    let processor = &verdict(&report(threads), None).processors[0];
+    assert_eq!(processor.tasks[1].execution_tolerated_ns, Some(4 * MS));
+    insta::assert_snapshot!(processor.verdict, @"Processor 1: not schedulable as it ran. b may be late without bound: it and what goes before it want more than the whole processor. It would be with execution times of 0.83 × what they were. No miss was seen: the worst did not happen.");
+}
+
+#[test]
+fn what_cannot_be_judged_is_named_with_the_reason() {
+    let mut threads = vec![
+        thread("fixed", 1, fifo(5), 1, 10),
+        thread("wanders", 2, fifo(6), 1, 10),
+        thread("irq/9-acpi", 3, fifo(50), 1, 0),
+        thread("editor", 4, Some(120), 5, 20),
+        thread("starting", 5, fifo(3), 1, 10),
+        thread("asleep", 6, fifo(99), 1, 10),
+    ];
+    threads[1].cpus = vec![0, 1];
+    threads[4].execution_ns = None;
+    threads[5].cpus = Vec::new();
+    let found = verdict(&report(threads), None);
+    let names: Vec<_> = found.processors[0].tasks.iter().map(|task| &task.measured.name).collect();
+    assert_eq!(names, ["fixed"]);
+    let why: Vec<_> = found.left_out.iter().map(|left| (left.name.as_str(), left.why)).collect();
+    assert_eq!(
+        why,
+        [("wanders", Why::Migrates), ("irq/9-acpi", Why::NotPeriodic), ("starting", Why::NoJobs)]
+    );
+    insta::assert_snapshot!(found.notes.join("\n"), @r"
+Not answered of threads that ran on several processors: wanders (0.1 %); how they delay the others is not either. Tied to one each (taskset, CPUAffinity=), they would be judged.
+At a real-time priority without a period: irq/9-acpi (0.1 %); the bounds hold while none of them runs.
+With a period, but without a job seen as a whole: starting (0.1 %); no set holds them.
+Switches are not charged: their cost is not known (--switch COST).
+C is the greatest execution time observed, not a bound: a longer recording may show a greater one. Interrupts that were not recorded are part of it.
+");
+}
+
+#[test]
+fn without_real_time_priorities_the_verdict_is_on_what_they_would_give() {
+    let mut threads = textbook();
+    threads.iter_mut().for_each(|thread| thread.priority = Some(120));
+    let found = verdict(&report(threads), None);
+    let processor = &found.processors[0];
+    assert!(!processor.as_it_ran && processor.verdict.contains("if its priorities were"));
+    assert_eq!(processor.tasks[0].measured.name, "control");
+    assert!(found.notes.iter().any(|note| note.contains("nothing bounds the response times")));
+}
+
+#[test]
+fn a_marked_task_brings_its_deadline_and_what_its_thread_does_around_it() {
+    let mut control = thread("worker", 10, fifo(80), 50, 100);
+    // Once, at its start, the thread computed for 50 ms; usually 3.
+    control.execution_ns.as_mut().unwrap().p50 = 3 * MS;
+    let task = TaskReport {
+        name: "control".into(),
+        tid: 10,
+        priority: fifo(80),
+        execution_ns: distribution(2 * MS),
+        period_ns: Some(100 * MS),
+        deadline_ns: Some(20 * MS),
+        blocking_ns: distribution(4 * MS),
+        response_ns: distribution(7 * MS),
+        ..TaskReport::default()
+    };
+    let report = Report { tasks: vec![task], ..report([control]) };
+    let found = verdict(&report, None);
+    let [task] = found.processors[0].tasks.as_slice() else { panic!("{found:?}") };
+    assert_eq!(task.measured.name, "control");
+    assert_eq!(
+        (task.measured.execution_ns, task.measured.deadline_ns, task.bound_ns),
+        (3 * MS, 20 * MS, Some(7 * MS))
+    );
+    assert!(!task.is_contradicted());
+}
+
+#[test]
+fn jitter_blocking_and_switches_are_charged() {
+    let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
+    threads[0].blocking_ns = distribution(2 * MS);
+    threads[0].release_jitter_ns = Some(16 * MS);
+    let mut report = report(threads);
+    let processor = |report: &Report, switch| verdict(report, switch).processors[0].clone();
+    // As the sets of the response-time tests: with J = 8 the first comes twice within the second's 4.
+    let found = processor(&report, Some(Span::ZERO));
+    assert_eq!(bounds(&found), [Some(3), Some(3)]);
+    let late: Vec<_> = found.tasks.iter().map(|task| task.bound_with_jitter_ns).collect();
+    assert_eq!(late, [Some(11 * MS), Some(4 * MS)]);
+    let notes = verdict(&report, None).notes;
+    assert!(
+        notes.iter().any(|note| note.contains("the deadlines of a are not guaranteed")),
+        "{notes:?}"
+    );
+    // Two switches of 1 ms for each job.
+    assert_eq!(bounds(&processor(&report, Some(Span::from_millis(1)))), [Some(5), Some(7)]);
+    // The cost by the difference to /proc counts where it is surely above nothing.
+    let cost = |low_ns| Some(SwitchCost { ns: 1e6, low_ns, high_ns: 2e6, switches: 100 });
+    report.accounting = Some(Accounting { switch_cost: cost(5e5), ..Accounting::default() });
+    assert_eq!(verdict(&report, None).switch_ns, MS);
+    report.accounting = Some(Accounting { switch_cost: cost(-5e5), ..Accounting::default() });
+    assert_eq!(verdict(&report, None).switch_ns, 0);
+}
+
+#[test]
+fn a_response_beyond_its_bound_and_a_job_that_stands_alone_are_said() {
+    let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
+    threads[0].response_ns = distribution(5 * MS);
+    threads[1].execution_ns.as_mut().unwrap().p99 = MS / 10;
+    let notes = verdict(&report(threads), None).notes.join("\n");
+    assert!(notes.contains("a took 5.00 ms once, longer than its bound"), "{notes}");
+    assert!(
+        notes.contains("One job of b stands alone: 2.00 ms where 99 % take at most 100 µs"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn a_recording_without_tasks_says_why_there_is_no_verdict() {
+    let found = verdict(&report([thread("editor", 4, Some(120), 5, 0)]), None);
+    assert!(found.processors.is_empty() && found.tables().is_empty());
+    assert_eq!(
+        found.notes,
+        [
+            "No verdict: no thread has a real-time priority or a period, and none was given (--period NAME=T)."
+        ]
+    );
+}
+
+#[test]
+fn figures_that_no_task_can_have_are_refused_and_not_computed_with() {
+    let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
+    threads[0].period_ns = Some(u64::MAX);
+    let found = verdict(&report(threads.clone()), None);
+    assert!(found.processors.is_empty());
+    assert!(found.notes[0].contains("a: its period is longer than a day"), "{:?}", found.notes);
+    threads[0].period_ns = Some(0);
+    assert!(verdict(&report(threads), None).notes[0].contains("longer than zero"));
+}
+
+#[test]
+fn a_verdict_has_a_json_form_of_plain_numbers() {
+    let value = serde_json::to_value(verdict(&report(textbook()), None)).unwrap();
+    let task = &value["processors"][0]["tasks"][0];
+    assert_eq!((&task["name"], &task["bound_ns"]), (&"control".into(), &(40 * MS).into()));
+    assert_eq!(value["processors"][0]["answer"], "yes");
+}
