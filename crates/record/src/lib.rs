@@ -8,6 +8,8 @@
 //!   system call and allocates nothing.
 //! * [`Drain`]: the reading side. It turns the logs of many processes into one trace file beside the run;
 //!   whatever a process recorded before it died is in there.
+//! * [`Marks`]: the same for programs that know nothing of Hemiola but one header: what their tasks mark, and what
+//!   they ask of the recorder.
 //! * [`conditions`]: what figures depend on besides the program, read from the kernel.
 //! * [`Folder`]: where results go, whole or not at all.
 //!
@@ -38,8 +40,10 @@
 pub mod conditions;
 mod drain;
 mod folder;
+pub mod marks;
 mod recorder;
 
 pub use drain::{AddError, Drain, Tally};
 pub use folder::{Folder, FolderError, write_whole};
+pub use marks::Marks;
 pub use recorder::{LOG_CAPACITY, Recorder, create_log};

@@ -32,6 +32,36 @@ pub const LATEST_SLOTS: u32 = 4;
 /// The largest segment; beyond it a length in a header is surely an error.
 pub(super) const SEGMENT_LEN_MAX: usize = 1 << 30;
 
+/// Offsets of [`Kind::Marks`]: of the segment, of a lane, of a call.
+pub(super) mod lane {
+    pub(crate) const REFUSED_TASKS_AT: usize = 64;
+    pub(crate) const REFUSED_CALLS_AT: usize = 68;
+
+    pub(crate) const OWNER_AT: usize = 0;
+    pub(crate) const STATE_AT: usize = 4;
+    pub(crate) const PID_AT: usize = 8;
+    pub(crate) const TID_AT: usize = 12;
+    pub(crate) const PERIOD_AT: usize = 16;
+    pub(crate) const DEADLINE_AT: usize = 24;
+    pub(crate) const NAME_AT: usize = 32;
+    pub(crate) const PUBLISHED_AT: usize = 64;
+    pub(crate) const NAMES_AT: usize = 68;
+    pub(crate) const LOST_AT: usize = 72;
+    pub(crate) const CONSUMED_AT: usize = 128;
+    pub(crate) const MARK_NAMES_AT: usize = 192;
+    pub(crate) const ENTRIES_AT: usize = 1216;
+    pub(crate) const NAME_LEN: usize = 32;
+    pub(crate) const MARK_NAMES_MAX: usize = 32;
+
+    pub(crate) const CALL_LEN: usize = 64;
+    pub(crate) const CALLS_MAX: usize = 64;
+    pub(crate) const CALL_AT: usize = 8;
+    pub(crate) const CALL_WHAT_AT: usize = 16;
+    pub(crate) const CALL_PID_AT: usize = 20;
+    pub(crate) const CALL_TEXT_AT: usize = 24;
+    pub(crate) const CALL_TEXT_LEN: usize = 40;
+}
+
 const _: () = assert!(cfg!(target_endian = "little"), "the segment layout is little-endian");
 
 /// Which structure a segment holds.
@@ -43,11 +73,14 @@ pub enum Kind {
     Queue = 2,
     /// A log that drops when full: [`LogWriter`](super::LogWriter), [`LogReader`](super::LogReader).
     Log = 3,
+    /// Logs that foreign programs claim: [`MarksReader`](super::MarksReader).
+    Marks = 4,
 }
 
 impl Kind {
     pub(super) fn from_number(number: u32) -> Option<Self> {
-        [Self::Latest, Self::Queue, Self::Log].into_iter().find(|kind| *kind as u32 == number)
+        let all = [Self::Latest, Self::Queue, Self::Log, Self::Marks];
+        all.into_iter().find(|kind| *kind as u32 == number)
     }
 }
 
@@ -67,6 +100,7 @@ impl Layout {
     pub(super) fn new(kind: Kind, slot_size: u32, slot_count: u32, capacity: u32) -> Option<Self> {
         let stride = match kind {
             Kind::Log => ENTRY_SIZE,
+            Kind::Marks => slot_size as usize,
             Kind::Latest | Kind::Queue => {
                 (PAYLOAD_IN_SLOT + slot_size as usize).checked_next_multiple_of(64)?
             }
@@ -81,6 +115,10 @@ impl Layout {
                 Kind::Latest => slot_count >= 2,
                 Kind::Queue => true,
                 Kind::Log => slot_size as usize == ENTRY_SIZE,
+                Kind::Marks => {
+                    slot_size.is_multiple_of(64)
+                        && slot_size as usize >= lane::ENTRIES_AT + ENTRY_SIZE
+                }
             };
         sound.then_some(Self { kind, slot_size, slot_count, capacity, len, stride })
     }

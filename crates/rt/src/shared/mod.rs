@@ -2,8 +2,8 @@
 //!
 //! In reading order: the [layout](self#layout) all have in common, [`Segment`], then the three
 //! structures: the newest value ([`LatestWriter`], [`LatestReader`]), the bounded queue
-//! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]). Bare
-//! [`Words`] are there to measure what all this stands on.
+//! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]). [`MarksReader`]
+//! reads the logs that foreign programs write. Bare [`Words`] are there to measure what all this stands on.
 //!
 //! The three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
 //! before that last store has written nothing; whoever comes next goes on from the count. What a reader
@@ -39,6 +39,8 @@ mod latest;
 mod layout;
 mod log;
 #[cfg(not(loom))]
+mod marks;
+#[cfg(not(loom))]
 mod memory;
 #[cfg(loom)]
 mod memory_loom;
@@ -53,6 +55,8 @@ mod words;
 pub use latest::{LatestReader, LatestWriter, READ_TRIES_MAX};
 pub use layout::{ENTRY_SIZE, Kind, LATEST_SLOTS};
 pub use log::{LogEntry, LogReader, LogWriter};
+#[cfg(not(loom))]
+pub use marks::{Call, CallKind, Claim, LANE_ENTRIES, LANES, MarksReader};
 pub use queue::{PushError, QueueReader, QueueWriter};
 pub use segment::{Access, Segment, SegmentError};
 pub use slot::{Message, ReadError, TooLong};

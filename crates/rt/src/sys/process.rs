@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, kill_process_group, pidfd_open, pidfd_send_signal, prlimit,
-    set_parent_process_death_signal,
+    set_parent_process_death_signal, test_kill_process,
 };
 use rustix::time::Timespec;
 
@@ -89,6 +89,14 @@ impl AsFd for PidFd {
     }
 }
 
+/// Whether there is a process or thread of that number, be it one that has ended and was not reaped.
+///
+/// Source: kill(2) with signal 0.
+#[must_use]
+pub fn exists(number: u32) -> bool {
+    pid(number).is_ok_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
 /// Sends `signal` to every process of group `group`.
 ///
 /// # Errors
@@ -159,6 +167,7 @@ mod tests {
         held.send_signal(Signal::KILL).unwrap();
         assert!(held.wait(Instant::MAX).unwrap());
         child.wait().unwrap();
+        assert!(exists(std::process::id()) && !exists(child.id()) && !exists(0));
         assert!(held.send_signal(Signal::KILL).is_err());
         assert!(PidFd::open(child.id()).is_err());
     }

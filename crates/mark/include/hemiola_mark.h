@@ -1,0 +1,352 @@
+/* Marks the jobs of a program's tasks, for whoever records it; and does nothing where nobody does.
+ *
+ * A program says what its periodic tasks are and when their jobs begin and end. Under `hemiola trace -- PROGRAM` that
+ * goes into the recording, beside what the kernel did. Started without it, every call is a comparison with null.
+ *
+ *     #include "hemiola_mark.h"
+ *
+ *     hemiola_task_t control = hemiola_task("control", 1000000, 1000000);
+ *     for (uint64_t release = hemiola_now(); running; release += 1000000) {
+ *         // … sleep until `release` …
+ *         hemiola_begin(&control, release);
+ *         // … the work …
+ *         hemiola_mark(&control, "sensor", value);
+ *         hemiola_end(&control);
+ *     }
+ *     hemiola_task_close(&control);
+ *
+ * C11 or C++11 with GCC or Clang, on 64-bit Linux; nothing to link. Include it before other headers, or compile with
+ * -std=gnu11 or -D_GNU_SOURCE. hemiola_task() makes a few system calls; after it, a mark is a clock read and five
+ * stores in memory shared with the recorder. Nothing allocates, blocks or fails. When the recorder falls behind, marks
+ * are dropped and their number is recorded; when it dies, the program notices nothing.
+ *
+ * All times are nanoseconds on CLOCK_MONOTONIC. A task belongs to the thread that begins its first job. After a fork the
+ * child makes its own.
+ *
+ * How it finds the recorder: the environment variable HEMIOLA_TRACE names the shared memory, as one or more paths
+ * separated by ':', of which the first that is such memory counts. What lies where in it is drawn in
+ * crates/rt/src/shared/layout.md of Hemiola.
+ *
+ * SPDX-License-Identifier: Apache-2.0 OR MIT
+ */
+#ifndef HEMIOLA_MARK_H
+#define HEMIOLA_MARK_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#if !defined(CLOCK_MONOTONIC) || !defined(O_CLOEXEC)
+#error "include hemiola_mark.h before other headers, or compile with -std=gnu11 or -D_GNU_SOURCE"
+#endif
+#if !defined(__linux__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || __SIZEOF_POINTER__ != 8
+#error "hemiola_mark.h is for little-endian 64-bit Linux"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Names of marks one task may use; marks with further names are not recorded. */
+#define HEMIOLA_MARK_NAMES 32
+
+/* A task: what is activated again and again, in one thread at a time. Nothing in it is for the program. */
+typedef struct hemiola_task_t {
+    unsigned char *lane; /* null: nobody records */
+    uint32_t capacity;
+    uint32_t published;
+    uint32_t consumed;
+    uint32_t jobs;
+    uint64_t deadline_ns; /* 0: none */
+    uint64_t due_ns;
+    uint32_t open;
+    uint32_t placed;
+    uint32_t names;
+    const char *name[HEMIOLA_MARK_NAMES];
+} hemiola_task_t;
+
+/* ---- what lies where ---- */
+
+#define HEMIOLA_SLOTS_AT_ 192u
+#define HEMIOLA_ENTRIES_AT_ 1216u
+
+struct hemiola_board_ {
+    unsigned char *base; /* null: not looked for; HEMIOLA_NOBODY_: nobody records */
+};
+/* One for the whole program, whichever files include this. */
+__attribute__((weak)) struct hemiola_board_ hemiola_board_;
+#define HEMIOLA_NOBODY_ ((unsigned char *)1)
+
+static inline uint32_t *hemiola_u32_(unsigned char *base, size_t at) {
+    return (uint32_t *)(void *)(base + at);
+}
+
+static inline uint64_t *hemiola_u64_(unsigned char *base, size_t at) {
+    return (uint64_t *)(void *)(base + at);
+}
+
+static inline uint32_t hemiola_get_(unsigned char *base, size_t at) {
+    return __atomic_load_n(hemiola_u32_(base, at), __ATOMIC_RELAXED);
+}
+
+static inline void hemiola_put_(unsigned char *base, size_t at, uint32_t value) {
+    __atomic_store_n(hemiola_u32_(base, at), value, __ATOMIC_RELAXED);
+}
+
+static inline void hemiola_put_wide_(unsigned char *base, size_t at, uint64_t value) {
+    __atomic_store_n(hemiola_u64_(base, at), value, __ATOMIC_RELAXED);
+}
+
+/* Text, cut off at a whole character or filled with zeros. */
+static inline void hemiola_put_text_(unsigned char *base, size_t at, const char *text, size_t size) {
+    unsigned char bytes[40] = {0};
+    size_t length = text ? strlen(text) : 0, index;
+    if (length > size) {
+        length = size;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
+    }
+    if (length) memcpy(bytes, text, length);
+    for (index = 0; index < size; index += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + index, 8);
+        hemiola_put_wide_(base, at + index, word);
+    }
+}
+
+static inline uint32_t hemiola_tid_(void) {
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+/* Maps the memory at the path of that length, or returns null. */
+static inline unsigned char *hemiola_map_(const char *path, size_t length, size_t *size) {
+    char name[64];
+    unsigned char *base;
+    size_t slot_size, slots;
+    off_t end;
+    int fd, seals;
+    if (length == 0 || length >= sizeof name) return NULL;
+    memcpy(name, path, length);
+    name[length] = 0;
+    fd = open(name, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    seals = fcntl(fd, 1034 /* F_GET_SEALS */);
+    end = lseek(fd, 0, SEEK_END);
+    base = NULL;
+    /* Memory that could shrink would end the program with SIGBUS. */
+    if (seals >= 0 && (seals & 2 /* F_SEAL_SHRINK */) && end >= (off_t)HEMIOLA_SLOTS_AT_) {
+        void *found = mmap(NULL, (size_t)end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (found != MAP_FAILED) base = (unsigned char *)found;
+    }
+    close(fd);
+    if (!base) return NULL;
+    *size = (size_t)end;
+    slot_size = hemiola_get_(base, 12);
+    slots = hemiola_get_(base, 20);
+    if (hemiola_get_(base, 0) == 0x314D4548u && hemiola_get_(base, 4) == 1 && hemiola_get_(base, 8) == 4 &&
+        slot_size % 64 == 0 && slot_size >= HEMIOLA_ENTRIES_AT_ + 32 && slots > 0 &&
+        slots <= (*size - HEMIOLA_SLOTS_AT_) / slot_size)
+        return base;
+    munmap(base, *size);
+    return NULL;
+}
+
+/* The recorder's memory, looked for at the first call; null when nobody records. */
+static inline unsigned char *hemiola_find_(void) {
+    unsigned char *base = __atomic_load_n(&hemiola_board_.base, __ATOMIC_ACQUIRE), *expected = NULL;
+    const char *path;
+    size_t size = 0;
+    if (base) return base == HEMIOLA_NOBODY_ ? NULL : base;
+    path = getenv("HEMIOLA_TRACE");
+    while (path && *path && !base) {
+        size_t length = strcspn(path, ":");
+        base = hemiola_map_(path, length, &size);
+        path += length + (path[length] == ':');
+    }
+    if (__atomic_compare_exchange_n(&hemiola_board_.base, &expected, base ? base : HEMIOLA_NOBODY_, 0,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return base;
+    /* Another thread looked at the same time and was faster. */
+    if (base) munmap(base, size);
+    return expected == HEMIOLA_NOBODY_ ? NULL : expected;
+}
+
+/* Takes what is free at `at`, for the calling thread. */
+static inline int hemiola_take_(unsigned char *base, size_t at, uint32_t tid) {
+    uint32_t nobody = 0;
+    return __atomic_compare_exchange_n(hemiola_u32_(base, at), &nobody, tid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t what, uint64_t a) {
+    uint64_t entry[4];
+    uint32_t number;
+    size_t place;
+    int index;
+    entry[0] = at;
+    entry[1] = what | (uint64_t)(task->jobs - 1) << 32;
+    entry[2] = a;
+    entry[3] = 0;
+    if (!task->placed) {
+        task->placed = 1;
+        hemiola_put_(task->lane, 12, hemiola_tid_());
+    }
+    if (task->published - task->consumed >= task->capacity) {
+        task->consumed = __atomic_load_n(hemiola_u32_(task->lane, 128), __ATOMIC_ACQUIRE);
+        if (task->published - task->consumed >= task->capacity) {
+            uint64_t *lost = hemiola_u64_(task->lane, 72);
+            __atomic_store_n(lost, __atomic_load_n(lost, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+    number = task->published + 1;
+    place = HEMIOLA_ENTRIES_AT_ + (size_t)(number & (task->capacity - 1)) * 32;
+    for (index = 0; index < 4; index++) hemiola_put_wide_(task->lane, place + 8 * (size_t)index, entry[index]);
+    __atomic_store_n(hemiola_u32_(task->lane, 64), number, __ATOMIC_RELEASE);
+    task->published = number;
+}
+
+/* ---- for programs ---- */
+
+/* Now, on CLOCK_MONOTONIC. */
+static inline uint64_t hemiola_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Whether a recorder is there. */
+static inline int hemiola_is_recorded(void) {
+    return hemiola_find_() != NULL;
+}
+
+/* A task of that name (32 bytes count). The deadline counts from the release and is the period where it is 0; a period
+ * of 0 is none, and with both 0 there is no deadline. 63 tasks may be marked at one time. */
+static inline hemiola_task_t hemiola_task(const char *name, uint64_t period_ns, uint64_t deadline_ns) {
+    hemiola_task_t task;
+    unsigned char *base = hemiola_find_();
+    uint32_t tid = 0, slots = 0, slot;
+    size_t slot_size = 0, at;
+    memset(&task, 0, sizeof task);
+    task.deadline_ns = deadline_ns ? deadline_ns : period_ns;
+    if (!base) return task;
+    slot_size = hemiola_get_(base, 12);
+    slots = hemiola_get_(base, 20);
+    tid = hemiola_tid_();
+    for (slot = 1; slot < slots && !task.lane; slot++)
+        if (hemiola_take_(base, HEMIOLA_SLOTS_AT_ + slot * slot_size, tid))
+            task.lane = base + HEMIOLA_SLOTS_AT_ + slot * slot_size;
+    if (!task.lane) {
+        __atomic_fetch_add(hemiola_u32_(base, 64), 1, __ATOMIC_RELAXED);
+        return task;
+    }
+    hemiola_put_(task.lane, 8, (uint32_t)getpid());
+    hemiola_put_(task.lane, 12, tid);
+    hemiola_put_wide_(task.lane, 16, period_ns);
+    hemiola_put_wide_(task.lane, 24, deadline_ns);
+    hemiola_put_text_(task.lane, 32, name, 32);
+    /* Here and not within a job the pages become present. */
+    for (at = HEMIOLA_ENTRIES_AT_; at < slot_size; at += 4096)
+        __atomic_fetch_or(hemiola_u64_(task.lane, at), 0, __ATOMIC_RELAXED);
+    __atomic_fetch_or(hemiola_u64_(task.lane, slot_size - 8), 0, __ATOMIC_RELAXED);
+    task.capacity = 1;
+    while (task.capacity <= (slot_size - HEMIOLA_ENTRIES_AT_) / 64) task.capacity *= 2;
+    task.published = hemiola_get_(task.lane, 64);
+    task.consumed = __atomic_load_n(hemiola_u32_(task.lane, 128), __ATOMIC_ACQUIRE);
+    __atomic_store_n(hemiola_u32_(task.lane, 4), 1, __ATOMIC_RELEASE);
+    return task;
+}
+
+/* A job begins that was released at `release_ns`; 0: just now. Its deadline counts from there. */
+static inline void hemiola_begin(hemiola_task_t *task, uint64_t release_ns) {
+    uint64_t now;
+    if (!task->lane) return;
+    now = hemiola_now();
+    if (!release_ns) release_ns = now;
+    task->open = 1;
+    task->jobs++;
+    task->due_ns = UINT64_MAX;
+    if (task->deadline_ns && release_ns <= UINT64_MAX - task->deadline_ns)
+        task->due_ns = release_ns + task->deadline_ns;
+    hemiola_push_(task, now, 1, release_ns);
+}
+
+/* The job that runs ends; without one, nothing happens. */
+static inline void hemiola_end(hemiola_task_t *task) {
+    if (!task->lane || !task->open) return;
+    task->open = 0;
+    hemiola_push_(task, hemiola_now(), 2, task->due_ns);
+}
+
+/* Something happens that has a name and a value. The name must stay where it is: a literal. */
+static inline void hemiola_mark(hemiola_task_t *task, const char *name, uint64_t value) {
+    uint32_t index;
+    if (!task->lane) return;
+    for (index = 0; index < task->names; index++)
+        if (task->name[index] == name || strcmp(task->name[index], name) == 0) break;
+    if (index == HEMIOLA_MARK_NAMES) return;
+    if (index == task->names) {
+        task->name[index] = name;
+        task->names = index + 1;
+        hemiola_put_text_(task->lane, 192 + (size_t)index * 32, name, 32);
+        __atomic_store_n(hemiola_u32_(task->lane, 68), task->names, __ATOMIC_RELEASE);
+    }
+    hemiola_push_(task, hemiola_now(), 15 | (uint64_t)index << 16, value);
+}
+
+/* The task is over; its place is free for another. Marks of it are nothing from now on. */
+static inline void hemiola_task_close(hemiola_task_t *task) {
+    if (task->lane && hemiola_get_(task->lane, 8) == (uint32_t)getpid())
+        __atomic_store_n(hemiola_u32_(task->lane, 4), 2, __ATOMIC_RELEASE);
+    task->lane = NULL;
+}
+
+static inline void hemiola_call_(uint32_t what, const char *text) {
+    unsigned char *base = hemiola_find_();
+    uint64_t now = hemiola_now();
+    uint32_t tid, place, places;
+    if (!base) return;
+    tid = hemiola_tid_();
+    places = hemiola_get_(base, 12) / 64;
+    if (places > 64) places = 64;
+    for (place = 0; place < places; place++) {
+        size_t at = HEMIOLA_SLOTS_AT_ + (size_t)place * 64;
+        if (!hemiola_take_(base, at, tid)) continue;
+        hemiola_put_wide_(base, at + 8, now);
+        hemiola_put_(base, at + 16, what);
+        hemiola_put_(base, at + 20, (uint32_t)getpid());
+        hemiola_put_text_(base, at + 24, text, 40);
+        __atomic_store_n(hemiola_u32_(base, at + 4), 1, __ATOMIC_RELEASE);
+        return;
+    }
+    __atomic_fetch_add(hemiola_u32_(base, 68), 1, __ATOMIC_RELAXED);
+}
+
+/* The recording begins, or goes on. It runs from the beginning unless the recorder was told to wait. */
+static inline void hemiola_start(void) {
+    hemiola_call_(1, "");
+}
+
+/* The recording pauses. */
+static inline void hemiola_stop(void) {
+    hemiola_call_(2, "");
+}
+
+/* A flight recorder keeps what led here, with the reason (40 bytes count). */
+static inline void hemiola_trigger(const char *why) {
+    hemiola_call_(3, why);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEMIOLA_MARK_H */

@@ -1,0 +1,363 @@
+//! The memory shared with the recorder: found once, then reached word by word as atomics.
+#![expect(
+    unsafe_code,
+    reason = "without dependencies there is no safe layer over mmap; what is unsafe stays in this file"
+)]
+
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+const _: () =
+    assert!(cfg!(all(target_os = "linux", target_endian = "little")), "Linux, little-endian");
+
+/// The environment variable with the paths of the memory.
+const VARIABLE: &CStr = c"HEMIOLA_TRACE";
+/// The longest path.
+const PATH_LEN_MAX: usize = 63;
+
+// Where things lie, and what they mean: `crates/rt/src/shared/layout.md` of Hemiola.
+const HEADER: [u32; 3] = [0x314D_4548, 1, 4];
+const SLOT_SIZE_AT: usize = 12;
+const CAPACITY_AT: usize = 20;
+const REFUSED_TASKS_AT: usize = 64;
+const REFUSED_CALLS_AT: usize = 68;
+const SLOTS_AT: usize = 192;
+
+const OWNER_AT: usize = 0;
+const STATE_AT: usize = 4;
+const PID_AT: usize = 8;
+const TID_AT: usize = 12;
+const PERIOD_AT: usize = 16;
+const DEADLINE_AT: usize = 24;
+const NAME_AT: usize = 32;
+const PUBLISHED_AT: usize = 64;
+const NAMES_AT: usize = 68;
+const LOST_AT: usize = 72;
+const CONSUMED_AT: usize = 128;
+const MARK_NAMES_AT: usize = 192;
+const ENTRIES_AT: usize = 1216;
+const ENTRY_SIZE: usize = 32;
+
+const CALL_LEN: usize = 64;
+const CALLS_MAX: usize = 64;
+const CALL_AT: usize = 8;
+const CALL_WHAT_AT: usize = 16;
+const CALL_PID_AT: usize = 20;
+const CALL_TEXT_AT: usize = 24;
+
+const IN_USE: u32 = 1;
+const GIVEN_BACK: u32 = 2;
+
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    nanos: i64,
+}
+
+const O_RDWR: c_int = 2;
+const O_CLOEXEC: c_int = 0o2_000_000;
+const SEEK_END: c_int = 2;
+const F_GET_SEALS: c_int = 1034;
+const F_SEAL_SHRINK: c_int = 2;
+const PROT_READ_WRITE: c_int = 3;
+const MAP_SHARED: c_int = 1;
+const CLOCK_MONOTONIC: c_int = 1;
+const PAGE: usize = 4096;
+
+// Of every C library on Linux; the numbers above are the same on all its 64-bit processors.
+unsafe extern "C" {
+    fn getenv(name: *const c_char) -> *const c_char;
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
+    fn lseek(fd: c_int, offset: c_long, whence: c_int) -> c_long;
+    fn mmap(
+        at: *mut c_void,
+        len: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: c_long,
+    ) -> *mut c_void;
+    fn munmap(at: *mut c_void, len: usize) -> c_int;
+    fn close(fd: c_int) -> c_int;
+    fn getpid() -> c_int;
+    fn gettid() -> c_int;
+    fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+}
+
+/// Nanoseconds on `CLOCK_MONOTONIC`.
+#[inline]
+pub(crate) fn now_ns() -> u64 {
+    let mut time = Timespec { seconds: 0, nanos: 0 };
+    // SAFETY: the kernel writes one `timespec`, which on 64-bit Linux is two 64-bit words.
+    unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
+    time.seconds as u64 * 1_000_000_000 + time.nanos as u64
+}
+
+/// The recorder's memory, mapped for as long as the process lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Board {
+    base: NonNull<u8>,
+    slot_size: usize,
+    slots: usize,
+}
+
+/// What `BASE` holds when there is nothing to map: an address no mapping has.
+const NOBODY: *mut u8 = core::ptr::without_provenance_mut(1);
+static BASE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The recorder's memory, looked for at the first call; `None` when nobody records.
+#[inline]
+pub(crate) fn board() -> Option<Board> {
+    // SYNC POINT with the exchange in `find`: the mapping is whole.
+    let base = BASE.load(Ordering::Acquire);
+    if base == NOBODY {
+        return None;
+    }
+    match NonNull::new(base) {
+        Some(base) => Some(Board::of(base)),
+        None => find(),
+    }
+}
+
+/// Looks for it, once for the process: of threads that look at the same time one wins.
+#[cold]
+fn find() -> Option<Board> {
+    // SAFETY: the name is a C string, and so is what is returned, unless null. That nobody changes the environment
+    // meanwhile is the rule for every getenv (environ(7)).
+    let value = unsafe { getenv(VARIABLE.as_ptr()) };
+    let found = if value.is_null() {
+        None
+    } else {
+        // SAFETY: as above.
+        let paths = unsafe { CStr::from_ptr(value) }.to_bytes();
+        paths.split(|byte| *byte == b':').find_map(map)
+    };
+    let base = found.map_or(NOBODY, |(base, _)| base.as_ptr());
+    let order = (Ordering::AcqRel, Ordering::Acquire);
+    match BASE.compare_exchange(core::ptr::null_mut(), base, order.0, order.1) {
+        Ok(_) => found.map(|(base, _)| Board::of(base)),
+        Err(_) => {
+            if let Some((base, len)) = found {
+                // SAFETY: mapped a moment ago by this thread and known to nobody else.
+                unsafe { munmap(base.as_ptr().cast(), len) };
+            }
+            board()
+        }
+    }
+}
+
+/// Maps the memory at `path` if it is what it should be.
+fn map(path: &[u8]) -> Option<(NonNull<u8>, usize)> {
+    let mut name = [0_u8; PATH_LEN_MAX + 1];
+    if path.is_empty() || path.len() > PATH_LEN_MAX {
+        return None;
+    }
+    name[..path.len()].copy_from_slice(path);
+    // SAFETY: `name` ends with a zero, for it is longer than any path put there.
+    let fd = unsafe { open(name.as_ptr().cast(), O_RDWR | O_CLOEXEC) };
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: both take and return integers.
+    let (seals, len) = unsafe { (fcntl(fd, F_GET_SEALS), lseek(fd, 0, SEEK_END)) };
+    let len = usize::try_from(len).unwrap_or(0);
+    // Memory that could shrink would end the program with SIGBUS.
+    let base = if seals >= 0 && seals & F_SEAL_SHRINK != 0 && len >= SLOTS_AT {
+        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        unsafe { mmap(core::ptr::null_mut(), len, PROT_READ_WRITE, MAP_SHARED, fd, 0) }
+    } else {
+        core::ptr::null_mut()
+    };
+    // SAFETY: `fd` is ours alone; the mapping does not need it.
+    unsafe { close(fd) };
+    let base = NonNull::new(base.cast::<u8>()).filter(|base| base.as_ptr().addr() != usize::MAX)?;
+    // SAFETY: the header is inside the mapping, which is at least that long.
+    let word = |at| unsafe { u32_at(base.add(at)) }.load(Ordering::Relaxed);
+    let (slot_size, slots) = (word(SLOT_SIZE_AT) as usize, word(CAPACITY_AT) as usize);
+    let sound = [word(0), word(4), word(8)] == HEADER
+        && slot_size.is_multiple_of(64)
+        && slot_size >= ENTRIES_AT + ENTRY_SIZE
+        && slots > 0
+        && slot_size.checked_mul(slots).is_some_and(|size| size <= len - SLOTS_AT);
+    if !sound {
+        // SAFETY: mapped above and known to nobody else.
+        unsafe { munmap(base.as_ptr().cast(), len) };
+        return None;
+    }
+    Some((base, len))
+}
+
+/// The word at an address.
+///
+/// # Safety
+/// Four aligned bytes of a shared mapping that stays for `'a` and of which every access in this process is one
+/// through this function.
+unsafe fn u32_at<'a>(at: NonNull<u8>) -> &'a AtomicU32 {
+    // SAFETY: the caller's promise.
+    unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) }
+}
+
+impl Board {
+    /// The board whose mapping begins at `base`, which `map` has found sound. The recorder writes its sizes once,
+    /// before anybody has the memory, so what was checked is what is read here.
+    fn of(base: NonNull<u8>) -> Self {
+        let mut board = Self { base, slot_size: 0, slots: 0 };
+        board.slot_size = board.u32(SLOT_SIZE_AT).load(Ordering::Relaxed) as usize;
+        board.slots = board.u32(CAPACITY_AT).load(Ordering::Relaxed) as usize;
+        board
+    }
+
+    /// The 32-bit word at byte `offset`, which is a multiple of 4 inside the mapping.
+    #[inline]
+    fn u32(&self, offset: usize) -> &'static AtomicU32 {
+        // SAFETY: the mapping is never unmapped, is reached through atomics alone, and the offsets used are below
+        // `SLOTS_AT + slots * slot_size`, which `map` found to be inside.
+        unsafe { u32_at(self.base.add(offset)) }
+    }
+
+    /// The 64-bit word at byte `offset`, which is a multiple of 8 inside the mapping.
+    #[inline]
+    fn u64(&self, offset: usize) -> &'static AtomicU64 {
+        // SAFETY: as in `u32`; no word is reached in both widths.
+        unsafe { AtomicU64::from_ptr(self.base.add(offset).as_ptr().cast()) }
+    }
+
+    /// Takes a free lane for a task of the calling thread.
+    pub(crate) fn claim(self, name: &str, period_ns: u64, deadline_ns: u64) -> Option<Claimed> {
+        let (pid, tid) = ids();
+        let lane = (1..self.slots).map(|slot| SLOTS_AT + slot * self.slot_size).find(|lane| {
+            let owner = self.u32(lane + OWNER_AT);
+            // SYNC POINT with the recorder's release when it frees the lane.
+            owner.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        });
+        let Some(lane) = lane else {
+            self.u32(REFUSED_TASKS_AT).fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        self.u32(lane + PID_AT).store(pid, Ordering::Relaxed);
+        self.u32(lane + TID_AT).store(tid, Ordering::Relaxed);
+        self.u64(lane + PERIOD_AT).store(period_ns, Ordering::Relaxed);
+        self.u64(lane + DEADLINE_AT).store(deadline_ns, Ordering::Relaxed);
+        self.text::<4>(lane + NAME_AT, name);
+        // Here and not within a job the pages become present.
+        (ENTRIES_AT..self.slot_size).step_by(PAGE).chain([self.slot_size - 8]).for_each(|at| {
+            self.u64(lane + at).fetch_or(0, Ordering::Relaxed);
+        });
+        // SYNC POINT with the recorder's acquire: what is said above is whole.
+        self.u32(lane + STATE_AT).store(IN_USE, Ordering::Release);
+        let fit = (self.slot_size - ENTRIES_AT) / ENTRY_SIZE;
+        Some(Claimed {
+            board: self,
+            lane,
+            capacity: 1 << fit.min(1 << 31).ilog2(),
+            published: self.u32(lane + PUBLISHED_AT).load(Ordering::Relaxed),
+            consumed: self.u32(lane + CONSUMED_AT).load(Ordering::Acquire),
+            placed: false,
+        })
+    }
+
+    /// Leaves a call in a free place.
+    pub(crate) fn call(self, at: u64, what: u32, text: &str) {
+        let (pid, tid) = ids();
+        let places = (self.slot_size / CALL_LEN).min(CALLS_MAX);
+        let place = (0..places).map(|place| SLOTS_AT + place * CALL_LEN).find(|place| {
+            let owner = self.u32(place + OWNER_AT);
+            owner.compare_exchange(0, tid, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        });
+        let Some(place) = place else {
+            self.u32(REFUSED_CALLS_AT).fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        self.u64(place + CALL_AT).store(at, Ordering::Relaxed);
+        self.u32(place + CALL_WHAT_AT).store(what, Ordering::Relaxed);
+        self.u32(place + CALL_PID_AT).store(pid, Ordering::Relaxed);
+        self.text::<5>(place + CALL_TEXT_AT, text);
+        // SYNC POINT with the recorder's acquire.
+        self.u32(place + STATE_AT).store(1, Ordering::Release);
+    }
+
+    /// Writes text into `WORDS` words, cut off or filled with zeros; cut at a whole character.
+    fn text<const WORDS: usize>(&self, offset: usize, text: &str) {
+        let cut = text.floor_char_boundary(WORDS * 8);
+        let mut bytes = text.as_bytes()[..cut].iter().copied();
+        for word in 0..WORDS {
+            let eight = core::array::from_fn(|_| bytes.next().unwrap_or(0));
+            self.u64(offset + 8 * word).store(u64::from_le_bytes(eight), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The calling process and thread.
+fn ids() -> (u32, u32) {
+    // SAFETY: both take nothing and cannot fail (getpid(2), gettid(2)).
+    let (pid, tid) = unsafe { (getpid(), gettid()) };
+    (pid.cast_unsigned(), tid.cast_unsigned())
+}
+
+/// A lane that a task has, for writing.
+#[derive(Debug)]
+pub(crate) struct Claimed {
+    board: Board,
+    /// Where it begins.
+    lane: usize,
+    capacity: u32,
+    published: u32,
+    /// The recorder's count when last looked at: its cache line is fetched only when the lane seems full.
+    consumed: u32,
+    /// Whether the lane says which thread marks.
+    placed: bool,
+}
+
+// SAFETY: it is an address in a mapping that stays, reached through atomics; any thread may have it.
+unsafe impl Send for Claimed {}
+// SAFETY: as for Send; what writes takes `&mut self`.
+unsafe impl Sync for Claimed {}
+
+impl Claimed {
+    /// Appends an entry, or counts it as lost when the lane is full.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: [u64; 4]) {
+        if !self.placed {
+            self.placed = true;
+            self.board.u32(self.lane + TID_AT).store(ids().1, Ordering::Relaxed);
+        }
+        if self.published.wrapping_sub(self.consumed) >= self.capacity {
+            // SYNC POINT with the recorder's release: the places before it are free.
+            self.consumed = self.board.u32(self.lane + CONSUMED_AT).load(Ordering::Acquire);
+            if self.published.wrapping_sub(self.consumed) >= self.capacity {
+                let lost = self.board.u64(self.lane + LOST_AT);
+                lost.store(lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+                return;
+            }
+        }
+        let number = self.published.wrapping_add(1);
+        let place = (number & (self.capacity - 1)) as usize;
+        let at = self.lane + ENTRIES_AT + place * ENTRY_SIZE;
+        for (index, word) in entry.into_iter().enumerate() {
+            self.board.u64(at + 8 * index).store(word, Ordering::Relaxed);
+        }
+        // SYNC POINT with the recorder's acquire: who sees the count sees the entry.
+        self.board.u32(self.lane + PUBLISHED_AT).store(number, Ordering::Release);
+        self.published = number;
+    }
+
+    /// Gives mark `index`, the next one, its name.
+    pub(crate) fn name(&self, index: usize, name: &str) {
+        assert!(index < crate::MARK_NAMES_MAX);
+        self.board.text::<4>(self.lane + MARK_NAMES_AT + index * 32, name);
+        // SYNC POINT with the recorder's acquire: the name is whole.
+        self.board.u32(self.lane + NAMES_AT).store(index as u32 + 1, Ordering::Release);
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        // After a fork the child has a copy of what is its parent's.
+        if self.board.u32(self.lane + PID_AT).load(Ordering::Relaxed) == ids().0 {
+            // SYNC POINT with the recorder's acquire: nothing is added any more.
+            self.board.u32(self.lane + STATE_AT).store(GIVEN_BACK, Ordering::Release);
+        }
+    }
+}

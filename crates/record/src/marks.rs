@@ -1,0 +1,235 @@
+//! Marks of foreign programs: what their tasks write into shared memory, as entries of tracks.
+//!
+//! The programs use the crate `hemiola-mark`, its C header or its Python module, and find the memory by the
+//! environment variable [`VARIABLE`]. They may write anything: what is no mark is left out and counted.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::shared::{LANE_ENTRIES, LANES, MarksReader, SegmentError};
+use hemiola_rt::sys::process::exists;
+use hemiola_trace::{Entry, Kind};
+use hemiola_units::{Instant, Span};
+
+pub use hemiola_rt::shared::{Call, CallKind};
+
+/// The environment variable by which a program finds the memory.
+pub const VARIABLE: &str = "HEMIOLA_TRACE";
+
+/// How often lanes of processes that ended without giving them back are looked for.
+const SWEEP: Span = Span::from_millis(1000);
+
+/// A task of a foreign program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its number among all tasks of the recording, from 0.
+    pub number: usize,
+    /// Its process.
+    pub pid: u32,
+    /// The thread that marks.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// Its period, if it has said one.
+    pub period: Option<Span>,
+    /// Its deadline after the release, if it has said one.
+    pub deadline: Option<Span>,
+    /// What the numbers of its marks stand for.
+    pub marks: Vec<String>,
+}
+
+/// How much of what was marked went where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Tasks seen.
+    pub tasks: u64,
+    /// Entries taken, those that report losses not counted.
+    pub entries: u64,
+    /// Marks that a program dropped because its lane was full.
+    pub lost: u64,
+    /// Times a lane held what no program should write; that much was left out.
+    pub damaged: u64,
+    /// Tasks that found no free lane: nothing of them is recorded.
+    pub refused_tasks: u32,
+    /// Calls that found no free place, and went unheard.
+    pub refused_calls: u32,
+}
+
+/// The memory foreign programs mark into, and its reading end.
+#[derive(Debug)]
+pub struct Marks {
+    reader: MarksReader,
+    lanes: Vec<Option<Lane>>,
+    tally: Tally,
+    swept: Instant,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Lane {
+    task: Task,
+    lost: u64,
+    last: (Instant, u32),
+}
+
+impl Marks {
+    /// New memory for 63 tasks at a time, 16 MiB.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel gives no memory or no descriptor.
+    pub fn create() -> Result<Self, SegmentError> {
+        Self::with_sizes(LANES, LANE_ENTRIES)
+    }
+
+    /// New memory for `lanes` tasks at a time, of which each may be `entries` marks ahead of the reader.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::create`], and when no memory has these sizes.
+    pub fn with_sizes(lanes: u32, entries: u32) -> Result<Self, SegmentError> {
+        let reader = MarksReader::create("hemiola-marks", lanes, entries)?;
+        let lanes = (0..reader.lanes()).map(|_| None).collect();
+        let tally = Tally::default();
+        Ok(Self { reader, lanes, tally, swept: Instant::ZERO, entries: Vec::new() })
+    }
+
+    /// The descriptor of the memory. Programs find it by [`Self::paths`] only if they inherit it open:
+    /// [`clear_cloexec`](hemiola_rt::sys::process::clear_cloexec).
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.reader.fd()
+    }
+
+    /// What [`VARIABLE`] is for a program started now: the memory as the program inherited it; for those of its
+    /// children that closed what they inherited, as this process has it.
+    ///
+    /// The second path alone would not do: the kernel shows a process with capabilities to nobody who has fewer.
+    #[must_use]
+    pub fn paths(&self) -> String {
+        let (fd, pid) = (self.fd().as_raw_fd(), std::process::id());
+        format!("/proc/self/fd/{fd}:/proc/{pid}/fd/{fd}")
+    }
+
+    /// Hands over everything marked by now, task by task, in the order it was marked, and makes room for more.
+    ///
+    /// A task is handed over at least once, even without entries, and again whenever it has some; its thread is
+    /// right from its first entry on. Marks lost since the last call follow as one [`Kind::Lost`] entry, stamped
+    /// as the last entry before it.
+    pub fn drain(&mut self, each: &mut dyn FnMut(&Task, &[Entry])) {
+        let now = MonotonicClock.now();
+        let sweep = now - self.swept >= SWEEP;
+        if sweep {
+            self.swept = now;
+        }
+        for lane in 0..self.reader.lanes() {
+            let over = self.reader.is_given_back(lane) || sweep && self.is_orphan(lane);
+            self.drain_lane(lane, now, each);
+            if over {
+                self.lanes[lane as usize] = None;
+                self.reader.free(lane);
+            }
+        }
+    }
+
+    /// What programs asked since the last call, oldest first. Called after [`Self::drain`], it has every call made
+    /// before the newest entry.
+    pub fn calls(&mut self) -> Vec<Call> {
+        self.reader.calls()
+    }
+
+    /// What became of the marks so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let (refused_tasks, refused_calls) = self.reader.refused();
+        Tally { refused_tasks, refused_calls, ..self.tally }
+    }
+
+    /// Whether the lane belongs to somebody who has ended.
+    fn is_orphan(&self, lane: u32) -> bool {
+        let (owner, pid) = self.reader.owner(lane);
+        let who = if pid == 0 { owner } else { pid };
+        who != 0 && !exists(who)
+    }
+
+    fn drain_lane(&mut self, lane: u32, now: Instant, each: &mut dyn FnMut(&Task, &[Entry])) {
+        let Some(claim) = self.reader.claim(lane) else { return };
+        let span = |ns: u64| {
+            Some(Span::from_nanos(i64::try_from(ns).ok()?)).filter(|span| *span > Span::ZERO)
+        };
+        let new = self.lanes[lane as usize].is_none();
+        let state = self.lanes[lane as usize].get_or_insert_with(|| Lane {
+            task: Task {
+                number: self.tally.tasks as usize,
+                pid: claim.pid,
+                tid: claim.tid,
+                name: claim.name,
+                period: span(claim.period_ns),
+                deadline: span(claim.deadline_ns),
+                marks: Vec::new(),
+            },
+            lost: 0,
+            last: (Instant::ZERO, 0),
+        });
+        self.tally.tasks += u64::from(new);
+
+        self.entries.clear();
+        let (entries, damaged, mut last) = (&mut self.entries, &mut self.tally.damaged, state.last);
+        let sound = self.reader.drain(lane, |words| match Entry::from_words(words) {
+            Some(entry) if is_mark(entry.kind) && (last.0..=now + GRACE).contains(&entry.at) => {
+                last = (entry.at, entry.cycle);
+                entries.push(entry);
+            }
+            _ => *damaged += 1,
+        });
+        state.last = last;
+        self.tally.damaged += u64::from(sound.is_err());
+        self.tally.entries += self.entries.len() as u64;
+        let lost = self.reader.lost(lane).saturating_sub(state.lost);
+        if lost > 0 {
+            state.lost += lost;
+            self.tally.lost = self.tally.lost.saturating_add(lost);
+            let (at, cycle) = state.last;
+            self.entries.push(Entry { at, kind: Kind::Lost, arg: 0, cycle, a: lost, b: 0 });
+        }
+        // After the entries, so that every name they use is there. The thread stays the one of the first.
+        for index in state.task.marks.len()..self.reader.names(lane) {
+            state.task.marks.push(self.reader.name(lane, index));
+        }
+        if let Some(claim) = self.reader.claim(lane) {
+            state.task.tid = claim.tid;
+        }
+        if new || !self.entries.is_empty() {
+            each(&state.task, &self.entries);
+        }
+    }
+}
+
+/// How far ahead of the reader's clock a mark may be: it is made while the lane is read.
+const GRACE: Span = Span::from_millis(1000);
+
+/// What a foreign program may record.
+const fn is_mark(kind: Kind) -> bool {
+    matches!(kind, Kind::Start | Kind::Finish | Kind::Mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paths_lead_to_the_memory() {
+        let marks = Marks::with_sizes(1, 8).unwrap();
+        let paths = marks.paths();
+        let size = |path: &str| std::fs::metadata(path).unwrap().len();
+        let sizes: Vec<u64> = paths.split(':').map(size).collect();
+        assert_eq!(sizes, [192 + 2 * (1216 + 8 * 32); 2]);
+    }
+
+    #[test]
+    fn nothing_claimed_is_nothing_recorded() {
+        let mut marks = Marks::with_sizes(3, 8).unwrap();
+        marks.drain(&mut |task, _| panic!("nobody claimed {task:?}"));
+        assert_eq!((marks.calls(), marks.tally()), (vec![], Tally::default()));
+    }
+}

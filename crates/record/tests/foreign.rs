@@ -1,0 +1,254 @@
+//! Programs that know nothing of Hemiola but one header mark the same in every language.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use hemiola_record::Marks;
+use hemiola_record::marks::{CallKind, Tally, Task, VARIABLE};
+use hemiola_rt::sys::process::clear_cloexec;
+use hemiola_trace::{Entry, Kind};
+use hemiola_units::{Instant, Span};
+
+const CHILD: &str = "HEMIOLA_TEST_MARKS";
+
+/// Not a test by itself: what the tests below start. It does what program.c does, or what its variable says.
+#[test]
+fn program() {
+    let Some(what) = std::env::var_os(CHILD) else { return };
+    let task =
+        |name| hemiola_mark::Task::new(name, Duration::from_millis(1), Duration::from_micros(500));
+    match what.to_str().unwrap() {
+        "three jobs" => {
+            let mut control = task("control");
+            let mut other = hemiola_mark::Task::new(
+                "überlanger Name von mehr als 31 Bytes",
+                Duration::ZERO,
+                Duration::ZERO,
+            );
+            hemiola_mark::start();
+            for release in [1000, 2000, 3000] {
+                control.begin_released(release);
+                control.mark("sensor", release / 1000);
+                control.mark("actuator", 7);
+                control.end();
+                control.end();
+            }
+            other.begin();
+            other.end();
+            hemiola_mark::trigger("enough");
+            hemiola_mark::stop();
+        }
+        "many" => {
+            let mut tasks = [task("a"), task("b"), task("c")];
+            assert_eq!(tasks.each_ref().map(hemiola_mark::Task::is_recorded), [true, true, false]);
+            for value in 0..100 {
+                tasks[0].mark("value", value);
+            }
+            (0..100).for_each(|_| hemiola_mark::trigger("again"));
+        }
+        "dies" => {
+            let mut task = task("short");
+            task.begin();
+            std::process::abort();
+        }
+        "threads" => {
+            let mut task = task("worker");
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    task.begin();
+                    println!("tid {}", std::fs::read_link("/proc/thread-self").unwrap().display());
+                });
+            });
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn this(what: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "foreign::program", "--nocapture"]).env(CHILD, what);
+    command
+}
+
+/// Runs it with the memory in its environment; its output.
+fn run(mut command: Command, marks: &Marks) -> (u32, String) {
+    clear_cloexec(marks.fd()).unwrap();
+    command.env(VARIABLE, marks.paths()).stdout(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let pid = child.id();
+    (pid, String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap())
+}
+
+fn drain(marks: &mut Marks) -> Vec<(Task, Vec<Entry>)> {
+    let mut seen = Vec::new();
+    marks.drain(&mut |task, entries| seen.push((task.clone(), entries.to_vec())));
+    seen
+}
+
+/// Runs a program that does what program.c does, and compares.
+fn check(command: Command) {
+    let mut marks = Marks::create().unwrap();
+    let (pid, said) = run(command, &marks);
+    assert!(!said.contains("nobody records"), "{said}");
+    let tasks = drain(&mut marks);
+    let [(control, entries), (other, few)] = &tasks[..] else { panic!("{tasks:#?}") };
+
+    assert_eq!((control.pid, control.name.as_str(), control.number), (pid, "control", 0));
+    assert_eq!(
+        (control.period, control.deadline),
+        (Some(Span::from_millis(1)), Some(Span::from_micros(500)))
+    );
+    assert_eq!(control.marks, ["sensor", "actuator"]);
+    let said: Vec<_> =
+        entries.iter().map(|entry| (entry.kind, entry.arg, entry.cycle, entry.a)).collect();
+    let job = |n: u32| {
+        let release = u64::from(n + 1) * 1000;
+        [
+            (Kind::Start, 0, n, release),
+            (Kind::Mark, 0, n, release / 1000),
+            (Kind::Mark, 1, n, 7),
+            (Kind::Finish, 0, n, release + 500_000),
+        ]
+    };
+    assert_eq!(said, [job(0), job(1), job(2)].concat());
+    assert!(entries.is_sorted_by_key(|entry| entry.at));
+
+    // Cut at a whole character, in the middle of which the limit lies.
+    assert_eq!((other.name.as_str(), other.period), ("überlanger Name von mehr als 31", None));
+    let [start, finish] = few[..] else { panic!("{few:?}") };
+    assert_eq!((start.kind, start.a), (Kind::Start, start.at.nanos()));
+    assert_eq!((finish.kind, finish.a), (Kind::Finish, u64::MAX));
+
+    let calls = marks.calls();
+    let said: Vec<_> = calls.iter().map(|call| (call.kind, call.pid, call.text.as_str())).collect();
+    let (start, trigger, stop) = (CallKind::Start, CallKind::Trigger, CallKind::Stop);
+    assert_eq!(said, [(start, pid, ""), (trigger, pid, "enough"), (stop, pid, "")]);
+    assert!(Instant::from_nanos(calls[0].at) <= entries[0].at);
+    let tally = Tally { tasks: 2, entries: 14, ..Tally::default() };
+    assert_eq!(marks.tally(), tally);
+    assert_eq!(drain(&mut marks), []);
+}
+
+fn here(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Compiles program.c as strictly as can be.
+fn compiled(compiler: &str, language: [&str; 3]) -> Option<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("marks-{}-{count}", std::process::id());
+    let program = std::env::temp_dir().join(name);
+    let built = Command::new(compiler)
+        .args(language)
+        .args(["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-I"])
+        .arg(here("../mark/include"))
+        .arg("-o")
+        .arg(&program)
+        .arg(here("tests/foreign/program.c"))
+        .status();
+    match built {
+        Ok(status) => assert!(status.success(), "{compiler} refuses the header"),
+        Err(_) => {
+            println!("skipped: needs {compiler}");
+            return None;
+        }
+    }
+    Some(program)
+}
+
+#[test]
+fn a_program_in_rust_marks_its_jobs() {
+    check(this("three jobs"));
+}
+
+#[test]
+fn a_program_in_c_marks_its_jobs() {
+    let Some(program) = compiled("gcc", ["-std=c11", "-x", "c"]) else { return };
+    check(Command::new(&program));
+    std::fs::remove_file(program).unwrap();
+}
+
+#[test]
+fn a_program_in_cpp_marks_its_jobs() {
+    let Some(program) = compiled("g++", ["-std=c++11", "-x", "c++"]) else { return };
+    check(Command::new(&program));
+    std::fs::remove_file(program).unwrap();
+}
+
+fn python() -> Option<Command> {
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(here("tests/foreign/program.py"));
+    command.env("PYTHONPATH", here("../mark/python"));
+    if Command::new("python3").arg("-V").stdout(Stdio::null()).status().is_err() {
+        println!("skipped: needs python3");
+        return None;
+    }
+    Some(command)
+}
+
+#[test]
+fn a_program_in_python_marks_its_jobs() {
+    let Some(command) = python() else { return };
+    check(command);
+}
+
+#[test]
+fn a_program_that_nobody_records_runs_all_the_same() {
+    let programs = [compiled("gcc", ["-std=c11", "-x", "c"]).map(Command::new), python()];
+    for mut command in programs.into_iter().flatten() {
+        for paths in [None, Some(""), Some("nowhere"), Some("/dev/null:/proc/self/exe:/dev/zero:")]
+        {
+            command.env_remove(VARIABLE);
+            paths.map(|paths| command.env(VARIABLE, paths));
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), "nobody records\n", "{paths:?}");
+        }
+    }
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    let mut marks = Marks::with_sizes(2, 8).unwrap();
+    run(this("many"), &marks);
+    let tasks = drain(&mut marks);
+    let (a, entries) = &tasks[0];
+    assert_eq!((tasks.len(), a.marks.as_slice()), (2, &["value".to_owned()][..]));
+    let lost = Entry { kind: Kind::Lost, arg: 0, a: 92, ..*entries.last().unwrap() };
+    assert_eq!((entries.len(), entries[7].a, entries[8]), (9, 7, lost));
+    // A slot of 1,472 bytes has room for 23 calls.
+    assert_eq!(marks.calls().len(), 23);
+    let tally = marks.tally();
+    assert_eq!((tally.entries, tally.lost), (8, 92));
+    assert_eq!((tally.refused_tasks, tally.refused_calls), (1, 77));
+}
+
+#[test]
+fn what_a_program_marked_before_it_died_is_kept_and_its_lane_is_free_again() {
+    let mut marks = Marks::with_sizes(1, 8).unwrap();
+    for number in 0..3 {
+        run(this("dies"), &marks);
+        let tasks = drain(&mut marks);
+        let [(task, entries)] = &tasks[..] else { panic!("{tasks:?}") };
+        assert_eq!((task.name.as_str(), task.number, entries.len()), ("short", number, 1));
+        // The next one needs the lane: it is looked for once a second.
+        if number < 2 {
+            std::thread::sleep(Duration::from_millis(1100));
+            assert_eq!(drain(&mut marks), []);
+        }
+    }
+    assert_eq!(marks.tally().refused_tasks, 0);
+}
+
+#[test]
+fn a_task_belongs_to_the_thread_of_its_first_job() {
+    let mut marks = Marks::with_sizes(1, 8).unwrap();
+    let (pid, said) = run(this("threads"), &marks);
+    let tasks = drain(&mut marks);
+    let task = &tasks[0].0;
+    assert!(said.contains(&format!("tid {}/task/{}", task.pid, task.tid)), "{said} {task:?}");
+    assert_eq!(task.pid, pid);
+}

@@ -1,0 +1,26 @@
+/* Three jobs of one task, in C and in C++; the same as in program.py and in foreign.rs. */
+#include "hemiola_mark.h"
+
+#include <stdio.h>
+
+int main(void) {
+    hemiola_task_t control = hemiola_task("control", 1000000, 500000);
+    hemiola_task_t other = hemiola_task("\xc3\xbc" "berlanger Name von mehr als 31 Bytes", 0, 0);
+    uint64_t release;
+    if (!hemiola_is_recorded()) puts("nobody records");
+    hemiola_start();
+    for (release = 1000; release <= 3000; release += 1000) {
+        hemiola_begin(&control, release);
+        hemiola_mark(&control, "sensor", release / 1000);
+        hemiola_mark(&control, "actuator", 7);
+        hemiola_end(&control);
+        hemiola_end(&control);
+    }
+    hemiola_begin(&other, 0);
+    hemiola_end(&other);
+    hemiola_trigger("enough");
+    hemiola_stop();
+    hemiola_task_close(&control);
+    hemiola_mark(&control, "sensor", 99);
+    return 0;
+}

@@ -1,0 +1,20 @@
+"""Three jobs of one task; the same as in program.c."""
+
+import hemiola_mark
+
+control = hemiola_mark.Task("control", period_ns=1_000_000, deadline_ns=500_000)
+other = hemiola_mark.Task("überlanger Name von mehr als 31 Bytes")
+if not hemiola_mark.is_recorded():
+    print("nobody records")
+hemiola_mark.start()
+for release in (1000, 2000, 3000):
+    with control.job(release):
+        control.mark("sensor", release // 1000)
+        control.mark("actuator", 7)
+    control.end()
+other.begin()
+other.end()
+hemiola_mark.trigger("enough")
+hemiola_mark.stop()
+control.close()
+control.mark("sensor", 99)
