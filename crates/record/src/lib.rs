@@ -10,6 +10,7 @@
 //!   whatever a process recorded before it died is in there.
 //! * [`Marks`]: the same for programs that know nothing of Hemiola but one header: what their tasks mark, and what
 //!   they ask of the recorder.
+//! * [`kernel`]: what the kernel does with its processors, recorded while it happens.
 //! * [`conditions`]: what figures depend on besides the program, read from the kernel.
 //! * [`Folder`]: where results go, whole or not at all.
 //!
@@ -41,6 +42,7 @@ pub mod conditions;
 mod drain;
 mod folder;
 pub mod marks;
+pub mod kernel;
 mod recorder;
 
 pub use drain::{AddError, Drain, Tally};

@@ -7,11 +7,22 @@ use hemiola_units::CpuSet;
 /// Source: `/sys/devices/system/cpu/online`, in the format of cpuset(7).
 #[must_use]
 pub fn online() -> CpuSet {
-    std::fs::read_to_string("/sys/devices/system/cpu/online")
-        .ok()
-        .and_then(|text| text.trim().parse().ok())
+    listed("online")
         .or_else(|| super::sched::affinity(None).ok())
         .unwrap_or_else(|| CpuSet::one(0).expect("processor 0 is a processor"))
+}
+
+/// The processors the machine has, online or not; where the kernel does not say, those that are online.
+///
+/// Source: `/sys/devices/system/cpu/present`.
+#[must_use]
+pub fn present() -> CpuSet {
+    listed("present").unwrap_or_else(online)
+}
+
+fn listed(which: &str) -> Option<CpuSet> {
+    let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"));
+    text.ok()?.trim().parse().ok()
 }
 
 /// The processor the caller runs on, or did a moment ago.
@@ -25,5 +36,6 @@ mod tests {
     #[test]
     fn the_present_processor_is_online() {
         assert!(super::online().contains(super::current()));
+        assert!(super::online().iter().all(|cpu| super::present().contains(cpu)));
     }
 }

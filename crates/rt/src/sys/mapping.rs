@@ -1,9 +1,9 @@
-//! Memory mapped for itself: mmap(2), madvise(2).
+//! Memory mapped for itself, and words shared with the kernel: mmap(2), madvise(2).
 
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use hemiola_units::Bytes;
 use rustix::io::Errno;
@@ -133,6 +133,33 @@ impl FileView {
         // it is only ever read as an atomic; a relaxed load is a plain one and writes nothing.
         let byte = unsafe { AtomicU8::from_ptr(self.0.base.add(offset).as_ptr()) };
         byte.load(Ordering::Relaxed)
+    }
+}
+
+/// Words that the kernel writes while we read, and reads while we write: a map of bpf(2), or the buffer of
+/// perf_event_open(2).
+#[derive(Debug)]
+pub struct SharedWords(Range);
+
+impl SharedWords {
+    /// The first `len` bytes of `fd`, for reading and writing.
+    ///
+    /// # Errors
+    /// `EINVAL` when `len` is zero or not what the kernel object is made for; `EPERM` beyond a limit of locked
+    /// memory; `EACCES`, `ENOMEM`.
+    pub fn map(fd: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        let base = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, fd, 0) }?;
+        Ok(Self(Range::new(base, len)))
+    }
+
+    /// All whole words of it. Others change them at any time: each is read and written by itself.
+    #[must_use]
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is readable, writable, alive as long as `self` and begins at a page; every pattern of
+        // bits is a word, and an atomic may be changed by anybody. That kernel objects do not shrink keeps the end.
+        unsafe { std::slice::from_raw_parts(self.0.base.as_ptr().cast(), self.0.len / 8) }
     }
 }
 

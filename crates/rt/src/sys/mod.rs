@@ -10,6 +10,7 @@
 use hemiola_units::Instant;
 use rustix::time::Timespec;
 
+pub mod bpf;
 pub mod cpu;
 pub mod cpu_clock;
 pub mod descriptor;

@@ -1,0 +1,380 @@
+//! The programs behind the tracepoints: each packs what it is told into 16 bytes and stores them in its processor's ring.
+//!
+//! These programs may be used under the MIT licence or the GNU General Public License, version 2, whichever is liked:
+//! the kernel lets no other program read its structures.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::BorrowedFd;
+
+use hemiola_rt::sys::bpf::Place;
+
+use super::assembler::{Assembler, Function, Operation, Register, Size, When};
+use super::btf::{Btf, Kind as Described};
+use super::ring::{Shape, append};
+use super::word::{Kind, SHIFT_FIRST, SHIFT_NUMBER, SHIFT_PRIORITY, SHIFT_SECOND, State};
+use crate::kernel::Options;
+
+/// What the programs may be used under, as the kernel spells it.
+pub(super) const LICENSE: &CStr = c"Dual MIT/GPL";
+
+/// Bytes of a record of a name: time, thread and process, whether it is new, and the name in 16 bytes.
+pub(super) const NAME_RECORD: usize = 40;
+
+/// Words of a slot that holds one: a power of two.
+pub(super) const NAME_WORDS: u32 = 8;
+
+/// How long the kernel stores a name: `TASK_COMM_LEN`.
+const NAME_LEN: i32 = 16;
+
+/// The stack: the key of the ring, and below it a record of a name.
+pub(super) const STACK_KEY: i16 = -4;
+const STACK_RECORD: i16 = -8 - NAME_RECORD as i16;
+const STACK_NEW: i16 = STACK_RECORD + 16;
+const STACK_NAME: i16 = STACK_RECORD + 24;
+
+/// Interrupts of the processor itself are numbered apart from those of devices: this and their vector.
+const LOCAL_VECTORS: i32 = 0xff00;
+
+/// `preempt_count`: in a device's interrupt, in one that cannot be masked, or serving a soft one
+/// (`include/linux/preempt.h`).
+const IN_INTERRUPT: i32 = 0x00ff_0100;
+
+/// Bits of `task_struct.__state` (`include/linux/sched.h`): those that say what a thread waits for, and two more.
+const STATE_REPORTED: i32 = 0xcf;
+const STATE_NO_LOAD: i32 = 0x400;
+const STATE_RT_LOCK_OR_FROZEN: i32 = 0x9000;
+
+/// A program ready to be loaded.
+pub(super) struct Program {
+    pub(super) name: CString,
+    pub(super) place: Place,
+    pub(super) code: Vec<u64>,
+}
+
+/// The maps the programs write to.
+#[derive(Clone, Copy)]
+pub(super) struct Maps<'a> {
+    pub(super) events: BorrowedFd<'a>,
+    /// Slots of each processor's ring.
+    pub(super) event_slots: u32,
+    pub(super) names: BorrowedFd<'a>,
+    pub(super) name_slots: u32,
+}
+
+/// Where the kernel keeps what, and the maps: all that writing the programs needs.
+pub(super) struct Writer<'a> {
+    btf: &'a Btf<'a>,
+    maps: Maps<'a>,
+    tid: i16,
+    pid: i16,
+    name: i16,
+    priority: i16,
+    processor: i16,
+    context: Option<Context>,
+}
+
+/// Where the kernel counts the interrupts it is in.
+enum Context {
+    /// A variable of each processor: its number, and the byte in it.
+    Variable(u32, i16),
+    /// A field of the running thread.
+    Current(i16),
+}
+
+impl<'a> Writer<'a> {
+    /// Looks up what the programs need to know; the error names what the kernel does not have.
+    pub(super) fn new(btf: &'a Btf<'a>, maps: Maps<'a>) -> Result<Self, String> {
+        let field = |path: &[&str]| {
+            btf.offset("task_struct", path)
+                .ok_or(format!("task_struct has no field {}", path.join(".")))
+        };
+        let variable = |name: &str, offset| {
+            Some(Context::Variable(btf.find(Described::Variable, name)?, offset))
+        };
+        let current = || {
+            Some(Context::Current(btf.offset("task_struct", &["thread_info", "preempt_count"])?))
+        };
+        Ok(Self {
+            btf,
+            maps,
+            tid: field(&["pid"])?,
+            pid: field(&["tgid"])?,
+            name: field(&["comm"])?,
+            priority: field(&["prio"])?,
+            processor: field(&["thread_info", "cpu"]).or_else(|_| field(&["cpu"]))?,
+            context: variable("__preempt_count", 0)
+                .or_else(|| variable("pcpu_hot", btf.offset("pcpu_hot", &["preempt_count"])?))
+                .or_else(current),
+        })
+    }
+
+    /// The programs that record what `options` ask for, those of names first: no thread is to be seen unnamed.
+    pub(super) fn tracepoints(&self, options: &Options) -> Result<Vec<Program>, String> {
+        let mut programs = vec![
+            self.program("task_newtask", &[true, false], |asm| self.new_thread(asm))?,
+            self.program("task_rename", &[true], |asm| self.renamed(asm))?,
+            self.program("sched_switch", &[false, true, true, false], |asm| self.switch(asm))?,
+        ];
+        if options.wakes {
+            programs.push(self.program("sched_waking", &[true], |asm| self.wake(asm))?);
+            programs.push(self.program("sched_wakeup_new", &[true], |asm| self.wake(asm))?);
+        }
+        let mut number = |name: &str, kind, base| {
+            let program = self.program(name, &[false], |asm| self.number(asm, kind, base));
+            program.map(|program| programs.push(program))
+        };
+        if options.interrupts {
+            number("irq_handler_entry", Kind::HardEntry, 0)?;
+            number("irq_handler_exit", Kind::HardExit, 0)?;
+            number("softirq_entry", Kind::SoftEntry, 0)?;
+            number("softirq_exit", Kind::SoftExit, 0)?;
+            // The processor's own, which some architectures trace apart; each is told by its vector.
+            for name in
+                ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"]
+            {
+                if self.btf.tracepoint(&format!("{name}_entry")).is_some() {
+                    number(&format!("{name}_entry"), Kind::HardEntry, LOCAL_VECTORS)?;
+                    number(&format!("{name}_exit"), Kind::HardExit, LOCAL_VECTORS)?;
+                }
+            }
+        }
+        if options.page_faults {
+            number("page_fault_user", Kind::FaultInUser, 0)?;
+            number("page_fault_kernel", Kind::FaultInKernel, 0)?;
+        }
+        if options.calls {
+            programs.push(self.program("sys_enter", &[true, false], |asm| self.call_entry(asm))?);
+            programs.push(self.program("sys_exit", &[true, false], |asm| self.call_exit(asm))?);
+        }
+        Ok(programs)
+    }
+
+    /// The program that writes every thread there is, in records like the ring's of names.
+    pub(super) fn threads(&self) -> Result<Program, String> {
+        let id = self.btf.find(Described::Function, "bpf_iter_task");
+        let id = id.ok_or("it has no iterator over its threads")?;
+        let mut asm = Assembler::default();
+        let end = asm.label();
+        // It is handed { meta: { seq, … }, task }, and called once more at the end without a task.
+        asm.with(Operation::Move, Register::R6, Register::R1)
+            .load(Size::Double, Register::R7, Register::R6, 8)
+            .jump(When::Equal, Register::R7, 0, end);
+        self.copy_name(&mut asm, Register::R7);
+        self.pack_identity(&mut asm, Register::R7);
+        asm.store_number(Size::Double, Register::R10, STACK_RECORD, 0)
+            .store(Size::Double, Register::R10, STACK_RECORD + 8, Register::R7)
+            .store_number(Size::Double, Register::R10, STACK_NEW, 0)
+            .load(Size::Double, Register::R1, Register::R6, 0)
+            .load(Size::Double, Register::R1, Register::R1, 0)
+            .with(Operation::Move, Register::R2, Register::R10)
+            .by(Operation::Add, Register::R2, STACK_RECORD.into())
+            .by(Operation::Move, Register::R3, NAME_RECORD as i32)
+            .call(Function::SequenceWrite)
+            .place(end)
+            .exit(0);
+        Ok(Program {
+            name: c"hemiola_threads".into(),
+            place: Place::Iterator(id),
+            code: asm.finish(),
+        })
+    }
+
+    /// A program for the tracepoint `name`, whose first arguments must be addresses or not as `expected`.
+    fn program(
+        &self,
+        name: &str,
+        expected: &[bool],
+        write: impl FnOnce(&mut Assembler),
+    ) -> Result<Program, String> {
+        let (id, arguments) =
+            self.btf.tracepoint(name).ok_or_else(|| format!("it has no tracepoint {name}"))?;
+        if !arguments.starts_with(expected) {
+            return Err(format!("its tracepoint {name} hands over other arguments than known"));
+        }
+        let mut asm = Assembler::default();
+        asm.with(Operation::Move, Register::R6, Register::R1);
+        write(&mut asm);
+        let name = CString::new(name).expect("names of tracepoints have no zero");
+        Ok(Program { name, place: Place::Tracepoint(id), code: asm.finish() })
+    }
+
+    /// `sched_switch(preempted, prev, next, state of prev)`.
+    fn switch(&self, asm: &mut Assembler) {
+        let (load, rt_lock, preempted, packed) =
+            (asm.label(), asm.label(), asm.label(), asm.label());
+        asm.load(Size::Double, Register::R1, Register::R6, 8)
+            .load(Size::Word, Register::R7, Register::R1, self.tid)
+            .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
+            .load(Size::Double, Register::R2, Register::R6, 16)
+            .load(Size::Word, Register::R3, Register::R2, self.tid)
+            .by(Operation::ShiftLeft, Register::R3, SHIFT_SECOND)
+            .with(Operation::Or, Register::R7, Register::R3)
+            .load(Size::Word, Register::R3, Register::R2, self.priority)
+            .by(Operation::And, Register::R3, 0xff)
+            .by(Operation::ShiftLeft, Register::R3, SHIFT_PRIORITY)
+            .with(Operation::Or, Register::R7, Register::R3)
+            .load(Size::Double, Register::R1, Register::R6, 0)
+            .jump(When::NotEqual, Register::R1, 0, preempted)
+            .load(Size::Double, Register::R1, Register::R6, 24)
+            .with(Operation::Move, Register::R3, Register::R1)
+            .by(Operation::And, Register::R3, STATE_REPORTED)
+            .jump(When::AnyBit, Register::R1, STATE_NO_LOAD, load)
+            .jump(When::AnyBit, Register::R1, STATE_RT_LOCK_OR_FROZEN, rt_lock)
+            .jump(When::Always, Register::R0, 0, packed)
+            .place(load)
+            .by(Operation::Or, Register::R3, State::PARKED.into())
+            .jump(When::Always, Register::R0, 0, packed)
+            .place(rt_lock)
+            .by(Operation::Or, Register::R3, State::UNINTERRUPTIBLE.into())
+            .jump(When::Always, Register::R0, 0, packed)
+            .place(preempted)
+            .by(Operation::Move, Register::R3, State::PREEMPTED.into())
+            .place(packed)
+            .by(Operation::ShiftLeft, Register::R3, SHIFT_NUMBER)
+            .with(Operation::Or, Register::R7, Register::R3)
+            .by(Operation::Or, Register::R7, Kind::Switch as i32);
+        self.append_event(asm);
+    }
+
+    /// `sched_waking(thread)` and `sched_wakeup_new(thread)`.
+    fn wake(&self, asm: &mut Assembler) {
+        asm.load(Size::Double, Register::R1, Register::R6, 0)
+            .load(Size::Word, Register::R7, Register::R1, self.processor)
+            .by(Operation::ShiftLeft, Register::R7, SHIFT_SECOND)
+            .load(Size::Word, Register::R3, Register::R1, self.tid)
+            .by(Operation::ShiftLeft, Register::R3, SHIFT_FIRST)
+            .with(Operation::Or, Register::R7, Register::R3);
+        let (kind, thread) = (Kind::Wake as i32, asm.label());
+        match self.context {
+            None => _ = asm.by(Operation::Or, Register::R7, kind | 2 << SHIFT_NUMBER),
+            Some(ref context) => {
+                match *context {
+                    Context::Variable(id, offset) => asm
+                        .variable(Register::R1, id)
+                        .call(Function::ThisCpuPointer)
+                        .load(Size::Word, Register::R1, Register::R0, offset),
+                    Context::Current(offset) => asm.call(Function::CurrentTask).load(
+                        Size::Word,
+                        Register::R1,
+                        Register::R0,
+                        offset,
+                    ),
+                };
+                asm.by(Operation::Or, Register::R7, kind)
+                    .by(Operation::And, Register::R1, IN_INTERRUPT)
+                    .jump(When::Equal, Register::R1, 0, thread)
+                    .by(Operation::Or, Register::R7, 1 << SHIFT_NUMBER)
+                    .place(thread);
+            }
+        }
+        self.append_event(asm);
+    }
+
+    /// A tracepoint of which the first argument is a number, or nothing that matters.
+    fn number(&self, asm: &mut Assembler, kind: Kind, base: i32) {
+        asm.load(Size::Double, Register::R7, Register::R6, 0);
+        self.append_number(asm, kind, base);
+    }
+
+    /// `sys_enter(registers, number)`.
+    fn call_entry(&self, asm: &mut Assembler) {
+        asm.load(Size::Double, Register::R7, Register::R6, 8);
+        self.append_number(asm, Kind::CallEntry, 0);
+    }
+
+    /// `sys_exit(registers, result)`: the number is among the registers.
+    fn call_exit(&self, asm: &mut Assembler) {
+        let field = |name| self.btf.offset("pt_regs", &[name]);
+        match field("orig_ax").or_else(|| field("syscallno")) {
+            Some(offset) => asm.load(Size::Double, Register::R1, Register::R6, 0).load(
+                Size::Word,
+                Register::R7,
+                Register::R1,
+                offset,
+            ),
+            None => asm.by(Operation::Move, Register::R7, -1),
+        };
+        self.append_number(asm, Kind::CallExit, 0);
+    }
+
+    fn append_number(&self, asm: &mut Assembler, kind: Kind, base: i32) {
+        asm.by(Operation::Or, Register::R7, base)
+            .by(Operation::And, Register::R7, 0xffff)
+            .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
+            .by(Operation::Or, Register::R7, kind as i32);
+        self.append_event(asm);
+    }
+
+    /// `task_newtask(thread, flags)`: it still has its parent's name.
+    fn new_thread(&self, asm: &mut Assembler) {
+        asm.load(Size::Double, Register::R7, Register::R6, 0);
+        self.copy_name(asm, Register::R7);
+        asm.store_number(Size::Double, Register::R10, STACK_NEW, 1);
+        self.pack_identity(asm, Register::R7);
+        self.append_name(asm);
+    }
+
+    /// `task_rename(thread, name)`.
+    fn renamed(&self, asm: &mut Assembler) {
+        asm.store_number(Size::Double, Register::R10, STACK_NAME, 0)
+            .store_number(Size::Double, Register::R10, STACK_NAME + 8, 0)
+            .with(Operation::Move, Register::R1, Register::R10)
+            .by(Operation::Add, Register::R1, STACK_NAME.into())
+            .by(Operation::Move, Register::R2, NAME_LEN)
+            .load(Size::Double, Register::R3, Register::R6, 8)
+            .call(Function::ProbeReadKernelString)
+            .store_number(Size::Double, Register::R10, STACK_NEW, 0)
+            .load(Size::Double, Register::R7, Register::R6, 0);
+        self.pack_identity(asm, Register::R7);
+        self.append_name(asm);
+    }
+
+    /// `thread = process << 32 | its number`.
+    fn pack_identity(&self, asm: &mut Assembler, thread: Register) {
+        asm.load(Size::Word, Register::R1, thread, self.tid)
+            .load(Size::Word, Register::R2, thread, self.pid)
+            .by(Operation::ShiftLeft, Register::R2, 32)
+            .with(Operation::Or, Register::R1, Register::R2)
+            .with(Operation::Move, thread, Register::R1);
+    }
+
+    /// Copies the name of `thread` to the stack.
+    fn copy_name(&self, asm: &mut Assembler, thread: Register) {
+        for half in [0, 8] {
+            asm.load(Size::Double, Register::R1, thread, self.name + half).store(
+                Size::Double,
+                Register::R10,
+                STACK_NAME + half,
+                Register::R1,
+            );
+        }
+    }
+
+    /// Stores R7 with the time in this processor's ring.
+    fn append_event(&self, asm: &mut Assembler) {
+        asm.call(Function::GetProcessorId).store(
+            Size::Word,
+            Register::R10,
+            STACK_KEY,
+            Register::R0,
+        );
+        let ring = Shape { slots: self.maps.event_slots, slot_words: 2 };
+        append(asm, self.maps.events, ring, true, |_| ());
+    }
+
+    /// Stores R7 and what is on the stack with the time in the ring of names.
+    fn append_name(&self, asm: &mut Assembler) {
+        asm.store_number(Size::Word, Register::R10, STACK_KEY, 0);
+        let ring = Shape { slots: self.maps.name_slots, slot_words: NAME_WORDS };
+        append(asm, self.maps.names, ring, false, |asm| {
+            for offset in [16, 24, 32] {
+                asm.load(Size::Double, Register::R1, Register::R10, STACK_RECORD + offset).store(
+                    Size::Double,
+                    Register::R8,
+                    offset,
+                    Register::R1,
+                );
+            }
+        });
+    }
+}

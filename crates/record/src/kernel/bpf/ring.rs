@@ -1,0 +1,237 @@
+//! A ring between a program in the kernel and its reader: both sides of it.
+//!
+//! ```text
+//!  byte 0     head     slots taken so far                              the kernel adds
+//!  byte 8     pending  what found no room and is not yet reported      the kernel adds, who reports takes it back
+//!  byte 64    tail     slots given back so far                         the reader stores
+//!  byte 4096  slots    of 2 or 8 words; word 0, the time, is 0 in a free one
+//! ```
+//!
+//! A program takes a slot with one atomic addition, fills it, and stores the time last: then it is whole. So an interrupt
+//! may come at any point and store events of its own, and the reader asks nobody: it takes what is whole, in the order
+//! of the slots, and stops at the first that is not. One of several processors, or several interrupts, may write a
+//! ring; the reader is alone.
+
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::assembler::{Assembler, Atomic, Function, Operation, Register, Size, When};
+use super::programs::STACK_KEY;
+use super::word::{Kind, SHIFT_FIRST};
+
+const HEAD: i16 = 0;
+const PENDING: i16 = 8;
+const TAIL: i16 = 64;
+/// Where slots begin: a page, of which the first two cache lines are used.
+const SLOTS: i32 = 4096;
+
+/// Slots never used: several processors or nested interrupts may find the last free slot at the same time, each with
+/// a loss to report besides.
+const MARGIN: u32 = 64;
+
+/// How large a ring is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// A power of two, larger than [`MARGIN`].
+    pub(super) slots: u32,
+    /// A power of two, 2 at least.
+    pub(super) slot_words: u32,
+}
+
+impl Shape {
+    /// Its bytes.
+    pub(super) const fn bytes(self) -> u32 {
+        SLOTS as u32 + self.slots * self.slot_words * 8
+    }
+
+    /// `register = ` the byte in the ring of the slot whose number `register` is.
+    fn locate(self, asm: &mut Assembler, register: Register) {
+        asm.by(Operation::And, register, self.slots as i32 - 1)
+            .by(Operation::ShiftLeft, register, (self.slot_words * 8).ilog2() as i32)
+            .by(Operation::Add, register, SLOTS);
+    }
+}
+
+/// The end of a program: appends R7 with the present time to the ring in `map` whose number is on the stack, and returns.
+/// `more` stores further words of the slot at R8. R9 is the time.
+///
+/// With `report`, what was lost before is appended first as an event of its own; else it stays for the reader.
+pub(super) fn append(
+    asm: &mut Assembler,
+    map: BorrowedFd<'_>,
+    shape: Shape,
+    report: bool,
+    more: impl FnOnce(&mut Assembler),
+) {
+    let (full, lost, reserve, end) = (asm.label(), asm.label(), asm.label(), asm.label());
+    asm.map(Register::R1, map)
+        .with(Operation::Move, Register::R2, Register::R10)
+        .by(Operation::Add, Register::R2, STACK_KEY.into())
+        .call(Function::MapLookupElement)
+        .jump(When::Equal, Register::R0, 0, end)
+        .with(Operation::Move, Register::R8, Register::R0)
+        .call(Function::KtimeGetNs)
+        .with(Operation::Move, Register::R9, Register::R0)
+        .load(Size::Double, Register::R1, Register::R8, HEAD)
+        .load(Size::Double, Register::R2, Register::R8, TAIL)
+        .with(Operation::Subtract, Register::R1, Register::R2)
+        .jump(When::Greater, Register::R1, (shape.slots - MARGIN) as i32, full);
+    if report {
+        asm.load(Size::Double, Register::R1, Register::R8, PENDING).jump(
+            When::NotEqual,
+            Register::R1,
+            0,
+            lost,
+        );
+    }
+    asm.place(reserve).by(Operation::Move, Register::R1, 1).atomic(
+        Atomic::Add,
+        Register::R8,
+        HEAD,
+        Register::R1,
+    );
+    shape.locate(asm, Register::R1);
+    asm.with(Operation::Add, Register::R8, Register::R1).store(
+        Size::Double,
+        Register::R8,
+        8,
+        Register::R7,
+    );
+    more(asm);
+    commit(asm, Register::R8);
+    asm.place(end).exit(0);
+
+    asm.place(full)
+        .by(Operation::Move, Register::R1, 1)
+        .atomic(Atomic::Add, Register::R8, PENDING, Register::R1)
+        .exit(0);
+
+    asm.place(lost);
+    if report {
+        asm.by(Operation::Move, Register::R1, 0)
+            .atomic(Atomic::Exchange, Register::R8, PENDING, Register::R1)
+            .jump(When::Equal, Register::R1, 0, reserve)
+            .by(Operation::ShiftLeft, Register::R1, SHIFT_FIRST)
+            .by(Operation::Or, Register::R1, Kind::Lost as i32)
+            .by(Operation::Move, Register::R2, 1)
+            .atomic(Atomic::Add, Register::R8, HEAD, Register::R2);
+        shape.locate(asm, Register::R2);
+        asm.with(Operation::Move, Register::R3, Register::R8)
+            .with(Operation::Add, Register::R3, Register::R2)
+            .store(Size::Double, Register::R3, 8, Register::R1);
+        commit(asm, Register::R3);
+        asm.jump(When::Always, Register::R0, 0, reserve);
+    }
+}
+
+/// Stores the time, after everything else in the slot.
+fn commit(asm: &mut Assembler, slot: Register) {
+    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+        // Stores are seen in their order there.
+        asm.store(Size::Double, slot, 0, Register::R9);
+    } else {
+        asm.with(Operation::Move, Register::R0, Register::R9).atomic(
+            Atomic::Exchange,
+            slot,
+            0,
+            Register::R0,
+        );
+    }
+}
+
+/// The reading side.
+#[derive(Debug)]
+pub(super) struct Reader {
+    shape: Shape,
+    /// The first word of the ring in the mapping.
+    base: usize,
+    /// Slots given back.
+    tail: u64,
+}
+
+impl Reader {
+    /// The reader of the ring `number` of the rings that follow each other in a mapping.
+    pub(super) const fn new(shape: Shape, number: usize) -> Self {
+        Self { shape, base: number * (shape.bytes() as usize / 8), tail: 0 }
+    }
+
+    /// Gives whole slots to `each` in their order, at most `limit`, and their room back; returns how many there were.
+    pub(super) fn take(
+        &mut self,
+        words: &[AtomicU64],
+        limit: usize,
+        mut each: impl FnMut(&[AtomicU64]),
+    ) -> usize {
+        let slot_words = self.shape.slot_words as usize;
+        let slots = &words[self.base + SLOTS as usize / 8..];
+        for count in 0..limit.min(self.shape.slots as usize) {
+            let slot = (self.tail & u64::from(self.shape.slots - 1)) as usize * slot_words;
+            let slot = &slots[slot..slot + slot_words];
+            // Pairs with `commit`: what the time is seen with is all there.
+            if slot[0].load(Ordering::Acquire) == 0 {
+                self.give_back(words);
+                return count;
+            }
+            each(slot);
+            slot[0].store(0, Ordering::Relaxed);
+            self.tail += 1;
+        }
+        self.give_back(words);
+        limit.min(self.shape.slots as usize)
+    }
+
+    /// What was lost and not reported in the ring, which now is the caller's to report.
+    pub(super) fn take_lost(&self, words: &[AtomicU64]) -> u64 {
+        let pending = &words[self.base + PENDING as usize / 8];
+        if pending.load(Ordering::Relaxed) == 0 { 0 } else { pending.swap(0, Ordering::Relaxed) }
+    }
+
+    fn give_back(&self, words: &[AtomicU64]) {
+        // Pairs with the program's load of it: it fills the slots after they were read and freed. That its stores do not
+        // overtake its load, the jump between them and the addition to `head` see to.
+        words[self.base + TAIL as usize / 8].store(self.tail, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { slots: 128, slot_words: 2 };
+
+    fn memory() -> Vec<AtomicU64> {
+        (0..2 * SHAPE.bytes() / 8).map(|_| AtomicU64::new(0)).collect()
+    }
+
+    /// What a program does.
+    fn put(words: &[AtomicU64], number: usize, head: u64, at: u64, value: u64) {
+        let base =
+            number * SHAPE.bytes() as usize / 8 + SLOTS as usize / 8 + (head % 128) as usize * 2;
+        words[base + 1].store(value, Ordering::Relaxed);
+        words[base].store(at, Ordering::Release);
+    }
+
+    #[test]
+    fn slots_come_in_order_and_wait_for_the_one_that_is_not_whole() {
+        let words = memory();
+        let mut reader = Reader::new(SHAPE, 1);
+        let mut take = |limit| {
+            let mut seen = Vec::new();
+            reader.take(&words, limit, |slot| seen.push(slot[1].load(Ordering::Relaxed)));
+            seen
+        };
+        put(&words, 0, 0, 5, 50);
+        assert_eq!(take(9), []);
+        put(&words, 1, 0, 5, 51);
+        put(&words, 1, 2, 7, 53);
+        assert_eq!(take(9), [51]);
+        put(&words, 1, 1, 6, 52);
+        assert_eq!((take(1), take(9), take(9)), (vec![52], vec![53], vec![]));
+        // Once around.
+        for head in 3..131 {
+            put(&words, 1, head, head, head);
+        }
+        assert_eq!(take(1000), (3..131).collect::<Vec<_>>());
+        assert_eq!(words[(SHAPE.bytes() + TAIL as u32) as usize / 8].load(Ordering::Relaxed), 131);
+    }
+}

@@ -1,0 +1,139 @@
+//! Which privileges recording needs, and the sentence that says how to give them.
+
+use std::fs;
+
+use hemiola_units::Refusal;
+use rustix::thread::{CapabilitySet, capabilities};
+
+use super::{CaptureError, Interface, Options, Target};
+
+/// What this thread may record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Permission {
+    effective: CapabilitySet,
+    /// `perf_event_paranoid`: how little perf events show without `CAP_PERFMON`.
+    paranoid: i32,
+}
+
+impl Permission {
+    pub(super) fn read() -> Self {
+        let effective = capabilities(None)
+            .map_or(CapabilitySet::empty(), |capabilities| capabilities.effective);
+        let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+        // Where the file is missing perf events are not there either.
+        let paranoid = paranoid.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(2);
+        Self { effective, paranoid }
+    }
+
+    /// `CAP_SYS_ADMIN` stands for all that was split off from it.
+    fn has(self, capability: CapabilitySet) -> bool {
+        self.effective.intersects(capability | CapabilitySet::SYS_ADMIN)
+    }
+
+    /// Whether programs of ours may be put into the kernel.
+    pub(super) fn bpf(self) -> bool {
+        self.has(CapabilitySet::BPF) && self.has(CapabilitySet::PERFMON)
+    }
+
+    /// Whether perf events may show the whole system.
+    pub(super) fn perf_system(self) -> bool {
+        self.has(CapabilitySet::PERFMON) || self.paranoid < 0
+    }
+
+    /// Whether perf events may show a process of the same user.
+    pub(super) fn perf_own(self) -> bool {
+        self.has(CapabilitySet::PERFMON) || self.paranoid <= 2
+    }
+
+    /// Why `options` are not permitted, by `interface`.
+    pub(super) fn refuse(self, options: &Options, interface: Interface) -> CaptureError {
+        let extras = [
+            (options.interrupts, "interrupts"),
+            (options.page_faults, "page faults"),
+            (options.calls, "system calls"),
+        ];
+        let asked = match options.target {
+            Target::System => "recording the system".into(),
+            Target::Process(_) => match extras.iter().find(|(asked, _)| *asked) {
+                Some((_, extra)) => format!("recording {extra}"),
+                None => "recording a process".into(),
+            },
+        };
+        let missing: Vec<&str> =
+            [(CapabilitySet::PERFMON, "CAP_PERFMON"), (CapabilitySet::BPF, "CAP_BPF")]
+                .into_iter()
+                .filter(|(capability, _)| {
+                    *capability == CapabilitySet::PERFMON || interface == Interface::Bpf
+                })
+                .filter(|(capability, _)| !self.has(*capability))
+                .map(|(_, name)| name)
+                .collect();
+        let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
+        let command = format!("sudo setcap cap_perfmon,cap_bpf=ep {}", program.display());
+        let (because, remedy) = match missing.is_empty() {
+            true => (
+                "was refused though this process has CAP_PERFMON: it has it in a container only, or the kernel is \
+                 locked down"
+                    .into(),
+                "start the container with `--cap-add PERFMON --cap-add BPF`, or record outside of it".into(),
+            ),
+            false => (
+                format!("needs {}, which this process lacks", missing.join(" and ")),
+                match options.target {
+                    Target::System => format!(
+                        "allow it by `{command}` or run it by sudo; recording a program of one's own needs no privilege"
+                    ),
+                    Target::Process(_) if !self.perf_own() => format!(
+                        "allow it by `{command}`, or for everybody by `sudo sysctl kernel.perf_event_paranoid=2` (it is {})",
+                        self.paranoid
+                    ),
+                    Target::Process(_) => format!("allow it by `{command}`, or leave it out"),
+                },
+            ),
+        };
+        CaptureError::NotPermitted(Refusal { asked, because, remedy })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(
+        effective: CapabilitySet,
+        paranoid: i32,
+        options: &Options,
+        interface: Interface,
+    ) -> String {
+        Permission { effective, paranoid }.refuse(options, interface).to_string()
+    }
+
+    #[test]
+    fn a_refusal_names_the_capability_and_the_command() {
+        let none = CapabilitySet::empty();
+        let system = refusal(none, 2, &Options::default(), Interface::Perf);
+        assert!(system.starts_with("recording the system needs CAP_PERFMON, which"), "{system}");
+        assert!(system.contains("sudo setcap cap_perfmon,cap_bpf=ep /"), "{system}");
+        let bpf = refusal(none, 2, &Options::default(), Interface::Bpf);
+        assert!(
+            bpf.starts_with("recording the system needs CAP_PERFMON and CAP_BPF, which"),
+            "{bpf}"
+        );
+        let half = refusal(CapabilitySet::PERFMON, 2, &Options::default(), Interface::Bpf);
+        assert!(half.starts_with("recording the system needs CAP_BPF, which"), "{half}");
+
+        let process = Options { target: Target::Process(7), ..Options::default() };
+        let own = refusal(none, 3, &process, Interface::Perf);
+        assert!(own.contains("sysctl kernel.perf_event_paranoid=2` (it is 3)"), "{own}");
+        let calls = refusal(none, 2, &Options { calls: true, ..process }, Interface::Perf);
+        assert!(calls.starts_with("recording system calls needs CAP_PERFMON"), "{calls}");
+    }
+
+    #[test]
+    fn the_administrator_may_everything() {
+        let root = Permission { effective: CapabilitySet::SYS_ADMIN, paranoid: 4 };
+        assert!(root.bpf() && root.perf_system() && root.perf_own());
+        let nobody = Permission { effective: CapabilitySet::empty(), paranoid: 2 };
+        assert!(!nobody.bpf() && !nobody.perf_system() && nobody.perf_own());
+    }
+}

@@ -1,0 +1,145 @@
+//! The events of one processor in their order: who ran, since when, and whether anything is missing.
+
+use hemiola_trace::sched::{Event, Tid, What};
+use hemiola_units::Instant;
+
+use super::Tally;
+
+/// What is known of one processor between two events.
+#[derive(Debug)]
+pub(super) struct Stream {
+    cpu: u16,
+    /// Who runs: for wake-ups, and to see that no switch is missing.
+    running: Tid,
+    last: Instant,
+    online: bool,
+}
+
+impl Stream {
+    pub(super) const fn new(cpu: u16) -> Self {
+        Self { cpu, running: Tid::UNKNOWN, last: Instant::ZERO, online: true }
+    }
+
+    pub(super) const fn cpu(&self) -> u16 {
+        self.cpu
+    }
+
+    pub(super) const fn is_online(&self) -> bool {
+        self.online
+    }
+
+    /// Appends what happened at `at` to `events`, as late as the event before it at least.
+    ///
+    /// Before it stands a [`What::Lost`] of unknown number when the thread that leaves is not the one that came, and
+    /// a [`What::Online`] when the processor was away. A wake-up is done by who runs.
+    pub(super) fn push(
+        &mut self,
+        at: Instant,
+        what: What,
+        events: &mut Vec<Event>,
+        tally: &mut Tally,
+    ) {
+        let at = at.max(self.last);
+        self.last = at;
+        let mut push = |what| events.push(Event { at, cpu: self.cpu, what });
+        if !self.online && what != What::Online(true) {
+            self.online = true;
+            push(What::Online(true));
+        }
+        match what {
+            What::Switch { prev, next, .. } => {
+                if self.running != Tid::UNKNOWN && self.running != prev {
+                    push(What::Lost(0));
+                    tally.gaps += 1;
+                }
+                self.running = next;
+                push(what);
+            }
+            What::Wake { tid, context, target, .. } => {
+                push(What::Wake { tid, waker: self.running, context, target });
+            }
+            What::Lost(count) => {
+                self.running = Tid::UNKNOWN;
+                push(what);
+                tally.lost += u64::from(count);
+                tally.gaps += u64::from(count == 0);
+                return;
+            }
+            What::Online(online) => {
+                self.running = Tid::UNKNOWN;
+                self.online = online;
+                push(what);
+            }
+            _ => push(what),
+        }
+        tally.events += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hemiola_trace::sched::{Context, Left};
+
+    use super::*;
+
+    fn switch(prev: u32, next: u32) -> What {
+        What::Switch { prev: Tid(prev), left: Left::Sleeping, next: Tid(next), priority: 120 }
+    }
+
+    fn wake(waker: Tid) -> What {
+        What::Wake { tid: Tid(9), waker, context: Context::Thread, target: 1 }
+    }
+
+    fn check(pushed: &[(u64, What)], expected: &[(u64, What)]) -> Tally {
+        let (mut stream, mut events, mut tally) = (Stream::new(1), Vec::new(), Tally::default());
+        for (at, what) in pushed {
+            stream.push(Instant::from_nanos(*at), *what, &mut events, &mut tally);
+        }
+        let events: Vec<_> = events.iter().map(|event| (event.at.nanos(), event.what)).collect();
+        assert_eq!(events, expected);
+        tally
+    }
+
+    #[test]
+    fn a_wake_up_is_done_by_who_runs() {
+        let unknown = wake(Tid::UNKNOWN);
+        let tally = check(
+            &[(1, unknown), (2, switch(0, 7)), (3, unknown)],
+            &[(1, unknown), (2, switch(0, 7)), (3, wake(Tid(7)))],
+        );
+        assert_eq!(tally, Tally { events: 3, ..Tally::default() });
+    }
+
+    #[test]
+    fn a_switch_from_a_thread_that_did_not_run_shows_a_gap() {
+        let tally = check(
+            &[(1, switch(0, 7)), (2, switch(8, 0)), (3, What::Lost(4)), (5, switch(3, 4))],
+            &[
+                (1, switch(0, 7)),
+                (2, What::Lost(0)),
+                (2, switch(8, 0)),
+                (3, What::Lost(4)),
+                (5, switch(3, 4)),
+            ],
+        );
+        assert_eq!((tally.events, tally.lost, tally.gaps), (3, 4, 1));
+    }
+
+    #[test]
+    fn a_processor_that_comes_back_says_so_before_its_first_event() {
+        check(
+            &[(1, switch(0, 7)), (2, What::Online(false)), (4, switch(0, 9))],
+            &[
+                (1, switch(0, 7)),
+                (2, What::Online(false)),
+                (4, What::Online(true)),
+                (4, switch(0, 9)),
+            ],
+        );
+    }
+
+    #[test]
+    fn time_never_goes_back() {
+        check(&[(5, switch(0, 7)), (4, switch(7, 0))], &[(5, switch(0, 7)), (5, switch(7, 0))]);
+    }
+}
