@@ -64,7 +64,7 @@ pub enum ReadError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The clock of a processor went back; what it recorded until the clock was where it had been is left out, as a gap.
+    /// The clock of a processor went back; until it was where it had been, what happened is left out, as a gap.
     #[error(
         "the clock of processor {cpu} steps back by {back_ns} ns in the part at byte {offset}: \
          what follows is left out until the clock is where it was, and counts as lost"

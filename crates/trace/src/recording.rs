@@ -127,8 +127,8 @@ impl Recording {
     /// Every event of the kernel, in order of time; events of one processor at the same moment are in the order they
     /// happened.
     ///
-    /// Where the file cannot be read any more (it was cut since it was opened), [`What::Lost`](crate::sched::What::Lost)
-    /// stands in place of what is missing.
+    /// Where the file cannot be read any more (it was cut since it was opened), a
+    /// [`What::Lost`](crate::sched::What::Lost) stands in place of what is missing.
     #[must_use]
     pub fn events(&self) -> Events<'_> {
         match &self.kept {
