@@ -101,7 +101,6 @@ impl Session {
             name_slots: NAMES.slots,
         };
         let writer = Writer::new(&description, maps).map_err(CaptureError::Unsupported)?;
-        let tracepoints = writer.tracepoints(options).map_err(CaptureError::Unsupported)?;
         let iterator = writer.threads().map_err(CaptureError::Unsupported)?;
         let load = |program: &Program| {
             load(program).map_err(|LoadError { error, log }| match error.kind() {
@@ -116,8 +115,17 @@ impl Session {
             })
         };
         let iterator = load(&iterator)?;
-        let programs = tracepoints.iter().map(load).collect::<Result<Vec<_>, _>>()?;
-        let session = Self {
+        let mut attempts = writer.contexts().into_iter().map(|context| {
+            let tracepoints =
+                writer.tracepoints(options, context).map_err(CaptureError::Unsupported)?;
+            let programs = tracepoints.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+            Ok((tracepoints, programs))
+        });
+        let first = attempts.next().expect("there always is a last way");
+        let (tracepoints, programs) =
+            first.or_else(|refused| attempts.next().unwrap_or(Err(refused)))?;
+        drop(attempts);
+        Ok(Self {
             shape,
             events: map(&events, shape.bytes() as usize * usize::from(cpus))?,
             rings: (0..cpus)
@@ -137,8 +145,7 @@ impl Session {
             programs,
             misses: 0,
             ask: true,
-        };
-        Ok(session)
+        })
     }
 
     /// How many events a processor's buffer holds.

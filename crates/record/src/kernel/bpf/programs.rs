@@ -8,9 +8,9 @@ use std::os::fd::BorrowedFd;
 
 use hemiola_rt::sys::bpf::Place;
 
-use super::assembler::{Assembler, Function, Operation, Register, Size, When};
+use super::assembler::{Assembler, Function, Label, Operation, Register, Size, When};
 use super::btf::{Btf, Kind as Described};
-use super::ring::{Shape, append};
+use super::ring::{NESTED, Shape, append, open};
 use super::word::{Kind, SHIFT_FIRST, SHIFT_NUMBER, SHIFT_PRIORITY, SHIFT_SECOND, State};
 use crate::kernel::Options;
 
@@ -32,7 +32,9 @@ const STACK_RECORD: i16 = -8 - NAME_RECORD as i16;
 const STACK_NEW: i16 = STACK_RECORD + 16;
 const STACK_NAME: i16 = STACK_RECORD + 24;
 
-/// Interrupts of the processor itself are numbered apart from those of devices: this and their vector.
+/// Interrupts of the processor itself, and how they are numbered apart from those of devices: this and their vector.
+const LOCAL_INTERRUPTS: [&str; 5] =
+    ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"];
 const LOCAL_VECTORS: i32 = 0xff00;
 
 /// `preempt_count`: in a device's interrupt, in one that cannot be masked, or serving a soft one
@@ -70,15 +72,17 @@ pub(super) struct Writer<'a> {
     name: i16,
     priority: i16,
     processor: i16,
-    context: Option<Context>,
 }
 
-/// Where the kernel counts the interrupts it is in.
-enum Context {
-    /// A variable of each processor: its number, and the byte in it.
+/// How a wake-up learns whether an interrupt does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    /// By a variable of each processor: its number, and the byte in it. Not every kernel tells where that is.
     Variable(u32, i16),
-    /// A field of the running thread.
+    /// By a field of the running thread.
     Current(i16),
+    /// Programs of ours count the interrupts.
+    Counted,
 }
 
 impl<'a> Writer<'a> {
@@ -88,12 +92,6 @@ impl<'a> Writer<'a> {
             btf.offset("task_struct", path)
                 .ok_or(format!("task_struct has no field {}", path.join(".")))
         };
-        let variable = |name: &str, offset| {
-            Some(Context::Variable(btf.find(Described::Variable, name)?, offset))
-        };
-        let current = || {
-            Some(Context::Current(btf.offset("task_struct", &["thread_info", "preempt_count"])?))
-        };
         Ok(Self {
             btf,
             maps,
@@ -102,51 +100,104 @@ impl<'a> Writer<'a> {
             name: field(&["comm"])?,
             priority: field(&["prio"])?,
             processor: field(&["thread_info", "cpu"]).or_else(|_| field(&["cpu"]))?,
-            context: variable("__preempt_count", 0)
-                .or_else(|| variable("pcpu_hot", btf.offset("pcpu_hot", &["preempt_count"])?))
-                .or_else(current),
         })
     }
 
+    /// How wake-ups may learn of interrupts, the surest first; the kernel may refuse all but the last.
+    pub(super) fn contexts(&self) -> Vec<Context> {
+        let variable = |name: &str, offset| {
+            Some(Context::Variable(self.btf.find(Described::Variable, name)?, offset))
+        };
+        let current = || {
+            self.btf.offset("task_struct", &["thread_info", "preempt_count"]).map(Context::Current)
+        };
+        let known = variable("__preempt_count", 0)
+            .or_else(|| variable("pcpu_hot", self.btf.offset("pcpu_hot", &["preempt_count"])?))
+            .or_else(current);
+        known.into_iter().chain([Context::Counted]).collect()
+    }
+
     /// The programs that record what `options` ask for, those of names first: no thread is to be seen unnamed.
-    pub(super) fn tracepoints(&self, options: &Options) -> Result<Vec<Program>, String> {
+    pub(super) fn tracepoints(
+        &self,
+        options: &Options,
+        context: Context,
+    ) -> Result<Vec<Program>, String> {
         let mut programs = vec![
             self.program("task_newtask", &[true, false], |asm| self.new_thread(asm))?,
             self.program("task_rename", &[true], |asm| self.renamed(asm))?,
-            self.program("sched_switch", &[false, true, true, false], |asm| self.switch(asm))?,
         ];
-        if options.wakes {
-            programs.push(self.program("sched_waking", &[true], |asm| self.wake(asm))?);
-            programs.push(self.program("sched_wakeup_new", &[true], |asm| self.wake(asm))?);
+        let counted = options.wakes && context == Context::Counted;
+        if options.interrupts || counted {
+            programs.extend(self.interrupts(options.interrupts, counted)?);
         }
-        let mut number = |name: &str, kind, base| {
-            let program = self.program(name, &[false], |asm| self.number(asm, kind, base));
-            program.map(|program| programs.push(program))
-        };
-        if options.interrupts {
-            number("irq_handler_entry", Kind::HardEntry, 0)?;
-            number("irq_handler_exit", Kind::HardExit, 0)?;
-            number("softirq_entry", Kind::SoftEntry, 0)?;
-            number("softirq_exit", Kind::SoftExit, 0)?;
-            // The processor's own, which some architectures trace apart; each is told by its vector.
-            for name in
-                ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"]
-            {
-                if self.btf.tracepoint(&format!("{name}_entry")).is_some() {
-                    number(&format!("{name}_entry"), Kind::HardEntry, LOCAL_VECTORS)?;
-                    number(&format!("{name}_exit"), Kind::HardExit, LOCAL_VECTORS)?;
-                }
+        programs.push(
+            self.program("sched_switch", &[false, true, true, false], |asm| self.switch(asm))?,
+        );
+        if options.wakes {
+            for name in ["sched_waking", "sched_wakeup_new"] {
+                programs.push(self.program(name, &[true], |asm| self.wake(asm, context))?);
             }
         }
         if options.page_faults {
-            number("page_fault_user", Kind::FaultInUser, 0)?;
-            number("page_fault_kernel", Kind::FaultInKernel, 0)?;
+            for (name, kind) in
+                [("page_fault_user", Kind::FaultInUser), ("page_fault_kernel", Kind::FaultInKernel)]
+            {
+                programs.push(self.program(name, &[false], |asm| {
+                    asm.by(Operation::Move, Register::R7, kind as i32);
+                    self.append_event(asm, |_| ());
+                })?);
+            }
         }
         if options.calls {
             programs.push(self.program("sys_enter", &[true, false], |asm| self.call_entry(asm))?);
             programs.push(self.program("sys_exit", &[true, false], |asm| self.call_exit(asm))?);
         }
         Ok(programs)
+    }
+
+    /// Those that `record` interrupts, or have them `counted`. Exits come before entries: so an interrupt that is under
+    /// way when they are attached is never counted as one that does not end.
+    fn interrupts(&self, record: bool, counted: bool) -> Result<Vec<Program>, String> {
+        let devices = [
+            ("irq_handler".to_string(), Kind::HardEntry, Kind::HardExit, 0),
+            ("softirq".into(), Kind::SoftEntry, Kind::SoftExit, 0),
+        ];
+        // The processor's own, which some architectures trace apart.
+        let local = LOCAL_INTERRUPTS
+            .iter()
+            .filter(|name| self.btf.tracepoint(&format!("{name}_entry")).is_some());
+        let local =
+            local.map(|name| (name.to_string(), Kind::HardEntry, Kind::HardExit, LOCAL_VECTORS));
+        let all: Vec<_> = devices.into_iter().chain(local).collect();
+        let write = |asm: &mut Assembler, kind: Kind, base| {
+            let entry = matches!(kind, Kind::HardEntry | Kind::SoftEntry);
+            asm.load(Size::Double, Register::R7, Register::R6, 0).by(
+                Operation::Or,
+                Register::R7,
+                base,
+            );
+            pack_number(asm, kind);
+            match record {
+                true => self.append_event(asm, |asm| {
+                    if counted {
+                        count(asm, entry)
+                    }
+                }),
+                false => {
+                    let none = self.open_events(asm);
+                    count(asm, entry);
+                    asm.place(none).exit(0);
+                }
+            }
+        };
+        let exits = all.iter().map(|(name, _, exit, base)| (format!("{name}_exit"), *exit, *base));
+        let entries =
+            all.iter().map(|(name, entry, _, base)| (format!("{name}_entry"), *entry, *base));
+        exits
+            .chain(entries)
+            .map(|(name, kind, base)| self.program(&name, &[false], |asm| write(asm, kind, base)))
+            .collect()
     }
 
     /// The program that writes every thread there is, in records like the ring's of names.
@@ -233,53 +284,47 @@ impl<'a> Writer<'a> {
             .by(Operation::ShiftLeft, Register::R3, SHIFT_NUMBER)
             .with(Operation::Or, Register::R7, Register::R3)
             .by(Operation::Or, Register::R7, Kind::Switch as i32);
-        self.append_event(asm);
+        self.append_event(asm, |_| ());
     }
 
     /// `sched_waking(thread)` and `sched_wakeup_new(thread)`.
-    fn wake(&self, asm: &mut Assembler) {
+    fn wake(&self, asm: &mut Assembler, context: Context) {
         asm.load(Size::Double, Register::R1, Register::R6, 0)
             .load(Size::Word, Register::R7, Register::R1, self.processor)
             .by(Operation::ShiftLeft, Register::R7, SHIFT_SECOND)
             .load(Size::Word, Register::R3, Register::R1, self.tid)
             .by(Operation::ShiftLeft, Register::R3, SHIFT_FIRST)
-            .with(Operation::Or, Register::R7, Register::R3);
-        let (kind, thread) = (Kind::Wake as i32, asm.label());
-        match self.context {
-            None => _ = asm.by(Operation::Or, Register::R7, kind | 2 << SHIFT_NUMBER),
-            Some(ref context) => {
-                match *context {
-                    Context::Variable(id, offset) => asm
-                        .variable(Register::R1, id)
-                        .call(Function::ThisCpuPointer)
-                        .load(Size::Word, Register::R1, Register::R0, offset),
-                    Context::Current(offset) => asm.call(Function::CurrentTask).load(
-                        Size::Word,
-                        Register::R1,
-                        Register::R0,
-                        offset,
-                    ),
-                };
-                asm.by(Operation::Or, Register::R7, kind)
-                    .by(Operation::And, Register::R1, IN_INTERRUPT)
-                    .jump(When::Equal, Register::R1, 0, thread)
-                    .by(Operation::Or, Register::R7, 1 << SHIFT_NUMBER)
-                    .place(thread);
+            .with(Operation::Or, Register::R7, Register::R3)
+            .by(Operation::Or, Register::R7, Kind::Wake as i32);
+        match context {
+            Context::Counted => {}
+            Context::Variable(id, offset) => {
+                asm.variable(Register::R1, id)
+                    .call(Function::ThisCpuPointer)
+                    .load(Size::Word, Register::R1, Register::R0, offset)
+                    .by(Operation::And, Register::R1, IN_INTERRUPT);
+                by_interrupt(asm);
+            }
+            Context::Current(offset) => {
+                asm.call(Function::CurrentTask)
+                    .load(Size::Word, Register::R1, Register::R0, offset)
+                    .by(Operation::And, Register::R1, IN_INTERRUPT);
+                by_interrupt(asm);
             }
         }
-        self.append_event(asm);
-    }
-
-    /// A tracepoint of which the first argument is a number, or nothing that matters.
-    fn number(&self, asm: &mut Assembler, kind: Kind, base: i32) {
-        asm.load(Size::Double, Register::R7, Register::R6, 0);
-        self.append_number(asm, kind, base);
+        self.append_event(asm, |asm| {
+            if context == Context::Counted {
+                asm.load(Size::Double, Register::R1, Register::R8, NESTED);
+                by_interrupt(asm);
+            }
+        });
     }
 
     /// `sys_enter(registers, number)`.
     fn call_entry(&self, asm: &mut Assembler) {
         asm.load(Size::Double, Register::R7, Register::R6, 8);
-        self.append_number(asm, Kind::CallEntry, 0);
+        pack_number(asm, Kind::CallEntry);
+        self.append_event(asm, |_| ());
     }
 
     /// `sys_exit(registers, result)`: the number is among the registers.
@@ -294,15 +339,8 @@ impl<'a> Writer<'a> {
             ),
             None => asm.by(Operation::Move, Register::R7, -1),
         };
-        self.append_number(asm, Kind::CallExit, 0);
-    }
-
-    fn append_number(&self, asm: &mut Assembler, kind: Kind, base: i32) {
-        asm.by(Operation::Or, Register::R7, base)
-            .by(Operation::And, Register::R7, 0xffff)
-            .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
-            .by(Operation::Or, Register::R7, kind as i32);
-        self.append_event(asm);
+        pack_number(asm, Kind::CallExit);
+        self.append_event(asm, |_| ());
     }
 
     /// `task_newtask(thread, flags)`: it still has its parent's name.
@@ -350,23 +388,31 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Stores R7 with the time in this processor's ring.
-    fn append_event(&self, asm: &mut Assembler) {
+    /// `R8 = ` this processor's ring.
+    fn open_events(&self, asm: &mut Assembler) -> Label {
         asm.call(Function::GetProcessorId).store(
             Size::Word,
             Register::R10,
             STACK_KEY,
             Register::R0,
         );
-        let ring = Shape { slots: self.maps.event_slots, slot_words: 2 };
-        append(asm, self.maps.events, ring, true, |_| ());
+        open(asm, self.maps.events)
+    }
+
+    /// Stores R7 with the time in this processor's ring, after `more` has looked at the ring.
+    fn append_event(&self, asm: &mut Assembler, more: impl FnOnce(&mut Assembler)) {
+        let none = self.open_events(asm);
+        more(asm);
+        let shape = Shape { slots: self.maps.event_slots, slot_words: 2 };
+        append(asm, none, shape, true, |_| ());
     }
 
     /// Stores R7 and what is on the stack with the time in the ring of names.
     fn append_name(&self, asm: &mut Assembler) {
         asm.store_number(Size::Word, Register::R10, STACK_KEY, 0);
-        let ring = Shape { slots: self.maps.name_slots, slot_words: NAME_WORDS };
-        append(asm, self.maps.names, ring, false, |asm| {
+        let none = open(asm, self.maps.names);
+        let shape = Shape { slots: self.maps.name_slots, slot_words: NAME_WORDS };
+        append(asm, none, shape, false, |asm| {
             for offset in [16, 24, 32] {
                 asm.load(Size::Double, Register::R1, Register::R10, STACK_RECORD + offset).store(
                     Size::Double,
@@ -377,4 +423,32 @@ impl<'a> Writer<'a> {
             }
         });
     }
+}
+
+/// `R7 = ` an event of this kind with the number R7.
+fn pack_number(asm: &mut Assembler, kind: Kind) {
+    asm.by(Operation::And, Register::R7, 0xffff)
+        .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
+        .by(Operation::Or, Register::R7, kind as i32);
+}
+
+/// Says in the event R7 that an interrupt did it, if R1 is not 0.
+fn by_interrupt(asm: &mut Assembler) {
+    let thread = asm.label();
+    asm.jump(When::Equal, Register::R1, 0, thread)
+        .by(Operation::Or, Register::R7, 1 << SHIFT_NUMBER)
+        .place(thread);
+}
+
+/// Counts in the ring at R8 that an interrupt began or ended. One that comes meanwhile leaves the count as it was.
+fn count(asm: &mut Assembler, entry: bool) {
+    let none = asm.label();
+    asm.load(Size::Double, Register::R1, Register::R8, NESTED);
+    match entry {
+        true => asm.by(Operation::Add, Register::R1, 1),
+        false => {
+            asm.jump(When::Equal, Register::R1, 0, none).by(Operation::Subtract, Register::R1, 1)
+        }
+    };
+    asm.store(Size::Double, Register::R8, NESTED, Register::R1).place(none);
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!  byte 0     head     slots taken so far                              the kernel adds
 //!  byte 8     pending  what found no room and is not yet reported      the kernel adds, who reports takes it back
+//!  byte 16    nested   interrupts being served on the processor        the kernel
 //!  byte 64    tail     slots given back so far                         the reader stores
 //!  byte 4096  slots    of 2 or 8 words; word 0, the time, is 0 in a free one
 //! ```
@@ -15,12 +16,14 @@
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::assembler::{Assembler, Atomic, Function, Operation, Register, Size, When};
+use super::assembler::{Assembler, Atomic, Function, Label, Operation, Register, Size, When};
 use super::programs::STACK_KEY;
 use super::word::{Kind, SHIFT_FIRST};
 
 const HEAD: i16 = 0;
 const PENDING: i16 = 8;
+/// Interrupts being served.
+pub(super) const NESTED: i16 = 16;
 const TAIL: i16 = 64;
 /// Where slots begin: a page, of which the first two cache lines are used.
 const SLOTS: i32 = 4096;
@@ -52,25 +55,31 @@ impl Shape {
     }
 }
 
-/// The end of a program: appends R7 with the present time to the ring in `map` whose number is on the stack, and returns.
+/// `R8 = ` the ring in `map` whose number is on the stack; where there is none the program goes on at the label.
+pub(super) fn open(asm: &mut Assembler, map: BorrowedFd<'_>) -> Label {
+    let none = asm.label();
+    asm.map(Register::R1, map)
+        .with(Operation::Move, Register::R2, Register::R10)
+        .by(Operation::Add, Register::R2, STACK_KEY.into())
+        .call(Function::MapLookupElement)
+        .jump(When::Equal, Register::R0, 0, none)
+        .with(Operation::Move, Register::R8, Register::R0);
+    none
+}
+
+/// The end of a program: appends R7 with the present time to the ring at R8, and returns; so does who comes from `none`.
 /// `more` stores further words of the slot at R8. R9 is the time.
 ///
 /// With `report`, what was lost before is appended first as an event of its own; else it stays for the reader.
 pub(super) fn append(
     asm: &mut Assembler,
-    map: BorrowedFd<'_>,
+    none: Label,
     shape: Shape,
     report: bool,
     more: impl FnOnce(&mut Assembler),
 ) {
-    let (full, lost, reserve, end) = (asm.label(), asm.label(), asm.label(), asm.label());
-    asm.map(Register::R1, map)
-        .with(Operation::Move, Register::R2, Register::R10)
-        .by(Operation::Add, Register::R2, STACK_KEY.into())
-        .call(Function::MapLookupElement)
-        .jump(When::Equal, Register::R0, 0, end)
-        .with(Operation::Move, Register::R8, Register::R0)
-        .call(Function::KtimeGetNs)
+    let (full, lost, reserve) = (asm.label(), asm.label(), asm.label());
+    asm.call(Function::KtimeGetNs)
         .with(Operation::Move, Register::R9, Register::R0)
         .load(Size::Double, Register::R1, Register::R8, HEAD)
         .load(Size::Double, Register::R2, Register::R8, TAIL)
@@ -99,7 +108,7 @@ pub(super) fn append(
     );
     more(asm);
     commit(asm, Register::R8);
-    asm.place(end).exit(0);
+    asm.place(none).exit(0);
 
     asm.place(full)
         .by(Operation::Move, Register::R1, 1)
