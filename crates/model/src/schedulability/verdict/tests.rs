@@ -47,6 +47,11 @@ fn textbook() -> [ThreadReport; 3] {
     ]
 }
 
+/// One on each line.
+fn sentences(text: &str) -> String {
+    text.replace(". ", ".\n")
+}
+
 fn bounds(processor: &Processor) -> Vec<Option<u64>> {
     processor.tasks.iter().map(|task| task.bound_ns.map(|bound| bound / MS)).collect()
 }
@@ -58,8 +63,10 @@ fn a_textbook_set_that_was_recorded_gets_the_textbook_answer() {
     assert_eq!(bounds(processor), [Some(40), Some(80), Some(300)]);
     assert_eq!((found.processors.len(), processor.cpu, processor.answer), (1, 1, Answer::Yes));
     let text: Vec<String> = found.tables().iter().map(terminal::table).collect();
-    insta::assert_snapshot!(format!("{}\n{}", processor.verdict, text.join("\n")), @r"
-Processor 1: schedulable as it ran. Every deadline is kept, even when all are released at once; nearest comes logger, with 300 ms of 350 ms. Execution times may not grow together.
+    insta::assert_snapshot!(format!("{}\n{}", sentences(&processor.verdict), text.join("\n")), @r"
+Processor 1: schedulable as it ran.
+Every deadline is kept, even when all are released at once; nearest comes logger, with 300 ms of 350 ms.
+Execution times may not grow together.
 Task set of processor 1
 ────────────────────────────────────────────────────────────────────────────────────────────────────────
 Task     Runs at         C max       T       D     B     J       U   R seen  R bound   with J  C may be
@@ -92,7 +99,13 @@ fn priorities_against_the_periods_are_judged_as_they_were() {
     assert_eq!(processor.answer, Answer::No);
     // The control task waits for both: 40 + 100 + 40 + 40, and the next filter is there at 150.
     assert_eq!(bounds(processor), [Some(100), Some(140), Some(220)]);
-    insta::assert_snapshot!(processor.verdict, @"Processor 1: not schedulable as it ran. control may end 220 ms after its release, 120 ms too late. It would be with execution times of 0.55 × what they were. Every deadline would be kept with rate-monotonic priorities, or with the earliest deadline first. No miss was seen: the worst did not happen.");
+    insta::assert_snapshot!(sentences(&processor.verdict), @r"
+Processor 1: not schedulable as it ran.
+control may end 220 ms after its release, 120 ms too late.
+It would be with execution times of 0.55 × what they were.
+Every deadline would be kept with rate-monotonic priorities, or with the earliest deadline first.
+No miss was seen: the worst did not happen.
+");
 }
 
 #[test]
@@ -106,7 +119,12 @@ fn too_much_for_the_processor_has_no_bound_and_says_how_much_less_would_do() {
     let threads = [thread("a", 1, fifo(9), 6, 10), thread("b", 2, fifo(5), 6, 10)];
     let processor = &verdict(&report(threads), None).processors[0];
     assert_eq!(processor.tasks[1].execution_tolerated_ns, Some(4 * MS));
-    insta::assert_snapshot!(processor.verdict, @"Processor 1: not schedulable as it ran. b may be late without bound: it and what goes before it want more than the whole processor. It would be with execution times of 0.83 × what they were. No miss was seen: the worst did not happen.");
+    insta::assert_snapshot!(sentences(&processor.verdict), @r"
+Processor 1: not schedulable as it ran.
+b may be late without bound: it and what goes before it want more than the whole processor.
+It would be with execution times of 0.83 × what they were.
+No miss was seen: the worst did not happen.
+");
 }
 
 #[test]
@@ -130,12 +148,14 @@ fn what_cannot_be_judged_is_named_with_the_reason() {
         why,
         [("wanders", Why::Migrates), ("irq/9-acpi", Why::NotPeriodic), ("starting", Why::NoJobs)]
     );
-    insta::assert_snapshot!(found.notes.join("\n"), @r"
-Not answered of threads that ran on several processors: wanders (0.1 %); how they delay the others is not either. Tied to one each (taskset, CPUAffinity=), they would be judged.
+    insta::assert_snapshot!(sentences(&found.notes.join(" ")), @r"
+Not answered of threads that ran on several processors: wanders (0.1 %); how they delay the others is not either.
+Tied to one each (taskset, CPUAffinity=), they would be judged.
 At a real-time priority without a period: irq/9-acpi (0.1 %); the bounds hold while none of them runs.
 With a period, but without a job seen as a whole: starting (0.1 %); no set holds them.
 Switches are not charged: their cost is not known (--switch COST).
-C is the greatest execution time observed, not a bound: a longer recording may show a greater one. Interrupts that were not recorded are part of it.
+C is the greatest execution time observed, not a bound: a longer recording may show a greater one.
+Interrupts that were not recorded are part of it.
 ");
 }
 

@@ -1,0 +1,570 @@
+//! Two recordings side by side: what differs, by how much more than noise, and who made the difference.
+//!
+//! Threads are paired by name, those of one name in the order of their numbers; marked tasks by name. Judged are the
+//! means of execution time, latency, response time and interval. How sure a mean is follows from the means of batches
+//! that the report keeps, which know how the figure wanders within the recording ([`Estimate::of_mean`]); what differs
+//! is decided over all figures together ([`differing`]). What changes from one start of a program to the next is in
+//! neither recording: the verdict is that of one run each in [`compare`](mod@crate::compare).
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::report::{Distribution, Interference, Report, TaskReport, ThreadReport};
+use crate::compare::Verdict;
+use crate::stats::{Change, Covers, Difference, Estimate, differing};
+use crate::tables::Table;
+use crate::text::{count, duration, percent};
+
+/// Tasks and threads of which the table has every figure; of the others it has what differs.
+const SHOWN_MAX: usize = 8;
+
+/// Names in one remark; the rest are counted.
+const NAMES_MAX: usize = 5;
+
+/// Two recordings compared; every difference is B minus A.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What A and B are called.
+    pub names: [String; 2],
+    /// How long each saw, ns.
+    pub length_ns: [u64; 2],
+    /// Switches a second.
+    pub switches_per_s: [f64; 2],
+    /// Share of all processors' time in which something ran.
+    pub utilization: [f64; 2],
+    /// Deadlines missed.
+    pub missed_deadlines: [u64; 2],
+    /// Marked tasks that both have, then threads, in A's order.
+    pub pairs: Vec<Pair>,
+    /// What only one has, and what makes the two less comparable: a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// A thread or a task in both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a marked task, and not a thread.
+    pub marked: bool,
+    /// Its thread in A and B.
+    pub tids: [u32; 2],
+    /// Invocations or jobs seen as a whole.
+    pub invocations: [u64; 2],
+    /// U.
+    pub utilization: [f64; 2],
+    /// Deadlines missed.
+    pub missed: [u64; 2],
+    /// What both have a distribution of.
+    pub figures: Vec<Figure>,
+    /// Who made the greatest difference to its waiting for the processor; nothing where nobody did.
+    pub cause: Option<Cause>,
+}
+
+/// One figure in both, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Of what.
+    pub of: Of,
+    /// Arithmetic means.
+    pub mean_ns: [f64; 2],
+    /// 99th percentiles.
+    pub p99_ns: [u64; 2],
+    /// Greatest observed.
+    pub max_ns: [u64; 2],
+    /// Difference of the means with its interval at 95 %; nothing where there are too few.
+    pub difference_ns: Option<Difference>,
+    /// What that means.
+    pub verdict: Verdict,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// C.
+    Execution,
+    /// From release to start.
+    Latency,
+    /// From release to finish.
+    Response,
+    /// From release to release.
+    Interval,
+}
+
+/// Who had the processor while a thread was ready, in both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// By name.
+    pub name: String,
+    /// For each invocation, on average, ns.
+    pub each_ns: [f64; 2],
+}
+
+/// Compares B with A; `names` are what the table calls them.
+#[must_use]
+pub fn compare(names: [&str; 2], a: &Report, b: &Report) -> Comparison {
+    let mut pairs = Vec::new();
+    let mut changes = Vec::new();
+    let mut remarks = Vec::new();
+    let task = |task: &TaskReport| (task.name.clone(), task.track as u64);
+    let thread = |thread: &ThreadReport| (thread.name.clone(), u64::from(thread.tid));
+    let (tasks, only) = paired([&a.tasks, &b.tasks], task);
+    remarks.extend(only_in(names, only, "marked tasks", |task| task.name.clone()));
+    let (threads, only) = paired([&a.threads, &b.threads], thread);
+    remarks.extend(only_in(names, only, "threads", |thread| thread.name.clone()));
+    for sides in tasks.into_iter().map(|two| two.map(Side::of_task)) {
+        pairs.push(pair(true, sides, &mut changes));
+    }
+    for sides in threads.into_iter().map(|two| two.map(Side::of_thread)) {
+        pairs.push(pair(false, sides, &mut changes));
+    }
+    judge(&mut pairs, &changes);
+    for (report, name) in [(a, names[0]), (b, names[1])] {
+        if report.lost_events > 0 || !report.gaps.is_empty() {
+            remarks.push(format!(
+                "{name} has {} gaps ({} events lost): what happened in them is in no figure",
+                report.gaps.len(),
+                count(report.lost_events)
+            ));
+        }
+    }
+    let both = [a, b];
+    let seconds = |report: &Report| (length(report) as f64 * 1e-9).max(1e-9);
+    Comparison {
+        names: names.map(Into::into),
+        length_ns: both.map(length),
+        switches_per_s: both.map(|report| report.switches as f64 / seconds(report)),
+        utilization: both.map(|report| report.utilization),
+        missed_deadlines: both.map(|report| report.missed_deadlines),
+        pairs,
+        remarks,
+    }
+}
+
+fn length(report: &Report) -> u64 {
+    report.to_ns.saturating_sub(report.from_ns)
+}
+
+/// What both have, in A's order, and what only A and only B have.
+type Paired<'a, T> = (Vec<[&'a T; 2]>, [Vec<&'a T>; 2]);
+
+/// Pairs what has the same name: the first of A with the first of B by the number that `key` gives, and so on.
+fn paired<T>([a, b]: [&[T]; 2], key: impl Fn(&T) -> (String, u64)) -> Paired<'_, T> {
+    // By name and rank among those of that name.
+    let ranked = |all: &[T]| {
+        let mut keys: Vec<((String, u64), usize)> =
+            all.iter().enumerate().map(|(at, one)| (key(one), at)).collect();
+        keys.sort_unstable();
+        let mut found: BTreeMap<(String, usize), usize> = BTreeMap::new();
+        let mut rank = 0;
+        for (place, ((name, _), at)) in keys.iter().enumerate() {
+            rank = if place > 0 && keys[place - 1].0.0 == *name { rank + 1 } else { 0 };
+            found.insert((name.clone(), rank), *at);
+        }
+        found
+    };
+    let (of_a, of_b) = (ranked(a), ranked(b));
+    let mut both: Vec<[usize; 2]> =
+        of_a.iter().filter_map(|(key, at)| Some([*at, *of_b.get(key)?])).collect();
+    both.sort_unstable();
+    let alone = |all: &BTreeMap<_, usize>, other: &BTreeMap<_, usize>| {
+        let mut alone: Vec<usize> =
+            all.iter().filter(|(key, _)| !other.contains_key(*key)).map(|(_, at)| *at).collect();
+        alone.sort_unstable();
+        alone
+    };
+    let only_a = alone(&of_a, &of_b).into_iter().map(|at| &a[at]).collect();
+    let only_b = alone(&of_b, &of_a).into_iter().map(|at| &b[at]).collect();
+    (both.into_iter().map(|[at_a, at_b]| [&a[at_a], &b[at_b]]).collect(), [only_a, only_b])
+}
+
+/// A remark for each side that has something alone.
+fn only_in<T>(
+    names: [&str; 2],
+    only: [Vec<&T>; 2],
+    what: &str,
+    name: impl Fn(&T) -> String,
+) -> Vec<String> {
+    let remark = |(side, alone): (&str, Vec<&T>)| {
+        let shown: Vec<String> = alone.iter().take(NAMES_MAX).map(|one| name(one)).collect();
+        let more = match alone.len().saturating_sub(NAMES_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!shown.is_empty()).then(|| format!("{what} only in {side}: {}{more}", shown.join(", ")))
+    };
+    names.into_iter().zip(only).filter_map(remark).collect()
+}
+
+/// What is compared of a thread or a task.
+struct Side<'a> {
+    name: &'a str,
+    tid: u32,
+    invocations: u64,
+    utilization: f64,
+    missed: u64,
+    distributions: [(Of, &'a Option<Distribution>); 4],
+    preempted_by: &'a [Interference],
+}
+
+impl<'a> Side<'a> {
+    fn of_thread(thread: &'a ThreadReport) -> Self {
+        Self {
+            name: &thread.name,
+            tid: thread.tid,
+            invocations: thread.invocations,
+            utilization: thread.utilization,
+            missed: thread.missed,
+            distributions: [
+                (Of::Execution, &thread.execution_ns),
+                (Of::Latency, &thread.latency_ns),
+                (Of::Response, &thread.response_ns),
+                (Of::Interval, &thread.interval_ns),
+            ],
+            preempted_by: &thread.preempted_by,
+        }
+    }
+
+    fn of_task(task: &'a TaskReport) -> Self {
+        Self {
+            name: &task.name,
+            tid: task.tid,
+            invocations: task.jobs,
+            utilization: task.utilization,
+            missed: task.missed,
+            distributions: [
+                (Of::Execution, &task.execution_ns),
+                (Of::Latency, &task.latency_ns),
+                (Of::Response, &task.response_ns),
+                // Its releases are as the program plans them.
+                (Of::Interval, &None),
+            ],
+            preempted_by: &task.preempted_by,
+        }
+    }
+}
+
+/// Both sides beside each other, the verdicts still open; their changes go to `changes`, one for each difference.
+fn pair(marked: bool, sides: [Side<'_>; 2], changes: &mut Vec<Change>) -> Pair {
+    let [a, b] = &sides;
+    let mut figures = Vec::new();
+    for ((of, in_a), (_, in_b)) in a.distributions.into_iter().zip(b.distributions) {
+        let (Some(in_a), Some(in_b)) = (in_a, in_b) else { continue };
+        let both = [in_a, in_b];
+        let change = change(in_a, in_b);
+        changes.extend(change);
+        figures.push(Figure {
+            of,
+            mean_ns: both.map(|side| side.mean),
+            p99_ns: both.map(|side| side.p99),
+            max_ns: both.map(|side| side.max),
+            difference_ns: change.map(|change| change.difference),
+            verdict: Verdict::Unknown,
+        });
+    }
+    Pair {
+        name: a.name.into(),
+        marked,
+        tids: [a.tid, b.tid],
+        invocations: [a.invocations, b.invocations],
+        utilization: [a.utilization, b.utilization],
+        missed: [a.missed, b.missed],
+        figures,
+        cause: cause(&sides),
+    }
+}
+
+fn change(a: &Distribution, b: &Distribution) -> Option<Change> {
+    let estimate = |side: &Distribution| Estimate::of_mean(&side.batch_means);
+    Some(Change::of_estimates(&estimate(a)?, &estimate(b)?, Covers::Truth))
+}
+
+/// Who made the greatest difference to the waiting of one invocation, whoever it is by number.
+fn cause(sides: &[Side<'_>; 2]) -> Option<Cause> {
+    let mut all: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    for (index, side) in sides.iter().enumerate() {
+        for by in side.preempted_by {
+            all.entry(&by.name).or_default()[index] +=
+                by.ns as f64 / side.invocations.max(1) as f64;
+        }
+    }
+    let apart = |each: &[f64; 2]| (each[1] - each[0]).abs();
+    let (name, each_ns) = all.into_iter().max_by(|a, b| apart(&a.1).total_cmp(&apart(&b.1)))?;
+    (apart(&each_ns) > 0.0).then(|| Cause { name: name.into(), each_ns })
+}
+
+/// Gives every figure that has a difference its verdict.
+fn judge(pairs: &mut [Pair], changes: &[Change]) {
+    let mut real = differing(changes).into_iter();
+    for figure in pairs.iter_mut().flat_map(|pair| &mut pair.figures) {
+        if figure.difference_ns.is_some() {
+            figure.verdict = match real.next() {
+                Some(true) => Verdict::DiffersWithinRuns,
+                _ => Verdict::WithinNoise,
+            };
+        }
+    }
+}
+
+impl Comparison {
+    /// How many figures differ by more than noise.
+    #[must_use]
+    pub fn differences(&self) -> usize {
+        let figures = self.pairs.iter().flat_map(|pair| &pair.figures);
+        figures.filter(|figure| figure.verdict == Verdict::DiffersWithinRuns).count()
+    }
+
+    /// What both came to, every figure of the first tasks and threads with what differs of the others, and who made
+    /// the difference; empty ones left out.
+    #[must_use]
+    pub fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.totals(), self.figures(), self.causes()];
+        tables.retain(|table| !table.rows.is_empty());
+        tables
+    }
+
+    fn totals(&self) -> Table {
+        let row = |what: &str, sides: [String; 2]| {
+            let [a, b] = sides;
+            vec![what.into(), a, b]
+        };
+        let rows = vec![
+            row("Length", self.length_ns.map(|ns| duration(ns as f64))),
+            row("Switches a second", self.switches_per_s.map(|rate| count(rate.round() as u64))),
+            row("Processors busy", self.utilization.map(percent)),
+            row("Missed deadlines", self.missed_deadlines.map(count)),
+        ];
+        let [a, b] = &self.names;
+        Table::new(format!("{a} → {b}"), ["", a.as_str(), b.as_str()], rows)
+            .with_note(self.remarks.join("; "))
+    }
+
+    fn figures(&self) -> Table {
+        let mut rows = Vec::new();
+        for (index, pair) in self.pairs.iter().filter(|pair| !pair.figures.is_empty()).enumerate() {
+            let differs = |figure: &&Figure| figure.verdict == Verdict::DiffersWithinRuns;
+            let shown = pair.figures.iter().filter(|figure| index < SHOWN_MAX || differs(figure));
+            for figure in shown {
+                rows.push(row(pair, figure));
+            }
+        }
+        let judged = self.pairs.iter().flat_map(|pair| &pair.figures).count();
+        let note = format!(
+            "{} of {judged} figures differ, by more than noise within the recordings; what changes from one start to \
+             the next is in neither.",
+            self.differences()
+        );
+        let heads =
+            ["Thread", "Figure", "Mean", "Difference", "Interval at 95 %", "Verdict", "Max"];
+        Table::new("What differs", heads, rows).with_note(note).with_prose(&[1, 5])
+    }
+
+    fn causes(&self) -> Table {
+        let is_delayed = |figure: &Figure| {
+            matches!(figure.of, Of::Latency | Of::Response)
+                && figure.verdict == Verdict::DiffersWithinRuns
+        };
+        let delayed = self.pairs.iter().filter(|pair| pair.figures.iter().any(is_delayed));
+        let row = |pair: &Pair| {
+            let Cause { name, each_ns } = pair.cause.as_ref()?;
+            let [a, b] = each_ns.map(duration);
+            Some(vec![pair.name.clone(), name.clone(), a, b])
+        };
+        let [a, b] = &self.names;
+        let heads = ["Thread", "Had the processor", a.as_str(), b.as_str()];
+        Table::new("Who made the difference", heads, delayed.filter_map(row).collect())
+            .with_note(
+                "While the thread was ready to run, for each of its invocations: where that changed most.",
+            )
+            .with_prose(&[1])
+    }
+}
+
+fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
+    let between = |values: [f64; 2]| values.map(duration).join(" → ");
+    let (difference, interval) = figure.difference_ns.map_or_else(
+        || ("–".into(), "–".into()),
+        |d| {
+            let share = percent(d.value / figure.mean_ns[0].max(1.0));
+            (
+                format!("{} ({share})", duration(d.value)),
+                format!("{} … {}", duration(d.low), duration(d.high)),
+            )
+        },
+    );
+    vec![
+        pair.name.clone(),
+        match figure.of {
+            Of::Execution => "execution",
+            Of::Latency => "latency",
+            Of::Response => "response",
+            Of::Interval => "interval",
+        }
+        .into(),
+        between(figure.mean_ns),
+        difference,
+        interval,
+        match figure.verdict {
+            Verdict::Differs | Verdict::DiffersWithinRuns => "differs",
+            Verdict::WithinNoise => "within noise",
+            Verdict::Unknown => "too little to say",
+        }
+        .into(),
+        between(figure.max_ns.map(|ns| ns as f64)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::terminal;
+    use crate::sched::Culprit;
+    use crate::stats::Stream;
+
+    use hemiola_units::Random;
+
+    /// A thread whose invocations compute for `mean` ± 10 µs and respond `late` later.
+    fn thread(name: &str, tid: u32, seed: u64, mean: u64, late: u64) -> ThreadReport {
+        let mut random = Random::from_seed(seed);
+        let (mut execution, mut response, mut interval) =
+            (Stream::default(), Stream::default(), Stream::default());
+        for _ in 0..5_000 {
+            let noise = (random.uniform() * 20_000.0) as u64;
+            execution.push(mean + noise);
+            response.push(mean + noise + late);
+            interval.push(990_000 + noise);
+        }
+        ThreadReport {
+            name: name.into(),
+            tid,
+            invocations: 5_000,
+            utilization: mean as f64 / 1e6,
+            execution_ns: execution.distribution(),
+            response_ns: response.distribution(),
+            interval_ns: interval.distribution(),
+            ..ThreadReport::default()
+        }
+    }
+
+    fn report(threads: impl Into<Vec<ThreadReport>>) -> Report {
+        Report {
+            to_ns: 5_000_000_000,
+            switches: 10_000,
+            utilization: 0.25,
+            threads: threads.into(),
+            ..Report::default()
+        }
+    }
+
+    fn by(name: &str, ns: u64) -> Interference {
+        Interference {
+            name: name.into(),
+            tid: None,
+            who: Culprit::Others,
+            ns,
+            before_start_ns: 0,
+            times: 1,
+            longest_ns: ns,
+        }
+    }
+
+    #[test]
+    fn a_recording_does_not_differ_from_itself() {
+        let one =
+            report([thread("control", 7, 1, 200_000, 50_000), thread("idle", 8, 2, 9_000, 0)]);
+        let found = compare(["a", "b"], &one, &one);
+        assert_eq!((found.pairs.len(), found.differences()), (2, 0));
+        let all: Vec<_> = found.pairs.iter().flat_map(|pair| &pair.figures).collect();
+        assert!(all.len() == 6 && all.iter().all(|figure| figure.verdict == Verdict::WithinNoise));
+        assert!(found.remarks.is_empty() && found.pairs.iter().all(|pair| pair.cause.is_none()));
+    }
+
+    #[test]
+    fn noise_alone_differs_in_one_of_twenty_recordings_at_most() {
+        let side = |seed| report([thread("control", 7, seed, 200_000, 50_000)]);
+        let differs = |seed: &u64| {
+            compare(["a", "b"], &side(2 * seed), &side(2 * seed + 1)).differences() > 0
+        };
+        let wrong = (0..100).filter(differs).count();
+        assert!(wrong <= 7, "{wrong} of 100");
+    }
+
+    #[test]
+    fn a_thread_that_is_held_up_longer_differs_and_the_table_says_by_whom() {
+        let mut before = thread("control", 7, 1, 200_000, 50_000);
+        before.preempted_by = vec![by("kworker/1:0", 100_000_000), by("logger", 150_000_000)];
+        let mut after = thread("control", 4711, 2, 200_000, 90_000);
+        after.preempted_by = vec![by("logger", 350_000_000), by("kworker/1:0", 100_000_000)];
+        let found = compare(
+            ["before", "after"],
+            &report([before]),
+            &report([after, thread("new", 9, 3, 1, 0)]),
+        );
+        assert_eq!(found.pairs[0].tids, [7, 4711]);
+        let cause = found.pairs[0].cause.as_ref().unwrap();
+        assert_eq!((cause.name.as_str(), cause.each_ns), ("logger", [30_000.0, 70_000.0]));
+        let text: Vec<String> = found.tables().iter().map(terminal::table).collect();
+        insta::assert_snapshot!(text.join("\n"), @r"
+before → after
+──────────────────────────────────
+                   before   after
+──────────────────────────────────
+Length             5.00 s  5.00 s
+Switches a second   2 000   2 000
+Processors busy    25.0 %  25.0 %
+Missed deadlines        0       0
+──────────────────────────────────
+threads only in after: new
+What differs
+────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Thread   Figure                  Mean        Difference   Interval at 95 %  Verdict                     Max
+────────────────────────────────────────────────────────────────────────────────────────────────────────────
+control  execution    210 µs → 210 µs  -121 ns (-0.1 %)   -378 ns … 136 ns  within noise    220 µs → 220 µs
+control  response     260 µs → 300 µs  39.9 µs (15.3 %)  39.6 µs … 40.1 µs  differs         270 µs → 310 µs
+control  interval   1.00 ms → 1.00 ms  -121 ns (-0.0 %)   -378 ns … 136 ns  within noise  1.01 ms → 1.01 ms
+────────────────────────────────────────────────────────────────────────────────────────────────────────────
+1 of 3 figures differ, by more than noise within the recordings; what changes from one start to the
+next is in neither.
+Who made the difference
+─────────────────────────────────────────────
+Thread   Had the processor   before    after
+─────────────────────────────────────────────
+control  logger             30.0 µs  70.0 µs
+─────────────────────────────────────────────
+While the thread was ready to run, for each of its invocations: where that changed most.
+");
+    }
+
+    #[test]
+    fn threads_of_one_name_are_paired_in_the_order_of_their_numbers() {
+        let workers = |tids: &[u32]| {
+            report(tids.iter().map(|tid| thread("worker", *tid, 1, 1000, 0)).collect::<Vec<_>>())
+        };
+        let found = compare(["a", "b"], &workers(&[30, 10, 20]), &workers(&[5, 6]));
+        let tids: Vec<_> = found.pairs.iter().map(|pair| pair.tids).collect();
+        assert_eq!(tids, [[10, 5], [20, 6]]);
+        assert_eq!(found.remarks, ["threads only in a: worker"]);
+    }
+
+    #[test]
+    fn few_invocations_say_too_little_and_gaps_are_said() {
+        let mut stream = Stream::default();
+        stream.push(1000);
+        let few = ThreadReport {
+            name: "once".into(),
+            execution_ns: stream.distribution(),
+            ..ThreadReport::default()
+        };
+        let mut side = report([few]);
+        side.lost_events = 12;
+        let found = compare(["a", "b"], &side, &report(side.threads.clone()));
+        assert_eq!(found.pairs[0].figures[0].verdict, Verdict::Unknown);
+        assert_eq!(
+            found.remarks,
+            ["a has 0 gaps (12 events lost): what happened in them is in no figure"]
+        );
+        assert_eq!(compare(["a", "b"], &Report::default(), &Report::default()).pairs, []);
+    }
+}
