@@ -2,8 +2,10 @@
 //!
 //! * [`report`]: the types of a [`Report`], the same words as the JSON of `hemiola analyze --json`.
 //! * [`accounting`]: the second method, `/proc` beside the recording.
+//! * [`mod@compare`]: two recordings side by side.
 
 pub mod accounting;
+pub mod compare;
 pub mod report;
 
 use hemiola_units::Span;
