@@ -210,3 +210,25 @@ proptest! {
         fuzzing::trace_file(&file);
     }
 }
+
+#[test]
+fn a_task_is_a_track_of_its_thread_and_may_name_its_marks_late() {
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[("k", "v")]).unwrap();
+    let track = writer.task(40, 42, "control", Names::default()).unwrap();
+    let at = Instant::from_nanos(7);
+    let mark = |arg| Entry { at, kind: Kind::Mark, arg, cycle: 0, a: 1, b: 0 };
+    writer.name(track, Kind::Mark, 0, "sensor");
+    writer.entries(track, &[mark(0)]).unwrap();
+    writer.name(track, Kind::Mark, 1, "actuator");
+    writer.entries(track, &[mark(1)]).unwrap();
+    writer.conditions(at, &[("late", "w")]).unwrap();
+    let (trace, errors) = read(&file);
+    assert_eq!(errors, []);
+    assert_eq!(trace.conditions, [("k".into(), "v".into()), ("late".into(), "w".into())]);
+    let track = &trace.tracks[0];
+    assert_eq!((track.pid, track.tid, track.name.as_str()), (40, 42, "control"));
+    assert_eq!(track.entries, [mark(0), mark(1)]);
+    let names: Vec<_> = (0..3).map(|arg| track.names.get(Kind::Mark, arg)).collect();
+    assert_eq!(names, [Some("sensor"), Some("actuator"), None]);
+}

@@ -96,12 +96,23 @@ impl<W: Write> TraceWriter<W> {
             }),
             ..TracePacket::default()
         });
+        writer.hand_over()?;
+        writer.conditions(began, conditions)?;
+        Ok(writer)
+    }
+
+    /// Adds conditions that became known at the moment `at`: those of the end.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    pub fn conditions(&mut self, at: Instant, conditions: &[(&str, &str)]) -> io::Result<()> {
         let texts = conditions.iter().map(|&(name, text)| DebugAnnotation {
             name: Some(AnnotationName::Text(name.into())),
             value: Some(AnnotationValue::Text(text.into())),
         });
-        writer.packet(&TracePacket {
-            timestamp: Some(began.nanos()),
+        self.packet(&TracePacket {
+            timestamp: Some(at.nanos()),
             timestamp_clock_id: Some(CLOCK_MONOTONIC),
             trusted_packet_sequence_id: Some(CONDITIONS_SEQUENCE),
             track_event: Some(TrackEvent {
@@ -114,8 +125,7 @@ impl<W: Write> TraceWriter<W> {
             }),
             ..TracePacket::default()
         });
-        writer.hand_over()?;
-        Ok(writer)
+        self.hand_over()
     }
 
     /// Adds the track of a process; `names` says what the numbers in its entries stand for.
@@ -124,6 +134,36 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// When the output fails.
     pub fn process(&mut self, pid: u32, name: &str, names: Names) -> io::Result<TrackId> {
+        self.track(pid, pid, Some(name), name, names)
+    }
+
+    /// Adds the track of one task in a thread of a process, which keeps its own name; `names` as above. A thread may have
+    /// several.
+    ///
+    /// # Errors
+    ///
+    /// When the output fails.
+    pub fn task(&mut self, pid: u32, tid: u32, name: &str, names: Names) -> io::Result<TrackId> {
+        self.track(pid, tid, None, name, names)
+    }
+
+    /// Gives `arg` of `kind` a name in the entries of the track from now on.
+    ///
+    /// # Panics
+    ///
+    /// When the track is another writer's.
+    pub fn name(&mut self, track: TrackId, kind: Kind, arg: u16, name: &str) {
+        self.tracks[track.0].names.insert(kind, arg, name);
+    }
+
+    fn track(
+        &mut self,
+        pid: u32,
+        tid: u32,
+        process: Option<&str>,
+        name: &str,
+        names: Names,
+    ) -> io::Result<TrackId> {
         let track = TrackId(self.tracks.len());
         self.tracks.push(TrackState {
             name: name.into(),
@@ -164,7 +204,7 @@ impl<W: Write> TraceWriter<W> {
                 uuid: Some(track.uuid()),
                 process: Some(ProcessDescriptor {
                     pid: Some(pid),
-                    process_name: Some(name.into()),
+                    process_name: process.map(str::to_owned),
                 }),
                 ..TrackDescriptor::default()
             }),
@@ -177,7 +217,7 @@ impl<W: Write> TraceWriter<W> {
                 parent_uuid: Some(track.uuid()),
                 thread: Some(ThreadDescriptor {
                     pid: Some(pid),
-                    tid: Some(pid.into()),
+                    tid: Some(tid.into()),
                     thread_name: Some(name.into()),
                 }),
                 ..TrackDescriptor::default()
