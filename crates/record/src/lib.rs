@@ -12,6 +12,7 @@
 //!   they ask of the recorder.
 //! * [`kernel`]: what the kernel does with its processors, recorded while it happens.
 //! * [`conditions`]: what figures depend on besides the program, read from the kernel.
+//! * [`accounting`]: processor use as the kernel's own accounts have it.
 //! * [`Folder`]: where results go, whole or not at all.
 //!
 //! ```
@@ -38,6 +39,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accounting;
 pub mod conditions;
 mod drain;
 mod folder;

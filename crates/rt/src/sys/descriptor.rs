@@ -25,6 +25,21 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
+/// Closes what is open under `number` when this process executes another program.
+///
+/// # Errors
+/// `EBADF` when nothing is open under it.
+///
+/// Source: fcntl(2), `F_SETFD`.
+pub fn close_on_exec(number: i32) -> io::Result<()> {
+    // SAFETY: fcntl with F_SETFD takes and returns integers and touches no memory of ours; the descriptor stays open
+    // and whose it was.
+    match unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsRawFd;
@@ -41,8 +56,17 @@ mod tests {
     }
 
     #[test]
+    fn a_descriptor_can_be_kept_from_other_programs() {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty()).unwrap();
+        close_on_exec(reader.as_raw_fd()).unwrap();
+        assert_eq!(rustix::io::fcntl_getfd(&reader), Ok(rustix::io::FdFlags::CLOEXEC));
+    }
+
+    #[test]
     fn a_number_without_a_descriptor_is_refused() {
         for number in [-1, 1 << 20] {
+            assert_eq!(close_on_exec(number).unwrap_err().raw_os_error(), Some(libc::EBADF));
             assert_eq!(duplicate(number).unwrap_err().raw_os_error(), Some(libc::EBADF));
         }
     }
