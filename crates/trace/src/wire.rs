@@ -55,6 +55,13 @@ impl<'a> Wire<'a> {
         }
     }
 
+    /// How many numbers there are; `None` if the last one does not end.
+    pub(crate) fn varints(&self) -> Option<usize> {
+        let ends = |byte: u8| byte < 0x80;
+        let whole = self.0.last().is_none_or(|&last| ends(last));
+        whole.then(|| self.0.iter().filter(|&&byte| ends(byte)).count())
+    }
+
     fn long_varint(&mut self) -> Option<u64> {
         let mut value = 0;
         for (index, &byte) in self.0.iter().take(10).enumerate() {

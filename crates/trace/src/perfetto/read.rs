@@ -71,6 +71,7 @@ fn split_packet(mut rest: &[u8], offset: usize) -> Result<(&[u8], &[u8]), ReadEr
 #[derive(Default)]
 pub(super) struct Reader {
     trace: Trace,
+    ours: bool,
     sequences: BTreeMap<u32, Sequence>,
     /// Index in `trace.tracks` by track number.
     tracks: BTreeMap<u64, usize>,
@@ -127,6 +128,11 @@ impl Reader {
         Ok(())
     }
 
+    /// Whether we wrote the file: it has told its conditions, which come first.
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours
+    }
+
     /// Everything that was taken in.
     pub(super) fn finish(self) -> Trace {
         self.trace
@@ -153,6 +159,7 @@ impl Reader {
         event: TrackEvent,
     ) -> Result<bool, &'static str> {
         if event.categories.iter().any(|category| category == CONDITIONS) {
+            self.ours = true;
             self.trace.conditions.extend(event.debug_annotations.into_iter().filter_map(text));
             return Ok(true);
         }

@@ -24,7 +24,7 @@ pub(crate) struct Lane {
     pub(crate) stretches: Vec<Stretch>,
 }
 
-/// Bytes of a file that are events of one processor.
+/// Bytes of a file that are events of one processor; none: a gap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     pub(crate) offset: u64,
@@ -35,6 +35,17 @@ pub(crate) struct Stretch {
 }
 
 impl Lane {
+    pub(crate) const fn new(cpu: u16) -> Self {
+        Self { cpu, stretches: Vec::new() }
+    }
+
+    /// Something of this processor, at that place of the file, cannot be understood.
+    pub(crate) fn gap(&mut self, offset: u64) {
+        if let Some(&Stretch { last, length: 1.., .. }) = self.stretches.last() {
+            self.stretches.push(Stretch { offset, length: 0, first: last, last });
+        }
+    }
+
     /// Puts the stretches in order of time, and says where they overlap: there the clock stepped back.
     pub(crate) fn sort(&mut self, errors: &mut Errors) {
         self.stretches.sort_by_key(|stretch| stretch.first);
@@ -74,33 +85,11 @@ pub(crate) struct Stream {
     last: Instant,
     /// Events left out because the clock had stepped back before them.
     left_out: u32,
-    /// The largest step back.
-    pub(crate) back_ns: u64,
-}
-
-impl Default for Stream {
-    fn default() -> Self {
-        Self::new(0)
-    }
 }
 
 impl Stream {
     pub(crate) const fn new(cpu: u16) -> Self {
-        Self {
-            cpu,
-            running: Tid::UNKNOWN,
-            events: Vec::new(),
-            last: Instant::ZERO,
-            left_out: 0,
-            back_ns: 0,
-        }
-    }
-
-    /// Begins anew, for another processor.
-    pub(crate) fn begin(&mut self, cpu: u16) {
-        let mut events = std::mem::take(&mut self.events);
-        events.clear();
-        *self = Self { events, ..Self::new(cpu) };
+        Self { cpu, running: Tid::UNKNOWN, events: Vec::new(), last: Instant::ZERO, left_out: 0 }
     }
 
     /// Whether an event at that moment can be taken; one that cannot counts as lost.
@@ -108,7 +97,6 @@ impl Stream {
     fn admit(&mut self, at: Instant) -> bool {
         if at < self.last {
             self.left_out = self.left_out.saturating_add(1);
-            self.back_ns = self.back_ns.max(self.last.nanos() - at.nanos());
             return false;
         }
         if self.left_out > 0 {
@@ -118,6 +106,11 @@ impl Stream {
         }
         self.last = at;
         true
+    }
+
+    /// Something is missing here, and nobody can say how much.
+    pub(crate) fn gap(&mut self) {
+        self.push(self.last, What::Lost(0));
     }
 
     /// Takes in an event that tells everything.
@@ -264,10 +257,14 @@ impl Cursor<'_> {
         while self.stream.events.is_empty() {
             let Some(stretch) = self.lane.stretches.get(self.at) else { return };
             self.at += 1;
+            if stretch.length == 0 {
+                self.stream.gap();
+                continue;
+            }
             self.bytes.resize(stretch.length as usize, 0);
             match index.source.read_exact_at(&mut self.bytes, stretch.offset) {
                 Ok(()) => index.decoder.decode(&self.bytes, &mut self.stream),
-                Err(_) => self.stream.push(self.stream.last, What::Lost(0)),
+                Err(_) => self.stream.gap(),
             }
         }
     }

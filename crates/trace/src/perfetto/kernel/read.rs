@@ -38,72 +38,106 @@ impl Clock {
 }
 
 impl Bundles {
-    /// Adds the events of a bundle that was found well formed when the file was opened.
+    /// Adds the events of a bundle, which was looked at when the file was opened. From where it is malformed there is
+    /// a gap.
     pub(crate) fn decode(&self, bytes: &[u8], stream: &mut Stream) {
-        // What is malformed was said then; what comes before it is kept.
-        let _ = self.decode_all(bytes, stream, &mut |_| ());
+        let mut parts = Parts::default();
+        let whole = self.split(bytes, &mut parts, &mut |_| ());
+        if whole.is_err() || self.merge(&parts, stream).is_err() {
+            stream.gap();
+        }
     }
 
-    pub(super) fn decode_all(
+    /// Looks at a bundle: whether it is whole, what it tells besides events, and the moments of its first and its last
+    /// event, if it has any. With `names`, it tells the names of the threads in its lists as well.
+    pub(super) fn look(
         &self,
         bytes: &[u8],
-        stream: &mut Stream,
+        names: bool,
+        told: &mut impl FnMut(Told<'_>),
+    ) -> Result<Option<(u64, u64)>, Malformed> {
+        let mut parts = Parts::default();
+        self.split(bytes, &mut parts, told)?;
+        let Parts { lists, events, .. } = &parts;
+        if !lists.wakes.times.0.is_empty() {
+            told(Told::Waking);
+        }
+        let mut span: Option<(u64, u64)> = None;
+        let mut add = |(first, last): (u64, u64)| {
+            let (low, high) = span.unwrap_or((first, last));
+            span = Some((low.min(first), high.max(last)));
+        };
+        lists.switches.check()?.map(&mut add);
+        lists.wakes.check(lists.has_flags)?.map(&mut add);
+        if let ([first, ..], [.., last]) = (&events[..], &events[..]) {
+            add((first.at, last.at));
+        }
+        if let Some(step) = events.windows(2).find(|pair| pair[1].at < pair[0].at) {
+            told(Told::StepBack(step[0].at - step[1].at));
+        }
+        if names {
+            let Switches { times, pids, comms, .. } = lists.switches;
+            lists.tell_names([times, pids, comms], told)?;
+            let Wakes { times, pids, comms, .. } = lists.wakes;
+            lists.tell_names([times, pids, comms], told)?;
+        }
+        Ok(span)
+    }
+
+    /// Takes a bundle apart.
+    fn split<'a>(
+        &self,
+        bytes: &'a [u8],
+        parts: &mut Parts<'a>,
         told: &mut impl FnMut(Told<'_>),
     ) -> Result<(), Malformed> {
-        let mut lists = Lists::default();
-        let mut events = Vec::new();
-        let mut lost = false;
         let mut wire = Wire(bytes);
         while let Some(field) = wire.field() {
             match field? {
-                (bundle::EVENT, value) => self.event(value.bytes(), &mut events, told)?,
-                (bundle::LOST_EVENTS, value) => lost = value.number() != 0,
-                (bundle::COMPACT_SCHED, value) => lists = Lists::new(value.bytes())?,
+                (bundle::EVENT, value) => self.event(value.bytes(), &mut parts.events, told)?,
+                (bundle::LOST_EVENTS, value) => parts.lost = value.number() != 0,
+                (bundle::COMPACT_SCHED, value) => parts.lists = Lists::new(value.bytes())?,
                 _ => {}
             }
         }
-        let lost = lost && !events.iter().any(|own| matches!(own.what, What::Lost(_)));
-        self.merge(&lists, &events, lost, stream, told)
+        Ok(())
     }
 
     /// The three lists of a bundle by time; at one moment events of their own come first, then wake-ups.
-    fn merge(
-        &self,
-        lists: &Lists<'_>,
-        events: &[Own],
-        lost: bool,
-        stream: &mut Stream,
-        told: &mut impl FnMut(Told<'_>),
-    ) -> Result<(), Malformed> {
+    fn merge(&self, parts: &Parts<'_>, stream: &mut Stream) -> Result<(), Malformed> {
+        let Parts { lists, events, lost } = parts;
         let mut switches = lists.switches;
         let mut wakes = lists.wakes;
-        let mut switch = switches.next()?;
-        let mut wake = wakes.next(lists.has_flags)?;
+        let mut switch = switches.time();
+        let mut wake = wakes.time();
         let mut events = events.iter().peekable();
         let time = |at| Instant::from_nanos(self.clock.monotonic(at));
-        if lost {
-            let firsts =
-                [switch.map(|one| one.at), wake.map(|one| one.at), events.peek().map(|one| one.at)];
-            if let Some(at) = firsts.into_iter().flatten().min() {
-                stream.push(time(at), What::Lost(0));
+        if *lost && !parts.events.iter().any(|own| matches!(own.what, What::Lost(_))) {
+            let first = switch.min(wake).min(events.peek().map_or(u64::MAX, |own| own.at));
+            if first < u64::MAX {
+                stream.push(time(first), What::Lost(0));
             }
         }
+        // A list of times is longer than the number of its events.
+        stream.events.reserve((switches.times.0.len() + wakes.times.0.len()) / 2);
         loop {
-            let switch_at = switch.map_or(u64::MAX, |one| one.at);
-            let wake_at = wake.map_or(u64::MAX, |one| one.at);
-            if let Some(own) = events.next_if(|own| own.at <= switch_at && own.at <= wake_at) {
+            if let Some(own) = events.next_if(|own| own.at <= switch && own.at <= wake) {
                 stream.push(time(own.at), own.what);
-            } else if let Some(one) = wake.filter(|one| one.at <= switch_at) {
-                told(Told::Waking);
-                let context = if lists.has_flags { context(one.flags) } else { Context::Unknown };
-                stream.wake(time(one.at), tid(one.pid), context, one.target as u16);
-                told(Told::Text(one.at, tid(one.pid), lists.name(one.comm)?));
-                wake = wakes.next(lists.has_flags)?;
-            } else if let Some(one) = switch {
-                let left = self.states.left(one.state);
-                stream.switch(time(one.at), left, tid(one.pid), priority(one.priority));
-                told(Told::Text(one.at, tid(one.pid), lists.name(one.comm)?));
-                switch = switches.next()?;
+            } else if wake <= switch && wake < u64::MAX {
+                let tid = tid(wakes.pids.varint().ok_or(UNEQUAL)?);
+                let target = wakes.targets.varint().ok_or(UNEQUAL)? as u16;
+                let context = match lists.has_flags {
+                    true => context(wakes.flags.varint().ok_or(UNEQUAL)?),
+                    false => Context::Unknown,
+                };
+                stream.wake(time(wake), tid, context, target);
+                wake = wakes.time();
+            } else if switch < u64::MAX {
+                let left = self.states.left(switches.states.varint().ok_or(UNEQUAL)?);
+                let next = tid(switches.pids.varint().ok_or(UNEQUAL)?);
+                let priority = priority(switches.priorities.varint().ok_or(UNEQUAL)?);
+                stream.switch(time(switch), left, next, priority);
+                switch = switches.time();
             } else {
                 return Ok(());
             }
@@ -198,6 +232,17 @@ pub(super) enum Told<'a> {
     Renamed(u64, Tid, &'a [u8]),
     /// There is a `sched_waking`.
     Waking,
+    /// An event is earlier than the one before it, by so much.
+    StepBack(u64),
+}
+
+/// A bundle taken apart.
+#[derive(Default)]
+struct Parts<'a> {
+    lists: Lists<'a>,
+    /// Events of their own.
+    events: Vec<Own>,
+    lost: bool,
 }
 
 /// An event of its own.
@@ -295,6 +340,22 @@ impl<'a> Lists<'a> {
         Ok(lists)
     }
 
+    /// Tells the names of the threads in lists of times, threads and places in the table.
+    fn tell_names(
+        &self,
+        [mut times, mut pids, mut comms]: [Wire<'a>; 3],
+        told: &mut impl FnMut(Told<'_>),
+    ) -> Result<(), Malformed> {
+        let mut at = 0_u64;
+        while let (Some(step), Some(pid), Some(comm)) =
+            (times.varint(), pids.varint(), comms.varint())
+        {
+            at = at.wrapping_add(step);
+            told(Told::Text(at, tid(pid), self.name(comm)?));
+        }
+        Ok(())
+    }
+
     #[inline]
     fn name(&self, index: u64) -> Result<&'a [u8], Malformed> {
         let name = usize::try_from(index).ok().and_then(|index| self.names.get(index));
@@ -315,30 +376,17 @@ struct Switches<'a> {
     comms: Wire<'a>,
 }
 
-#[derive(Clone, Copy)]
-struct Switch {
-    at: u64,
-    state: u64,
-    pid: u64,
-    priority: u64,
-    comm: u64,
-}
-
 impl Switches<'_> {
+    /// The time of the next one; `u64::MAX` at the end.
     #[inline]
-    fn next(&mut self) -> Result<Option<Switch>, Malformed> {
-        if self.times.0.is_empty() {
-            let rest = [self.states, self.pids, self.priorities, self.comms];
-            return if rest.iter().all(|list| list.0.is_empty()) { Ok(None) } else { Err(UNEQUAL) };
-        }
-        self.at = self.at.wrapping_add(self.times.varint().ok_or(UNEQUAL)?);
-        Ok(Some(Switch {
-            at: self.at,
-            state: self.states.varint().ok_or(UNEQUAL)?,
-            pid: self.pids.varint().ok_or(UNEQUAL)?,
-            priority: self.priorities.varint().ok_or(UNEQUAL)?,
-            comm: self.comms.varint().ok_or(UNEQUAL)?,
-        }))
+    fn time(&mut self) -> u64 {
+        next_time(&mut self.times, &mut self.at)
+    }
+
+    /// The moments of the first and the last one, if the lists are equally long and whole.
+    fn check(&self) -> Result<Option<(u64, u64)>, Malformed> {
+        let others = [self.states, self.pids, self.priorities, self.comms];
+        check(self.times, &others)
     }
 }
 
@@ -353,31 +401,48 @@ struct Wakes<'a> {
     flags: Wire<'a>,
 }
 
-#[derive(Clone, Copy)]
-struct Wake {
-    at: u64,
-    pid: u64,
-    target: u64,
-    comm: u64,
-    flags: u64,
+impl Wakes<'_> {
+    /// The time of the next one; `u64::MAX` at the end.
+    #[inline]
+    fn time(&mut self) -> u64 {
+        next_time(&mut self.times, &mut self.at)
+    }
+
+    /// The moments of the first and the last one, if the lists are equally long and whole.
+    fn check(&self, has_flags: bool) -> Result<Option<(u64, u64)>, Malformed> {
+        let others = [self.pids, self.targets, self.comms, self.flags];
+        check(self.times, &others[..if has_flags { 4 } else { 3 }])
+    }
 }
 
-impl Wakes<'_> {
-    #[inline]
-    fn next(&mut self, has_flags: bool) -> Result<Option<Wake>, Malformed> {
-        if self.times.0.is_empty() {
-            let rest = [self.pids, self.targets, self.comms, self.flags];
-            return if rest.iter().all(|list| list.0.is_empty()) { Ok(None) } else { Err(UNEQUAL) };
+#[inline]
+fn next_time(times: &mut Wire<'_>, at: &mut u64) -> u64 {
+    match times.varint() {
+        Some(step) => {
+            *at = at.wrapping_add(step);
+            *at
         }
-        self.at = self.at.wrapping_add(self.times.varint().ok_or(UNEQUAL)?);
-        Ok(Some(Wake {
-            at: self.at,
-            pid: self.pids.varint().ok_or(UNEQUAL)?,
-            target: self.targets.varint().ok_or(UNEQUAL)?,
-            comm: self.comms.varint().ok_or(UNEQUAL)?,
-            flags: if has_flags { self.flags.varint().ok_or(UNEQUAL)? } else { 0 },
-        }))
+        None => u64::MAX,
     }
+}
+
+/// The moments of the first and the last of a list, if those beside it are equally long and all are whole.
+fn check(mut times: Wire<'_>, others: &[Wire<'_>]) -> Result<Option<(u64, u64)>, Malformed> {
+    let count = times.varints().ok_or(UNEQUAL)?;
+    for other in others {
+        if other.varints() != Some(count) {
+            return Err(UNEQUAL);
+        }
+    }
+    let Some(first) = times.varint() else {
+        return if count == 0 { Ok(None) } else { Err(UNEQUAL) };
+    };
+    let mut last = first;
+    for _ in 1..count {
+        let step = times.varint().ok_or(UNEQUAL)?;
+        last = last.checked_add(step).ok_or(Malformed("a time is beyond what a clock can say"))?;
+    }
+    Ok(Some((first, last)))
 }
 
 /// A thread's number as Perfetto writes an `int32`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_units::Instant;
 use prost::Message;
 
 use super::read::{Bundles, Clock, Told};
@@ -10,7 +11,7 @@ use crate::error::{Errors, ReadError};
 use crate::perfetto::packet::{ClockSnapshot, ProcessTree, TracePacket};
 use crate::perfetto::read::Reader;
 use crate::perfetto::{CLOCK_BOOTTIME, CLOCK_MONOTONIC};
-use crate::recording::{Decoder, Lane, Learner, Scanned, Stream, Stretch};
+use crate::recording::{Decoder, Lane, Learner, Scanned, Stretch};
 use crate::sched::{Thread, Tid};
 use crate::source::Window;
 use crate::wire::{Value, Wire};
@@ -81,8 +82,6 @@ struct Scan {
     reader: Reader,
     learner: Learner,
     lanes: BTreeMap<u16, Lane>,
-    /// The events of the bundle that is looked at.
-    stream: Stream,
     errors: Errors,
     release: Option<String>,
     /// Readings of the boot clock, and what to add for the monotonic one.
@@ -117,6 +116,8 @@ impl Scan {
                 Err(malformed) => {
                     let reason = malformed.0.into();
                     self.errors.push(ReadError::Packet { offset: offset as usize, reason });
+                    // Whoever's events it had.
+                    self.lanes.values_mut().for_each(|lane| lane.gap(offset));
                     return;
                 }
             }
@@ -196,6 +197,7 @@ impl Scan {
         else {
             let reason = format!("a bundle of events without a processor below {CPUS_MAX}");
             self.errors.push(ReadError::Packet { offset: at, reason });
+            self.lanes.values_mut().for_each(|lane| lane.gap(offset));
             return;
         };
         if let (true, Some(own), Some(boot), None) = (clock != 0, own, boot, self.other_clock) {
@@ -204,13 +206,15 @@ impl Scan {
             self.other_clock = Some((0, clock));
         }
 
-        let lane = self.lanes.entry(cpu).or_insert_with(|| Lane { cpu, stretches: Vec::new() });
-        self.stream.begin(cpu);
+        let lane = self.lanes.entry(cpu).or_insert_with(|| Lane::new(cpu));
         // On the file's own clock, and every wake-up counts: what else there is comes to light only at the end.
         let bundles = Bundles { states: States::NOW, clock: Clock::default(), wakeups_only: true };
-        let Self { learner, waking, seen, stream, .. } = self;
+        let names = !self.reader.is_ours();
+        let Self { learner, waking, seen, .. } = self;
         seen.bundle = seen.bundle.wrapping_add(1);
-        let result = bundles.decode_all(bytes, stream, &mut |told| match told {
+        let mut back_ns = None;
+        let span = bundles.look(bytes, names, &mut |told| match told {
+            Told::StepBack(by) => back_ns = Some(by),
             Told::Waking => *waking = true,
             Told::Text(at, tid, name) => {
                 if !name.is_empty() && seen.is_new(tid, name) {
@@ -233,17 +237,21 @@ impl Scan {
                 seen.forget(tid);
             }
         });
-        if let Err(malformed) = result {
-            self.errors.push(ReadError::Packet { offset: at, reason: malformed.0.into() });
+        if let Some(back_ns) = back_ns {
+            self.errors.push(ReadError::ClockStep { cpu, offset: at, back_ns });
         }
-        if stream.back_ns > 0 {
-            self.errors.push(ReadError::ClockStep { cpu, offset: at, back_ns: stream.back_ns });
-        }
-        if let [first, ..] = stream.events[..]
-            && let [.., last] = stream.events[..]
-        {
-            let length = bytes.len() as u32;
-            lane.stretches.push(Stretch { offset, length, first: first.at, last: last.at });
+        match span {
+            Ok(Some((first, last))) => {
+                let (first, last) = (Instant::from_nanos(first), Instant::from_nanos(last));
+                let length = bytes.len() as u32;
+                lane.stretches.push(Stretch { offset, length, first, last });
+            }
+            Ok(None) => {}
+            Err(malformed) => {
+                let reason = malformed.0.into();
+                self.errors.push(ReadError::Packet { offset: at, reason });
+                lane.gap(offset);
+            }
         }
     }
 
@@ -281,7 +289,7 @@ impl Scan {
             let at = threads.partition_point(|thread| thread.tid < tid);
             if tid.0 != 0 && threads.get(at).is_none_or(|thread| thread.tid != tid) {
                 let name = track.name.clone();
-                let since = hemiola_units::Instant::ZERO;
+                let since = Instant::ZERO;
                 threads.insert(at, Thread { tid, since, pid: track.pid, name, new: false });
             }
         }

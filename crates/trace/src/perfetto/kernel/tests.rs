@@ -188,6 +188,28 @@ fn a_clock_that_steps_back_leaves_a_gap_and_no_event_out_of_order() {
 }
 
 #[test]
+fn a_bundle_that_is_damaged_is_a_gap() {
+    let events: Vec<Event> = ping_pong(30);
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, at(1), 2, &[]).unwrap();
+    let mut ends = Vec::new();
+    for chunk in events.chunks(20) {
+        writer.kernel(1, chunk).unwrap();
+        ends.push(writer.get_ref().len());
+    }
+    // The last list of the second bundle, before the number of the packets' sequence, breaks off.
+    let place = ends[1] - 3;
+    file[place] |= 0x80;
+    let (recording, errors) = Recording::read(&file);
+    assert!(matches!(errors[..], [ReadError::Packet { .. }]), "{errors:?}");
+    let read: Vec<Event> = recording.events().collect();
+    assert_eq!(read[..20], events[..20]);
+    assert_eq!(read[20].what, What::Lost(0));
+    let What::Wake { waker, .. } = read[21].what else { panic!("{:?}", read[21]) };
+    assert_eq!((read.len(), waker), (41, Tid::UNKNOWN));
+}
+
+#[test]
 fn older_kernels_number_states_otherwise() {
     assert_eq!(States::of("6.18.44-x").left(0x100), Left::Preempted);
     assert_eq!(States::of("4.9.1").left(0x1000), Left::Preempted);
