@@ -21,7 +21,7 @@ use super::Answer;
 use crate::response_time::{Set, unrounded};
 
 /// More leaps than this are needed only where the processor is all but fully used: no answer is then given.
-const LEAPS_MAX: u32 = 100_000;
+const LEAPS_MAX: u32 = 10_000;
 
 /// What the test found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -76,7 +76,7 @@ impl TaskVerdict {
     #[must_use]
     pub fn stands_alone(&self) -> bool {
         const FACTOR: u64 = 5;
-        self.measured.execution_ns > FACTOR * self.measured.execution_p99_ns
+        self.measured.execution_ns > self.measured.execution_p99_ns.saturating_mul(FACTOR)
             || (self.measured.jobs <= 100 && self.measured.execution_ns > self.measured.period_ns)
     }
 }

@@ -4,6 +4,8 @@ use hemiola_analyze::export::terminal;
 use hemiola_analyze::sched::accounting::{Accounting, SwitchCost};
 use hemiola_analyze::sched::{Distribution, Report, TaskReport, ThreadReport};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::schedulability::Why;
 
@@ -258,6 +260,41 @@ fn figures_that_no_task_can_have_are_refused_and_not_computed_with() {
     assert!(found.notes[0].contains("a: its period is longer than a day"), "{:?}", found.notes);
     threads[0].period_ns = Some(0);
     assert!(verdict(&report(threads), None).notes[0].contains("longer than zero"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_figures_of_a_recording_make_it_panic_or_wait(
+        figures in prop::collection::vec((0_u32..47, 0_u32..47, 0_u32..47, 0_u32..47, -1_i16..140), 0..12),
+    ) {
+        let far = |bits: u32| (1_u64 << bits) + u64::from(bits);
+        let figures = figures.into_iter().enumerate();
+        let (threads, tasks): (Vec<_>, Vec<_>) = figures
+            .map(|(tid, (c, t, d, other, priority))| {
+                let tid = tid as u32;
+                let thread = ThreadReport {
+                    execution_ns: distribution(far(c)),
+                    period_ns: Some(far(t)),
+                    blocking_ns: distribution(far(other) / 1024),
+                    release_jitter_ns: Some(far(other)),
+                    ..thread("thread", tid, Some(priority), 1, 1)
+                };
+                let task = TaskReport {
+                    tid,
+                    execution_ns: distribution(far(c)),
+                    period_ns: Some(far(t)),
+                    deadline_ns: Some(far(d)),
+                    ..TaskReport::default()
+                };
+                (thread, task)
+            })
+            .unzip();
+        let mut report = report(threads);
+        let _ = verdict(&report, None);
+        report.tasks = tasks;
+        let _ = verdict(&report, Some(Span::from_nanos(1000)));
+    }
 }
 
 #[test]
