@@ -21,21 +21,24 @@ pub struct Figure {
 #[must_use]
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
     let summary = &analysis.summary;
+    let mixed = crate::mixed::report::figures(summary);
     if summary.rungs.iter().all(|rung| rung.combined.cycle_ns.is_none()) {
-        return Vec::new();
+        return mixed;
     }
     let times: Vec<Vec<i64>> = analysis
         .observed
         .iter()
         .map(|runs| runs.iter().flat_map(Observed::times).collect())
         .collect();
-    vec![
+    let mut figures = vec![
         cost(summary),
         percentiles(summary, &times),
         distributions(summary, &times),
         overhead(summary),
         scatter(summary, &times),
-    ]
+    ];
+    figures.extend(mixed);
+    figures
 }
 
 /// Figure 7 of CMU/SEI-2000-TR-006: min, mean, adjusted maximum and maximum by program, and the floor.

@@ -45,6 +45,8 @@ pub mod jobs;
 pub mod metrics;
 pub mod misses;
 pub mod sched;
+pub mod mixed;
+pub mod occupancy;
 pub mod segments;
 pub mod stats;
 pub mod summary;

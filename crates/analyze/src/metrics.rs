@@ -45,6 +45,8 @@ pub struct Observed {
     pub cycles: Vec<CycleRow>,
     /// What a pair of marks back to back took in the processes of the cycle, ns, sorted.
     pub pairs: Vec<i64>,
+    /// The benchmark and its load, where there are any.
+    pub mixed: Option<crate::mixed::Run>,
     misses: Vec<Miss>,
     processes: BTreeMap<String, Jobs>,
     segments: Segments,
@@ -119,8 +121,9 @@ impl Observed {
         for job in cycles.iter().flat_map(|cycle| &cycle.jobs) {
             take(&mut jobs, &processes[job.process].name, job);
         }
-        // Loads beside the loop, from the loop's first counted release on.
-        let from = cycles.first().map_or(Instant::ZERO, Cycle::release);
+        // Loads beside the loop, from the loop's first counted release on; without a loop, after the warm-up.
+        let from =
+            cycles.first().map_or_else(|| first_counted(processes, record, period), Cycle::release);
         for (index, process) in processes.iter().enumerate() {
             if process.role != Role::Workload {
                 continue;
@@ -132,6 +135,8 @@ impl Observed {
         if let [first, .., last] = cycles.as_slice() {
             let observed = last.release() - first.release() + period;
             jobs.values_mut().for_each(|jobs| jobs.observed = observed);
+        } else {
+            jobs.values_mut().for_each(|jobs| jobs.observed = record.duration);
         }
 
         let mut pairs: Vec<i64> =
@@ -143,6 +148,7 @@ impl Observed {
             .or_else(|| (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64));
 
         Self {
+            mixed: None,
             misses: misses::explain(processes, &cycles, &lost),
             processes: jobs,
             segments: Segments::of(&cycles, processes),
@@ -178,6 +184,14 @@ impl Observed {
     pub fn times(&self) -> Vec<i64> {
         self.cycles.iter().filter(|row| row.complete).map(|row| row.time.nanos()).collect()
     }
+}
+
+/// When the warm-up of a run without a loop is over: counted from the first release of any of its loads.
+fn first_counted(processes: &[Process], record: &RunRecord, period: Span) -> Instant {
+    let starts = processes.iter().flat_map(|process| &process.entries);
+    let releases = starts.filter(|entry| entry.kind == Kind::Start).map(|entry| entry.a);
+    let first = Instant::from_nanos(releases.min().unwrap_or(0));
+    first + period * i64::try_from(record.warmup_cycles).unwrap_or(i64::MAX)
 }
 
 /// Adds a job to those of its process.

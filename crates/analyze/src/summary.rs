@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use hemiola_trace::perfetto;
-use hemiola_trace::result::{Conditions, FaultFigures, FaultRecord, Floor, RunFolder, RungRecord};
+use hemiola_trace::result::{
+    Conditions, FaultFigures, FaultRecord, Floor, MixedRecord, RunFolder, RungRecord,
+};
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Figures, Observed, mark_cost, processes};
+use crate::mixed::{MixedFigures, Run, SeriesFigures};
 use crate::stats::{self, Spread};
 
 /// The version of the schema; a reader refuses a larger one.
@@ -26,7 +29,7 @@ pub struct Summary {
     pub format: u32,
     /// The scenario's title.
     pub title: String,
-    /// `"ladder"`, `"campaign"` or `"scenario"`.
+    /// `"ladder"`, `"campaign"`, `"mixed-load"` or `"scenario"`.
     pub kind: String,
     /// When the run started, seconds since 1970 UTC.
     pub started_unix_s: u64,
@@ -38,6 +41,9 @@ pub struct Summary {
     pub rungs: Vec<RungSummary>,
     /// The fault kinds of a campaign.
     pub faults: Vec<FaultSummary>,
+    /// Benchmarks beside a load: the programs of each series together.
+    #[serde(default)]
+    pub series: Vec<SeriesFigures>,
     /// What recording costs.
     pub marks: MarkCost,
     /// Whatever could not be read or does not fit together, a sentence each; figures with a
@@ -122,6 +128,9 @@ pub struct RungSummary {
     /// Cycle times of all runs: lower edge in ns and count of each bin that is not empty, 100 bins a
     /// decade.
     pub histogram: Vec<(f64, u64)>,
+    /// The benchmark in it and its load; nothing for a loop.
+    #[serde(default)]
+    pub mixed: Option<MixedFigures>,
 }
 
 /// What a process asked for and was granted in its first run.
@@ -210,6 +219,13 @@ pub fn analyze<E: Display>(
         .map(|(record, observed)| rung_summary(record, observed, &floor))
         .collect();
     compare_to_first(&mut rungs);
+    let mixed: Vec<(&MixedRecord, Vec<&Run>)> = folder
+        .rungs
+        .iter()
+        .zip(&observed)
+        .filter_map(|(record, observed)| Some((record.mixed.as_ref()?, mixed_runs(observed))))
+        .collect();
+    let series = crate::mixed::series(&mixed);
 
     let mut pairs: Vec<i64> =
         observed.iter().flatten().flat_map(|run| run.pairs.iter().copied()).collect();
@@ -225,6 +241,7 @@ pub fn analyze<E: Display>(
         floor,
         rungs,
         faults: folder.faults.iter().map(fault_summary).collect(),
+        series,
         marks: MarkCost {
             pair_ns: Spread::of(&pairs),
             cost_ns,
@@ -260,8 +277,10 @@ fn observe<E: Display>(
         }
         let tracks = trace.tracks.into_iter().map(|track| (track.name, track.entries));
         let processes = processes(&rung.processes, tracks);
-        let observed = Observed::of(&processes, run, rung.period);
-        if observed.cycles.is_empty() {
+        let mut observed = Observed::of(&processes, run, rung.period);
+        observed.mixed =
+            rung.mixed.as_ref().map(|mixed| crate::mixed::Run::of(mixed, &processes, None));
+        if observed.cycles.is_empty() && rung.mixed.is_none() {
             problems.push(format!("{place}: no cycle after the warm-up in {}", run.trace));
         }
         if let Some(reason) = &run.stopped_early {
@@ -368,7 +387,13 @@ fn rung_summary(record: &RungRecord, observed: &[Observed], floor: &FloorSummary
             .collect(),
         combined,
         histogram: stats::histogram(&times),
+        mixed: record.mixed.as_ref().map(|mixed| MixedFigures::of(mixed, &mixed_runs(observed))),
     }
+}
+
+/// What the runs of a program showed of its benchmark.
+fn mixed_runs(observed: &[Observed]) -> Vec<&Run> {
+    observed.iter().filter_map(|run| run.mixed.as_ref()).collect()
 }
 
 /// Fills in every rung's ratio to the first one, raw and without the timing overhead.
@@ -433,6 +458,8 @@ mod tests {
         granted.refusals.push(Refusal { asked, because, remedy });
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
+        let mixed = crate::mixed::tests::summary();
+        keys(&serde_json::to_value(&mixed).unwrap(), &mut written);
         // Parameters of the policies that the example does not use.
         written.extend(["priority", "runtime", "deadline", "period"].map(String::from));
 

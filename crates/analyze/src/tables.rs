@@ -93,17 +93,23 @@ pub fn tables(
     detail: Detail,
 ) -> Vec<Table> {
     let mut tables = Vec::new();
-    if !summary.rungs.is_empty() {
-        tables.push(features(summary, feature_tests));
-        tables.push(performance(summary));
-        tables.push(costs(summary));
-        tables.push(overhead(summary));
+    // A benchmark has no cycle; what it shows stands in tables of its own.
+    let loops = Summary {
+        rungs: summary.rungs.iter().filter(|rung| rung.mixed.is_none()).cloned().collect(),
+        ..summary.clone()
+    };
+    if !loops.rungs.is_empty() {
+        tables.push(features(&loops, feature_tests));
+        tables.push(performance(&loops));
+        tables.push(costs(&loops));
+        tables.push(overhead(&loops));
     }
+    tables.extend(crate::mixed::report::tables(summary));
     tables.push(floors(summary));
     tables.push(misses(summary));
     tables.push(faults(summary));
     if detail == Detail::Full {
-        tables.extend(summary.rungs.iter().map(runs));
+        tables.extend(loops.rungs.iter().map(runs));
         tables.push(processes(summary));
     }
     tables.retain(|table| !table.rows.is_empty());
@@ -322,7 +328,7 @@ fn processes(summary: &Summary) -> Table {
     columns[1].1 = Alignment::Left;
     columns[2].1 = Alignment::Left;
     Table {
-        title: "Processes of the loop, µs".into(),
+        title: "Processes of the loop and loads, µs".into(),
         note:
             "Start and response are counted from the release of the cycle; execution is processor \
                time as the kernel counts it."

@@ -26,9 +26,10 @@ pub fn render(analysis: &Analysis, feature_tests: &BTreeMap<String, String>) -> 
 }
 
 fn cards(summary: &Summary) -> Vec<Card> {
-    let mut cards = Vec::new();
-    let combined = || summary.rungs.iter().map(|rung| &rung.combined);
-    if let (Some(first), Some(last)) = (summary.rungs.first(), summary.rungs.last()) {
+    let mut cards = crate::mixed::report::cards(summary);
+    let loops = || summary.rungs.iter().filter(|rung| rung.mixed.is_none());
+    let combined = || loops().map(|rung| &rung.combined);
+    if let (Some(first), Some(last)) = (loops().next(), loops().last()) {
         let median = |cycle: Option<crate::metrics::CycleTime>| {
             cycle.map_or("–".into(), |cycle| duration(cycle.spread.p50 as f64))
         };
@@ -62,7 +63,7 @@ fn cards(summary: &Summary) -> Vec<Card> {
             },
         });
         let fallen: u64 = combined().map(|figures| figures.fallen).sum();
-        let runs: usize = summary.rungs.iter().map(|rung| rung.runs.len()).sum();
+        let runs: usize = loops().map(|rung| rung.runs.len()).sum();
         cards.push(Card {
             name: "Pendulum fell".into(),
             value: count(fallen),

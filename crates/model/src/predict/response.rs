@@ -79,7 +79,7 @@ fn switch(machine: &Machine) -> Result<Span, PredictError> {
 /// The processes that do nothing but compute, each with the processors it may use.
 fn loads(rung: &Rung) -> impl Iterator<Item = (CpuSet, Task)> {
     rung.processes.iter().filter_map(|process| {
-        let Doing::Workload { compute } = process.task else { return None };
+        let Doing::Workload { compute, .. } = process.task else { return None };
         let (cpus, priority) = place(&process.profile)?;
         let mut task = Task::periodic(process.name.clone(), compute, process.period);
         (task.deadline, task.priority) = (process.deadline, priority);

@@ -1,0 +1,240 @@
+//! The tables, figures and cards of a benchmark beside a load.
+
+use super::{MixedFigures, SeriesFigures};
+use crate::charts::{Along, Lines, Point, Ranged, Series};
+use crate::export::page::{Card, Tone};
+use crate::figures::Figure;
+use crate::plot::Scale;
+use crate::stats::{Estimate, Spread};
+use crate::summary::Summary;
+use crate::tables::Table;
+use crate::text::{count, duration, micros, percent};
+
+const NONE: &str = "–";
+
+/// Each program of the summary that is a benchmark beside a load, with its name.
+fn programs(summary: &Summary) -> impl Iterator<Item = (&str, &MixedFigures)> {
+    summary.rungs.iter().filter_map(|rung| Some((rung.name.as_str(), rung.mixed.as_ref()?)))
+}
+
+/// All tables; without rows where the summary has no such program.
+pub(crate) fn tables(summary: &Summary) -> [Table; 3] {
+    [overheads(summary), series(summary), wake_ups(summary)]
+}
+
+fn value(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
+    estimate.map_or(NONE.into(), |estimate| show(estimate.value))
+}
+
+fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
+    estimate.map_or(NONE.into(), |e| format!("{} … {}", show(e.low), show(e.high)))
+}
+
+fn percent2(share: f64) -> String {
+    format!("{:.2}", 100.0 * share)
+}
+
+fn whole(value: f64) -> String {
+    count(value.max(0.0).round() as u64)
+}
+
+fn overheads(summary: &Summary) -> Table {
+    let row = |(name, figures): (&str, &MixedFigures)| {
+        vec![
+            name.to_owned(),
+            figures.load.as_ref().map_or(NONE.into(), |_| whole(figures.rate_hz)),
+            count(figures.comparisons),
+            value(figures.share, percent2),
+            value(figures.share_by_switches, percent2),
+            value(figures.score, percent2),
+            value(figures.overhead, percent2),
+            interval(figures.overhead, percent2),
+            value(figures.per_release_ns, micros),
+            value(figures.switches_per_s, whole),
+        ]
+    };
+    let heads = [
+        "Program",
+        "Releases/s",
+        "Turns/4",
+        "Load, %",
+        "by switches",
+        "Score",
+        "Overhead, %",
+        "95 %",
+        "Per release, µs",
+        "Switches/s",
+    ];
+    let note = "The benchmark's score is what it gets done in turns with the load over what it does in turns \
+                without it, in percent; overhead = 100 − load − score: what neither has. Load: processor time \
+                by the clock of its thread, and by the switches in the kernel's record. Medians over all \
+                comparisons of four turns. Per release: the overhead over the releases, what each costs the \
+                rest besides the load's own time. Switches/s: those the load brings.";
+    let rows = programs(summary).map(row).collect();
+    Table::new("Real-time load beside a benchmark", heads, rows).with_note(note)
+}
+
+fn series(summary: &Summary) -> Table {
+    let row = |series: &SeriesFigures| {
+        vec![
+            series.name.clone(),
+            value(series.overhead, percent2),
+            interval(series.overhead, percent2),
+            value(series.per_release_ns, micros),
+            interval(series.per_release_ns, micros),
+        ]
+    };
+    let heads = ["Series", "Mean overhead, %", "95 %", "One release, µs", "95 %"];
+    let note = "Over the runs: the mean overhead of a series' programs with a load, and the slope of the overhead \
+                over the rate, which is what one release takes from the rest besides the load's own time.";
+    let rows = summary.series.iter().map(row).collect();
+    Table::new("Overhead by series", heads, rows).with_note(note)
+}
+
+fn wake_ups(summary: &Summary) -> Table {
+    let cells = |spread: Option<Spread>| match spread {
+        Some(spread) => [spread.p50, spread.p99, spread.max].map(|ns| micros(ns as f64)),
+        None => [NONE; 3].map(String::from),
+    };
+    let rows = programs(summary).flat_map(|(name, figures)| {
+        figures.wake_ups.iter().map(move |thread| {
+            let mut row = vec![name.to_owned(), thread.name.clone()];
+            row.extend(cells(thread.without_ns).into_iter().chain(cells(thread.with_ns)));
+            row
+        })
+    });
+    let heads = ["Program", "Thread", "p50", "p99", "Max", "With: p50", "p99", "Max"];
+    Table::new(
+        "Wake-up of the other threads without the load and with it, µs",
+        heads,
+        rows.collect(),
+    )
+    .with_prose(&[1])
+    .with_note("Start − release in turns without the load, and in turns with it.")
+}
+
+/// Overhead over shares, or over rates: a figure for each kind of series there is.
+pub(crate) fn figures(summary: &Summary) -> Vec<Figure> {
+    let of = |name: &str| -> Vec<&MixedFigures> {
+        programs(summary).map(|(_, figures)| figures).filter(|f| f.series == name).collect()
+    };
+    let over_rates = |programs: &[&MixedFigures]| {
+        let mut rates = programs.iter().filter(|f| f.load.is_some()).map(|f| f.rate_hz);
+        let first = rates.next();
+        rates.any(|rate| Some(rate) != first)
+    };
+    let (rates, shares): (Vec<_>, Vec<_>) = summary
+        .series
+        .iter()
+        .map(|series| (series.name.as_str(), of(&series.name)))
+        .partition(|(_, programs)| over_rates(programs));
+    let hertz = |rate: f64| format!("{} Hz", whole(rate));
+    let over_shares = (!shares.is_empty()).then(|| Figure {
+        title: "Overhead over the load's share".into(),
+        caption: "What is lost for the benchmark beyond the load's own processor time, at one rate, with the \
+                  interval of the median. Table 5-1 of the paper found it independent of the share."
+            .into(),
+        svg: vec![draw("Overhead over the share of the load", "share of the load", Scale::Linear, &percent, &shares, |f| {
+            f.share.map_or(0.0, |share| share.value)
+        })],
+    });
+    let over_rates = (!rates.is_empty()).then(|| Figure {
+        title: "Overhead over the switch rate".into(),
+        caption: "The same at one share, over releases a second; each brings two switches. Figure 5-4 of the paper \
+                  found it growing."
+            .into(),
+        svg: vec![draw("Overhead over the rate of the load", "releases a second", Scale::Linear, &hertz, &rates, |f| {
+            f.rate_hz
+        })],
+    });
+    let wake = wake_up_figure(&rates.iter().chain(&shares).cloned().collect::<Vec<_>>());
+    over_shares.into_iter().chain(over_rates).chain(wake).collect()
+}
+
+fn draw(
+    description: &str,
+    name: &str,
+    scale: Scale,
+    show: &dyn Fn(f64) -> String,
+    series: &[(&str, Vec<&MixedFigures>)],
+    x: fn(&MixedFigures) -> f64,
+) -> String {
+    let line = |(name, programs): &(&str, Vec<&MixedFigures>)| {
+        let point = |figures: &&MixedFigures| {
+            Some(Point { x: x(figures), y: Ranged::from(figures.overhead.as_ref()?) })
+        };
+        let mut points: Vec<Point> = programs.iter().filter_map(point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Series { name: (*name).to_owned(), points }
+    };
+    Lines {
+        description,
+        x: Along { name, scale, show },
+        y: Along { name: "overhead", scale: Scale::Linear, show: &percent },
+        series: series.iter().map(line).collect(),
+        markers: Vec::new(),
+    }
+    .draw()
+}
+
+/// Median and 99th percentile of the wake-up in turns with the load, over the load's share of the processor.
+fn wake_up_figure(series: &[(&str, Vec<&MixedFigures>)]) -> Option<Figure> {
+    type Pick = fn(&Spread) -> i64;
+    const QUANTILES: [(&str, Pick); 2] = [("median", |s| s.p50), ("99th percentile", |s| s.p99)];
+    let mut lines = Vec::new();
+    for (name, programs) in series {
+        for (quantile, pick) in QUANTILES {
+            let point = |figures: &&MixedFigures| {
+                let spread = figures.wake_ups.first()?.with_ns?;
+                let x = figures.share.map_or(0.0, |share| share.value);
+                Some(Point { x, y: Ranged::from(pick(&spread) as f64) })
+            };
+            let mut points: Vec<Point> = programs.iter().filter_map(point).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            lines.push(Series { name: format!("{name}, {quantile}"), points });
+        }
+    }
+    lines.iter().any(|line| !line.points.is_empty()).then(|| Figure {
+        title: "Wake-up of an interactive thread".into(),
+        caption: "How late an ordinary thread starts after its release while the load has its turns, over the \
+                  load's share of the processor."
+            .into(),
+        svg: vec![
+            Lines {
+                description: "Wake-up latency over the share of the load",
+                x: Along { name: "share of the load", scale: Scale::Linear, show: &percent },
+                y: Along { name: "start − release", scale: Scale::Logarithmic, show: &duration },
+                series: lines,
+                markers: Vec::new(),
+            }
+            .draw(),
+        ],
+    })
+}
+
+/// The figures to see first.
+pub(crate) fn cards(summary: &Summary) -> Vec<Card> {
+    let mut cards = Vec::new();
+    for series in &summary.series {
+        let plus_minus = |e: &Estimate, show: fn(f64) -> String| {
+            format!("{} … {} over {} runs", show(e.low), show(e.high), e.samples)
+        };
+        if let Some(overhead) = &series.overhead {
+            cards.push(Card::new(
+                format!("Overhead, {}", series.name),
+                percent(overhead.value),
+                plus_minus(overhead, percent),
+                Tone::Plain,
+            ));
+        }
+        if let Some(release) = &series.per_release_ns {
+            cards.push(Card::new(
+                format!("One release costs the rest, {}", series.name),
+                duration(release.value),
+                plus_minus(release, duration),
+                Tone::Plain,
+            ));
+        }
+    }
+    cards
+}

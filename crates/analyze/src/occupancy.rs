@@ -1,0 +1,205 @@
+//! Who had which processor when, from the switches a kernel recorded.
+
+use std::collections::BTreeMap;
+
+use hemiola_trace::sched::{Event, Tid, What};
+use hemiola_units::{Instant, Span};
+
+/// The threads of each processor in the order they had it. Where events were lost, nobody is known.
+///
+/// ```
+/// use hemiola_analyze::occupancy::Occupancy;
+/// use hemiola_trace::sched::{Event, Left, PRIORITY_UNKNOWN, Tid, What};
+/// use hemiola_units::{Instant, Span};
+///
+/// let switch = |at, prev, next| Event {
+///     at: Instant::from_nanos(at),
+///     cpu: 0,
+///     what: What::Switch { prev, left: Left::Sleeping, next, priority: PRIORITY_UNKNOWN },
+/// };
+/// let events = [switch(100, Tid::IDLE, Tid(7)), switch(400, Tid(7), Tid::IDLE)];
+/// let occupancy = Occupancy::of(events);
+/// let [from, to] = [0, 1_000].map(Instant::from_nanos);
+/// assert_eq!(occupancy.had(Tid(7), from, to), Some(Span::from_nanos(300)));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    cpus: BTreeMap<u16, Vec<Turn>>,
+}
+
+/// From when on a thread had the processor, up to the next one's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    from: Instant,
+    tid: Tid,
+}
+
+/// One thread's part of a stretch of time on a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The thread; [`Tid::UNKNOWN`] where events were lost or not yet recorded.
+    pub tid: Tid,
+    /// How long it had the processor.
+    pub time: Span,
+}
+
+impl Occupancy {
+    /// Of these events, those of each processor in their order.
+    #[must_use]
+    pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
+        let mut cpus = BTreeMap::<u16, Vec<Turn>>::new();
+        for event in events {
+            let tid = match event.what {
+                What::Switch { prev, next, .. } => {
+                    // Who had it before the first switch is told by that switch.
+                    let turns = cpus.entry(event.cpu).or_default();
+                    if turns.is_empty() {
+                        turns.push(Turn { from: Instant::ZERO, tid: prev });
+                    }
+                    next
+                }
+                What::Lost(_) | What::Online(_) => Tid::UNKNOWN,
+                _ => continue,
+            };
+            cpus.entry(event.cpu).or_default().push(Turn { from: event.at, tid });
+        }
+        Self { cpus }
+    }
+
+    /// Whether nothing is known of any processor.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// How long `tid` had a processor, whichever, between two moments; nothing where that cannot be said
+    /// because events were lost in between.
+    #[must_use]
+    pub fn had(&self, tid: Tid, from: Instant, to: Instant) -> Option<Span> {
+        let mut sum = Span::ZERO;
+        for cpu in self.cpus.keys() {
+            for part in self.stretches(*cpu, from, to) {
+                if part.tid == Tid::UNKNOWN {
+                    return None;
+                }
+                if part.tid == tid {
+                    sum += part.time;
+                }
+            }
+        }
+        Some(sum)
+    }
+
+    /// Who had processor `cpu` between two moments, the longest first.
+    #[must_use]
+    pub fn who(&self, cpu: u16, from: Instant, to: Instant) -> Vec<Part> {
+        let mut parts = BTreeMap::<Tid, Span>::new();
+        for part in self.stretches(cpu, from, to) {
+            *parts.entry(part.tid).or_default() += part.time;
+        }
+        let mut parts: Vec<Part> =
+            parts.into_iter().map(|(tid, time)| Part { tid, time }).collect();
+        parts.sort_by_key(|part| std::cmp::Reverse(part.time));
+        parts
+    }
+
+    /// The processor that `tid` had last at `at` or, if it never had one, the first it gets.
+    #[must_use]
+    pub fn processor_of(&self, tid: Tid, at: Instant) -> Option<u16> {
+        let before = |(cpu, turns): (&u16, &Vec<Turn>)| {
+            let until = turns.partition_point(|turn| turn.from <= at);
+            let turn = turns[..until].iter().rev().find(|turn| turn.tid == tid)?;
+            Some((turn.from, *cpu))
+        };
+        let after = |(cpu, turns): (&u16, &Vec<Turn>)| {
+            let from = turns.partition_point(|turn| turn.from <= at);
+            let turn = turns[from..].iter().find(|turn| turn.tid == tid)?;
+            Some((turn.from, *cpu))
+        };
+        let last = self.cpus.iter().filter_map(before).max();
+        last.or_else(|| self.cpus.iter().filter_map(after).min()).map(|(_, cpu)| cpu)
+    }
+
+    /// How often processor `cpu` passed from one thread to another between two moments.
+    #[must_use]
+    pub fn switches(&self, cpu: u16, from: Instant, to: Instant) -> u64 {
+        let Some(turns) = self.cpus.get(&cpu) else { return 0 };
+        let index = |at| turns.partition_point(|turn| turn.from < at);
+        (index(to) - index(from)) as u64
+    }
+
+    /// The turns of a processor between two moments, cut to them.
+    fn stretches(&self, cpu: u16, from: Instant, to: Instant) -> impl Iterator<Item = Part> {
+        let turns = self.cpus.get(&cpu).map_or(&[][..], Vec::as_slice);
+        let first = turns.partition_point(|turn| turn.from <= from).saturating_sub(1);
+        let last = turns.partition_point(|turn| turn.from < to);
+        (first..last.max(first)).map(move |index| {
+            let end = turns.get(index + 1).map_or(to, |next| next.from.min(to));
+            Part { tid: turns[index].tid, time: end - turns[index].from.max(from) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hemiola_trace::sched::{Left, PRIORITY_UNKNOWN};
+    use proptest::prelude::*;
+
+    fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    fn switch(nanos: u64, cpu: u16, prev: u32, next: u32) -> Event {
+        let what = What::Switch {
+            prev: Tid(prev),
+            left: Left::Sleeping,
+            next: Tid(next),
+            priority: PRIORITY_UNKNOWN,
+        };
+        Event { at: at(nanos), cpu, what }
+    }
+
+    #[test]
+    fn a_stretch_is_shared_among_those_who_had_the_processor() {
+        let events = [switch(100, 0, 1, 2), switch(150, 1, 0, 1), switch(300, 0, 2, 0)];
+        let occupancy = Occupancy::of(events);
+        let who = occupancy.who(0, at(50), at(400));
+        let part = |tid, nanos| Part { tid: Tid(tid), time: Span::from_nanos(nanos) };
+        assert_eq!(who, [part(2, 200), part(0, 100), part(1, 50)]);
+        assert_eq!(occupancy.had(Tid(1), at(50), at(400)), Some(Span::from_nanos(50 + 250)));
+        assert_eq!(occupancy.switches(0, at(0), at(300)), 1 + 1);
+        let processor = |nanos| occupancy.processor_of(Tid(1), at(nanos));
+        assert_eq!([processor(120), processor(200)], [Some(0), Some(1)]);
+        assert_eq!(occupancy.processor_of(Tid(9), at(200)), None);
+    }
+
+    #[test]
+    fn nothing_is_said_across_a_loss() {
+        let lost = Event { at: at(200), cpu: 0, what: What::Lost(3) };
+        let events = [switch(100, 0, 1, 2), lost, switch(300, 0, u32::MAX, 1)];
+        let occupancy = Occupancy::of(events);
+        assert_eq!(occupancy.had(Tid(2), at(100), at(200)), Some(Span::from_nanos(100)));
+        assert_eq!(occupancy.had(Tid(2), at(100), at(250)), None);
+        assert_eq!(occupancy.who(0, at(200), at(300))[0].tid, Tid::UNKNOWN);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_add_up_to_the_whole(
+            steps in prop::collection::vec((1u64..50, 0u32..4), 1..40),
+            from in 0u64..500,
+            length in 0u64..500,
+        ) {
+            let mut now = 0;
+            let events: Vec<Event> = steps.iter().map(|(step, next)| {
+                now += step;
+                switch(now, 0, 9, *next)
+            }).collect();
+            let occupancy = Occupancy::of(events);
+            let parts = occupancy.who(0, at(from), at(from + length));
+            let sum: Span = parts.iter().map(|part| part.time).sum();
+            prop_assert_eq!(sum.nanos() as u64, length);
+        }
+    }
+}
