@@ -7,7 +7,7 @@ use hemiola_units::{Instant, Span};
 
 use super::permission::Permission;
 use super::stream::Stream;
-use super::{CaptureError, Interface, Options, Tally, bpf};
+use super::{CaptureError, Interface, Options, Tally, bpf, perf};
 
 /// Events a second of one processor that buffers are judged by until more are seen: a switch and a wake-up, 400,000
 /// times.
@@ -29,12 +29,14 @@ pub struct Capture {
     drained: Instant,
     /// The most events one processor had in a second.
     rate_max: f64,
+    wakes: bool,
     stopped: bool,
 }
 
 #[derive(Debug)]
 enum Source {
     Bpf(bpf::Session),
+    Perf(perf::Session),
 }
 
 impl Capture {
@@ -47,10 +49,16 @@ impl Capture {
     pub fn start(options: &Options) -> Result<Self, CaptureError> {
         let permission = Permission::read();
         let cpus = cpu::present().iter().max().map_or(1, |last| last + 1);
-        let source = if permission.bpf() || options.interface == Some(Interface::Bpf) {
-            Source::Bpf(bpf::Session::start(options, permission, cpus)?)
-        } else {
-            return Err(permission.refuse(options, Interface::Perf));
+        let bpf = || bpf::Session::start(options, permission, cpus).map(Source::Bpf);
+        let perf = || perf::Session::start(options, permission, cpus).map(Source::Perf);
+        let source = match options.interface {
+            Some(Interface::Bpf) => bpf()?,
+            Some(Interface::Perf) => perf()?,
+            None if !permission.bpf() => perf()?,
+            None => match bpf() {
+                Err(CaptureError::Unsupported(_) | CaptureError::NotPermitted(_)) => perf()?,
+                outcome => outcome?,
+            },
         };
         let (events, drained) = (Vec::new(), MonotonicClock.now());
         Ok(Self {
@@ -59,6 +67,7 @@ impl Capture {
             events,
             drained,
             rate_max: RATE_EXPECTED,
+            wakes: options.wakes,
             stopped: false,
         })
     }
@@ -68,6 +77,25 @@ impl Capture {
     pub const fn interface(&self) -> Interface {
         match self.source {
             Source::Bpf(_) => Interface::Bpf,
+            Source::Perf(_) => Interface::Perf,
+        }
+    }
+
+    /// Whether wake-ups are recorded, as was asked for: perf events do not tell them to everybody.
+    #[must_use]
+    pub const fn has_wakes(&self) -> bool {
+        match &self.source {
+            Source::Bpf(_) => self.wakes,
+            Source::Perf(session) => self.wakes && session.has_wakes(),
+        }
+    }
+
+    /// Whether the whole system is recorded, or else one process only.
+    #[must_use]
+    pub const fn is_system(&self) -> bool {
+        match &self.source {
+            Source::Bpf(_) => true,
+            Source::Perf(session) => session.is_system(),
         }
     }
 
@@ -97,6 +125,13 @@ impl Capture {
                 }
                 outlet.follow(&online, now, session.streams());
             }
+            Source::Perf(session) => {
+                session.drain(&online, &mut outlet)?;
+                if self.stopped {
+                    session.last_losses(now, &mut outlet);
+                }
+                outlet.follow(&online, now, session.streams());
+            }
         }
         let count = outlet.count_max as f64;
         let seconds = (now - self.drained).secs_f64();
@@ -118,6 +153,7 @@ impl Capture {
     pub fn threads(&mut self) -> Result<Vec<Thread>, CaptureError> {
         match &mut self.source {
             Source::Bpf(session) => session.threads(),
+            Source::Perf(session) => Ok(session.threads()),
         }
     }
 
@@ -127,6 +163,7 @@ impl Capture {
     pub fn advised_interval(&self) -> Span {
         let capacity = match &self.source {
             Source::Bpf(session) => session.capacity(),
+            Source::Perf(session) => session.capacity(),
         };
         Span::from_secs_f64(f64::from(capacity) / 4.0 / self.rate_max)
             .clamp(INTERVAL_MIN, INTERVAL_MAX)
@@ -137,6 +174,7 @@ impl Capture {
     pub fn stop(&mut self) {
         match &mut self.source {
             Source::Bpf(session) => session.stop(),
+            Source::Perf(session) => session.stop(),
         }
         self.stopped = true;
     }
@@ -157,6 +195,10 @@ pub(super) struct Outlet<'a> {
 impl Outlet<'_> {
     /// Events in a batch, about: they stay in the nearest cache.
     pub(super) const BATCH: usize = 1024;
+
+    pub(super) const fn is_full(&self) -> bool {
+        self.events.len() >= Self::BATCH
+    }
 
     pub(super) fn push(&mut self, stream: &mut Stream, at: Instant, what: What) {
         stream.push(at, what, self.events, self.tally);

@@ -29,8 +29,10 @@ use thiserror::Error;
 
 mod bpf;
 mod capture;
+mod perf;
 mod permission;
 mod stream;
+mod threads;
 
 pub use capture::Capture;
 

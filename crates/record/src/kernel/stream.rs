@@ -24,6 +24,11 @@ impl Stream {
         self.cpu
     }
 
+    /// Who runs, as far as is known.
+    pub(super) const fn running(&self) -> Tid {
+        self.running
+    }
+
     pub(super) const fn is_online(&self) -> bool {
         self.online
     }

@@ -18,6 +18,7 @@ pub mod futex;
 pub mod mapping;
 pub mod memory;
 pub mod mqueue;
+pub mod perf;
 pub mod process;
 pub mod sched;
 pub mod timer;

@@ -1,0 +1,360 @@
+//! Recording by the kernel's own event buffers.
+//!
+//! Three ways, by what is permitted: the tracepoints of the system; where tracefs hides their numbers, the switches of
+//! the system without wake-ups; and without any privilege the switches of one's own process, of which each thread
+//! has an event on each processor that its children inherit.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use hemiola_rt::sys::mapping::page_size;
+use hemiola_rt::sys::perf::{self, Attributes, Buffer, Source};
+use hemiola_trace::sched::{Left, PRIORITY_UNKNOWN, Thread, Tid, What};
+use hemiola_units::{Bytes, CpuSet, Instant};
+use rustix::io::Errno;
+
+use super::capture::Outlet;
+use super::permission::Permission;
+use super::stream::Stream;
+use super::threads;
+use super::{CaptureError, Interface, Options, Target};
+use record::Record;
+use tracepoint::Tracepoint;
+
+mod record;
+mod tracepoint;
+
+/// The smallest buffer that is tried where the limit of locked memory allows no larger one.
+const PAGES_MIN: usize = 8;
+
+/// A recording under way.
+#[derive(Debug)]
+pub(super) struct Session {
+    way: Way,
+    processors: Vec<Processor>,
+    /// Names told since they were asked for.
+    news: Vec<Record>,
+    /// The name of each thread: a new one has its parent's.
+    names: BTreeMap<Tid, String>,
+    /// Whether all threads must be asked for.
+    ask: bool,
+    stopped: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    Tracepoints(Vec<Tracepoint>),
+    Switches,
+    /// One process.
+    Own(u32),
+}
+
+/// One processor, with what is open there while it is online.
+#[derive(Debug)]
+struct Processor {
+    stream: Stream,
+    buffer: Option<Buffer>,
+    /// The one that owns the buffer first.
+    events: Vec<OwnedFd>,
+    len: usize,
+    /// Losses told of by records in the buffer.
+    lost: u64,
+}
+
+impl Session {
+    /// Begins to record.
+    pub(super) fn start(
+        options: &Options,
+        permission: Permission,
+        cpus: u16,
+    ) -> Result<Self, CaptureError> {
+        let extras = options.interrupts || options.page_faults || options.calls;
+        let way = match options.target {
+            _ if permission.perf_system() => match tracepoint::find(options) {
+                Some(tracepoints) => Way::Tracepoints(tracepoints),
+                None if extras => {
+                    return Err(CaptureError::Unsupported(
+                        "interrupts, page faults and system calls need the files of /sys/kernel/tracing, which are not \
+                         there or may not be read; programs of our own (CAP_BPF) do without"
+                            .into(),
+                    ));
+                }
+                None => Way::Switches,
+            },
+            Target::Process(pid) if !extras && permission.perf_own() => Way::Own(pid),
+            _ => return Err(permission.refuse(options, Interface::Perf)),
+        };
+        let tids: Vec<Option<u32>> = match way {
+            Way::Own(pid) => {
+                threads::of_tree(pid).iter().map(|thread| Some(thread.tid.0)).collect()
+            }
+            _ => vec![None],
+        };
+        if let (Way::Own(pid), []) = (&way, tids.as_slice()) {
+            return Err(CaptureError::NoProcess(*pid));
+        }
+        let page = page_size();
+        let len = (options.buffer.0 as usize).clamp(PAGES_MIN * page, 1 << 30).next_power_of_two();
+        let mut session = Self {
+            processors: (0..cpus).map(|cpu| Processor::new(cpu, len)).collect(),
+            way,
+            news: Vec::new(),
+            names: BTreeMap::new(),
+            ask: true,
+            stopped: false,
+        };
+        for processor in &mut session.processors {
+            processor.open(&session.way, &tids).map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied => permission.refuse(options, Interface::Perf),
+                io::ErrorKind::OutOfMemory => {
+                    CaptureError::Memory { buffer: Bytes(len as u64), cpus: cpus.into(), error }
+                }
+                _ => CaptureError::Kernel { step: "opening perf events".into(), error },
+            })?;
+        }
+        // Threads that began since they were listed inherited the events of those that began them.
+        session
+            .enable()
+            .map_err(|error| CaptureError::Kernel { step: "enabling perf events".into(), error })?;
+        Ok(session)
+    }
+
+    fn enable(&self) -> io::Result<()> {
+        self.processors
+            .iter()
+            .flat_map(|processor| &processor.events)
+            .try_for_each(|event| perf::enable(event.as_fd()))
+    }
+
+    /// How many events the smallest buffer holds, about.
+    pub(super) fn capacity(&self) -> u32 {
+        // What a record of the most frequent kind takes.
+        let record = match self.way {
+            Way::Tracepoints(_) => 104,
+            Way::Switches => 32,
+            Way::Own(_) => 24,
+        };
+        let open = self.processors.iter().filter(|processor| processor.buffer.is_some());
+        open.map(|processor| processor.len / record).min().unwrap_or(0) as u32
+    }
+
+    /// Whether wake-ups are told.
+    pub(super) const fn has_wakes(&self) -> bool {
+        matches!(self.way, Way::Tracepoints(_))
+    }
+
+    /// Whether everybody is recorded.
+    pub(super) const fn is_system(&self) -> bool {
+        !matches!(self.way, Way::Own(_))
+    }
+
+    pub(super) fn streams(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.processors.iter_mut().map(|processor| &mut processor.stream)
+    }
+
+    /// Gives out what the buffers hold now.
+    pub(super) fn drain(
+        &mut self,
+        online: &CpuSet,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), CaptureError> {
+        let tracepoints = match &self.way {
+            Way::Tracepoints(tracepoints) => tracepoints.as_slice(),
+            _ => &[],
+        };
+        for processor in &mut self.processors {
+            let system = !matches!(self.way, Way::Own(_));
+            processor.drain(tracepoints, &mut self.news, outlet);
+            let cpu = processor.stream.cpu();
+            if !online.contains(cpu) && system {
+                // The kernel has taken the events off; they never come back by themselves.
+                processor.close();
+            } else if processor.buffer.is_none() && online.contains(cpu) && system && !self.stopped
+            {
+                let reopened = processor.open(&self.way, &[None]);
+                let enabled = reopened.and_then(|()| {
+                    processor.events.iter().try_for_each(|event| perf::enable(event.as_fd()))
+                });
+                enabled.map_err(|error| CaptureError::Kernel {
+                    step: format!("watching processor {cpu} again"),
+                    error,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the recording; what the buffers hold stays there for a last [`Self::drain`].
+    pub(super) fn stop(&mut self) {
+        for event in self.processors.iter().flat_map(|processor| &processor.events) {
+            // An open event can always be disabled; what came all the same would be true as well.
+            let _ = perf::disable(event.as_fd());
+        }
+        self.stopped = true;
+    }
+
+    /// Gives out the losses after which nothing came any more.
+    pub(super) fn last_losses(&mut self, now: Instant, outlet: &mut Outlet<'_>) {
+        for processor in &mut self.processors {
+            let counted = processor
+                .events
+                .iter()
+                .filter_map(|event| perf::lost(event.as_fd()).ok().flatten());
+            let lost = counted.sum::<u64>().saturating_sub(processor.lost);
+            processor.events.clear();
+            if lost > 0 {
+                let lost = What::Lost(u32::try_from(lost).unwrap_or(u32::MAX));
+                outlet.push(&mut processor.stream, now, lost);
+                outlet.flush(processor.stream.cpu());
+            }
+        }
+    }
+
+    /// What became known of threads since the last call.
+    pub(super) fn threads(&mut self) -> Vec<Thread> {
+        let mut threads = match (std::mem::take(&mut self.ask), &self.way) {
+            (false, _) => Vec::new(),
+            (true, Way::Own(pid)) => threads::of_tree(*pid),
+            (true, _) => threads::all(),
+        };
+        self.names.extend(threads.iter().map(|thread| (thread.tid, thread.name.clone())));
+        let since = |record: &Record| match record {
+            Record::Name(thread) | Record::Began(thread, _) => thread.since,
+            Record::Event(at, _) | Record::In(at, _) | Record::Out(at, ..) => *at,
+        };
+        self.news.sort_by_key(since);
+        for record in self.news.drain(..) {
+            let thread = match record {
+                Record::Name(thread) => thread,
+                Record::Began(mut thread, parent) => {
+                    thread.name = self.names.get(&parent).cloned().unwrap_or_default();
+                    thread
+                }
+                Record::Event(..) | Record::In(..) | Record::Out(..) => continue,
+            };
+            self.names.insert(thread.tid, thread.name.clone());
+            threads.push(thread);
+        }
+        threads
+    }
+}
+
+impl Processor {
+    const fn new(cpu: u16, len: usize) -> Self {
+        Self { stream: Stream::new(cpu), buffer: None, events: Vec::new(), len, lost: 0 }
+    }
+
+    /// Opens what is to be recorded here; nothing on a processor that is away.
+    fn open(&mut self, way: &Way, tids: &[Option<u32>]) -> io::Result<()> {
+        let own = matches!(way, Way::Own(_));
+        let base = Attributes {
+            source: Source::Nothing,
+            switches: !matches!(way, Way::Tracepoints(_)),
+            names: true,
+            inherit: own,
+            kernel: !own,
+        };
+        for tid in tids {
+            match perf::open(&base, *tid, self.stream.cpu()) {
+                Ok(event) => self.add(event)?,
+                Err(error) if is(&error, Errno::NODEV) => return Ok(()),
+                // It has ended since it was listed.
+                Err(error) if tid.is_some() && is(&error, Errno::SRCH) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if let Way::Tracepoints(tracepoints) = way {
+            for tracepoint in tracepoints {
+                let source = Source::Tracepoint(tracepoint.id.into());
+                let attributes = Attributes { source, switches: false, names: false, ..base };
+                self.add(perf::open(&attributes, None, self.stream.cpu())?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first event gets a buffer, the others write into it.
+    fn add(&mut self, event: OwnedFd) -> io::Result<()> {
+        match self.events.first() {
+            Some(first) => perf::redirect(event.as_fd(), first.as_fd())?,
+            None => {
+                while self.buffer.is_none() {
+                    match Buffer::map(event.as_fd(), self.len) {
+                        Ok(buffer) => self.buffer = Some(buffer),
+                        // Beyond what may be locked: the next smaller one.
+                        Err(error)
+                            if error.kind() == io::ErrorKind::PermissionDenied
+                                && self.len > PAGES_MIN * page_size() =>
+                        {
+                            self.len /= 2;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        self.events.push(event);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.buffer = None;
+        self.events.clear();
+        self.lost = 0;
+    }
+
+    fn drain(
+        &mut self,
+        tracepoints: &[Tracepoint],
+        news: &mut Vec<Record>,
+        outlet: &mut Outlet<'_>,
+    ) {
+        let Self { stream, buffer: Some(buffer), lost, .. } = self else { return };
+        let mut last = None;
+        buffer.take(|words| {
+            match record::decode(words, tracepoints) {
+                Some(Record::Event(
+                    at,
+                    What::Switch { prev: Tid::UNKNOWN, left, next, priority },
+                )) => {
+                    // Who has ended has no number any more.
+                    let prev = stream.running();
+                    outlet.push(stream, at, What::Switch { prev, left, next, priority });
+                }
+                Some(Record::Event(at, what)) => {
+                    if let What::Lost(count) = what {
+                        *lost += u64::from(count);
+                    }
+                    outlet.push(stream, at, what);
+                }
+                Some(Record::In(at, next)) => {
+                    // A thread that was listed and inherited an event too is told of twice.
+                    if last != Some((true, next)) {
+                        let (prev, left) = (Tid::UNKNOWN, Left::Unknown);
+                        let priority = PRIORITY_UNKNOWN;
+                        outlet.push(stream, at, What::Switch { prev, left, next, priority });
+                    }
+                    last = Some((true, next));
+                }
+                Some(Record::Out(at, prev, left)) => {
+                    if last != Some((false, prev)) {
+                        let (next, priority) = (Tid::UNKNOWN, PRIORITY_UNKNOWN);
+                        outlet.push(stream, at, What::Switch { prev, left, next, priority });
+                    }
+                    last = Some((false, prev));
+                }
+                Some(record @ (Record::Name(_) | Record::Began(..))) => news.push(record),
+                None => {}
+            }
+            if outlet.is_full() {
+                outlet.flush(stream.cpu());
+            }
+        });
+        outlet.flush(stream.cpu());
+    }
+}
+
+fn is(error: &io::Error, errno: Errno) -> bool {
+    Errno::from_io_error(error) == Some(errno)
+}
