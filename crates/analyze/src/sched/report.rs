@@ -134,7 +134,7 @@ pub struct ThreadReport {
     pub page_faults: u64,
     /// System calls entered, where recorded.
     pub calls: u64,
-    /// Who had the processor while it was ready, most time first; the smallest beyond
+    /// Who had the processor while it was ready, and interrupts while it ran, most time first; the smallest beyond
     /// [`CULPRITS_MAX`](super::CULPRITS_MAX) are one entry named `others`.
     pub preempted_by: Vec<Interference>,
     /// Who ended its waits within invocations, most time first: with a lock, the one who held it.
@@ -170,6 +170,8 @@ pub enum Culprit {
     SoftInterrupt(u16),
     /// Nobody: the processor was idle, and took that long to begin.
     Idle,
+    /// An interrupt, a timer's for example; which is not told.
+    SomeInterrupt,
     /// Somebody the recording does not tell.
     Unknown,
     /// Several that each took too little to be kept apart.
@@ -202,10 +204,8 @@ pub struct Blocking {
     pub name: String,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
-    /// Who did the wake-up; an interrupt (a timer, a device) has no number of its own here: [`Culprit::Unknown`].
+    /// Who did the wake-up.
     pub who: Culprit,
-    /// Whether an interrupt did it.
-    pub interrupt: bool,
     /// Waited altogether, ns.
     pub ns: u64,
     /// How often.
@@ -289,8 +289,7 @@ pub struct Miss {
 
 /// A job: an invocation of a thread, or one a program marked.
 ///
-/// `response = finish − release = before wake-up + waiting + execution + blocked + interrupts`, when it is complete:
-/// each nanosecond is in one of `delays` or in `execution_ns`.
+/// Of one that is complete, each nanosecond from release to finish is in `execution_ns` or in one of `delays`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Job {
     /// Its thread.
@@ -309,8 +308,8 @@ pub struct Job {
     pub deadline_ns: Option<u64>,
     /// Processor time, ns.
     pub execution_ns: u64,
-    /// What else took time between release and finish, in order of first appearance; those beyond
-    /// [`DELAYS_MAX`](super::DELAYS_MAX) are one [`Culprit::Others`] for each kind.
+    /// What else took time between release and finish, most first; those beyond [`DELAYS_MAX`](super::DELAYS_MAX) are
+    /// one [`Culprit::Others`] for each kind.
     pub delays: Vec<Delay>,
     /// Whether everything from release to finish was seen. The figures of one that was not are lower bounds.
     pub complete: bool,

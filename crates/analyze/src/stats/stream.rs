@@ -97,6 +97,18 @@ impl Stream {
         (count, if count == 0 { 0.0 } else { sum as f64 / count as f64 })
     }
 
+    /// The least and the greatest of those from `low` to `high`, as exact as [`Stream::between`].
+    #[must_use]
+    pub fn ends_between(&self, low: u64, high: u64) -> Option<(u64, u64)> {
+        let within = |value: &u64| (low..=high).contains(value);
+        let buckets = self.folded.buckets().map(|(_, bucket)| bucket);
+        let buckets = buckets.filter(|bucket| bucket.count > 0 && within(&bucket.max));
+        let all = buckets.map(|bucket| (bucket.min, bucket.max));
+        let all = all
+            .chain(self.waiting.iter().filter(|value| within(value)).map(|value| (*value, *value)));
+        all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
     /// What it comes to; nothing when there are no observations.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {
@@ -132,6 +144,7 @@ struct Folded {
 struct Bucket {
     count: u64,
     sum: u64,
+    min: u64,
     max: u64,
 }
 
@@ -147,6 +160,7 @@ impl Folded {
             let buckets =
                 self.octaves[octave].get_or_insert_with(|| Box::new([Bucket::default(); BUCKETS]));
             let bucket = &mut buckets[index];
+            bucket.min = if bucket.count == 0 { value } else { bucket.min.min(value) };
             bucket.count += 1;
             bucket.sum = bucket.sum.saturating_add(value);
             bucket.max = bucket.max.max(value);
@@ -183,7 +197,7 @@ impl Folded {
         let mut histogram: Vec<(u64, u64)> = Vec::new();
         for (edge, bucket) in self.buckets() {
             let octave = place(edge).0.saturating_sub(1) as u32;
-            let edge = (edge >> octave) / BUCKETS_OF_BIN * BUCKETS_OF_BIN << octave;
+            let edge = ((edge >> octave) / BUCKETS_OF_BIN * BUCKETS_OF_BIN) << octave;
             match histogram.last_mut().filter(|(last, _)| *last == edge) {
                 Some((_, count)) => *count += bucket.count,
                 None => histogram.push((edge, bucket.count)),
@@ -343,6 +357,8 @@ mod tests {
             let (count, mean) = stream(&values).between(4500, 5500);
             prop_assert_eq!(count, 2 * times as u64);
             prop_assert!((mean - 5005.0).abs() < 1e-6);
+            prop_assert_eq!(stream(&values).ends_between(4500, 5500), Some((5000, 5010)));
+            prop_assert_eq!(stream(&values).ends_between(6000, 7000), None);
         }
     }
 }

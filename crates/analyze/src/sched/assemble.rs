@@ -1,0 +1,379 @@
+//! From what a pass has counted to the report.
+
+use std::collections::BTreeMap;
+
+use hemiola_trace::sched::PRIORITY_UNKNOWN;
+
+use super::engine::Engine;
+use super::marks::Task;
+use super::period::about;
+use super::report::{
+    Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Interference, PeriodFrom, Report,
+    TaskReport, ThreadReport, Waker,
+};
+use super::tally::{Code, Tally};
+use super::threads::State;
+use super::{accounting, explain};
+use crate::stats::Stream;
+use crate::text::{count, duration};
+
+/// At least this share of the intervals between releases must be about one period for it to be reported.
+const PERIODIC: f64 = 0.5;
+
+/// The delays of a job, most first.
+pub(super) fn delays<const MAX: usize>(tally: &Tally<MAX>, states: &[State]) -> Vec<Delay> {
+    let delay = |taken: &super::tally::Taken| Delay {
+        who: taken.code.culprit(|index| states[index].tid),
+        kind: taken.kind,
+        ns: taken.ns,
+        times: u32::try_from(taken.times).unwrap_or(u32::MAX),
+    };
+    let mut delays: Vec<Delay> = tally.iter().filter(|taken| taken.ns > 0).map(delay).collect();
+    delays.sort_by_key(|delay| (std::cmp::Reverse(delay.ns), delay.kind, delay.who));
+    delays
+}
+
+/// What a culprit that is no thread is called.
+pub(super) fn name_of(who: Culprit) -> String {
+    /// `include/linux/interrupt.h`.
+    const SOFT: [&str; 10] = [
+        "high tasklets",
+        "timer",
+        "network send",
+        "network receive",
+        "block",
+        "poll",
+        "tasklets",
+        "sched",
+        "hrtimer",
+        "rcu",
+    ];
+    match who {
+        Culprit::Thread(tid) => format!("thread {tid}"),
+        Culprit::Interrupt(number) => format!("interrupt {number}"),
+        Culprit::SoftInterrupt(vector) => match SOFT.get(usize::from(vector)) {
+            Some(name) => format!("soft interrupt ({name})"),
+            None => format!("soft interrupt {vector}"),
+        },
+        Culprit::Idle => "idle".into(),
+        Culprit::SomeInterrupt => "interrupt".into(),
+        Culprit::Unknown => "unknown".into(),
+        Culprit::Others => "others".into(),
+    }
+}
+
+/// Makes the report of a pass.
+pub(super) fn report(engine: &Engine<'_>) -> Report {
+    let from_ns = engine.from.unwrap_or(0);
+    let to_ns = engine.now.max(from_ns);
+    let length = to_ns - from_ns;
+    let cpus: Vec<CpuReport> = engine
+        .cpus
+        .iter()
+        .enumerate()
+        .filter_map(|(number, cpu)| {
+            cpu.last?;
+            let seen_ns = cpu.busy + cpu.idle;
+            Some(CpuReport {
+                cpu: number as u16,
+                switches: cpu.switches,
+                seen_ns,
+                busy_ns: cpu.busy,
+                idle_ns: cpu.idle,
+                interrupts_ns: cpu.interrupts,
+                utilization: share(cpu.busy, seen_ns),
+            })
+        })
+        .collect();
+    let gaps = engine.gaps.all();
+    // Of the time of all processors, what gaps have left.
+    let blind: u64 =
+        gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(from_ns))).sum();
+    let whole = length as f64 * cpus.len().max(1) as f64;
+    let seen = if whole > 0.0 { (1.0 - blind as f64 / whole).clamp(0.0, 1.0) } else { 1.0 };
+    let names: Vec<String> =
+        engine.threads.states.iter().map(|state| name(engine, state)).collect();
+    let mut threads: Vec<ThreadReport> = engine
+        .threads
+        .states
+        .iter()
+        .map(|state| thread(engine, &names, state, length as f64 * seen))
+        .collect();
+    threads.sort_by(|a, b| b.running_ns.cmp(&a.running_ns).then(a.tid.cmp(&b.tid)));
+    let with_jobs = engine.marks.tasks.iter().enumerate().filter(|(_, task)| task.has_jobs);
+    let tasks: Vec<TaskReport> =
+        with_jobs.map(|(track, marked)| task(engine, &names, track, marked)).collect();
+    let of_tasks =
+        tasks.iter().filter(|task| task.period_ns.is_some()).map(|task| task.utilization);
+    let of_threads =
+        threads.iter().filter(|thread| thread.period_ns.is_some()).map(|thread| thread.utilization);
+    let task_set_utilization = if tasks.is_empty() { of_threads.sum() } else { of_tasks.sum() };
+    let busy: u64 = cpus.iter().map(|cpu| cpu.busy_ns).sum();
+    let mut report = Report {
+        from_ns,
+        to_ns,
+        switches: engine.switches,
+        wake_ups: engine.wake_ups,
+        lost_events: engine.lost,
+        gaps,
+        utilization: share(busy, cpus.iter().map(|cpu| cpu.seen_ns).sum()),
+        task_set_utilization,
+        cpus,
+        threads,
+        tasks,
+        misses: engine.misses.clone(),
+        missed_deadlines: engine.missed,
+        accounting: accounting::compare(engine, &names),
+        notes: Vec::new(),
+    };
+    report.notes = notes(engine, &report);
+    let explained: Vec<(String, String)> = report
+        .misses
+        .iter()
+        .map(|miss| (explain::name(&miss.job, &report), explain::explain(&miss.job, &report)))
+        .collect();
+    for (miss, (name, explanation)) in report.misses.iter_mut().zip(explained) {
+        (miss.name, miss.explanation) = (name, explanation);
+    }
+    report
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn name(engine: &Engine<'_>, state: &State) -> String {
+    let names = engine.threads.names(state, state.seen);
+    names.last().map_or_else(|| format!("thread {}", state.tid), |name| (*name).to_owned())
+}
+
+fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> ThreadReport {
+    let (totals, streams) = (&state.totals, &state.streams);
+    let execution_ns = streams.execution.distribution();
+    let (period_ns, release_jitter_ns) = match period(state) {
+        Some(period) => (Some(period), jitter(&streams.interval, period)),
+        None => (None, None),
+    };
+    let period_from = period_ns
+        .map(|_| if state.given.is_some() { PeriodFrom::Given } else { PeriodFrom::Found });
+    let mut names_before: Vec<String> =
+        engine.threads.names(state, state.seen).into_iter().map(str::to_owned).collect();
+    let name = names_before.pop().unwrap_or_else(|| format!("thread {}", state.tid));
+    ThreadReport {
+        name,
+        tid: state.tid,
+        pid: engine.threads.pid(state),
+        names_before,
+        priority: (state.priority != PRIORITY_UNKNOWN).then_some(state.priority),
+        cpus: totals.cpus.clone(),
+        invocations: streams.execution.count(),
+        incomplete: totals.incomplete,
+        utilization: match (&execution_ns, period_ns) {
+            (Some(execution), Some(period)) => execution.mean / period as f64,
+            _ if seen > 0.0 => (totals.running as f64 / seen).min(1.0),
+            _ => 0.0,
+        },
+        execution_ns,
+        period_ns,
+        period_from,
+        interval_ns: streams.interval.distribution(),
+        release_jitter_ns,
+        latency_ns: streams.latency.distribution(),
+        response_ns: streams.response.distribution(),
+        running_ns: totals.running,
+        waiting_ns: totals.waiting,
+        blocked_ns: totals.blocked,
+        sleeping_ns: totals.sleeping,
+        interrupted_ns: totals.interrupted,
+        preemptions: totals.preemptions,
+        migrations: totals.migrations,
+        page_faults: totals.page_faults,
+        calls: totals.calls,
+        preempted_by: preempted_by(engine, names, &totals.culprits),
+        blocked_by: blocked_by(engine, names, &totals.culprits),
+        woken_by: woken_by(engine, names, &totals.wakers),
+        blocking_ns: streams.blocking.distribution(),
+        missed: totals.missed,
+    }
+}
+
+/// T of a thread: given, or what was found if the intervals of the whole recording bear it out.
+fn period(state: &State) -> Option<u64> {
+    if state.given.is_some() {
+        return state.given;
+    }
+    let candidate = state.hint.or(state.finder.period)?;
+    let (low, high) = about(candidate);
+    let (single, mean) = state.streams.interval.between(low, high);
+    (single as f64 >= PERIODIC * state.streams.interval.count() as f64 && single > 0)
+        .then_some(mean.round() as u64)
+}
+
+/// Greatest − least of the intervals that last one period.
+fn jitter(intervals: &Stream, period: u64) -> Option<u64> {
+    let (least, greatest) = intervals.ends_between(0, period + period / 2)?;
+    Some(greatest - least)
+}
+
+fn task(engine: &Engine<'_>, names: &[String], track: usize, task: &Task<'_>) -> TaskReport {
+    let execution_ns = task.execution.distribution();
+    let median = |stream: &Stream| stream.distribution().map(|found: Distribution| found.p50);
+    let period_ns = task.given.or_else(|| median(&task.interval));
+    let latency_ns = task.latency.distribution();
+    let state = engine.threads.states.iter().rev().find(|state| state.tid == task.tid);
+    TaskReport {
+        name: task.name.to_owned(),
+        track,
+        tid: task.tid,
+        pid: task.pid,
+        jobs: task.jobs,
+        incomplete: task.incomplete + u64::from(task.open.is_some()),
+        utilization: match (&execution_ns, period_ns) {
+            (Some(execution), Some(period)) if period > 0 => execution.mean / period as f64,
+            _ => 0.0,
+        },
+        execution_ns,
+        period_ns,
+        period_from: period_ns
+            .map(|_| if task.given.is_some() { PeriodFrom::Given } else { PeriodFrom::Found }),
+        deadline_ns: median(&task.deadline),
+        release_jitter_ns: latency_ns.as_ref().map(|latency| latency.max - latency.min),
+        latency_ns,
+        response_ns: task.response.distribution(),
+        lateness_max_ns: task.lateness_max,
+        missed: task.missed,
+        skipped: task.skipped,
+        priority: state
+            .map(|state| state.priority)
+            .filter(|priority| *priority != PRIORITY_UNKNOWN),
+        preempted_by: preempted_by(engine, names, &task.culprits),
+        blocked_by: blocked_by(engine, names, &task.culprits),
+        blocking_ns: task.blocking.distribution(),
+    }
+}
+
+/// Who, with a name and, of a thread, its number.
+pub(super) fn who(
+    engine: &Engine<'_>,
+    names: &[String],
+    code: Code,
+) -> (Culprit, String, Option<u32>) {
+    let culprit = code.culprit(|index| engine.threads.states[index].tid);
+    match code.as_thread() {
+        Some(index) => (culprit, names[index].clone(), Some(engine.threads.states[index].tid)),
+        None => (culprit, name_of(culprit), None),
+    }
+}
+
+fn preempted_by<const MAX: usize>(
+    engine: &Engine<'_>,
+    names: &[String],
+    tally: &Tally<MAX>,
+) -> Vec<Interference> {
+    let mut by_code = BTreeMap::<Code, Interference>::new();
+    let held_up = [DelayKind::BeforeStart, DelayKind::Preempted, DelayKind::Interrupted];
+    for taken in tally.iter().filter(|taken| held_up.contains(&taken.kind) && taken.ns > 0) {
+        let entry = by_code.entry(taken.code).or_insert_with(|| {
+            let (who, name, tid) = who(engine, names, taken.code);
+            Interference { name, tid, who, ns: 0, before_start_ns: 0, times: 0, longest_ns: 0 }
+        });
+        entry.ns += taken.ns;
+        entry.before_start_ns += if taken.kind == DelayKind::BeforeStart { taken.ns } else { 0 };
+        entry.times += taken.times;
+        entry.longest_ns = entry.longest_ns.max(taken.longest);
+    }
+    let mut found: Vec<Interference> = by_code.into_values().collect();
+    found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
+    found
+}
+
+fn blocked_by<const MAX: usize>(
+    engine: &Engine<'_>,
+    names: &[String],
+    tally: &Tally<MAX>,
+) -> Vec<Blocking> {
+    let blocked = tally.iter().filter(|taken| taken.kind == DelayKind::Blocked);
+    let mut found: Vec<Blocking> = blocked
+        .map(|taken| {
+            let (who, name, tid) = who(engine, names, taken.code);
+            Blocking { name, tid, who, ns: taken.ns, times: taken.times, longest_ns: taken.longest }
+        })
+        .collect();
+    found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
+    found
+}
+
+fn woken_by<const MAX: usize>(
+    engine: &Engine<'_>,
+    names: &[String],
+    tally: &Tally<MAX>,
+) -> Vec<Waker> {
+    let mut found: Vec<Waker> = tally
+        .iter()
+        .map(|taken| {
+            let (_, name, tid) = who(engine, names, taken.code);
+            Waker { name, tid, times: taken.times }
+        })
+        .collect();
+    found.sort_by(|a, b| {
+        b.times.cmp(&a.times).then_with(|| a.name.cmp(&b.name)).then(a.tid.cmp(&b.tid))
+    });
+    found
+}
+
+fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    let incomplete: u64 = report.threads.iter().map(|thread| thread.incomplete).sum();
+    let lossy = report.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns).count();
+    if lossy > 0 || report.lost_events > 0 {
+        let length: u64 = report
+            .gaps
+            .iter()
+            .map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns)))
+            .sum();
+        notes.push(format!(
+            "{} events lost, {} gaps of {} together: what happened in them is in no figure, and greatest values are \
+             those of the rest; {} invocations were seen in part only",
+            count(report.lost_events),
+            count(lossy as u64),
+            duration(length as f64),
+            count(incomplete),
+        ));
+    }
+    if report.switches > 0 && report.wake_ups == 0 {
+        notes.push(
+            "no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait \
+             before it, and nobody is known to have ended a wait"
+                .into(),
+        );
+    }
+    if report.switches == 0 && !report.tasks.is_empty() {
+        notes.push(
+            "the kernel's side was not recorded: execution times are the programs' own, and nobody is known to have \
+             held up a job"
+                .into(),
+        );
+    }
+    if engine.backwards > 0 {
+        notes.push(format!(
+            "{} events are earlier than those before them: the clock of the recording went back, and they count as of \
+             the moment it had reached",
+            count(engine.backwards)
+        ));
+    }
+    if engine.contradictions > 0 {
+        notes.push(format!(
+            "{} switches do not fit what came before: events are missing that nobody counted; what they cut is in no \
+             figure",
+            count(engine.contradictions)
+        ));
+    }
+    if report.missed_deadlines > report.misses.len() as u64 {
+        notes.push(format!(
+            "{} of {} missed deadlines are explained",
+            count(report.misses.len() as u64),
+            count(report.missed_deadlines)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,141 @@
+//! A processor as the analysis follows it: who has it, and who had it lately.
+
+use hemiola_trace::sched::Tid;
+
+use super::tally::Code;
+
+/// How many stretches are remembered before those who wait are brought up to date.
+pub(super) const REMEMBERED_MAX: usize = 4096;
+
+/// How many who had a processor during one wait are kept apart.
+const APART_MAX: usize = 32;
+
+#[derive(Clone, Debug)]
+pub(super) struct Cpu {
+    /// Who has it; [`Code::UNKNOWN`] before the first switch and after a gap.
+    pub(super) current: Code,
+    pub(super) tid: Tid,
+    /// Since when, or since the last interrupt ended, or began.
+    pub(super) since: u64,
+    /// The time of its last event; nothing before the first.
+    pub(super) last: Option<u64>,
+    /// Interrupts that are being served, within each other; the outermost counts.
+    pub(super) depth: u32,
+    pub(super) interrupt: Code,
+    pub(super) switches: u64,
+    pub(super) idle_switches: u64,
+    pub(super) busy: u64,
+    pub(super) idle: u64,
+    pub(super) interrupts: u64,
+    pub(super) lately: Lately,
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self {
+            current: Code::UNKNOWN,
+            tid: Tid::UNKNOWN,
+            since: 0,
+            last: None,
+            depth: 0,
+            interrupt: Code::UNKNOWN,
+            switches: 0,
+            idle_switches: 0,
+            busy: 0,
+            idle: 0,
+            interrupts: 0,
+            lately: Lately::default(),
+        }
+    }
+}
+
+/// Who had a processor, stretch after stretch without a hole.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lately {
+    from: u64,
+    /// The end of each stretch, and who had it; it begins where the one before ends.
+    stretches: Vec<(u64, Code)>,
+}
+
+impl Lately {
+    /// The processor was `code`'s until `end`. True when the memory is full: bring those who wait up to date, and
+    /// [`Lately::forget`].
+    #[inline]
+    pub(super) fn push(&mut self, begin: u64, end: u64, code: Code) -> bool {
+        let from = self.stretches.last().map_or(self.from, |last| last.0);
+        if self.stretches.is_empty() {
+            self.from = begin;
+        } else if begin > from {
+            self.stretches.push((begin, Code::UNKNOWN));
+        }
+        self.stretches.push((end, code));
+        self.stretches.len() >= REMEMBERED_MAX
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.from = self.stretches.last().map_or(self.from, |last| last.0);
+        self.stretches.clear();
+    }
+
+    /// Adds to `shares` how long who had the processor between two instants, what is not remembered as unknown.
+    #[inline]
+    pub(super) fn shares(&self, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
+        let mut end = to;
+        for (index, &(until, code)) in self.stretches.iter().enumerate().rev() {
+            if end <= from {
+                return;
+            }
+            let begin =
+                index.checked_sub(1).map_or(self.from, |before| self.stretches[before].0).max(from);
+            if until < end {
+                // Only the part after the last stretch can be open.
+                share(shares, Code::UNKNOWN, end - until.max(from));
+                end = until;
+            }
+            if begin < end {
+                share(shares, code, end - begin);
+                end = begin;
+            }
+        }
+        if end > from {
+            share(shares, Code::UNKNOWN, end - from);
+        }
+    }
+}
+
+#[inline]
+pub(super) fn share(shares: &mut Vec<(Code, u64)>, code: Code, ns: u64) {
+    if let Some(share) = shares.iter_mut().find(|share| share.0 == code) {
+        share.1 += ns;
+    } else if shares.len() < APART_MAX {
+        shares.push((code, ns));
+    } else {
+        let last = &mut shares[APART_MAX - 1];
+        *last = (Code::OTHERS, last.1 + ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_shared_out_among_those_who_had_the_processor_meanwhile() {
+        let mut lately = Lately::default();
+        let [a, b] = [Code::thread(1), Code::thread(2)];
+        for (begin, end, code) in [(100, 200, a), (200, 250, b), (250, 400, a), (450, 500, b)] {
+            assert!(!lately.push(begin, end, code));
+        }
+        let shares = |from, to| {
+            let mut shares = Vec::new();
+            lately.shares(from, to, &mut shares);
+            shares
+        };
+        assert_eq!(shares(150, 300), [(a, 100), (b, 50)]);
+        assert_eq!(shares(210, 240), [(b, 30)]);
+        assert_eq!(shares(300, 500), [(b, 50), (Code::UNKNOWN, 50), (a, 100)]);
+        assert_eq!(shares(0, 120), [(a, 20), (Code::UNKNOWN, 100)]);
+        assert_eq!(shares(480, 520), [(Code::UNKNOWN, 20), (b, 20)]);
+        assert_eq!(shares(500, 500), []);
+    }
+}

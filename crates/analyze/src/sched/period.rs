@@ -1,0 +1,183 @@
+//! The period of a thread, found in its wake-ups.
+//!
+//! A thread that is released periodically may wake more than once in a period, when it waits for a lock or an answer
+//! within its job. So a period T explains its wake-ups when, those in the first half of T after a release put to the
+//! job that the release began, the distances of the releases that remain are T, sometimes 2 T or 3 T where one was
+//! skipped. The shortest such T counts.
+
+/// Wake-ups that are looked at together.
+const KEPT: usize = 64;
+/// So many are needed before anything is said.
+const NEEDED: u64 = 12;
+/// After the first [`KEPT`] wake-ups the period is looked for again each time so many more have come.
+const AGAIN: u64 = 2048;
+/// How far a distance of releases may be off, as a share of T.
+const TOLERANCE: f64 = 0.2;
+/// Distances that must be about T.
+const SINGLE: f64 = 0.6;
+/// Distances that must be about T, 2 T or 3 T.
+const EXPLAINED: f64 = 0.8;
+
+/// Looks for the period of one thread.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Finder {
+    /// The last wake-ups, the oldest at `count % KEPT` once there are so many.
+    wakes: Vec<u64>,
+    count: u64,
+    /// What was found last, ns.
+    pub(super) period: Option<u64>,
+    /// Wake-ups had been taken for releases before the period showed that they are none.
+    pub(super) late: bool,
+}
+
+impl Finder {
+    /// A wake-up.
+    #[inline]
+    pub(super) fn wake(&mut self, at: u64) {
+        if self.wakes.len() < KEPT {
+            self.wakes.push(at);
+        } else {
+            self.wakes[self.count as usize % KEPT] = at;
+        }
+        self.count += 1;
+        let look = match self.count {
+            12 | 24 | 64 => true,
+            count => count.is_multiple_of(AGAIN),
+        };
+        if look {
+            self.look();
+        }
+    }
+
+    /// Looks once more, at the end.
+    pub(super) fn look(&mut self) {
+        if self.count < NEEDED {
+            return;
+        }
+        let mut wakes = self.wakes.clone();
+        if self.count > KEPT as u64 {
+            wakes.rotate_left(self.count as usize % KEPT);
+        }
+        let found = period(&wakes);
+        let several = found.is_some_and(|found| releases(&wakes, found).len() < wakes.len());
+        self.late |= several && self.period.is_none();
+        self.period = found;
+    }
+
+    /// A gap: what came before is not to be compared with what comes after.
+    pub(super) fn forget(&mut self) {
+        self.wakes.clear();
+        self.count = 0;
+    }
+}
+
+/// Whether a distance is about the period, by [`TOLERANCE`].
+pub(super) fn is_about(distance: u64, period: u64) -> bool {
+    (distance as f64 - period as f64).abs() <= TOLERANCE * period as f64
+}
+
+/// The ends of what [`is_about`] the period.
+pub(super) fn about(period: u64) -> (u64, u64) {
+    let off = (TOLERANCE * period as f64) as u64;
+    (period - off, period + off)
+}
+
+/// The releases among wake-ups, by the rule above.
+fn releases(wakes: &[u64], period: u64) -> Vec<u64> {
+    let mut releases: Vec<u64> = Vec::with_capacity(wakes.len());
+    for &wake in wakes {
+        if releases.last().is_none_or(|last| wake.saturating_sub(*last) >= period / 2) {
+            releases.push(wake);
+        }
+    }
+    releases
+}
+
+/// The shortest period that explains the wake-ups.
+fn period(wakes: &[u64]) -> Option<u64> {
+    let mut candidates: Vec<u64> = Vec::new();
+    for lag in 1..=4_usize.min(wakes.len() - 1) {
+        let mut distances: Vec<u64> =
+            wakes.windows(lag + 1).map(|pair| pair[lag].saturating_sub(pair[0])).collect();
+        distances.sort_unstable();
+        candidates.push(distances[distances.len() / 2]);
+        if lag == 1 {
+            candidates.push(distances[distances.len() * 3 / 4]);
+            candidates.push(distances[distances.len() * 9 / 10]);
+        }
+    }
+    candidates.sort_unstable();
+    candidates
+        .into_iter()
+        .filter(|candidate| *candidate > 0)
+        .find_map(|candidate| explained_by(wakes, candidate))
+}
+
+/// The median of the distances of releases near the candidate, if that explains the wake-ups.
+fn explained_by(wakes: &[u64], candidate: u64) -> Option<u64> {
+    let releases = releases(wakes, candidate);
+    let distances: Vec<u64> = releases.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    if (distances.len() as u64) < NEEDED / 2 {
+        return None;
+    }
+    let mut single: Vec<u64> =
+        distances.iter().copied().filter(|distance| is_about(*distance, candidate)).collect();
+    let skipped = |distance: &&u64| {
+        (2..=3).any(|times| {
+            distance.abs_diff(times * candidate) as f64 <= TOLERANCE * candidate as f64
+        })
+    };
+    let skipped = distances.iter().filter(skipped).count();
+    let all = distances.len() as f64;
+    let enough =
+        single.len() as f64 >= SINGLE * all && (single.len() + skipped) as f64 >= EXPLAINED * all;
+    single.sort_unstable();
+    enough.then(|| single[single.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hemiola_units::Random;
+
+    fn found(wakes: impl IntoIterator<Item = u64>) -> Option<u64> {
+        let mut finder = Finder::default();
+        wakes.into_iter().for_each(|wake| finder.wake(wake));
+        finder.look();
+        finder.period
+    }
+
+    #[test]
+    fn a_period_is_found_under_jitter_and_skipped_releases() {
+        let mut random = Random::from_seed(1);
+        let wakes: Vec<u64> = (0..200)
+            .filter(|n| n % 13 != 5)
+            .map(|n| n * 1_000_000 + (random.uniform() * 60_000.0) as u64)
+            .collect();
+        let period = found(wakes).unwrap();
+        assert!(period.abs_diff(1_000_000) < 10_000, "{period}");
+    }
+
+    #[test]
+    fn wake_ups_within_a_job_are_no_releases() {
+        // Each second job waits for a lock after 0.2 ms; and one that always waits twice.
+        let some = (0..100)
+            .flat_map(|n| [Some(n * 5_000_000), (n % 2 == 0).then_some(n * 5_000_000 + 200_000)]);
+        assert_eq!(found(some.flatten()), Some(5_000_000));
+        let twice = (0..100).flat_map(|n| [0, 300_000, 900_000].map(|after| n * 5_000_000 + after));
+        assert_eq!(found(twice), Some(5_000_000));
+    }
+
+    #[test]
+    fn wake_ups_at_random_have_no_period() {
+        let mut random = Random::from_seed(2);
+        let mut at = 0;
+        let exponential = std::iter::repeat_with(|| {
+            at += (-(1.0 - random.uniform()).ln() * 1e6) as u64;
+            at
+        });
+        assert_eq!(found(exponential.take(2000)), None);
+        assert_eq!(found([5, 9, 11]), None);
+        assert_eq!(found([7; 40]), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Who took how much of a thread's time, in a bounded list that keeps the greatest.
+
+use hemiola_trace::sched::Interrupt;
+
+use super::report::{Culprit, DelayKind};
+
+/// A [`Culprit`] as one word: the index of a thread in the analysis, or one of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Code(u32);
+
+impl Code {
+    pub(super) const IDLE: Self = Self(u32::MAX);
+    pub(super) const UNKNOWN: Self = Self(u32::MAX - 1);
+    pub(super) const OTHERS: Self = Self(u32::MAX - 2);
+    pub(super) const INTERRUPT: Self = Self(u32::MAX - 3);
+    /// The first that is no thread; interrupts follow, hard ones first, 2¹⁶ of each.
+    const THREADS_MAX: u32 = 1 << 31;
+
+    #[inline]
+    pub(super) const fn thread(index: usize) -> Self {
+        if index < Self::THREADS_MAX as usize { Self(index as u32) } else { Self::OTHERS }
+    }
+
+    #[inline]
+    pub(super) const fn as_thread(self) -> Option<usize> {
+        if self.0 < Self::THREADS_MAX { Some(self.0 as usize) } else { None }
+    }
+
+    pub(super) const fn interrupt(interrupt: Interrupt) -> Self {
+        Self(match interrupt {
+            Interrupt::Hard(number) => Self::THREADS_MAX + number as u32,
+            Interrupt::Soft(vector) => Self::THREADS_MAX + (1 << 16) + vector as u32,
+        })
+    }
+
+    /// In words of the report; `tid` gives the number of a thread.
+    pub(super) fn culprit(self, tid: impl FnOnce(usize) -> u32) -> Culprit {
+        const SOFT: u32 = Code::THREADS_MAX + (1 << 16);
+        match self {
+            Self::IDLE => Culprit::Idle,
+            Self::OTHERS => Culprit::Others,
+            Self::INTERRUPT => Culprit::SomeInterrupt,
+            Self(code) if code < Self::THREADS_MAX => Culprit::Thread(tid(code as usize)),
+            Self(code) if code < SOFT => Culprit::Interrupt(code as u16),
+            Self(code) if code < SOFT + (1 << 16) => Culprit::SoftInterrupt(code as u16),
+            Self(_) => Culprit::Unknown,
+        }
+    }
+}
+
+/// What one culprit took in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) code: Code,
+    pub(super) kind: DelayKind,
+    pub(super) times: u64,
+    pub(super) ns: u64,
+    pub(super) longest: u64,
+}
+
+/// Who took how much: at most `MAX` entries and one of [`Code::OTHERS`] for each kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally<const MAX: usize> {
+    taken: Vec<Taken>,
+}
+
+impl<const MAX: usize> Tally<MAX> {
+    #[inline]
+    pub(super) fn add(&mut self, more: Taken) {
+        let same = |taken: &Taken| taken.code == more.code && taken.kind == more.kind;
+        let Some(index) = self.taken.iter().position(same) else { return self.insert(more) };
+        let taken = &mut self.taken[index];
+        taken.times += more.times;
+        taken.ns += more.ns;
+        taken.longest = taken.longest.max(more.longest);
+        // Those who come often move to the front, where they are found at once.
+        if index > 0 {
+            self.taken.swap(index, index - 1);
+        }
+    }
+
+    fn insert(&mut self, more: Taken) {
+        if self.taken.len() >= MAX && more.code != Code::OTHERS {
+            let kept =
+                self.taken.iter().enumerate().filter(|(_, taken)| taken.code != Code::OTHERS);
+            if let Some((least, _)) = kept.min_by_key(|(_, taken)| (taken.ns, taken.times)) {
+                let least = self.taken.swap_remove(least);
+                self.add(Taken { code: Code::OTHERS, ..least });
+            }
+        }
+        self.taken.push(more);
+    }
+
+    pub(super) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER>) {
+        other.taken.iter().for_each(|taken| self.add(*taken));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Taken> {
+        self.taken.iter()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.taken.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_code_is_the_culprit_it_was_made_from() {
+        let culprit = |code: Code| code.culprit(|index| index as u32 + 100);
+        assert_eq!(culprit(Code::thread(7)), Culprit::Thread(107));
+        assert_eq!(culprit(Code::interrupt(Interrupt::Hard(65_535))), Culprit::Interrupt(65_535));
+        assert_eq!(culprit(Code::interrupt(Interrupt::Soft(0))), Culprit::SoftInterrupt(0));
+        assert_eq!(culprit(Code::UNKNOWN), Culprit::Unknown);
+        assert_eq!(culprit(Code::INTERRUPT), Culprit::SomeInterrupt);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_taken_is_lost_and_whoever_took_most_is_kept(
+            parts in prop::collection::vec((0_usize..40, 1_u64..50), 1..400),
+        ) {
+            let mut tally = Tally::<8>::default();
+            for &(index, ns) in parts.iter().chain([&(99, 100_000)]) {
+                let code = Code::thread(index);
+                tally.add(Taken { code, kind: DelayKind::Preempted, times: 1, ns, longest: ns });
+            }
+            let total: u64 = parts.iter().map(|(_, ns)| ns).sum();
+            prop_assert_eq!(tally.iter().map(|taken| taken.ns).sum::<u64>(), total + 100_000);
+            prop_assert_eq!(tally.iter().map(|taken| taken.times).sum::<u64>(), parts.len() as u64 + 1);
+            prop_assert!(tally.iter().count() <= 9);
+            prop_assert!(tally.iter().any(|taken| taken.code == Code::thread(99)));
+        }
+    }
+}

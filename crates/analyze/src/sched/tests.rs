@@ -1,0 +1,606 @@
+//! Recordings made by hand and by simulation, and what the analysis must say of them.
+
+use hemiola_trace::perfetto::Track;
+use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
+use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_units::{Instant, Span};
+use proptest::prelude::*;
+
+use super::synthetic::{Task, TrueJob, run};
+use super::*;
+
+const MS: u64 = 1_000_000;
+const US: u64 = 1_000;
+const IDLE: u32 = 0;
+const UNKNOWN: u32 = u32::MAX;
+const EVERYTHING: Wanted =
+    Wanted { of: Of::Thread(0), from_ns: 0, to_ns: u64::MAX, max: usize::MAX };
+
+/// Events, written as what happens in order: times in µs.
+#[derive(Default)]
+struct Story {
+    events: Vec<Event>,
+    threads: Vec<Thread>,
+    tracks: Vec<Track>,
+    cpu: u16,
+    priorities: Vec<(u32, i16)>,
+}
+
+impl Story {
+    fn on(&mut self, cpu: u16) -> &mut Self {
+        self.cpu = cpu;
+        self
+    }
+    fn push(&mut self, at_us: u64, what: What) -> &mut Self {
+        self.events.push(Event { at: Instant::from_nanos(at_us * US), cpu: self.cpu, what });
+        self
+    }
+    fn switch(&mut self, at_us: u64, prev: u32, left: Left, next: u32) -> &mut Self {
+        let priority =
+            self.priorities.iter().find(|(tid, _)| *tid == next).map_or(120, |found| found.1);
+        self.push(at_us, What::Switch { prev: Tid(prev), left, next: Tid(next), priority })
+    }
+    fn wake(&mut self, at_us: u64, tid: u32, waker: u32) -> &mut Self {
+        let context = if waker == IDLE { Context::Interrupt } else { Context::Thread };
+        let target = self.cpu;
+        self.push(at_us, What::Wake { tid: Tid(tid), waker: Tid(waker), context, target })
+    }
+    fn thread(&mut self, tid: u32, since_us: u64, name: &str, new: bool) -> &mut Self {
+        let (tid, since) = (Tid(tid), Instant::from_nanos(since_us * US));
+        self.threads.push(Thread { tid, since, pid: tid.0, name: name.into(), new });
+        self
+    }
+    fn recording(&self) -> Recording {
+        Recording::new(self.events.clone(), self.threads.clone(), self.tracks.clone())
+    }
+    fn report(&self) -> Report {
+        analyze(&self.recording(), &Options::default())
+    }
+    fn jobs(&self, tid: u32) -> Vec<Job> {
+        jobs(&self.recording(), &Options::default(), &Wanted { of: Of::Thread(tid), ..EVERYTHING })
+    }
+}
+
+fn of(report: &Report, tid: u32) -> &ThreadReport {
+    report.threads.iter().find(|thread| thread.tid == tid).unwrap()
+}
+
+fn task(tid: u32, priority: i16, period_us: u64, execution_us: u64) -> Task {
+    Task {
+        name: format!("task {tid}"),
+        tid,
+        cpu: 0,
+        priority,
+        period_ns: period_us * US,
+        offset_ns: 10 * MS + u64::from(tid) * 7 * US,
+        jitter_ns: 0,
+        execution_min_ns: execution_us * US,
+        execution_max_ns: execution_us * US,
+    }
+}
+
+#[test]
+fn a_known_task_set_has_its_known_figures() {
+    let tasks = [
+        Task { jitter_ns: 40 * US, execution_min_ns: 150 * US, ..task(11, 9, 1000, 250) },
+        Task { jitter_ns: 25 * US, execution_min_ns: 500 * US, ..task(12, 19, 5000, 1200) },
+        Task { execution_min_ns: 800 * US, ..task(13, 29, 10_000, 2400) },
+        Task { cpu: 1, ..task(14, 9, 20_000, 12_000) },
+    ];
+    let (recording, truth) = run(&tasks, 4_000 * MS, 1);
+    let report = analyze(&recording, &Options::default());
+    let mut total = 0.0;
+    for (task, jobs) in tasks.iter().zip(&truth) {
+        let found = of(&report, task.tid);
+        let near = |found: f64, truth: f64| {
+            assert!((found - truth).abs() <= 0.01 * truth + 5e3, "{}: {found} {truth}", task.name);
+        };
+        let execution = found.execution_ns.as_ref().unwrap();
+        let response = found.response_ns.as_ref().unwrap();
+        let list = |figure: fn(&TrueJob) -> u64| jobs.iter().map(figure).collect::<Vec<u64>>();
+        let executions = list(|job| job.execution_ns);
+        let responses = list(|job| job.finish_ns - job.release_ns);
+        assert!(found.invocations.abs_diff(jobs.len() as u64) <= 1);
+        near(execution.mean, executions.iter().sum::<u64>() as f64 / executions.len() as f64);
+        near(execution.min as f64, *executions.iter().min().unwrap() as f64);
+        assert_eq!(execution.max, *executions.iter().max().unwrap());
+        assert_eq!(response.max, *responses.iter().max().unwrap());
+        near(found.period_ns.unwrap() as f64, task.period_ns as f64);
+        assert_eq!(found.period_from, Some(PeriodFrom::Found));
+        let utilization =
+            executions.iter().sum::<u64>() as f64 / executions.len() as f64 / task.period_ns as f64;
+        assert!((found.utilization - utilization).abs() <= 0.01 * utilization);
+        total += utilization;
+    }
+    assert!((report.task_set_utilization - total).abs() <= 0.01 * total);
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+    // The least urgent is held up by the others alone, and by each for as long as it was.
+    let held_up = of(&report, 13);
+    let by: u64 = held_up.preempted_by.iter().map(|entry| entry.ns).sum();
+    assert_eq!(by, held_up.waiting_ns);
+    let mut culprits: Vec<u32> =
+        held_up.preempted_by.iter().filter_map(|entry| entry.tid).collect();
+    culprits.sort_unstable();
+    assert_eq!(culprits, [11, 12]);
+    assert_eq!(held_up.blocking_ns.as_ref().unwrap().max, 0);
+    assert_eq!(of(&report, 11).preempted_by, []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_nanosecond_of_a_job_is_in_its_execution_or_in_a_delay(
+        set in prop::collection::vec((300_u64..3000, 20_u64..800, 0_u64..50), 1..6),
+        seed: u64,
+    ) {
+        let tasks: Vec<Task> = set.iter().enumerate().map(|(index, &(period, execution, jitter))| Task {
+            jitter_ns: jitter * US,
+            execution_min_ns: execution * US / 2,
+            ..task(index as u32 + 1, index as i16, period, execution)
+        }).collect();
+        let (recording, truth) = run(&tasks, 200 * MS, seed);
+        for (task, truth) in tasks.iter().zip(&truth) {
+            let wanted = Wanted { of: Of::Thread(task.tid), ..EVERYTHING };
+            // Without a period, so that no two invocations are taken together.
+            let jobs = jobs(&recording, &Options { periods: vec![(Who::Tid(task.tid), Span::from_nanos(2))] }, &wanted);
+            for job in jobs.iter().filter(|job| job.complete) {
+                let delayed: u64 = job.delays.iter().map(|delay| delay.ns).sum();
+                prop_assert_eq!(job.execution_ns + delayed, job.response_ns());
+                prop_assert!(job.start_ns >= job.release_ns && job.start_ns <= job.finish_ns);
+                prop_assert!(truth.iter().any(|truth| truth.finish_ns == job.finish_ns));
+            }
+            let waited: u64 = jobs.iter().map(|job| job.delayed_ns(DelayKind::Blocked)).sum();
+            prop_assert_eq!(waited, 0);
+        }
+    }
+}
+
+#[test]
+fn a_preempted_job_has_its_own_time_and_those_who_took_the_rest() {
+    let mut story = Story { priorities: vec![(1, 9), (2, 49)], ..Story::default() };
+    story.thread(1, 0, "urgent", false).thread(2, 0, "work", false).thread(3, 0, "other", false);
+    story.switch(0, IDLE, Left::Preempted, 3);
+    story.wake(100, 2, IDLE).switch(110, 3, Left::Preempted, 2);
+    story.wake(200, 1, IDLE).switch(205, 2, Left::Preempted, 1).switch(305, 1, Left::Sleeping, 2);
+    story.switch(400, 2, Left::Sleeping, 3);
+    let job = &story.jobs(2)[0];
+    assert_eq!((job.release_ns, job.start_ns, job.finish_ns), (100 * US, 110 * US, 400 * US));
+    assert_eq!((job.execution_ns, job.complete), (190 * US, true));
+    let delay =
+        |tid, kind, us: u64| Delay { who: Culprit::Thread(tid), kind, ns: us * US, times: 1 };
+    assert_eq!(
+        job.delays,
+        [delay(1, DelayKind::Preempted, 100), delay(3, DelayKind::BeforeStart, 10)]
+    );
+    let report = story.report();
+    let work = of(&report, 2);
+    assert_eq!((work.preemptions, work.waiting_ns, work.running_ns), (1, 110 * US, 190 * US));
+    assert_eq!(work.preempted_by[0].name, "urgent");
+    // The other one is less urgent: what it took is blocking.
+    assert_eq!(work.blocking_ns.as_ref().unwrap().max, 10 * US);
+    assert_eq!(work.woken_by[0].name, "interrupt");
+    assert_eq!(explain(job, &report), "300 µs from release to finish: 100 µs preempted by urgent");
+    // The one that never slept has no invocation, and its processor time all the same.
+    let other = of(&report, 3);
+    assert_eq!((other.invocations, other.incomplete, other.running_ns), (0, 1, 110 * US));
+}
+
+#[test]
+fn a_missed_deadline_says_who_had_the_processor_and_who_had_the_lock() {
+    let mut story = Story { priorities: vec![(5, 49), (6, 49), (7, 9)], ..Story::default() };
+    story.thread(5, 0, "control", false).thread(6, 0, "logger", false).thread(
+        7,
+        0,
+        "kworker/0:1",
+        false,
+    );
+    let mut entries = Vec::new();
+    let mut job = |cycle: u32, release: u64, start: u64, finish: u64| {
+        let entry = |at, kind, a| Entry {
+            at: Instant::from_nanos(at * US),
+            kind,
+            arg: 0,
+            cycle,
+            a: a * US,
+            b: 0,
+        };
+        entries.push(entry(start, Kind::Start, release));
+        entries.push(entry(finish, Kind::Finish, release + 5_000));
+    };
+    for cycle in 0..20_u32 {
+        let at = 10_000 + u64::from(cycle) * 10_000;
+        story.wake(at + 20, 5, IDLE).switch(at + 25, IDLE, Left::Preempted, 5);
+        if cycle == 12 {
+            // Preempted for 9.8 ms, then it waits 2.1 ms for the logger.
+            story.switch(at + 1000, 5, Left::Preempted, 7).switch(
+                at + 10_800,
+                7,
+                Left::Sleeping,
+                5,
+            );
+            story.switch(at + 11_000, 5, Left::Sleeping, 6).wake(at + 13_100, 5, 6);
+            story.switch(at + 13_100, 6, Left::Sleeping, 5).switch(
+                at + 14_000,
+                5,
+                Left::Sleeping,
+                IDLE,
+            );
+            job(cycle, at, at + 30, at + 13_990);
+        } else if cycle != 13 {
+            story.switch(at + 2_000, 5, Left::Sleeping, IDLE);
+            job(cycle, at, at + 30, at + 1_990);
+        } else {
+            story.events.truncate(story.events.len() - 2);
+        }
+    }
+    story.tracks.push(Track {
+        pid: 5,
+        tid: 5,
+        name: "control loop".into(),
+        entries,
+        ..Track::default()
+    });
+    let report = story.report();
+    let task = &report.tasks[0];
+    assert_eq!((task.jobs, task.incomplete, task.missed, report.missed_deadlines), (19, 0, 1, 1));
+    assert_eq!((task.period_ns, task.deadline_ns), (Some(10 * MS), Some(5 * MS)));
+    assert_eq!(task.execution_ns.as_ref().unwrap().min, 1960 * US);
+    assert_eq!(task.lateness_max_ns, Some(8_990 * US as i64));
+    assert_eq!(task.latency_ns.as_ref().unwrap().p50, 30 * US);
+    let miss = &report.misses[0];
+    assert_eq!(
+        (miss.name.as_str(), miss.job.number, miss.late_ns),
+        ("control loop", 12, 8_990 * US)
+    );
+    assert_eq!(
+        miss.explanation,
+        "8.99 ms late: 9.80 ms preempted by kworker/0:1, 2.10 ms waiting until logger woke it (lock holder?)"
+    );
+    let delayed: u64 = miss.job.delays.iter().map(|delay| delay.ns).sum();
+    assert_eq!(miss.job.execution_ns + delayed, miss.job.response_ns());
+    assert_eq!(task.blocked_by[0].name, "logger");
+    // The thread's own invocation is whole too: what it waited for within a marked job does not end it.
+    assert_eq!(of(&report, 5).blocked_ns, 2_100 * US);
+    let marked =
+        jobs(&story.recording(), &Options::default(), &Wanted { of: Of::Track(0), ..EVERYTHING });
+    assert_eq!(marked.len(), 19);
+    assert_eq!(median_job(&marked).unwrap().response_ns(), 1_990 * US);
+}
+
+#[test]
+fn a_job_that_follows_a_late_one_says_so() {
+    let mut story = Story::default();
+    story.wake(1000, 5, IDLE).switch(1005, IDLE, Left::Preempted, 5).switch(
+        4000,
+        5,
+        Left::Sleeping,
+        IDLE,
+    );
+    let entry = |at: u64, kind, a: u64| Entry {
+        at: Instant::from_nanos(at * US),
+        kind,
+        arg: 0,
+        cycle: 0,
+        a: a * US,
+        b: 0,
+    };
+    let entries = vec![
+        entry(1010, Kind::Start, 1000),
+        entry(2900, Kind::Finish, 2000),
+        entry(2910, Kind::Start, 2000),
+        entry(3900, Kind::Finish, 3000),
+    ];
+    story.tracks.push(Track { pid: 5, tid: 0, name: "loop".into(), entries, ..Track::default() });
+    let report = story.report();
+    let text = |index: usize| report.misses[index].explanation.as_str();
+    assert_eq!(text(0), "900 µs late: 1.89 ms computing (usually 990 µs)");
+    assert_eq!(text(1), "900 µs late: 910 µs busy with what came before");
+}
+
+#[test]
+fn a_period_that_is_given_makes_wake_ups_within_it_one_job() {
+    let mut story = Story::default();
+    for n in 0..10 {
+        let at = 1000 + n * 10_000;
+        story.wake(at, 4, IDLE).switch(at, IDLE, Left::Preempted, 4).switch(
+            at + 500,
+            4,
+            Left::Sleeping,
+            IDLE,
+        );
+        story.wake(at + 700, 4, IDLE).switch(at + 700, IDLE, Left::Preempted, 4);
+        story.switch(at + 1000, 4, Left::Sleeping, IDLE);
+    }
+    let given = Options { periods: vec![(Who::Tid(4), Span::from_millis(10))] };
+    let report = analyze(&story.recording(), &given);
+    let thread = of(&report, 4);
+    assert_eq!((thread.invocations, thread.period_from), (10, Some(PeriodFrom::Given)));
+    let execution = thread.execution_ns.as_ref().unwrap();
+    assert_eq!((execution.min, execution.max, thread.blocked_ns), (800 * US, 800 * US, 2000 * US));
+    assert_eq!(thread.response_ns.as_ref().unwrap().max, 1000 * US);
+    // With more of them it is found, also for those before it showed.
+    for n in 10..40 {
+        let at = 1000 + n * 10_000;
+        story.wake(at, 4, IDLE).switch(at, IDLE, Left::Preempted, 4).switch(
+            at + 500,
+            4,
+            Left::Sleeping,
+            IDLE,
+        );
+        story.wake(at + 700, 4, IDLE).switch(at + 700, IDLE, Left::Preempted, 4);
+        story.switch(at + 1000, 4, Left::Sleeping, IDLE);
+    }
+    let report = story.report();
+    let thread = of(&report, 4);
+    assert_eq!((thread.invocations, thread.period_ns), (40, Some(10 * MS)));
+    assert_eq!(thread.execution_ns.as_ref().unwrap().min, 800 * US);
+    // A deadline that nobody can keep is explained as such.
+    let impossible = Options {
+        periods: vec![
+            (Who::Name("thread 4".into()), Span::from_micros(300)),
+            (Who::Tid(4), Span::from_micros(300)),
+        ],
+    };
+    let report = analyze(&story.recording(), &impossible);
+    assert_eq!(report.missed_deadlines, of(&report, 4).missed);
+    assert!(report.misses[0].explanation.contains("late"), "{}", report.misses[0].explanation);
+}
+
+#[test]
+fn waiting_for_a_device_belongs_to_the_job() {
+    let mut story = Story::default();
+    story.wake(100, 4, IDLE).switch(100, IDLE, Left::Preempted, 4);
+    story.switch(200, 4, Left::Uninterruptible, IDLE).wake(900, 4, IDLE).switch(
+        910,
+        IDLE,
+        Left::Preempted,
+        4,
+    );
+    story.switch(1000, 4, Left::Sleeping, IDLE);
+    let jobs = story.jobs(4);
+    assert_eq!(jobs.len(), 1);
+    assert_eq!((jobs[0].execution_ns, jobs[0].response_ns()), (190 * US, 900 * US));
+    assert_eq!(jobs[0].delayed_ns(DelayKind::Blocked), 700 * US);
+    assert_eq!(jobs[0].delayed_ns(DelayKind::Preempted), 10 * US);
+}
+
+#[test]
+fn interrupts_are_taken_off_the_execution_time() {
+    let mut story = Story::default();
+    story.wake(100, 4, IDLE).switch(100, IDLE, Left::Preempted, 4);
+    story.push(150, What::InterruptEntry(Interrupt::Hard(24)));
+    story
+        .push(160, What::InterruptEntry(Interrupt::Soft(1)))
+        .push(170, What::InterruptExit(Interrupt::Soft(1)));
+    story.push(180, What::InterruptExit(Interrupt::Hard(24)));
+    story.switch(300, 4, Left::Sleeping, IDLE);
+    story
+        .push(350, What::InterruptEntry(Interrupt::Soft(3)))
+        .push(360, What::InterruptExit(Interrupt::Soft(3)));
+    story.switch(400, IDLE, Left::Preempted, 9);
+    let job = &story.jobs(4)[0];
+    assert_eq!((job.execution_ns, job.response_ns()), (170 * US, 200 * US));
+    let kind = DelayKind::Interrupted;
+    assert_eq!(job.delays, [Delay { who: Culprit::Interrupt(24), kind, ns: 30 * US, times: 1 }]);
+    let report = story.report();
+    assert_eq!(report.cpus[0].interrupts_ns, 40 * US);
+    assert_eq!(report.cpus[0].busy_ns + report.cpus[0].idle_ns, report.cpus[0].seen_ns);
+    assert_eq!((of(&report, 4).running_ns, of(&report, 4).interrupted_ns), (170 * US, 30 * US));
+    assert_eq!(of(&report, 4).preempted_by[0].name, "interrupt 24");
+}
+
+/// Two threads, each with a job every ms on a processor of its own.
+fn two_processors() -> Story {
+    let mut story = Story::default();
+    for n in 0..100 {
+        let at = 1000 + n * 1000;
+        for (cpu, tid) in [(0, 10), (1, 11)] {
+            story.on(cpu).wake(at, tid, IDLE).switch(at + 5, IDLE, Left::Preempted, tid);
+            story.switch(at + 205, tid, Left::Sleeping, IDLE);
+        }
+    }
+    story
+}
+
+#[test]
+fn nothing_is_said_of_a_gap() {
+    let whole = two_processors().report();
+    assert_eq!((of(&whole, 10).invocations, of(&whole, 11).invocations), (100, 100));
+    let mut story = two_processors();
+    // On processor 0 everything from 20.1 to 23.1 ms is lost: the end of one job, two others, the start of a fourth.
+    let hole = 20_100 * US..23_100 * US;
+    story.events.retain(|event| event.cpu != 0 || !hole.contains(&event.at.nanos()));
+    story.on(0).push(23_100, What::Lost(9));
+    let report = story.report();
+    assert_eq!(report.lost_events, 9);
+    assert_eq!(report.gaps, [Gap { cpu: 0, from_ns: 20_005 * US, to_ns: 23_100 * US, lost: 9 }]);
+    let cut = of(&report, 10);
+    assert_eq!((cut.invocations, cut.incomplete), (96, 2));
+    assert_eq!(cut.execution_ns.as_ref().unwrap().max, 200 * US);
+    assert_eq!(cut.response_ns.as_ref().unwrap().max, 205 * US);
+    assert_eq!(cut.interval_ns.as_ref().unwrap().max, 1000 * US);
+    assert_eq!(cut.period_ns, Some(MS));
+    assert!((cut.utilization - 0.2).abs() < 1e-9);
+    // The other might have run on processor 0 while it was not running on its own.
+    let other = of(&report, 11);
+    assert!(other.invocations >= 96 && other.execution_ns.as_ref().unwrap().max == 200 * US);
+    assert!(other.interval_ns.as_ref().unwrap().count <= 97);
+    assert_eq!(report.cpus[0].seen_ns, whole.cpus[0].seen_ns - 3_095 * US);
+    assert!(report.notes[0].starts_with("9 events lost, 1 gaps of 3.10 ms"), "{}", report.notes[0]);
+    let wanted = Wanted { of: Of::Thread(10), ..EVERYTHING };
+    let jobs = jobs(&story.recording(), &Options::default(), &wanted);
+    assert_eq!(jobs.iter().filter(|job| !job.complete).count(), 2);
+}
+
+#[test]
+fn a_processor_that_is_taken_away_cuts_only_what_ran_there() {
+    let mut story = two_processors();
+    let hole = 20_100 * US..=23_100 * US;
+    story.events.retain(|event| event.cpu != 0 || !hole.contains(&event.at.nanos()));
+    story.on(0).push(20_100, What::Online(false)).push(23_100, What::Online(true));
+    let report = story.report();
+    assert_eq!(report.gaps, [Gap { cpu: 0, from_ns: 20_100 * US, to_ns: 23_100 * US, lost: 0 }]);
+    assert_eq!(of(&report, 11).invocations, 100);
+    assert_eq!(of(&report, 10).execution_ns.as_ref().unwrap().max, 200 * US);
+    assert_eq!(report.cpus[0].busy_ns, 96 * 200 * US + 200 * US);
+}
+
+#[test]
+fn events_that_contradict_each_other_cut_and_are_counted() {
+    let mut story = two_processors();
+    // A switch is missing, and nobody says so.
+    let missing = story
+        .events
+        .iter()
+        .position(|event| event.cpu == 0 && event.at.nanos() == 30_005 * US)
+        .unwrap();
+    story.events.remove(missing);
+    let report = story.report();
+    assert_eq!(of(&report, 10).invocations, 99);
+    assert!(report.notes.iter().any(|note| note.contains("do not fit")), "{:?}", report.notes);
+    // A clock that goes back: what is earlier counts as of now.
+    let mut events: Vec<Event> = two_processors().recording().events().collect();
+    events[40].at = Instant::from_nanos(5);
+    let mut recording = Recording::new(Vec::new(), Vec::new(), Vec::new());
+    let count = events.len();
+    recording.clone_from(&Recording::new(events, Vec::new(), Vec::new()));
+    assert_eq!(recording.events().count(), count);
+    let report = analyze(&recording, &Options::default());
+    assert!(of(&report, 10).execution_ns.as_ref().unwrap().max <= 200 * US);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_thread_and_a_new_name_is_not() {
+    let mut story = Story::default();
+    story.thread(7, 0, "sh", false).thread(7, 350, "first", false).thread(7, 1000, "second", true);
+    story.wake(100, 7, IDLE).switch(100, IDLE, Left::Preempted, 7).switch(
+        300,
+        7,
+        Left::Sleeping,
+        IDLE,
+    );
+    story.wake(400, 7, IDLE).switch(400, IDLE, Left::Preempted, 7).switch(500, 7, Left::Dead, IDLE);
+    story.wake(1100, 7, IDLE).switch(1100, IDLE, Left::Preempted, 7).switch(
+        1140,
+        7,
+        Left::Sleeping,
+        IDLE,
+    );
+    let report = story.report();
+    let named: Vec<(&str, u64, &[String])> = report
+        .threads
+        .iter()
+        .map(|thread| (thread.name.as_str(), thread.invocations, thread.names_before.as_slice()))
+        .collect();
+    assert_eq!(named, [("first", 2, ["sh".to_owned()].as_slice()), ("second", 1, [].as_slice())]);
+}
+
+#[test]
+fn without_wake_ups_an_invocation_begins_when_it_runs() {
+    let mut story = Story::default();
+    for n in 0..50 {
+        let at = 1000 + n * 2000;
+        story.switch(at, UNKNOWN, Left::Unknown, 4).switch(at + 300, 4, Left::Preempted, UNKNOWN);
+        story.switch(at + 400, UNKNOWN, Left::Unknown, 4).switch(
+            at + 500,
+            4,
+            Left::Sleeping,
+            UNKNOWN,
+        );
+    }
+    let report = story.report();
+    let thread = of(&report, 4);
+    // Of the first it is not known whether it began there.
+    assert_eq!((thread.invocations, thread.incomplete, thread.period_ns), (49, 1, Some(2 * MS)));
+    assert_eq!(thread.execution_ns.as_ref().unwrap().max, 400 * US);
+    assert_eq!(thread.response_ns.as_ref().unwrap().max, 500 * US);
+    assert_eq!(
+        (thread.preempted_by[0].who, thread.preempted_by[0].ns),
+        (Culprit::Unknown, 5000 * US)
+    );
+    assert_eq!(report.notes.len(), 1);
+    assert!(report.notes[0].starts_with("no wake-ups recorded"));
+}
+
+#[test]
+fn marks_without_the_kernels_side_have_the_programs_own_figures() {
+    let mut entries = Vec::new();
+    for cycle in 0..10_u32 {
+        let at = u64::from(cycle) * 1000 + 500;
+        let entry = |at: u64, kind, a: u64, b| Entry {
+            at: Instant::from_nanos(at * US),
+            kind,
+            arg: 0,
+            cycle,
+            a: a * US,
+            b,
+        };
+        entries.push(entry(at + 10, Kind::Start, at, 0));
+        entries.push(entry(at + 200, Kind::Finish, at + 1000, 150 * US));
+    }
+    let track = Track { pid: 5, tid: 5, name: "alone".into(), entries, ..Track::default() };
+    let report = analyze(&Recording::new(Vec::new(), Vec::new(), vec![track]), &Options::default());
+    let task = &report.tasks[0];
+    assert_eq!((task.jobs, task.incomplete, task.period_ns), (10, 0, Some(MS)));
+    assert_eq!(task.execution_ns.as_ref().unwrap().mean, 150e3);
+    assert_eq!((task.missed, task.utilization), (0, 0.15));
+    assert!(report.notes[0].contains("kernel's side was not recorded"));
+}
+
+#[test]
+fn a_wake_up_on_the_way_to_sleep_is_not_lost() {
+    let mut story = Story::default();
+    story.wake(100, 4, IDLE).switch(100, IDLE, Left::Preempted, 4);
+    // Processor 1 wakes it at 200 while it is leaving, which shows at 201.
+    story.on(1).wake(200, 4, 9).on(0).switch(201, 4, Left::Sleeping, 8).switch(
+        250,
+        8,
+        Left::Sleeping,
+        4,
+    );
+    story.switch(300, 4, Left::Sleeping, IDLE);
+    let jobs = story.jobs(4);
+    assert_eq!(
+        jobs.iter().map(|job| (job.release_ns, job.complete)).collect::<Vec<_>>(),
+        [(100 * US, true), (201 * US, true)]
+    );
+    assert_eq!(jobs[1].delays[0].who, Culprit::Thread(8));
+}
+
+#[test]
+fn the_second_method_gives_the_cost_of_a_switch() {
+    let mut recording = two_processors().recording();
+    // 10 s by /proc in which each processor was idle for 7 s: 0.3 busy, and 0.2 by the recording.
+    recording.conditions = [
+        ("proc.ticks_per_second", "100"),
+        ("proc.start.at_ns", "0"),
+        ("proc.stop.at_ns", "10000000000"),
+        ("proc.start.cpu0", "5 0 5 1000 0 0 0 0 0 0"),
+        ("proc.stop.cpu0", "305 0 5 1690 10 0 0 0 0 0"),
+        ("proc.start.cpu1", "5 0 5 1000 0 0 0 0 0 0"),
+        ("proc.stop.cpu1", "nonsense"),
+        ("proc.start.thread.10", "1000 5 3"),
+        ("proc.stop.thread.10", "20001000 5 103"),
+    ]
+    .map(|(name, text)| (name.to_owned(), text.to_owned()))
+    .to_vec();
+    let report = analyze(&recording, &Options::default());
+    let accounting = report.accounting.unwrap();
+    assert_eq!(accounting.cpus.len(), 1);
+    let cpu = &accounting.cpus[0];
+    assert!(
+        (cpu.proc_busy - 0.3).abs() < 1e-9 && (cpu.recorded_busy - 0.2).abs() < 0.003,
+        "{cpu:?}"
+    );
+    let cost = accounting.switch_cost.unwrap();
+    // A tenth of the time over 2 switches a ms.
+    assert!(
+        (cost.ns - 50e3).abs() < 1_500.0 && cost.low_ns < cost.ns && cost.ns < cost.high_ns,
+        "{cost:?}"
+    );
+    assert_eq!(
+        (accounting.threads[0].proc_ns, accounting.threads[0].recorded_ns),
+        (20 * MS, 20 * MS)
+    );
+}

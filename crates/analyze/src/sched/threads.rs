@@ -1,0 +1,271 @@
+//! The threads as the analysis follows them, found by number and moment.
+
+use std::collections::BTreeMap;
+
+use hemiola_trace::Recording;
+use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
+use hemiola_units::Instant;
+
+use super::period::Finder;
+use super::tally::{Code, Tally};
+use super::{CULPRITS_MAX, DELAYS_MAX};
+use crate::stats::Stream;
+
+/// Numbers below this, the kernel's greatest (`PID_MAX_LIMIT`), are looked up in tables of [`PAGE`].
+const NUMBERS_MAX: u32 = 1 << 22;
+const PAGE: u32 = 1 << 10;
+const NOBODY: u32 = u32::MAX;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Not seen yet, or not since a gap.
+    Unseen,
+    /// Asleep: between two invocations, unless it shows that it was within one.
+    Sleeping,
+    /// Asleep within an invocation: waits for a device or a lock of the kernel, or was stopped.
+    Blocked,
+    /// Ready to run.
+    Ready,
+    /// Has a processor.
+    Running,
+}
+
+/// A thread and everything that is kept of it.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) tid: u32,
+    /// Since when the number means this thread, ns.
+    pub(super) from: u64,
+    /// Until when, ns.
+    pub(super) until: u64,
+    /// Its last event.
+    pub(super) seen: u64,
+    pub(super) mode: Mode,
+    /// Since when it is in this mode; of one that is ready: until when its waiting is accounted for.
+    pub(super) since: u64,
+    /// Where it ran last, or waits to run.
+    pub(super) cpu: u16,
+    /// It was woken, so it waits wherever it begins to run, not where it ran last.
+    pub(super) placed_anew: bool,
+    /// The processor it ran on last; nothing before it ran.
+    ran_on: Option<u16>,
+    pub(super) priority: i16,
+    /// A wake-up that came while it was not asleep: it may have been on its way.
+    pub(super) woken_early: Option<u64>,
+    /// How often it was lost from sight.
+    pub(super) cuts: u64,
+    pub(super) invocation: Invocation,
+    /// The release before, if nothing was lost since.
+    pub(super) released: Option<u64>,
+    /// The period the caller gave, with its deadline.
+    pub(super) given: Option<u64>,
+    /// The period an earlier pass found.
+    pub(super) hint: Option<u64>,
+    pub(super) finder: Finder,
+    /// Marked tasks of this thread that have a job open.
+    pub(super) open_marks: Vec<u32>,
+    /// What was said about it beforehand is in `given`, `hint` and `is_marked`.
+    pub(super) is_identified: bool,
+    /// Whether a program marks jobs of this thread at all.
+    pub(super) is_marked: bool,
+    pub(super) totals: Totals,
+    pub(super) streams: Streams,
+}
+
+/// What a thread does from one wake-up on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Invocation {
+    pub(super) open: bool,
+    /// Everything since its release was seen.
+    pub(super) sound: bool,
+    pub(super) started: bool,
+    pub(super) number: u64,
+    pub(super) release: u64,
+    pub(super) start: u64,
+    /// When it last went to sleep.
+    pub(super) finish: u64,
+    /// Its thread's processor time when it began.
+    pub(super) running_before: u64,
+    /// Who woke it.
+    pub(super) waker: Option<Code>,
+    pub(super) delays: Tally<DELAYS_MAX>,
+}
+
+/// Sums over the whole recording.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) running: u64,
+    pub(super) waiting: u64,
+    pub(super) blocked: u64,
+    pub(super) sleeping: u64,
+    pub(super) interrupted: u64,
+    pub(super) preemptions: u64,
+    pub(super) migrations: u64,
+    pub(super) page_faults: u64,
+    pub(super) calls: u64,
+    pub(super) incomplete: u64,
+    pub(super) missed: u64,
+    /// Ascending.
+    pub(super) cpus: Vec<u16>,
+    pub(super) culprits: Tally<CULPRITS_MAX>,
+    pub(super) wakers: Tally<CULPRITS_MAX>,
+}
+
+/// What complete invocations took.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams {
+    pub(super) execution: Stream,
+    pub(super) latency: Stream,
+    pub(super) response: Stream,
+    pub(super) interval: Stream,
+    pub(super) blocking: Stream,
+}
+
+impl State {
+    fn new(tid: u32, from: u64, until: u64) -> Self {
+        Self {
+            tid,
+            from,
+            until,
+            seen: from,
+            mode: Mode::Unseen,
+            since: from,
+            cpu: 0,
+            placed_anew: false,
+            ran_on: None,
+            priority: PRIORITY_UNKNOWN,
+            woken_early: None,
+            cuts: 0,
+            invocation: Invocation::default(),
+            released: None,
+            given: None,
+            hint: None,
+            finder: Finder::default(),
+            open_marks: Vec::new(),
+            is_identified: false,
+            is_marked: false,
+            totals: Totals::default(),
+            streams: Streams::default(),
+        }
+    }
+
+    /// T as far as it is known now.
+    #[inline]
+    pub(super) fn period(&self) -> Option<u64> {
+        self.given.or(self.hint).or(self.finder.period)
+    }
+
+    /// It begins to run there.
+    #[inline]
+    pub(super) fn runs_on(&mut self, c: usize) {
+        let cpu = c as u16;
+        self.cpu = cpu;
+        let before = self.ran_on.replace(cpu);
+        if before != Some(cpu) {
+            self.totals.migrations += u64::from(before.is_some());
+            if let Err(place) = self.totals.cpus.binary_search(&cpu) {
+                self.totals.cpus.insert(place, cpu);
+            }
+        }
+    }
+
+    /// It was lost from sight: what is open is incomplete.
+    pub(super) fn cut(&mut self) {
+        self.invocation.sound = false;
+        self.released = None;
+        self.finder.forget();
+        self.cuts += 1;
+    }
+}
+
+/// Every thread, and which one a number means at a moment.
+#[derive(Clone, Debug)]
+pub(super) struct Threads<'r> {
+    recording: &'r Recording,
+    /// Indices of `states` by number, in pages.
+    pages: Vec<Option<Box<[u32; PAGE as usize]>>>,
+    /// The same of numbers that no kernel gives.
+    strange: BTreeMap<u32, u32>,
+    pub(super) states: Vec<State>,
+}
+
+impl<'r> Threads<'r> {
+    pub(super) fn new(recording: &'r Recording) -> Self {
+        Self { recording, pages: Vec::new(), strange: BTreeMap::new(), states: Vec::new() }
+    }
+
+    /// The thread of that number at that moment; one that is new is made.
+    #[inline]
+    pub(super) fn at(&mut self, tid: Tid, at: u64) -> usize {
+        if let Some(index) = self.find(tid)
+            && at < self.states[index].until
+        {
+            return index;
+        }
+        self.make(tid, at)
+    }
+
+    #[inline]
+    fn find(&self, tid: Tid) -> Option<usize> {
+        let index = if tid.0 < NUMBERS_MAX {
+            let page = self.pages.get((tid.0 / PAGE) as usize)?.as_ref()?;
+            page[(tid.0 % PAGE) as usize]
+        } else {
+            *self.strange.get(&tid.0)?
+        };
+        (index != NOBODY).then_some(index as usize)
+    }
+
+    #[cold]
+    fn make(&mut self, tid: Tid, at: u64) -> usize {
+        let index = self.states.len();
+        // The number means this thread until the recording names another one with it.
+        let after = self
+            .recording
+            .threads
+            .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
+        let others = self.recording.threads[after..].iter().take_while(|thread| thread.tid == tid);
+        let until = others.filter(|thread| thread.new).map(|thread| thread.since.nanos()).next();
+        self.states.push(State::new(tid.0, at, until.unwrap_or(u64::MAX)));
+        if tid.0 < NUMBERS_MAX {
+            let page = (tid.0 / PAGE) as usize;
+            if page >= self.pages.len() {
+                self.pages.resize(page + 1, None);
+            }
+            let page = self.pages[page].get_or_insert_with(|| Box::new([NOBODY; PAGE as usize]));
+            page[(tid.0 % PAGE) as usize] = index as u32;
+        } else {
+            self.strange.insert(tid.0, index as u32);
+        }
+        index
+    }
+
+    /// The names a thread had until `last`, in order; empty where the recording has none.
+    pub(super) fn names(&self, state: &State, last: u64) -> Vec<&'r str> {
+        let entries = &self.recording.threads;
+        let (first, last) = (Instant::from_nanos(state.from), Instant::from_nanos(last));
+        let tid = Tid(state.tid);
+        let held = entries.partition_point(|thread| (thread.tid, thread.since) <= (tid, first));
+        let from = held.saturating_sub(1);
+        let own = entries[from..].iter().take_while(|thread| thread.tid <= tid);
+        let own = own.filter(|thread| thread.tid == tid);
+        let mut names: Vec<&str> = Vec::new();
+        for thread in own {
+            let (is_later, is_another) = (thread.since > first, thread.new && thread.since > first);
+            if !names.is_empty() && ((is_later && thread.since > last) || is_another) {
+                break;
+            }
+            if names.last() != Some(&thread.name.as_str()) {
+                names.push(&thread.name);
+            }
+        }
+        names
+    }
+
+    /// The process of a thread; 0 where unknown.
+    pub(super) fn pid(&self, state: &State) -> u32 {
+        let thread = self.recording.thread(Tid(state.tid), Instant::from_nanos(state.seen));
+        thread.map_or(0, |thread| thread.pid)
+    }
+}
