@@ -33,8 +33,8 @@ const PAGES_MIN: usize = 8;
 pub(super) struct Session {
     way: Way,
     processors: Vec<Processor>,
-    /// Names told since they were asked for.
-    news: Vec<Record>,
+    /// Names told since they were asked for; a new thread has its parent's, who is told instead.
+    news: Vec<(Thread, Option<Tid>)>,
     /// The name of each thread: a new one has its parent's.
     names: BTreeMap<Tid, String>,
     /// Whether all threads must be asked for.
@@ -129,10 +129,10 @@ impl Session {
 
     /// How many events the smallest buffer holds, about.
     pub(super) fn capacity(&self) -> u32 {
-        // What a record of the most frequent kind takes.
+        // What a switch takes, with all that is told of it.
         let record = match self.way {
-            Way::Tracepoints(_) => 104,
-            Way::Switches => 32,
+            Way::Tracepoints(_) => 168,
+            Way::Switches => 64,
             Way::Own(_) => 24,
         };
         let open = self.processors.iter().filter(|processor| processor.buffer.is_some());
@@ -165,7 +165,7 @@ impl Session {
         };
         for processor in &mut self.processors {
             let system = !matches!(self.way, Way::Own(_));
-            processor.drain(tracepoints, &mut self.news, outlet);
+            processor.drain(tracepoints, !system, &mut self.news, outlet);
             let cpu = processor.stream.cpu();
             if !online.contains(cpu) && system {
                 // The kernel has taken the events off; they never come back by themselves.
@@ -219,20 +219,11 @@ impl Session {
             (true, _) => threads::all(),
         };
         self.names.extend(threads.iter().map(|thread| (thread.tid, thread.name.clone())));
-        let since = |record: &Record| match record {
-            Record::Name(thread) | Record::Began(thread, _) => thread.since,
-            Record::Event(at, _) | Record::In(at, _) | Record::Out(at, ..) => *at,
-        };
-        self.news.sort_by_key(since);
-        for record in self.news.drain(..) {
-            let thread = match record {
-                Record::Name(thread) => thread,
-                Record::Began(mut thread, parent) => {
-                    thread.name = self.names.get(&parent).cloned().unwrap_or_default();
-                    thread
-                }
-                Record::Event(..) | Record::In(..) | Record::Out(..) => continue,
-            };
+        self.news.sort_by_key(|(thread, _)| thread.since);
+        for (mut thread, parent) in self.news.drain(..) {
+            if let Some(parent) = parent {
+                thread.name = self.names.get(&parent).cloned().unwrap_or_default();
+            }
             self.names.insert(thread.tid, thread.name.clone());
             threads.push(thread);
         }
@@ -250,7 +241,8 @@ impl Processor {
         let own = matches!(way, Way::Own(_));
         let base = Attributes {
             source: Source::Nothing,
-            switches: !matches!(way, Way::Tracepoints(_)),
+            // Beside the tracepoint as well: of some threads the kernel drops that, and says nothing.
+            switches: true,
             names: true,
             inherit: own,
             kernel: !own,
@@ -307,46 +299,48 @@ impl Processor {
     fn drain(
         &mut self,
         tracepoints: &[Tracepoint],
-        news: &mut Vec<Record>,
+        own: bool,
+        news: &mut Vec<(Thread, Option<Tid>)>,
         outlet: &mut Outlet<'_>,
     ) {
         let Self { stream, buffer: Some(buffer), lost, .. } = self else { return };
         let mut last = None;
         buffer.take(|words| {
-            match record::decode(words, tracepoints) {
-                Some(Record::Event(
-                    at,
-                    What::Switch { prev: Tid::UNKNOWN, left, next, priority },
-                )) => {
+            let Some(record) = record::decode(words, tracepoints) else { return };
+            let running = stream.running();
+            let switch =
+                |prev, left, next| What::Switch { prev, left, next, priority: PRIORITY_UNKNOWN };
+            let (at, what) = match record {
+                Record::Event(at, what) => (at, what),
+                // Known already from the tracepoint, or from who left.
+                Record::Switch { next, .. } if running == next => return,
+                Record::Switch { at, prev, left, next } => {
                     // Who has ended has no number any more.
-                    let prev = stream.running();
-                    outlet.push(stream, at, What::Switch { prev, left, next, priority });
+                    let prev = if prev == Tid::UNKNOWN { running } else { prev };
+                    (at, switch(prev, left.unwrap_or(Left::Unknown), next))
                 }
-                Some(Record::Event(at, what)) => {
-                    if let What::Lost(count) = what {
-                        *lost += u64::from(count);
-                    }
-                    outlet.push(stream, at, what);
-                }
-                Some(Record::In(at, next)) => {
-                    // A thread that was listed and inherited an event too is told of twice.
-                    if last != Some((true, next)) {
-                        let (prev, left) = (Tid::UNKNOWN, Left::Unknown);
-                        let priority = PRIORITY_UNKNOWN;
-                        outlet.push(stream, at, What::Switch { prev, left, next, priority });
-                    }
+                // A thread that was listed and inherited an event too is told of twice.
+                Record::In(_, tid) if last == Some((true, tid)) => return,
+                Record::Out(_, tid, _) if last == Some((false, tid)) => return,
+                Record::In(at, next) => {
                     last = Some((true, next));
+                    (at, switch(Tid::UNKNOWN, Left::Unknown, next))
                 }
-                Some(Record::Out(at, prev, left)) => {
-                    if last != Some((false, prev)) {
-                        let (next, priority) = (Tid::UNKNOWN, PRIORITY_UNKNOWN);
-                        outlet.push(stream, at, What::Switch { prev, left, next, priority });
-                    }
+                Record::Out(at, prev, left) => {
                     last = Some((false, prev));
+                    (at, switch(prev, left, Tid::UNKNOWN))
                 }
-                Some(record @ (Record::Name(_) | Record::Began(..))) => news.push(record),
-                None => {}
+                Record::Ended(at, prev) if own && running == prev => {
+                    (at, switch(prev, Left::Dead, Tid::UNKNOWN))
+                }
+                Record::Ended(..) => return,
+                Record::Name(thread) => return news.push((thread, None)),
+                Record::Began(thread, parent) => return news.push((thread, Some(parent))),
+            };
+            if let What::Lost(count) = what {
+                *lost += u64::from(count);
             }
+            outlet.push(stream, at, what);
             if outlet.is_full() {
                 outlet.flush(stream.cpu());
             }

@@ -10,7 +10,7 @@
 //!
 //! Source: perf_event_open(2), "MMAP layout".
 
-use hemiola_trace::sched::{Left, PRIORITY_UNKNOWN, Thread, Tid, What};
+use hemiola_trace::sched::{Left, Thread, Tid, What};
 use hemiola_units::Instant;
 
 use super::tracepoint::Tracepoint;
@@ -26,6 +26,8 @@ const RAW_WORDS: usize = 16;
 pub(super) enum Record {
     /// Something happened.
     Event(Instant, What),
+    /// A switch, told by who leaves; or by who comes, who does not know how the other one left.
+    Switch { at: Instant, prev: Tid, left: Option<Left>, next: Tid },
     /// A watched thread got its processor.
     In(Instant, Tid),
     /// A watched thread left its processor, for whom is not told.
@@ -34,6 +36,8 @@ pub(super) enum Record {
     Name(Thread),
     /// A thread began: what its parent's name is, it has.
     Began(Thread, Tid),
+    /// A watched thread ends, and leaves its processor without another word.
+    Ended(Instant, Tid),
 }
 
 /// The meaning of a record; nothing when it has none here.
@@ -69,12 +73,16 @@ pub(super) fn decode(record: &[u64], tracepoints: &[Tracepoint]) -> Option<Recor
             let thread = Thread { tid: Tid(tid), since, pid, name: String::new(), new: true };
             Record::Began(thread, Tid(parent))
         }
+        (4, [_, threads, time]) => {
+            Record::Ended(Instant::from_nanos(*time), Tid(halves(*threads).0))
+        }
         (14, []) if out => Record::Out(at, tid, left),
         (14, []) => Record::In(at, tid),
-        // It is told twice, by who leaves and by who comes.
-        (15, [other]) if out => {
-            let next = Tid(halves(*other).1);
-            Record::Event(at, What::Switch { prev: tid, left, next, priority: PRIORITY_UNKNOWN })
+        (15, [other]) => {
+            let other = Tid(halves(*other).1);
+            let (prev, left, next) =
+                if out { (tid, Some(left), other) } else { (other, None, tid) };
+            Record::Switch { at, prev, left, next }
         }
         _ => return None,
     })
