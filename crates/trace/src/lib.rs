@@ -23,6 +23,8 @@ pub mod recording;
 pub mod result;
 pub mod sched;
 pub mod source;
+mod tracedat;
+mod tracepoint;
 mod wire;
 
 pub use error::{ERRORS_MAX, ReadError};

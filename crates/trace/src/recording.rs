@@ -13,10 +13,11 @@ use crate::error::{Errors, ReadError};
 use crate::perfetto::{self, Track};
 use crate::sched::{Event, Thread, Tid};
 use crate::source::{Source, Window};
+use crate::tracedat;
 
 pub use events::Events;
 pub(crate) use events::{Decoder, Index, Lane, Stream, Stretch};
-pub(crate) use learn::Learner;
+pub(crate) use learn::{Learner, Told};
 
 /// A recording of a whole machine or of one program.
 ///
@@ -56,6 +57,21 @@ pub(crate) struct Scanned {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
     pub(crate) errors: Errors,
+}
+
+impl Scanned {
+    /// A file of which nothing can be read.
+    pub(crate) fn refused(error: ReadError) -> Self {
+        Self {
+            conditions: Vec::new(),
+            began: None,
+            threads: Vec::new(),
+            tracks: Vec::new(),
+            lanes: Vec::new(),
+            decoder: Decoder::Nothing,
+            errors: Errors(vec![error]),
+        }
+    }
 }
 
 impl Default for Kept {
@@ -105,15 +121,18 @@ impl Recording {
     #[must_use]
     pub fn open(source: Arc<dyn Source>) -> (Self, Vec<ReadError>) {
         let mut window = Window::new(&*source);
-        match window.some(0, 16) {
+        let head = match window.some(0, 16) {
             Ok([]) => return (Self::default(), vec![ReadError::Empty]),
-            Ok(_) => {}
+            Ok(head) => head.to_vec(),
             Err(error) => {
                 let error = ReadError::Io { offset: 0, reason: error.to_string() };
                 return (Self::default(), vec![error]);
             }
-        }
-        let mut scanned = perfetto::kernel::scan(window);
+        };
+        let mut scanned = match head {
+            head if head.starts_with(tracedat::MAGIC) => tracedat::scan(window),
+            _ => perfetto::kernel::scan(window),
+        };
         scanned.lanes.retain(|lane| !lane.stretches.is_empty());
         for lane in &mut scanned.lanes {
             lane.sort(&mut scanned.errors);

@@ -8,6 +8,7 @@ use crate::error::{Errors, ReadError};
 use crate::perfetto::kernel::Bundles;
 use crate::sched::{Context, Event, Left, Tid, What};
 use crate::source::Source;
+use crate::tracedat::Pages;
 
 /// The kernel's events in a file: where those of each processor are, and how they are decoded.
 pub(crate) struct Index {
@@ -39,6 +40,14 @@ impl Lane {
         Self { cpu, stretches: Vec::new() }
     }
 
+    /// Adds the bytes whose events are in the stream, if there are any.
+    pub(crate) fn add(&mut self, offset: u64, length: usize, stream: &Stream) {
+        if let ([first, ..], [.., last]) = (&stream.events[..], &stream.events[..]) {
+            let (first, last) = (first.at, last.at);
+            self.stretches.push(Stretch { offset, length: length as u32, first, last });
+        }
+    }
+
     /// Something of this processor, at that place of the file, cannot be understood.
     pub(crate) fn gap(&mut self, offset: u64) {
         if let Some(&Stretch { last, length: 1.., .. }) = self.stretches.last() {
@@ -63,14 +72,18 @@ impl Lane {
 
 /// How events are decoded.
 pub(crate) enum Decoder {
+    Nothing,
     Perfetto(Bundles),
+    TraceDat(Pages),
 }
 
 impl Decoder {
     /// Adds the events in these bytes, which were looked through once when the file was opened.
     fn decode(&self, bytes: &[u8], stream: &mut Stream) {
         match self {
+            Self::Nothing => {}
             Self::Perfetto(bundles) => bundles.decode(bytes, stream),
+            Self::TraceDat(pages) => pages.decode(bytes, stream),
         }
     }
 }
@@ -85,11 +98,20 @@ pub(crate) struct Stream {
     last: Instant,
     /// Events left out because the clock had stepped back before them.
     left_out: u32,
+    /// By how much the clock stepped back, at most.
+    back_ns: u64,
 }
 
 impl Stream {
     pub(crate) const fn new(cpu: u16) -> Self {
-        Self { cpu, running: Tid::UNKNOWN, events: Vec::new(), last: Instant::ZERO, left_out: 0 }
+        Self {
+            cpu,
+            running: Tid::UNKNOWN,
+            events: Vec::new(),
+            last: Instant::ZERO,
+            left_out: 0,
+            back_ns: 0,
+        }
     }
 
     /// Whether an event at that moment can be taken; one that cannot counts as lost.
@@ -97,6 +119,7 @@ impl Stream {
     fn admit(&mut self, at: Instant) -> bool {
         if at < self.last {
             self.left_out = self.left_out.saturating_add(1);
+            self.back_ns = self.back_ns.max(self.last.nanos() - at.nanos());
             return false;
         }
         if self.left_out > 0 {
@@ -106,6 +129,12 @@ impl Stream {
         }
         self.last = at;
         true
+    }
+
+    /// By how much the clock stepped back at most since this was asked last.
+    pub(crate) fn stepped_back(&mut self) -> Option<u64> {
+        let back_ns = std::mem::take(&mut self.back_ns);
+        (back_ns > 0).then_some(back_ns)
     }
 
     /// Something is missing here, and nobody can say how much.

@@ -3,7 +3,7 @@
 use hemiola_units::Instant;
 
 use super::{States, bundle, compact, context, event, generic, priority};
-use crate::recording::Stream;
+use crate::recording::{Stream, Told};
 use crate::sched::{Context, Interrupt, Tid, What};
 use crate::wire::{Malformed, Value, Wire};
 
@@ -167,8 +167,8 @@ impl Bundles {
         let what = match field {
             event::SCHED_SWITCH => {
                 let switch = Fields::of(body)?;
-                told(Told::Text(at, tid(switch.number[2]), switch.text[1]));
-                told(Told::Text(at, tid(switch.number[6]), switch.text[5]));
+                told(Told::Named(at, tid(switch.number[2]), switch.text[1]));
+                told(Told::Named(at, tid(switch.number[6]), switch.text[5]));
                 What::Switch {
                     prev: tid(switch.number[2]),
                     left: self.states.left(switch.number[4]),
@@ -183,7 +183,7 @@ impl Bundles {
                     return Ok(());
                 }
                 let wake = Fields::of(body)?;
-                told(Told::Text(at, tid(wake.number[2]), wake.text[1]));
+                told(Told::Named(at, tid(wake.number[2]), wake.text[1]));
                 What::Wake {
                     tid: tid(wake.number[2]),
                     waker: tid(by),
@@ -220,20 +220,6 @@ impl Bundles {
         events.push(Own { at, what });
         Ok(())
     }
-}
-
-/// What a bundle tells besides events.
-pub(super) enum Told<'a> {
-    /// The thread has that name.
-    Text(u64, Tid, &'a [u8]),
-    /// The thread began, in the process of another or as one of its own, and has that name.
-    Began(u64, Tid, Option<Tid>, &'a [u8]),
-    /// The thread has that name from now on.
-    Renamed(u64, Tid, &'a [u8]),
-    /// There is a `sched_waking`.
-    Waking,
-    /// An event is earlier than the one before it, by so much.
-    StepBack(u64),
 }
 
 /// A bundle taken apart.
@@ -351,7 +337,7 @@ impl<'a> Lists<'a> {
             (times.varint(), pids.varint(), comms.varint())
         {
             at = at.wrapping_add(step);
-            told(Told::Text(at, tid(pid), self.name(comm)?));
+            told(Told::Named(at, tid(pid), self.name(comm)?));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hemiola_units::Instant;
 use prost::Message;
 
-use super::read::{Bundles, Clock, Told};
+use super::read::{Bundles, Clock};
 use super::{States, bundle};
 use crate::error::{Errors, ReadError};
 use crate::perfetto::packet::{ClockSnapshot, ProcessTree, TracePacket};
@@ -88,9 +88,7 @@ struct Scan {
     boot: Vec<(u64, u64)>,
     /// What to add to the bundles' clock for the boot clock, and the clock's number.
     other_clock: Option<(u64, u64)>,
-    waking: bool,
     compressed: bool,
-    seen: Seen,
 }
 
 impl Scan {
@@ -210,34 +208,8 @@ impl Scan {
         // On the file's own clock, and every wake-up counts: what else there is comes to light only at the end.
         let bundles = Bundles { states: States::NOW, clock: Clock::default(), wakeups_only: true };
         let names = !self.reader.is_ours();
-        let Self { learner, waking, seen, .. } = self;
-        seen.bundle = seen.bundle.wrapping_add(1);
-        let mut back_ns = None;
-        let span = bundles.look(bytes, names, &mut |told| match told {
-            Told::StepBack(by) => back_ns = Some(by),
-            Told::Waking => *waking = true,
-            Told::Text(at, tid, name) => {
-                if !name.is_empty() && seen.is_new(tid, name) {
-                    learner.seen(tid, at, 0, &String::from_utf8_lossy(name));
-                }
-            }
-            Told::Began(at, tid, process, name) => {
-                let pid = match process {
-                    None => tid.0,
-                    Some(thread) => match learner.process(thread) {
-                        0 => thread.0,
-                        pid => pid,
-                    },
-                };
-                learner.began(tid, at, pid, &String::from_utf8_lossy(name));
-                seen.forget(tid);
-            }
-            Told::Renamed(at, tid, name) => {
-                learner.renamed(tid, at, &String::from_utf8_lossy(name));
-                seen.forget(tid);
-            }
-        });
-        if let Some(back_ns) = back_ns {
+        let span = bundles.look(bytes, names, &mut |told| self.learner.take(told));
+        if let Some(back_ns) = self.learner.back_ns.take() {
             self.errors.push(ReadError::ClockStep { cpu, offset: at, back_ns });
         }
         match span {
@@ -282,6 +254,7 @@ impl Scan {
             let text = format!("ftrace's `{name}`, put on CLOCK_MONOTONIC by one reading of both");
             conditions.push(("kernel clock".into(), text));
         }
+        let wakeups_only = !self.learner.waking;
         let states = self.release.as_deref().map_or(States::NOW, States::of);
         let mut threads = self.learner.threads(|at| clock.monotonic(at));
         for track in &trace.tracks {
@@ -293,7 +266,6 @@ impl Scan {
                 threads.insert(at, Thread { tid, since, pid: track.pid, name, new: false });
             }
         }
-        let wakeups_only = !self.waking;
         Scanned {
             conditions,
             began: trace.began,
@@ -318,34 +290,3 @@ const SEQUENCE_FLAGS: u32 = 13;
 const COMPRESSED: u32 = 50;
 const TRUSTED_PID: u32 = 79;
 const COMPRESSED_ZSTD: u32 = 133;
-
-/// Which threads were seen in this bundle with which name: nearly every event repeats one.
-struct Seen {
-    bundle: u32,
-    slots: Vec<(Tid, u32, usize)>,
-}
-
-const SLOTS: usize = 256;
-
-impl Default for Seen {
-    fn default() -> Self {
-        Self { bundle: 0, slots: vec![(Tid::UNKNOWN, 0, 0); SLOTS] }
-    }
-}
-
-impl Seen {
-    /// Whether the thread's name, by where it stands in the bundle, was not seen just before.
-    #[inline]
-    fn is_new(&mut self, tid: Tid, name: &[u8]) -> bool {
-        let slot = &mut self.slots[tid.0 as usize % SLOTS];
-        let now = (tid, self.bundle, name.as_ptr().addr());
-        *slot != now && {
-            *slot = now;
-            true
-        }
-    }
-
-    fn forget(&mut self, tid: Tid) {
-        self.slots[tid.0 as usize % SLOTS] = (Tid::UNKNOWN, 0, 0);
-    }
-}

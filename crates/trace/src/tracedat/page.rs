@@ -1,0 +1,132 @@
+//! A page of the kernel's ring buffer to its records.
+//!
+//! ```text
+//! 8 bytes         time of the page
+//! 4 or 8 bytes    how much is used · bit 30: the number of lost events stands behind the records · bit 31: some are
+//! records         bits 0..5 of the first word: length in words, or
+//!                   0   the length stands in the next word
+//!                   29  padding
+//!                   30  27 and 32 bits of time to add
+//!                   31  27 and 32 bits of time, absolute
+//!                 bits 5..32: nanoseconds since the record before (big-endian machines count bits from the other end)
+//! ```
+//!
+//! Source: Linux, include/linux/ring_buffer.h and kernel/trace/ring_buffer.c.
+
+use hemiola_units::Instant;
+
+use crate::recording::{Stream, Told};
+use crate::sched::What;
+use crate::tracepoint::{PageLayout, Tracepoints};
+
+/// How much of a page is used, in its word.
+const USED: u64 = (1 << 27) - 1;
+const LOST: u64 = 1 << 31;
+const LOST_COUNTED: u64 = 1 << 30;
+
+/// How to read the pages of a file.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(super) tracepoints: Tracepoints,
+    pub(super) layout: PageLayout,
+    pub(super) page_size: usize,
+    /// What to add to every time.
+    pub(super) add: u64,
+}
+
+impl Pages {
+    /// Adds the events of whole pages.
+    pub(crate) fn decode(&self, bytes: &[u8], stream: &mut Stream) {
+        self.each(bytes, stream, &mut |_| ());
+    }
+
+    /// As [`Pages::decode`], and tells what else there is; gives the number of pages that are no pages.
+    pub(super) fn each(
+        &self,
+        bytes: &[u8],
+        stream: &mut Stream,
+        told: &mut impl FnMut(Told<'_>),
+    ) -> usize {
+        let pages = bytes.chunks_exact(self.page_size);
+        let damaged = pages.filter(|page| {
+            let damaged = self.page(page, stream, told).is_none();
+            if damaged {
+                stream.gap();
+            }
+            damaged
+        });
+        damaged.count()
+    }
+
+    fn page(
+        &self,
+        page: &[u8],
+        stream: &mut Stream,
+        told: &mut impl FnMut(Told<'_>),
+    ) -> Option<()> {
+        let mut time = self.number(page.get(..8)?);
+        let word = self.number(page.get(8..8 + self.layout.word)?);
+        let used = (word & USED) as usize;
+        let records = page.get(self.layout.data..)?;
+        let (mut rest, behind) = records.split_at_checked(used)?;
+        if word & LOST != 0 {
+            let counted = behind.get(..self.layout.word).filter(|_| word & LOST_COUNTED != 0);
+            let lost = counted.map_or(0, |count| self.number(count));
+            let lost = u32::try_from(lost).unwrap_or(u32::MAX);
+            stream.push(Instant::from_nanos(time.wrapping_add(self.add)), What::Lost(lost));
+        }
+        let page_time = time;
+        while let Some((head, after)) = rest.split_first_chunk::<4>() {
+            let head = self.number(head);
+            let (kind, step) = match self.tracepoints.big_endian {
+                false => (head & 0x1F, head >> 5),
+                true => (head >> 27, head & 0x7FF_FFFF),
+            };
+            let next_word = |bytes: &[u8]| bytes.get(..4).map(|bytes| self.number(bytes));
+            let length = match kind {
+                0 => {
+                    time = time.wrapping_add(step);
+                    let length = (next_word(after)? as usize).checked_sub(4)?;
+                    let record = after.get(4..)?.get(..length)?;
+                    self.tracepoints.record(record, time.wrapping_add(self.add), stream, told);
+                    4 + length.next_multiple_of(4)
+                }
+                // Padding without a time is the rest of the page.
+                29 if step == 0 => return Some(()),
+                29 => {
+                    time = time.wrapping_add(step);
+                    next_word(after)? as usize
+                }
+                30 => {
+                    time = time.wrapping_add(next_word(after)? << 27 | step);
+                    4
+                }
+                31 => {
+                    // Absolute times have 59 bits; the others are as in the page's.
+                    time = next_word(after)? << 27 | step | page_time & !((1 << 59) - 1);
+                    4
+                }
+                words => {
+                    time = time.wrapping_add(step);
+                    let length = 4 * words as usize;
+                    let record = after.get(..length)?;
+                    self.tracepoints.record(record, time.wrapping_add(self.add), stream, told);
+                    length
+                }
+            };
+            rest = after.get(length..)?;
+        }
+        Some(())
+    }
+
+    /// The number in these bytes.
+    #[inline]
+    fn number(&self, bytes: &[u8]) -> u64 {
+        let add = |value: u64, &byte: &u8| value << 8 | u64::from(byte);
+        match (bytes, self.tracepoints.big_endian) {
+            (&[a, b, c, d], false) => u32::from_le_bytes([a, b, c, d]).into(),
+            (bytes, false) => bytes.iter().rev().fold(0, add),
+            (bytes, true) => bytes.iter().fold(0, add),
+        }
+    }
+}
