@@ -420,7 +420,7 @@ fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::export::terminal;
-    use crate::sched::Culprit;
+    use crate::sched::{Culprit, Options, analyze, synthetic};
     use crate::stats::Stream;
 
     use hemiola_units::Random;
@@ -489,6 +489,40 @@ mod tests {
         };
         let wrong = (0..100).filter(differs).count();
         assert!(wrong <= 7, "{wrong} of 100");
+    }
+
+    #[test]
+    fn simulated_threads_differ_where_their_execution_does_and_in_what_follows_from_it() {
+        let record = |seed, more: u64| {
+            let task = |(tid, c, t): (u32, u64, u64)| synthetic::Task {
+                name: format!("task {tid}"),
+                tid,
+                cpu: 0,
+                priority: tid as i16,
+                period_ns: t * 1000,
+                offset_ns: 0,
+                jitter_ns: 3_000,
+                execution_min_ns: c * 900,
+                execution_max_ns: c * 1100,
+            };
+            let tasks = [(10, 100 + more, 1000), (20, 500, 2500), (30, 20, 7000)].map(task);
+            analyze(&synthetic::run(&tasks, 5_000_000_000, seed).0, &Options::default())
+        };
+        let before = record(1, 0);
+        assert_eq!(compare(["a", "b"], &before, &record(2, 0)).differences(), 0);
+        let found = compare(["a", "b"], &before, &record(3, 10));
+        let differing: Vec<_> = found
+            .pairs
+            .iter()
+            .flat_map(|pair| pair.figures.iter().map(move |figure| (pair, figure)))
+            .filter(|(_, figure)| figure.verdict == Verdict::DiffersWithinRuns)
+            .map(|(pair, figure)| (pair.name.as_str(), figure.what))
+            .collect();
+        assert!(differing.contains(&("task 10", What::Execution)), "{differing:?}");
+        assert!(differing.contains(&("task 20", What::Response)), "{differing:?}");
+        assert!(!differing.contains(&("task 20", What::Execution)), "{differing:?}");
+        let delayed = found.pairs.iter().find(|pair| pair.name == "task 20").unwrap();
+        assert_eq!(delayed.cause.as_ref().unwrap().name, "task 10");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use hemiola_analyze::export::terminal;
 use hemiola_analyze::sched::accounting::{Accounting, SwitchCost};
-use hemiola_analyze::sched::{Distribution, Report, TaskReport, ThreadReport};
+use hemiola_analyze::sched::{
+    Distribution, Options, Report, TaskReport, ThreadReport, analyze, synthetic,
+};
 
 use proptest::prelude::*;
 
@@ -91,6 +93,31 @@ processor demand, earliest deadline first      –      –  yes                
 ───────────────────────────────────────────────────────────────────────────────────
 U = 95.2 %, switches included.
 ");
+}
+
+#[test]
+fn in_a_simulated_recording_the_textbook_set_takes_as_long_as_its_bounds() {
+    let task = |(tid, c, t): (u32, u64, u64)| synthetic::Task {
+        name: format!("task {tid}"),
+        tid,
+        cpu: 1,
+        priority: tid as i16,
+        period_ns: t * MS,
+        offset_ns: MS,
+        jitter_ns: 0,
+        execution_min_ns: c * MS,
+        execution_max_ns: c * MS,
+    };
+    let tasks = [(10, 40, 100), (20, 40, 150), (30, 100, 350)].map(task);
+    // They all meet again after 2.1 s.
+    let (recording, _) = synthetic::run(&tasks, 10_000 * MS, 1);
+    let found = verdict(&analyze(&recording, &Options::default()), Some(Span::ZERO));
+    let processor = &found.processors[0];
+    assert_eq!((bounds(processor), found.left_out.len()), (vec![Some(40), Some(80), Some(300)], 0));
+    for task in &processor.tasks {
+        assert_eq!(task.bound_ns, task.measured.response_ns, "{task:?}");
+        assert!(!task.is_contradicted() && !task.stands_alone());
+    }
 }
 
 #[test]
