@@ -66,7 +66,7 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// Of what.
-    pub of: Of,
+    pub of: What,
     /// Arithmetic means.
     pub mean_ns: [f64; 2],
     /// 99th percentiles.
@@ -82,7 +82,7 @@ pub struct Figure {
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Of {
+pub enum What {
     /// C.
     Execution,
     /// From release to start.
@@ -205,7 +205,7 @@ struct Side<'a> {
     invocations: u64,
     utilization: f64,
     missed: u64,
-    distributions: [(Of, &'a Option<Distribution>); 4],
+    distributions: [(What, &'a Option<Distribution>); 4],
     preempted_by: &'a [Interference],
 }
 
@@ -218,10 +218,10 @@ impl<'a> Side<'a> {
             utilization: thread.utilization,
             missed: thread.missed,
             distributions: [
-                (Of::Execution, &thread.execution_ns),
-                (Of::Latency, &thread.latency_ns),
-                (Of::Response, &thread.response_ns),
-                (Of::Interval, &thread.interval_ns),
+                (What::Execution, &thread.execution_ns),
+                (What::Latency, &thread.latency_ns),
+                (What::Response, &thread.response_ns),
+                (What::Interval, &thread.interval_ns),
             ],
             preempted_by: &thread.preempted_by,
         }
@@ -235,11 +235,11 @@ impl<'a> Side<'a> {
             utilization: task.utilization,
             missed: task.missed,
             distributions: [
-                (Of::Execution, &task.execution_ns),
-                (Of::Latency, &task.latency_ns),
-                (Of::Response, &task.response_ns),
+                (What::Execution, &task.execution_ns),
+                (What::Latency, &task.latency_ns),
+                (What::Response, &task.response_ns),
                 // Its releases are as the program plans them.
-                (Of::Interval, &None),
+                (What::Interval, &None),
             ],
             preempted_by: &task.preempted_by,
         }
@@ -363,7 +363,7 @@ impl Comparison {
 
     fn causes(&self) -> Table {
         let is_delayed = |figure: &Figure| {
-            matches!(figure.of, Of::Latency | Of::Response)
+            matches!(figure.of, What::Latency | What::Response)
                 && figure.verdict == Verdict::DiffersWithinRuns
         };
         let delayed = self.pairs.iter().filter(|pair| pair.figures.iter().any(is_delayed));
@@ -397,10 +397,10 @@ fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
     vec![
         pair.name.clone(),
         match figure.of {
-            Of::Execution => "execution",
-            Of::Latency => "latency",
-            Of::Response => "response",
-            Of::Interval => "interval",
+            What::Execution => "execution",
+            What::Latency => "latency",
+            What::Response => "response",
+            What::Interval => "interval",
         }
         .into(),
         between(figure.mean_ns),
@@ -516,7 +516,7 @@ mod tests {
             .iter()
             .flat_map(|pair| pair.figures.iter().map(move |figure| (pair, figure)))
             .filter(|(_, figure)| figure.verdict == Verdict::DiffersWithinRuns)
-            .map(|(pair, figure)| (pair.name.as_str(), figure.what))
+            .map(|(pair, figure)| (pair.name.as_str(), figure.of))
             .collect();
         assert!(differing.contains(&("task 10", What::Execution)), "{differing:?}");
         assert!(differing.contains(&("task 20", What::Response)), "{differing:?}");
