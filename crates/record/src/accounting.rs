@@ -52,6 +52,13 @@ impl Accounts {
         Self { at, cpus, threads }
     }
 
+    /// The same without the processors: of a recording that does not have all they did, their use says nothing.
+    #[must_use]
+    pub fn of_threads(mut self) -> Self {
+        self.cpus.clear();
+        self
+    }
+
     /// What a trace says of the time between two readings, as names and texts. A thread that is only in the later one
     /// began in between, and had used nothing before.
     #[must_use]
@@ -115,6 +122,8 @@ mod tests {
             (Some("0 0 0"), Some("1 1 1"))
         );
         assert_eq!((of("proc.start.thread.2"), of("proc.stop.thread.2")), (None, None));
+        let threads = Accounts::between(&start.of_threads(), &stop.of_threads());
+        assert_eq!(threads.len(), said.len() - 2);
     }
 
     #[test]
