@@ -133,6 +133,7 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
         peak_v: 0.25,
         switches: 0,
         stopped_early: None,
+        kernel: None,
     }
 }
 
@@ -250,6 +251,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
                 without: None,
             },
         ],
+        kernel: hemiola_trace::result::KernelSide::default(),
     };
     (folder, traces)
 }

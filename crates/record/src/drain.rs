@@ -111,6 +111,11 @@ impl<W: Write> Drain<W> {
     pub const fn trace(&self) -> &TraceWriter<W> {
         &self.trace
     }
+
+    /// The trace, for what does not come out of logs.
+    pub const fn trace_mut(&mut self) -> &mut TraceWriter<W> {
+        &mut self.trace
+    }
 }
 
 impl Log {

@@ -12,6 +12,7 @@ use hemiola_scenario::Channel;
 use hemiola_trace::Kind;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::result::WORK;
+use hemiola_trace::sched::{Event, Thread};
 
 use crate::RunError;
 
@@ -66,6 +67,21 @@ impl Collector {
     /// Takes over what was recorded since the last time.
     pub(crate) fn drain(&mut self) -> Result<(), RunError> {
         self.drain.drain().map(drop).map_err(|source| write_error(&self.path, source))
+    }
+
+    /// Adds what the kernel did on a processor.
+    pub(crate) fn kernel(&mut self, cpu: u16, events: &[Event]) -> Result<(), RunError> {
+        let written = self.drain.trace_mut().kernel(cpu, events);
+        written.map_err(|source| write_error(&self.path, source))
+    }
+
+    /// Adds what became known of threads.
+    pub(crate) fn threads(&mut self, threads: &[Thread]) -> Result<(), RunError> {
+        if threads.is_empty() {
+            return Ok(());
+        }
+        let written = self.drain.trace_mut().threads(threads);
+        written.map_err(|source| write_error(&self.path, source))
     }
 
     /// Takes over the rest and puts the trace on the disk; gives the events lost by process.

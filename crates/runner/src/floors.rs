@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use hemiola_probe::hand_over::{self, Circumstances, Mechanism};
 use hemiola_probe::{Load, Peers, Setting};
-use hemiola_scenario::Rung;
+use hemiola_scenario::{Process, Rung};
 use hemiola_trace::result::{Floor, RungRecord};
 use hemiola_units::{Policy, Priority};
 
+use crate::kernel;
 use crate::run::{Context, Progress};
 
 /// Priority of the process that asks; the one that answers is one below.
@@ -19,10 +20,36 @@ const AT_RATE_MAX: u64 = 500;
 /// The most time the measurement at rate may take before each rung, about.
 const AT_RATE_SECONDS: f64 = 1.0;
 
+/// Hand-overs each way of one reading of the price of the kernel's record.
+const PRICE_COUNT: u64 = 400;
+/// Readings of it are four a round, one round before each rung up to so many.
+const PRICE_ROUNDS_MAX: usize = 20;
+
+/// One hand-over, ns, without the kernel's record, twice with it, and without.
+fn price_round(setting: &Setting, mechanism: &Mechanism) -> Result<[f64; 4], String> {
+    let reading = || {
+        let samples =
+            hand_over::measure(setting, mechanism, Circumstances::BackToBack, PRICE_COUNT);
+        let samples = samples.map_err(|error| error.to_string())?;
+        let middle = |mut samples: Vec<u64>| {
+            samples.sort_unstable();
+            samples.get(samples.len() / 2).copied().unwrap_or(0) as f64
+        };
+        Ok::<f64, String>(f64::midpoint(middle(samples.down), middle(samples.up)))
+    };
+    let first = reading()?;
+    let recorded = kernel::disturb().map_err(|error| error.to_string())?;
+    let with = [reading()?, reading()?];
+    drop(recorded);
+    Ok([first, with[0], with[1], reading()?])
+}
+
 /// One-way times in ns by mechanism, circumstances and direction.
 #[derive(Debug, Default)]
 pub(crate) struct Floors {
     samples: BTreeMap<(String, &'static str, &'static str), Vec<u64>>,
+    /// Medians of a hand-over without the kernel's record and with it, A B B A.
+    price: Vec<f64>,
     noted: Vec<String>,
 }
 
@@ -36,14 +63,19 @@ impl Floors {
         progress: &mut dyn Progress,
     ) {
         let mechanism = match record.hand_over_mechanism.as_str() {
-            "futex" => Mechanism::Futex,
-            "mq" => Mechanism::MessageQueue,
-            "pubsub" => Mechanism::PubSub,
-            _ => return,
+            "futex" => Some(Mechanism::Futex),
+            "mq" => Some(Mechanism::MessageQueue),
+            "pubsub" => Some(Mechanism::PubSub),
+            _ => None,
         };
         let Ok(program) = crate::launch::own_executable() else { return };
-        let cpu = rung.processes.iter().find(|process| process.task.word() == "io");
-        let cpu = cpu.and_then(|process| process.profile.cpus.as_ref()?.iter().next()).unwrap_or(0);
+        let is_pinned = |process: &&Process| matches!(process.task.word(), "io" | "workload");
+        let cpu = rung
+            .processes
+            .iter()
+            .find(is_pinned)
+            .and_then(|process| process.profile.cpus.as_ref()?.iter().next())
+            .unwrap_or(0);
         let priority = Priority::try_from(PRIORITY).expect("it is a priority");
         let setting = Setting {
             cpu,
@@ -55,6 +87,21 @@ impl Floors {
             directory: std::env::temp_dir(),
         };
         progress.tick(0.0, "measuring what a hand-over costs");
+        if context.records_kernel && self.price.len() < 4 * PRICE_ROUNDS_MAX {
+            let mechanism = mechanism.as_ref().unwrap_or(&Mechanism::Futex);
+            // A round that was not whole would turn the order of all that follow.
+            match price_round(&setting, mechanism) {
+                Ok(round) => self.price.extend(round),
+                Err(reason) => self.note(format!("no price of recording: {reason}"), progress),
+            }
+        }
+        let Some(mechanism) = mechanism else { return };
+        // Under the same circumstances as the program that is held against it.
+        let recorded = context.records_kernel.then(kernel::disturb).transpose();
+        if let Err(error) = &recorded {
+            self.note(format!("no floors: {error}"), progress);
+            return;
+        }
         let at_rate = ((AT_RATE_SECONDS * rung.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
         let circumstances = [
             ("back-to-back", Circumstances::BackToBack, BACK_TO_BACK),
@@ -93,6 +140,11 @@ impl Floors {
             progress.note(&note);
             self.noted.push(note);
         }
+    }
+
+    /// The readings of the price of the kernel's record, in their order.
+    pub(crate) fn take_price(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.price)
     }
 
     pub(crate) fn into_records(self) -> Vec<Floor> {

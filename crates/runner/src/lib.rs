@@ -9,6 +9,7 @@
 //! * `node`: THE periodic loop, in the child; `task` and `tasks/` what is done in it; `io` and `card` the
 //!   I/O code that every program of the ladder shares.
 //! * `control`: the socket behind `hemiola unit …`; `guardian`: what cleans up after a killed runner.
+//! * `kernel`: the kernel's side of each run, in the same trace; `floors`: what a hand-over costs meanwhile.
 //! * `campaign`: injected faults, counted.
 //!
 //! What this crate does not do: it computes no figure. The folder is read by `analyze`.
@@ -21,6 +22,7 @@ mod convert;
 mod floors;
 mod guardian;
 mod io;
+mod kernel;
 mod launch;
 mod node;
 mod run;

@@ -159,6 +159,8 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let because = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     sys::process::set_parent_death_signal(sys::process::Signal::KILL)
         .map_err(|e| because("parent-death signal", &e))?;
+    // What the kernel's record and other tools call it; names there have 15 bytes.
+    let _ = std::ffi::CString::new(spec.name.as_str()).map(|name| rustix::thread::set_name(&name));
     if let Some(limits) = spec.limits {
         limits.apply().map_err(|e| because("limits of a unit", &e))?;
     }

@@ -10,11 +10,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 use hemiola_bus::{CreateError, OpenError};
+use hemiola_record::kernel::CaptureError;
 use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_rt::clock::Calibration;
 use hemiola_rt::shared::SegmentError;
 use hemiola_scenario::Plan;
-use hemiola_trace::result::{Conditions, FILE_NAME, FORMAT, RunFolder, RungRecord};
+use hemiola_trace::result::{
+    Conditions, FILE_NAME, FORMAT, Floor, KernelSide, RunFolder, RungRecord,
+};
 use hemiola_units::{Refusal, Span};
 
 use crate::RunId;
@@ -111,6 +114,11 @@ pub enum RunError {
         /// The refusal.
         source: io::Error,
     },
+    /// The scenario demands the kernel's side, or it was lost on the way.
+    #[error(
+        "recording the kernel: {0}\nor leave it out: kernel = false under [trace], or --no-kernel"
+    )]
+    Kernel(CaptureError),
     /// A signal ended the run before there was anything to keep.
     #[error("interrupted before the first run was complete; nothing was kept")]
     Interrupted,
@@ -166,6 +174,8 @@ pub(crate) struct Context<'r> {
     pub(crate) guardian: RefCell<Guardian>,
     pub(crate) server: RefCell<Server>,
     pub(crate) interrupted: &'r AtomicBool,
+    /// Whether runs record the kernel's side.
+    pub(crate) records_kernel: bool,
 }
 
 impl Context<'_> {
@@ -197,6 +207,7 @@ pub fn run(
     let mut known =
         conditions::read(calibration, plan.allow_less, options.commit, options.command_line);
     let started = known.clone();
+    let mut kernel = crate::kernel::side(plan, progress)?;
     let context = Context {
         id,
         plan,
@@ -207,6 +218,7 @@ pub fn run(
         guardian: RefCell::new(guardian),
         server: RefCell::new(server),
         interrupted,
+        records_kernel: kernel.interface.is_some(),
     };
     let mut result = RunFolder {
         format: FORMAT,
@@ -217,11 +229,12 @@ pub fn run(
         floors: Vec::new(),
         rungs: Vec::new(),
         faults: Vec::new(),
+        kernel: KernelSide::default(),
     };
     if let Some(campaign) = &plan.campaign {
         result.faults = crate::campaign::run(&context, campaign, progress)?;
     } else {
-        (result.rungs, result.floors) = ladder(&context, progress)?;
+        (result.rungs, result.floors, kernel.price_readings_ns) = ladder(&context, progress)?;
     }
     let interrupted = context.is_interrupted();
     if interrupted
@@ -233,6 +246,7 @@ pub fn run(
     context.guardian.into_inner().dismiss().map_err(RunError::system("the guardian process"))?;
     conditions::finish(&mut known);
     result.conditions = known;
+    result.kernel = kernel;
     folder.write_json(FILE_NAME, &result)?;
     Ok(Outcome { folder: folder.keep(), interrupted })
 }
@@ -242,7 +256,7 @@ pub fn run(
 fn ladder(
     context: &Context<'_>,
     progress: &mut dyn Progress,
-) -> Result<(Vec<RungRecord>, Vec<hemiola_trace::result::Floor>), RunError> {
+) -> Result<(Vec<RungRecord>, Vec<Floor>, Vec<f64>), RunError> {
     let plan = context.plan;
     let mut records: Vec<RungRecord> =
         plan.rungs.iter().map(|rung| crate::stage::describe(plan, rung)).collect();
@@ -261,5 +275,6 @@ fn ladder(
             }
         }
     }
-    Ok((records, floors.into_records()))
+    let price = floors.take_price();
+    Ok((records, floors.into_records(), price))
 }

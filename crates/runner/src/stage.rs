@@ -15,6 +15,7 @@ use hemiola_units::{Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal
 use crate::RunError;
 use crate::campaign::Injection;
 use crate::collect::Collector;
+use crate::kernel::Recording;
 use crate::launch::{Finished, Launched, Message, describe as describe_exit};
 use crate::node::{Activation, NodeSpec, Turns};
 use crate::run::{Context, Progress};
@@ -59,6 +60,7 @@ pub(crate) struct Stage<'r> {
     injected: Vec<Injection>,
     warmup: Span,
     duration: Span,
+    kernel: Option<Recording>,
 }
 
 impl<'r> Stage<'r> {
@@ -89,6 +91,10 @@ impl<'r> Stage<'r> {
             ("program", rung.name.clone()),
             ("run", number.to_string()),
             ("period", rung.rate.period().to_string()),
+            (
+                "kernel's side",
+                if context.records_kernel { "recorded" } else { "not recorded" }.into(),
+            ),
         ];
         let about = hemiola_record::conditions::for_trace(context.conditions, &about);
         let collector = Collector::create(&context.folder.join(&trace), &rung.channels, &about)?;
@@ -105,6 +111,7 @@ impl<'r> Stage<'r> {
             injected,
             warmup,
             duration,
+            kernel: None,
         };
         for process in &rung.processes {
             stage.launch(process)?;
@@ -121,6 +128,8 @@ impl<'r> Stage<'r> {
             stage.await_ready(index)?;
         }
         stage.check_refusals()?;
+        // The last thing before the start: the record is of the run, and what starting took is not in it.
+        stage.kernel = context.records_kernel.then(Recording::start).transpose()?;
         Ok(stage)
     }
 
@@ -336,6 +345,9 @@ impl<'r> Stage<'r> {
         loop {
             std::thread::sleep(TICK);
             self.collector.drain()?;
+            if let Some(kernel) = &mut self.kernel {
+                kernel.drain_when_due(&mut self.collector)?;
+            }
             let elapsed = MonotonicClock.now() - epoch;
             if self.pacer_has_ended(elapsed > whole) {
                 break;
@@ -429,6 +441,7 @@ impl<'r> Stage<'r> {
     }
 
     fn finish(mut self, stopped_early: Option<String>) -> Result<RunRecord, RunError> {
+        let kernel = self.kernel.take().map(|kernel| kernel.finish(&mut self.collector));
         self.wiring.stop();
         let limit = WallInstant::now() + END_TIMEOUT;
         for member in &mut self.members {
@@ -479,6 +492,7 @@ impl<'r> Stage<'r> {
             peak_v: plant.map_or(0.0, |finished| finished.peak_v),
             switches: said(Role::Decision).map_or(0, |finished| finished.switches),
             stopped_early,
+            kernel: kernel.transpose()?,
             processes: self.members.iter().filter_map(Member::record).collect(),
         })
     }

@@ -31,6 +31,31 @@ pub struct RunFolder {
     pub rungs: Vec<RungRecord>,
     /// What the injected faults did; empty for a ladder.
     pub faults: Vec<FaultRecord>,
+    /// Whether the traces have the kernel's side, and what recording it costs.
+    #[serde(default)]
+    pub kernel: KernelSide,
+}
+
+/// Whether runs record who had which processor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelSide {
+    /// By which interface of the kernel, `"bpf"` or `"perf"`; nothing when it is not recorded.
+    pub interface: Option<String>,
+    /// Why not, in words, where it was wanted.
+    pub refused: Option<String>,
+    /// One hand-over, ns: medians of many back to back, in turns without the recording and with it, A B B A.
+    pub price_readings_ns: Vec<f64>,
+}
+
+/// What one run recorded of the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelRun {
+    /// Events in the trace.
+    pub events: u64,
+    /// Events the kernel had no room for; each gap stands in the trace.
+    pub lost: u64,
+    /// Gaps of which nobody knows how much is missing.
+    pub gaps: u64,
 }
 
 /// What a figure depends on besides the program.
@@ -202,6 +227,9 @@ pub struct RunRecord {
     pub switches: u64,
     /// Why it ended before its time.
     pub stopped_early: Option<String>,
+    /// What its trace has of the kernel; nothing when that was not recorded.
+    #[serde(default)]
+    pub kernel: Option<KernelRun>,
 }
 
 /// One process in one run.
@@ -334,10 +362,12 @@ mod tests {
                     peak_v: 0.1,
                     switches: 0,
                     stopped_early: None,
+                    kernel: Some(KernelRun { events: 7, lost: 0, gaps: 0 }),
                 }],
                 mixed: None,
             }],
             faults: vec![],
+            kernel: KernelSide::default(),
         };
         let text = serde_json::to_string(&folder).unwrap();
         assert_eq!(serde_json::from_str::<RunFolder>(&text).unwrap(), folder);

@@ -1,0 +1,93 @@
+//! The kernel's side of a run's trace: who had which processor, and who woke whom.
+//!
+//! Whether it may be recorded is found out once, at the start; then each run has a capture of its own, from its
+//! start to its end, in the same trace as its processes. The buffers hold seconds of the worst load known, and
+//! the supervising loop empties them beside the run, so no process of the loop does anything for it.
+
+use hemiola_record::kernel::{Capture, CaptureError, Interface, Options};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_scenario::{KernelTrace, Plan};
+use hemiola_trace::result::{KernelRun, KernelSide};
+use hemiola_units::Instant;
+
+use crate::RunError;
+use crate::collect::Collector;
+use crate::run::Progress;
+
+/// Finds out whether the kernel's side of the runs is recorded.
+///
+/// # Errors
+/// [`RunError::Kernel`] when the scenario demands it and this user may not, or the kernel cannot.
+pub(crate) fn side(plan: &Plan, progress: &mut dyn Progress) -> Result<KernelSide, RunError> {
+    let demanded = plan.kernel == KernelTrace::Required;
+    if plan.kernel == KernelTrace::Off {
+        return Ok(KernelSide::default());
+    }
+    match Capture::start(&Options::default()) {
+        Ok(capture) => {
+            let interface = match capture.interface() {
+                Interface::Bpf => "bpf",
+                Interface::Perf => "perf",
+            };
+            Ok(KernelSide { interface: Some(interface.into()), ..KernelSide::default() })
+        }
+        Err(error) if demanded && !plan.allow_less => Err(RunError::Kernel(error)),
+        Err(error) => {
+            if demanded {
+                progress.note(&format!("without the kernel's side: {error}"));
+            }
+            Ok(KernelSide { refused: Some(error.to_string()), ..KernelSide::default() })
+        }
+    }
+}
+
+/// The kernel being recorded during one run.
+pub(crate) struct Recording {
+    capture: Capture,
+    due: Instant,
+    run: KernelRun,
+}
+
+impl Recording {
+    pub(crate) fn start() -> Result<Self, RunError> {
+        let capture = Capture::start(&Options::default()).map_err(RunError::Kernel)?;
+        Ok(Self { capture, due: MonotonicClock.now(), run: KernelRun::default() })
+    }
+
+    /// Takes over what is there, when it is time to: in few large pieces, which make a smaller file.
+    pub(crate) fn drain_when_due(&mut self, collector: &mut Collector) -> Result<(), RunError> {
+        let now = MonotonicClock.now();
+        if now < self.due {
+            return Ok(());
+        }
+        self.due = now + self.capture.advised_interval();
+        self.drain(collector)
+    }
+
+    fn drain(&mut self, collector: &mut Collector) -> Result<(), RunError> {
+        collector.threads(&self.capture.threads().map_err(RunError::Kernel)?)?;
+        let mut written = Ok(());
+        let tally = self.capture.drain(&mut |cpu, events| {
+            if written.is_ok() {
+                written = collector.kernel(cpu, events);
+            }
+        });
+        let tally = tally.map_err(RunError::Kernel)?;
+        written?;
+        self.run = KernelRun { events: tally.events, lost: tally.lost, gaps: tally.gaps };
+        Ok(())
+    }
+
+    /// Ends it and takes over the rest, names that became known last included.
+    pub(crate) fn finish(mut self, collector: &mut Collector) -> Result<KernelRun, RunError> {
+        self.capture.stop();
+        self.drain(collector)?;
+        collector.threads(&self.capture.threads().map_err(RunError::Kernel)?)?;
+        Ok(self.run)
+    }
+}
+
+/// Records the kernel until it is dropped, and keeps nothing: to measure what that costs others.
+pub(crate) fn disturb() -> Result<impl Sized, CaptureError> {
+    Capture::start(&Options::default())
+}
