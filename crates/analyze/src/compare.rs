@@ -81,6 +81,12 @@ pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
             remarks.push(format!("the {what} differs: {in_a} and {in_b}"));
         }
     }
+    let recorded = |summary: &Summary| summary.kernel.interface.clone();
+    if recorded(a) != recorded(b) {
+        let word =
+            |summary| recorded(summary).map_or("not".into(), |interface| format!("by {interface}"));
+        remarks.push(format!("the kernel's side was recorded {} and {}", word(a), word(b)));
+    }
     let pairs = a.rungs.iter().filter_map(|rung| Some((rung, &b.rungs[find(b, &rung.name)?])));
     let (mut rungs, changes): (Vec<_>, Vec<_>) =
         pairs.filter_map(|(a, b)| compare_rungs(a, b)).unzip();

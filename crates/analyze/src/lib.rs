@@ -59,6 +59,7 @@ pub mod figures;
 pub mod plot;
 pub mod tables;
 pub mod text;
+pub mod witness;
 
 #[cfg(test)]
 mod synthetic;

@@ -11,6 +11,7 @@ use crate::jobs::{Cycle, Job, Process, cycles};
 use crate::misses::{self, Miss};
 use crate::segments::{Segment, Segments};
 use crate::stats::{self, LEVEL, Spread};
+use crate::witness::{Delay, Witness};
 
 /// How many misses a summary keeps in words; all are counted.
 pub const MISSES_KEPT_MAX: usize = 50;
@@ -48,6 +49,8 @@ pub struct Observed {
     /// The benchmark and its load, where there are any.
     pub mixed: Option<crate::mixed::Run>,
     misses: Vec<Miss>,
+    /// Cycles, total and greatest time, ns, of those who had the loop's processor, by name.
+    delays: BTreeMap<String, [i64; 3]>,
     processes: BTreeMap<String, Jobs>,
     segments: Segments,
     context_switches: u64,
@@ -102,9 +105,15 @@ pub fn processes(
 }
 
 impl Observed {
-    /// What `processes` showed in the run described by `record`, whose cycle has the period `period`.
+    /// What `processes` showed in the run described by `record`, whose cycle has the period `period`; `witness` where
+    /// the kernel was recorded too.
     #[must_use]
-    pub fn of(processes: &[Process], record: &RunRecord, period: Span) -> Self {
+    pub fn of(
+        processes: &[Process],
+        record: &RunRecord,
+        period: Span,
+        witness: Option<&Witness<'_>>,
+    ) -> Self {
         let cycles = cycles(processes, record.warmup_cycles);
         let lost: Vec<u64> = processes
             .iter()
@@ -147,9 +156,14 @@ impl Observed {
         let pair_ns = mark_cost(&pairs)
             .or_else(|| (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64));
 
+        let mut delays = BTreeMap::new();
+        if let Some(witness) = witness {
+            cycles.iter().for_each(|cycle| witness.add_delays(cycle, &mut delays));
+        }
         Self {
             mixed: None,
-            misses: misses::explain(processes, &cycles, &lost),
+            misses: misses::explain(processes, &cycles, &lost, witness),
+            delays,
             processes: jobs,
             segments: Segments::of(&cycles, processes),
             context_switches: looped()
@@ -281,6 +295,9 @@ pub struct Figures {
     pub processes: Vec<ProcessFigures>,
     /// Where the time of a cycle goes, the longest segment first.
     pub segments: Vec<Segment>,
+    /// Who else had the loop's processor between the release of a cycle and its end, the longest in all first;
+    /// empty where the kernel was not recorded.
+    pub delayed_by: Vec<Delay>,
     /// Greatest V of the plant's true state; nothing when it was never known.
     pub peak_v: Option<f64>,
     /// Runs in which the pendulum fell.
@@ -366,12 +383,23 @@ impl Figures {
             release_latency_ns: Spread::of(&latencies),
             processes: process_figures(runs),
             segments: Segments::combine(runs.iter().map(|run| &run.segments)),
+            delayed_by: Delay::list(delays(runs)),
             peak_v: runs.iter().filter_map(|run| run.peak_v).max_by(f64::total_cmp),
             fallen: runs.iter().filter(|run| run.fallen).count() as u64,
             switches: runs.iter().map(|run| run.switches).sum(),
             lost_events: runs.iter().map(|run| run.lost_events).sum(),
         }
     }
+}
+
+/// Those who took time from the cycles, over all runs.
+fn delays(runs: &[Observed]) -> BTreeMap<String, [i64; 3]> {
+    let mut all = BTreeMap::<String, [i64; 3]>::new();
+    for (name, [cycles, total, max]) in runs.iter().flat_map(|run| &run.delays) {
+        let sum = all.entry(name.clone()).or_default();
+        *sum = [sum[0] + cycles, sum[1] + total, sum[2].max(*max)];
+    }
+    all
 }
 
 /// The greatest time without the last observation of each run; of a run of one, that one.
@@ -416,7 +444,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn observed(run: &Loop) -> Observed {
-        Observed::of(&run.processes(), &run_record(1, 0), Span::from_nanos(PERIOD))
+        Observed::of(&run.processes(), &run_record(1, 0), Span::from_nanos(PERIOD), None)
     }
 
     #[test]

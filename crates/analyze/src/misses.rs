@@ -15,12 +15,13 @@ use std::collections::BTreeMap;
 
 use hemiola_trace::Kind;
 use hemiola_trace::result::Role;
-use hemiola_units::Span;
+use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::jobs::{Cycle, End, Process, Stamp};
 use crate::stats::quantile;
 use crate::text::duration;
+use crate::witness::Witness;
 
 /// How rare, one in this many cycles, a long stretch of straight code must be to be put down to an
 /// interrupt rather than to the code.
@@ -74,13 +75,19 @@ fn is_late(cycle: &Cycle) -> bool {
 
 /// The misses of one run in the order of its cycles, one for each cycle with any.
 ///
-/// `lost` has for each process how many events its recorder lost.
+/// `lost` has for each process how many events its recorder lost; `witness` knows who had the processor, where
+/// the kernel was recorded.
 #[must_use]
-pub fn explain(processes: &[Process], cycles: &[Cycle], lost: &[u64]) -> Vec<Miss> {
+pub fn explain(
+    processes: &[Process],
+    cycles: &[Cycle],
+    lost: &[u64],
+    witness: Option<&Witness<'_>>,
+) -> Vec<Miss> {
     if cycles.iter().all(|cycle| deadlines_missed(cycle) == 0) {
         return Vec::new();
     }
-    let usual = Usual::of(processes, cycles);
+    let usual = Usual::of(processes, cycles, witness);
     let mut misses: Vec<Miss> = Vec::new();
     for (index, cycle) in cycles.iter().enumerate() {
         if deadlines_missed(cycle) == 0 {
@@ -95,7 +102,7 @@ pub fn explain(processes: &[Process], cycles: &[Cycle], lost: &[u64]) -> Vec<Mis
         } else if is_late(cycle) {
             usual.late(processes, cycle, before, blamed)
         } else {
-            skipped(cycle, before, blamed)
+            usual.skipped(cycle, before, blamed)
         };
         misses.push(Miss { cycle: cycle.number, cause, ours, explanation });
     }
@@ -122,30 +129,6 @@ fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Verdict {
     (Cause::MissingAnswer, true, format!("missing answer: {names} {how}"))
 }
 
-/// A cycle in time whose process dropped releases before it.
-fn skipped(cycle: &Cycle, before: Option<&Cycle>, blamed: bool) -> Verdict {
-    let count = cycle.skipped();
-    let releases = if count == 1 { "1 release".into() } else { format!("{count} releases") };
-    let Some(before) = before else {
-        return (Cause::LateWakeUp, false, format!("{releases} dropped before the first cycle"));
-    };
-    let period = (cycle.release() - before.release()) / (count as i64 + 1);
-    let dropped = before.release() + period;
-    if before.finish() > dropped {
-        let text = format!(
-            "{releases} dropped: cycle {} ran until {} after the first of them",
-            before.number,
-            span(before.finish() - dropped)
-        );
-        return (Cause::PreviousOverrun, blamed, text);
-    }
-    let text = format!(
-        "{releases} dropped: woken {} after the first of them, nothing of the loop running meanwhile",
-        span(cycle.start() - dropped)
-    );
-    (Cause::LateWakeUp, false, text)
-}
-
 /// Two neighbouring stamps of a cycle, by what they are.
 type Stretch = [(usize, Kind, u16); 2];
 
@@ -157,7 +140,8 @@ fn stretch(from: &Stamp, to: &Stamp) -> Stretch {
 }
 
 /// What the cycles of a run usually do.
-struct Usual {
+struct Usual<'w> {
+    witness: Option<&'w Witness<'w>>,
     /// Start − release of the first job, median, ns.
     wake_up: i64,
     /// All lengths of each stretch, sorted, ns.
@@ -166,8 +150,8 @@ struct Usual {
     execution: Vec<i64>,
 }
 
-impl Usual {
-    fn of(processes: &[Process], cycles: &[Cycle]) -> Self {
+impl<'w> Usual<'w> {
+    fn of(processes: &[Process], cycles: &[Cycle], witness: Option<&'w Witness<'w>>) -> Self {
         let mut wake_ups = Vec::with_capacity(cycles.len());
         let mut stretches = BTreeMap::<Stretch, Vec<i64>>::new();
         let mut executions = vec![Vec::new(); processes.len()];
@@ -187,10 +171,56 @@ impl Usual {
         };
         stretches.values_mut().for_each(|lengths| lengths.sort_unstable());
         Self {
+            witness,
             wake_up: median(&mut wake_ups),
             stretches,
             execution: executions.iter_mut().map(median).collect(),
         }
+    }
+
+    /// A cycle in time whose process dropped releases before it.
+    fn skipped(&self, cycle: &Cycle, before: Option<&Cycle>, blamed: bool) -> Verdict {
+        let count = cycle.skipped();
+        let releases = if count == 1 { "1 release".into() } else { format!("{count} releases") };
+        let Some(before) = before else {
+            return (
+                Cause::LateWakeUp,
+                false,
+                format!("{releases} dropped before the first cycle"),
+            );
+        };
+        let period = (cycle.release() - before.release()) / (count as i64 + 1);
+        let dropped = before.release() + period;
+        if before.finish() > dropped {
+            let text = format!(
+                "{releases} dropped: cycle {} ran until {} after the first of them",
+                before.number,
+                span(before.finish() - dropped)
+            );
+            return (Cause::PreviousOverrun, blamed, text);
+        }
+        let text = format!(
+            "{releases} dropped: woken {} after the first of them, {}",
+            span(cycle.start() - dropped),
+            self.before_start(cycle, dropped)
+        );
+        (Cause::LateWakeUp, false, text)
+    }
+
+    /// Who had the processor of a process that stood still between two moments.
+    fn else_had(&self, process: usize, from: Instant, to: Instant) -> String {
+        let known = self.witness.and_then(|witness| witness.instead_of(process, from, to));
+        known.unwrap_or_else(|| "something else had the processor".into())
+    }
+
+    /// What was before the first job of a cycle that was woken late.
+    fn before_start(&self, cycle: &Cycle, from: Instant) -> String {
+        const NOTHING: &str = "nothing of the loop running meanwhile";
+        let known = self
+            .witness
+            .zip(cycle.jobs.first())
+            .and_then(|(witness, job)| witness.instead_of(job.process, from, cycle.start()));
+        known.map_or(NOTHING.into(), |known| format!("{NOTHING}: {known}"))
     }
 
     /// The lengths of this stretch in all cycles.
@@ -234,10 +264,10 @@ impl Usual {
                 }
                 None => {
                     let text = format!(
-                        "{late} late: woken {} after the release (usually {}), nothing of the loop \
-                         running meanwhile",
+                        "{late} late: woken {} after the release (usually {}), {}",
                         duration(wake_up as f64),
-                        duration(self.wake_up as f64)
+                        duration(self.wake_up as f64),
+                        self.before_start(cycle, cycle.release())
                     );
                     (Cause::LateWakeUp, false, text)
                 }
@@ -267,7 +297,9 @@ impl Usual {
             );
             return Some((Cause::LongExecution, true, text));
         }
-        let text = format!("{behind}, not computing: something else had the processor");
+        let job = cycle.jobs.iter().find(|job| job.process == process)?;
+        let text =
+            format!("{behind}, not computing: {}", self.else_had(process, job.start, end.finish));
         Some((Cause::Stall, false, text))
     }
 
@@ -321,11 +353,13 @@ impl Usual {
                 (Cause::LongExecution, true, format!("{place}; long execution: {executed}"))
             }
             _ if pair[0].process == pair[1].process => {
-                let text = format!("{place}, not computing: something else had the processor");
+                let had = self.else_had(pair[0].process, pair[0].at, pair[1].at);
+                let text = format!("{place}, not computing: {had}");
                 (Cause::Stall, false, text)
             }
             _ => {
-                let text = format!("{place}, neither computing: something else had the processor");
+                let had = self.else_had(pair[1].process, pair[0].at, pair[1].at);
+                let text = format!("{place}, neither computing: {had}");
                 (Cause::SlowHandOver, false, text)
             }
         }
@@ -345,7 +379,7 @@ mod tests {
     fn check(run: &Loop, adapt: impl FnOnce(&mut Vec<Process>)) -> Vec<Miss> {
         let mut processes = run.processes();
         adapt(&mut processes);
-        explain(&processes, &cycles(&processes, 0), &[0, 0])
+        explain(&processes, &cycles(&processes, 0), &[0, 0], None)
     }
 
     const LATE: i64 = 25_000 * MICRO;
@@ -436,12 +470,12 @@ mod tests {
         let mut processes = Loop::new(50).processes();
         processes[1].entries.retain(|entry| entry.cycle != 9);
         let cycles = cycles(&processes, 0);
-        let miss = &explain(&processes, &cycles, &[0, 0])[0];
+        let miss = &explain(&processes, &cycles, &[0, 0], None)[0];
         assert_eq!((miss.cycle, miss.cause), (9, Cause::MissingAnswer));
         insta::assert_snapshot!(miss.explanation, @r"
         missing answer: controller did not begin: stopped, stuck in an earlier cycle, or without a message
         ");
-        assert_eq!(explain(&processes, &cycles, &[0, 4])[0].cause, Cause::RecordLost);
+        assert_eq!(explain(&processes, &cycles, &[0, 4], None)[0].cause, Cause::RecordLost);
     }
 
     #[test]

@@ -64,6 +64,9 @@ pub struct MixedFigures {
     pub share: Option<Estimate>,
     /// The same by the switches the kernel recorded; nothing where it was not recorded, or not without a gap.
     pub share_by_switches: Option<Estimate>,
+    /// What the kernel's accounting charges the load around each release beyond the time between its switches, ns:
+    /// (share − share by switches) over the rate (the paper, section 5.2).
+    pub deviation_ns: Option<Estimate>,
     /// What the benchmark got done with the load, over what it did without.
     pub score: Option<Estimate>,
     /// 1 − share − score.
@@ -208,6 +211,17 @@ fn estimate(values: &[f64]) -> Option<Estimate> {
     Estimate::of_median(values).or_else(|| Estimate::of_mean(values))
 }
 
+/// The same in another unit.
+fn scaled(estimate: Estimate, factor: f64) -> Estimate {
+    Estimate {
+        value: estimate.value * factor,
+        low: estimate.low * factor,
+        high: estimate.high * factor,
+        std: estimate.std * factor,
+        ..estimate
+    }
+}
+
 impl MixedFigures {
     /// The figures of `runs` together.
     #[must_use]
@@ -228,17 +242,14 @@ impl MixedFigures {
             comparisons: all.len() as u64,
             share: of(|four| Some(four.share)).filter(|_| loaded),
             share_by_switches: of(|four| four.share_by_switches).filter(|_| loaded),
+            deviation_ns: of(|four| Some(four.share - four.share_by_switches?))
+                .filter(|_| loaded && nanos.is_finite())
+                .map(|share| scaled(share, nanos)),
             score: of(|four| Some(four.score)),
             overhead,
-            per_release_ns: overhead.filter(|_| loaded && nanos.is_finite()).map(|overhead| {
-                Estimate {
-                    value: overhead.value * nanos,
-                    low: overhead.low * nanos,
-                    high: overhead.high * nanos,
-                    std: overhead.std * nanos,
-                    ..overhead
-                }
-            }),
+            per_release_ns: overhead
+                .filter(|_| loaded && nanos.is_finite())
+                .map(|overhead| scaled(overhead, nanos)),
             switches_per_s: of(|four| four.switches_per_s).filter(|_| loaded),
             wake_ups: wake_ups(runs),
         }

@@ -4,17 +4,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::Arc;
 
-use hemiola_trace::perfetto;
+use hemiola_trace::Recording;
 use hemiola_trace::result::{
-    Conditions, FaultFigures, FaultRecord, Floor, MixedRecord, RunFolder, RungRecord,
+    Conditions, FaultFigures, FaultRecord, Floor, KernelRun, MixedRecord, RunFolder, RunRecord,
+    RungRecord,
 };
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::{Figures, Observed, mark_cost, processes};
 use crate::mixed::{MixedFigures, Run, SeriesFigures};
-use crate::stats::{self, Spread};
+use crate::stats::{self, Estimate, Paired, Spread};
+use crate::witness::Witness;
 
 /// The version of the schema; a reader refuses a larger one.
 pub const FORMAT: u32 = 1;
@@ -44,6 +47,9 @@ pub struct Summary {
     /// Benchmarks beside a load: the programs of each series together.
     #[serde(default)]
     pub series: Vec<SeriesFigures>,
+    /// The kernel's side of the runs, and what recording it costs.
+    #[serde(default)]
+    pub kernel: KernelFigures,
     /// What recording costs.
     pub marks: MarkCost,
     /// Whatever could not be read or does not fit together, a sentence each; figures with a
@@ -192,6 +198,38 @@ pub struct MarkCost {
     pub ratio_to_clock_read: Option<f64>,
 }
 
+/// The kernel's side of the runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelFigures {
+    /// By which interface it was recorded, `"bpf"` or `"perf"`; nothing when it was not.
+    pub interface: Option<String>,
+    /// Why not, where it was wanted.
+    pub refused: Option<String>,
+    /// Events in all traces.
+    pub events: u64,
+    /// Events missing there.
+    pub lost_events: u64,
+    /// One hand-over without the recording, ns: the median of the readings.
+    pub hand_over_ns: Option<f64>,
+    /// What the recording adds to a hand-over, ns, measured in turns; nothing below 6 rounds of them.
+    pub price_ns: Option<Estimate>,
+}
+
+fn kernel(folder: &RunFolder) -> KernelFigures {
+    let runs = || folder.rungs.iter().flat_map(|rung| &rung.runs).filter_map(|run| run.kernel);
+    let readings = &folder.kernel.price_readings_ns;
+    let without: Vec<f64> =
+        readings.as_chunks::<4>().0.iter().flat_map(|round| [round[0], round[3]]).collect();
+    KernelFigures {
+        interface: folder.kernel.interface.clone(),
+        refused: folder.kernel.refused.clone(),
+        events: runs().map(|run| run.events).sum(),
+        lost_events: runs().map(|run| run.lost).sum(),
+        hand_over_ns: stats::median(&without),
+        price_ns: Paired::of(readings).and_then(|paired| paired.difference),
+    }
+}
+
 /// A summary with the cycles it was made from.
 #[derive(Clone, Debug)]
 pub struct Analysis {
@@ -242,6 +280,7 @@ pub fn analyze<E: Display>(
         rungs,
         faults: folder.faults.iter().map(fault_summary).collect(),
         series,
+        kernel: kernel(folder),
         marks: MarkCost {
             pair_ns: Spread::of(&pairs),
             cost_ns,
@@ -265,21 +304,37 @@ fn observe<E: Display>(
     read: &mut impl FnMut(&str) -> Result<Vec<u8>, E>,
     problems: &mut Vec<String>,
 ) -> Vec<Observed> {
-    let observe_run = |run: &hemiola_trace::result::RunRecord| {
+    let observe_run = |run: &RunRecord| {
         let place = format!("{}, run {}", rung.name, run.number);
         let bytes = read(&run.trace).unwrap_or_else(|error| {
             problems.push(format!("{place}: cannot read {}: {error}", run.trace));
             Vec::new()
         });
-        let (trace, errors) = perfetto::read(&bytes);
+        let (recording, errors) = Recording::open(Arc::new(bytes));
         if let Some(first) = errors.first() {
             problems.push(format!("{place}: {} is damaged: {first}", run.trace));
         }
-        let tracks = trace.tracks.into_iter().map(|track| (track.name, track.entries));
+        let tracks = recording.tracks.iter();
+        let tracks = tracks.map(|track| (track.name.clone(), track.entries.clone()));
         let processes = processes(&rung.processes, tracks);
-        let mut observed = Observed::of(&processes, run, rung.period);
-        observed.mixed =
-            rung.mixed.as_ref().map(|mixed| crate::mixed::Run::of(mixed, &processes, None));
+        let witness = Witness::of(&recording, run, &processes);
+        let mut observed = Observed::of(&processes, run, rung.period, witness.as_ref());
+        observed.mixed = rung.mixed.as_ref().map(|mixed| {
+            let load =
+                processes.iter().position(|process| Some(&process.name) == mixed.load.as_ref());
+            let kernel = witness
+                .as_ref()
+                .map(|witness| (witness.occupancy(), load.and_then(|load| witness.tid(load))));
+            Run::of(mixed, &processes, kernel)
+        });
+        match run.kernel {
+            Some(KernelRun { lost: lost @ 1.., .. }) => problems
+                .push(format!("{place}: {lost} events of the kernel are missing from its record")),
+            Some(KernelRun { gaps: gaps @ 1.., .. }) => problems.push(format!(
+                "{place}: the kernel's record has {gaps} gaps, and nobody knows of how many events"
+            )),
+            _ => {}
+        }
         if observed.cycles.is_empty() && rung.mixed.is_none() {
             problems.push(format!("{place}: no cycle after the warm-up in {}", run.trace));
         }
@@ -429,6 +484,7 @@ mod tests {
 
     use super::*;
     use crate::synthetic::{ladder, ladder_analysis};
+    use crate::witness::Delay;
 
     /// All keys of objects in `value`, those that are names given by the data left out.
     fn keys(value: &Value, found: &mut BTreeSet<String>) {
@@ -456,6 +512,8 @@ mod tests {
         let refusal = ["FIFO 80", "RLIMIT_RTPRIO is 0", "ulimit -r 80"].map(String::from);
         let [asked, because, remedy] = refusal;
         granted.refusals.push(Refusal { asked, because, remedy });
+        let delay = Delay { name: "kworker/0:1".into(), cycles: 1, total_ns: 2, max_ns: 2 };
+        summary.rungs[0].combined.delayed_by.push(delay);
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
         let mixed = crate::mixed::tests::summary();

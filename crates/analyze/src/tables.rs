@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
 use crate::stats::Spread;
-use crate::summary::{FloorFigures, RungSummary, Setting, Summary};
+use crate::summary::{FloorFigures, KernelFigures, RungSummary, Setting, Summary};
 use crate::text::{count, duration, micros, percent, ratio};
+use crate::witness::Delay;
 
 /// Stands where there is no figure.
 const NONE: &str = "–";
@@ -107,6 +108,7 @@ pub fn tables(
     tables.extend(crate::mixed::report::tables(summary));
     tables.push(floors(summary));
     tables.push(misses(summary));
+    tables.push(delays(&loops));
     tables.push(faults(summary));
     if detail == Detail::Full {
         tables.extend(loops.rungs.iter().map(runs));
@@ -430,6 +432,30 @@ fn misses(summary: &Summary) -> Table {
     }
 }
 
+fn delays(summary: &Summary) -> Table {
+    let row = |rung: &RungSummary, delay: &Delay| {
+        let share = delay.cycles as f64 / rung.combined.observations.max(1) as f64;
+        vec![
+            rung.name.clone(),
+            delay.name.clone(),
+            format!("{} ({})", count(delay.cycles), percent(share)),
+            micros(delay.total_ns as f64 / delay.cycles.max(1) as f64),
+            micros(delay.max_ns as f64),
+        ]
+    };
+    let rows = summary.rungs.iter().flat_map(|rung| {
+        rung.combined.delayed_by.iter().take(DELAYS_SHOWN_MAX).map(move |delay| row(rung, delay))
+    });
+    let heads = ["Program", "Thread", "Cycles", "Mean, µs", "Max, µs"];
+    Table::new("Who else had the loop's processor", heads, rows.collect()).with_prose(&[1]).with_note(
+        "Threads outside the run that had the processor between the release of a cycle and its end, by the \
+         kernel's record; those that took most first.",
+    )
+}
+
+/// Of those who took time from a program's cycles, how many a table shows.
+const DELAYS_SHOWN_MAX: usize = 4;
+
 fn faults(summary: &Summary) -> Table {
     let row = |fault: &crate::summary::FaultSummary| {
         let mut row = vec![
@@ -482,6 +508,7 @@ fn faults(summary: &Summary) -> Table {
 #[must_use]
 pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
     let mut list = machine_conditions(&summary.conditions);
+    list.extend(kernel_side(&summary.kernel).map(|text| ("Kernel's side".to_string(), text)));
     let refusals: std::collections::BTreeSet<String> = summary
         .rungs
         .iter()
@@ -491,6 +518,28 @@ pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
         .collect();
     list.extend(refusals.into_iter().map(|text| ("Refused".to_string(), text)));
     list
+}
+
+/// Whether the kernel's side was recorded, and at what price; nothing where nobody wanted it.
+fn kernel_side(kernel: &KernelFigures) -> Option<String> {
+    let Some(interface) = &kernel.interface else {
+        return Some(format!("not recorded: {}", kernel.refused.as_ref()?));
+    };
+    let price = match (&kernel.price_ns, kernel.hand_over_ns) {
+        (Some(price), Some(without)) => format!(
+            "; it adds {} ({} … {}) to a hand-over of {}, in turns A B B A",
+            duration(price.value),
+            duration(price.low),
+            duration(price.high),
+            duration(without)
+        ),
+        _ => String::new(),
+    };
+    let lost = match kernel.lost_events {
+        0 => String::new(),
+        lost => format!(", {} lost", count(lost)),
+    };
+    Some(format!("recorded by {interface}: {} events{lost}{price}", count(kernel.events)))
 }
 
 /// The conditions that any measurement on a machine has, as names and values.

@@ -50,6 +50,7 @@ fn overheads(summary: &Summary) -> Table {
             value(figures.overhead, percent2),
             interval(figures.overhead, percent2),
             value(figures.per_release_ns, micros),
+            value(figures.deviation_ns, micros),
             value(figures.switches_per_s, whole),
         ]
     };
@@ -63,13 +64,16 @@ fn overheads(summary: &Summary) -> Table {
         "Overhead, %",
         "95 %",
         "Per release, µs",
+        "Deviation, µs",
         "Switches/s",
     ];
     let note = "The benchmark's score is what it gets done in turns with the load over what it does in turns \
                 without it, in percent; overhead = 100 − load − score: what neither has. Load: processor time \
                 by the clock of its thread, and by the switches in the kernel's record. Medians over all \
                 comparisons of four turns. Per release: the overhead over the releases, what each costs the \
-                rest besides the load's own time. Switches/s: those the load brings.";
+                rest besides the load's own time. Deviation: what the kernel's accounting charges the load around \
+                each release beyond the time between its switches (the paper, 5.2). Switches/s: those the \
+                load brings.";
     let rows = programs(summary).map(row).collect();
     Table::new("Real-time load beside a benchmark", heads, rows).with_note(note)
 }
