@@ -36,7 +36,7 @@ fn unprivileged(machine: &Machine, arguments: &[&str]) -> Option<Ended> {
 }
 
 /// What is said to somebody without privileges who may not go on with less.
-fn refused(machine: &Machine, code: i32, edits: &[(&str, &str)]) -> Option<String> {
+pub(crate) fn refused(machine: &Machine, code: i32, edits: &[(&str, &str)]) -> Option<String> {
     let strict = scenario::edited(&scenario::of(&[SHARED_MEMORY]), &[("allow_less = true\n", "")]);
     machine.write("scenario.toml", &scenario::edited(&strict, edits));
     let ended = unprivileged(machine, &["run", "scenario.toml", "--output", "result"])?;
