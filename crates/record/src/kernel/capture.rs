@@ -193,8 +193,8 @@ pub(super) struct Outlet<'a> {
 }
 
 impl Outlet<'_> {
-    /// Events in a batch, about: they stay in the nearest cache.
-    pub(super) const BATCH: usize = 1024;
+    /// Events in a batch, about: 200 KB, which stay in a near cache.
+    pub(super) const BATCH: usize = 1 << 13;
 
     pub(super) const fn is_full(&self) -> bool {
         self.events.len() >= Self::BATCH

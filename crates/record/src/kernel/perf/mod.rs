@@ -314,8 +314,10 @@ impl Processor {
                 Record::Event(at, what) => (at, what),
                 // Known already from the tracepoint, or from who left.
                 Record::Switch { next, .. } if running == next => return,
+                // The same, and the one who comes has ended and has no number any more.
+                Record::Switch { prev, next: Tid::UNKNOWN, .. } if running != prev => return,
                 Record::Switch { at, prev, left, next } => {
-                    // Who has ended has no number any more.
+                    // He who leaves may have ended too.
                     let prev = if prev == Tid::UNKNOWN { running } else { prev };
                     (at, switch(prev, left.unwrap_or(Left::Unknown), next))
                 }

@@ -1,0 +1,415 @@
+//! What does it cost the recorded to record every switch, how large is it on disk, and what is lost, against other tools?
+//!
+//! Two threads on one processor pass a byte to and fro through pipes: nothing switches more often. Each recorder is
+//! measured in pairs with nobody recording, in the order A B B A, all in one run; printed are the median of the paired
+//! ratios and their range. `cargo bench -p hemiola-record --bench kernel [PAIRS]`.
+
+#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use hemiola_record::kernel::{Capture, Interface, Options};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::{cpu, process, sched};
+use hemiola_trace::perfetto::TraceWriter;
+use hemiola_trace::sched::{Tid, What};
+use hemiola_units::{CpuSet, Policy, Priority};
+
+/// There and back once is two switches: half a second of them.
+const ROUNDS: u32 = 100_000;
+/// What another tool needs until it records.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Who records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recorder {
+    Ours {
+        interface: Interface,
+        wakes: bool,
+    },
+    PerfRecord,
+    TraceCmd,
+    /// Its way, without it: an instance of tracefs whose pages are read raw.
+    Tracefs,
+}
+
+const RECORDERS: [Recorder; 7] = [
+    Recorder::Ours { interface: Interface::Bpf, wakes: false },
+    Recorder::Ours { interface: Interface::Bpf, wakes: true },
+    Recorder::Ours { interface: Interface::Perf, wakes: false },
+    Recorder::Ours { interface: Interface::Perf, wakes: true },
+    Recorder::PerfRecord,
+    Recorder::TraceCmd,
+    Recorder::Tracefs,
+];
+
+impl Recorder {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ours { interface: Interface::Bpf, wakes: false } => "hemiola, bpf",
+            Self::Ours { interface: Interface::Bpf, wakes: true } => "hemiola, bpf, with wake-ups",
+            Self::Ours { wakes: false, .. } => "hemiola, perf events",
+            Self::Ours { .. } => "hemiola, perf events, with wake-ups",
+            Self::PerfRecord => "perf record -e sched:sched_switch",
+            Self::TraceCmd => "trace-cmd record -e sched_switch",
+            Self::Tracefs => "tracefs instance, raw pages",
+        }
+    }
+}
+
+/// What one recording came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    bytes: u64,
+    /// Switches in it, of everybody.
+    switches: u64,
+    /// Events the recorder says it has lost.
+    lost: u64,
+    /// Switches between the two threads that are not in it, where that can be told.
+    missing: Option<u64>,
+}
+
+fn main() {
+    let pairs: usize =
+        std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(6);
+    let cpu = cpu::online().iter().last().expect("a processor is online");
+    println!("{} switches on processor {cpu} each time, {pairs} pairs", 2 * ROUNDS);
+    for fifo in [false, true] {
+        println!("{}", if fifo { "\nat SCHED_FIFO 10:" } else { "\nat SCHED_OTHER:" });
+        println!(
+            "{:36} {:>17}  {:>9}  {:>8}  {:>8}  {:>8}",
+            "", "time with/without", "ns/switch", "B/switch", "lost", "missing"
+        );
+        for recorder in RECORDERS {
+            match measure(recorder, cpu, fifo, pairs) {
+                Ok(line) => println!("{:36} {line}", recorder.name()),
+                Err(reason) => println!("{:36} skipped: needs {reason}", recorder.name()),
+            }
+        }
+    }
+}
+
+/// The pairs of one recorder, as a line.
+fn measure(recorder: Recorder, cpu: u16, fifo: bool, pairs: usize) -> Result<String, String> {
+    let folder = std::env::temp_dir().join(format!("hemiola-bench-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let with = || {
+        let mut running = Running::start(recorder, &folder)?;
+        let (time, tids) =
+            ping_pong(cpu, fifo).map_err(|error| format!("a processor for itself: {error}"))?;
+        Ok::<_, String>((time, running.stop(tids)?))
+    };
+    let without = || ping_pong(cpu, fifo).map(|(time, _)| time).map_err(|error| format!("{error}"));
+    let measured = (0..pairs).map(|pair| {
+        let (before, (with, outcome)) = match pair % 2 {
+            0 => (without()?, with()?),
+            _ => {
+                let with = with()?;
+                (without()?, with)
+            }
+        };
+        Ok::<_, String>((before, with, outcome))
+    });
+    let measured: Result<Vec<_>, _> = measured.collect();
+    // Nobody misses it.
+    let _ = fs::remove_dir_all(&folder);
+    let measured = measured?;
+    let ratio = |(before, with, _): &(Duration, Duration, Outcome)| {
+        with.as_secs_f64() / before.as_secs_f64()
+    };
+    let mut ratios: Vec<f64> = measured.iter().map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let added = |(before, with, _): &(Duration, Duration, Outcome)| {
+        (with.as_secs_f64() - before.as_secs_f64()) * 1e9 / f64::from(2 * ROUNDS)
+    };
+    let mut added: Vec<f64> = measured.iter().map(added).collect();
+    added.sort_by(f64::total_cmp);
+    let sum = |field: fn(&Outcome) -> u64| {
+        measured.iter().map(|(_, _, outcome)| field(outcome)).sum::<u64>()
+    };
+    let missing: Option<u64> = measured.iter().map(|(_, _, outcome)| outcome.missing).sum();
+    let share = |count: u64| 100.0 * count as f64 / (pairs as f64 * f64::from(2 * ROUNDS));
+    Ok(format!(
+        "{:5.3} [{:5.3}..{:5.3}]  {:9.0}  {:8.1}  {:8}  {}",
+        ratios[pairs / 2],
+        ratios[0],
+        ratios[pairs - 1],
+        added[pairs / 2],
+        sum(|outcome| outcome.bytes) as f64 / sum(|outcome| outcome.switches).max(1) as f64,
+        sum(|outcome| outcome.lost),
+        missing.map_or("unknown".into(), |missing| format!("{missing} ({:.2} %)", share(missing))),
+    ))
+}
+
+/// Passes a byte to and fro between two threads on one processor; how long that takes, and who they are.
+fn ping_pong(cpu: u16, fifo: bool) -> io::Result<(Duration, [Tid; 2])> {
+    let (there, back) = (io::pipe()?, io::pipe()?);
+    let ready = Arc::new(Barrier::new(2));
+    let settle = move || -> io::Result<Tid> {
+        sched::set_affinity(None, &CpuSet::one(cpu).expect("it is online"))?;
+        if fifo {
+            let priority = Priority::try_from(10).expect("a priority");
+            sched::set_policy(None, &Policy::Fifo { priority })?;
+        }
+        Ok(Tid(rustix::thread::gettid().as_raw_nonzero().get() as u32))
+    };
+    let ((mut hear_there, mut say_there), (mut hear_back, mut say_back)) = (there, back);
+    let other_ready = Arc::clone(&ready);
+    let other = thread::spawn(move || -> io::Result<Tid> {
+        let tid = settle();
+        other_ready.wait();
+        let (tid, mut byte) = (tid?, [0]);
+        while hear_there.read(&mut byte)? > 0 {
+            say_back.write_all(&byte)?;
+        }
+        Ok(tid)
+    });
+    let one = thread::spawn(move || -> io::Result<(Duration, Tid)> {
+        let tid = settle();
+        ready.wait();
+        let (tid, mut byte) = (tid?, [7]);
+        let begin = Instant::now();
+        for _ in 0..ROUNDS {
+            say_there.write_all(&byte)?;
+            hear_back.read_exact(&mut byte)?;
+        }
+        Ok((begin.elapsed(), tid))
+    });
+    let (time, one) = one.join().expect("it does not panic")?;
+    let other = other.join().expect("it does not panic")?;
+    Ok((time, [one, other]))
+}
+
+/// A recorder at work.
+enum Running {
+    Ours { stop: Arc<AtomicBool>, reader: JoinHandle<Result<Seen, String>>, file: PathBuf },
+    Tool { child: Child, file: PathBuf, perf: bool },
+    Tracefs { instance: PathBuf, stop: Arc<AtomicBool>, readers: Vec<JoinHandle<io::Result<u64>>> },
+}
+
+/// What our reader has seen: switches to each thread, and losses.
+struct Seen {
+    switches: std::collections::BTreeMap<Tid, u64>,
+    lost: u64,
+}
+
+impl Running {
+    fn start(recorder: Recorder, folder: &Path) -> Result<Self, String> {
+        let file = folder.join("recording");
+        match recorder {
+            Recorder::Ours { interface, wakes } => ours(interface, wakes, file),
+            Recorder::PerfRecord => {
+                let options = ["record", "-q", "-a", "-e", "sched:sched_switch", "-o"];
+                tool("perf", &options, file, true)
+            }
+            Recorder::TraceCmd => {
+                tool("trace-cmd", &["record", "-e", "sched:sched_switch", "-o"], file, false)
+            }
+            Recorder::Tracefs => tracefs(&file),
+        }
+    }
+
+    fn stop(&mut self, tids: [Tid; 2]) -> Result<Outcome, String> {
+        let say = |error: io::Error| error.to_string();
+        match self {
+            Self::Ours { stop, reader, file } => {
+                stop.store(true, Ordering::Relaxed);
+                let reader = std::mem::replace(reader, thread::spawn(|| Err(String::new())));
+                let read = reader.join().expect("it does not panic")?;
+                let own: u64 = tids.iter().filter_map(|tid| read.switches.get(tid)).sum();
+                Ok(Outcome {
+                    bytes: fs::metadata(file).map_err(say)?.len(),
+                    switches: read.switches.values().sum(),
+                    lost: read.lost,
+                    missing: Some(u64::from(2 * ROUNDS).saturating_sub(own)),
+                })
+            }
+            Self::Tool { child, file, perf } => {
+                let held = process::PidFd::open(child.id()).map_err(say)?;
+                held.send_signal(process::Signal::INT).map_err(say)?;
+                child.wait().map_err(say)?;
+                let bytes = fs::metadata(&*file).map_err(say)?.len();
+                let switches = if *perf { perf_samples(file)? } else { 0 };
+                let missing = perf.then(|| u64::from(2 * ROUNDS).saturating_sub(switches));
+                Ok(Outcome { bytes, switches, lost: missing.unwrap_or(0), missing })
+            }
+            Self::Tracefs { instance, stop, readers } => {
+                thread::sleep(Duration::from_millis(50));
+                put(&instance.join("tracing_on"), "0").map_err(say)?;
+                stop.store(true, Ordering::Relaxed);
+                let bytes =
+                    readers.drain(..).map(|reader| reader.join().expect("it does not panic"));
+                let bytes = bytes.sum::<io::Result<u64>>().map_err(say)?;
+                let mut lost = 0;
+                for cpu in cpu::online().iter() {
+                    let stats =
+                        fs::read_to_string(instance.join(format!("per_cpu/cpu{cpu}/stats")))
+                            .map_err(say)?;
+                    let overrun = stats.lines().filter_map(|line| line.split_once(": "));
+                    let overrun = overrun
+                        .filter(|(name, _)| name.contains("overrun") || *name == "dropped events");
+                    lost += overrun
+                        .filter_map(|(_, count)| count.trim().parse::<u64>().ok())
+                        .sum::<u64>();
+                }
+                // An event is 68 bytes with what a page has besides.
+                Ok(Outcome { bytes, switches: bytes / 68, lost, missing: None })
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        match self {
+            Self::Ours { stop, .. } => stop.store(true, Ordering::Relaxed),
+            Self::Tool { child, .. } => {
+                // It has ended, or ends now.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Self::Tracefs { instance, stop, readers } => {
+                stop.store(true, Ordering::Relaxed);
+                readers.drain(..).for_each(|reader| drop(reader.join()));
+                // Left behind it would say so to the next.
+                let _ = fs::remove_dir(instance);
+            }
+        }
+    }
+}
+
+/// Our capture with the reader that a program has: an ordinary thread of low priority that writes a trace.
+fn ours(interface: Interface, wakes: bool, path: PathBuf) -> Result<Running, String> {
+    let options = Options { interface: Some(interface), wakes, ..Options::default() };
+    let mut capture = Capture::start(&options).map_err(|error| error.to_string())?;
+    let file = File::create(&path).map_err(|error| error.to_string())?;
+    let mut trace =
+        TraceWriter::new(file, MonotonicClock.now(), 0, &[]).map_err(|error| error.to_string())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopping = Arc::clone(&stop);
+    let reader = thread::spawn(move || {
+        // Refused at worst, and then it competes a little more.
+        let _ = sched::set_policy(None, &Policy::Other { nice: 10 });
+        let mut read = Seen { switches: Default::default(), lost: 0 };
+        let mut failed = Ok(());
+        loop {
+            let last = stopping.load(Ordering::Relaxed);
+            if last {
+                capture.stop();
+            }
+            let tally = capture.drain(&mut |cpu, events| {
+                for event in events {
+                    if let What::Switch { next, .. } = event.what {
+                        *read.switches.entry(next).or_default() += 1;
+                    }
+                }
+                if let Err(error) = trace.kernel(cpu, events) {
+                    failed = Err(error.to_string());
+                }
+            });
+            read.lost = tally.map_err(|error| error.to_string())?.lost;
+            let threads = capture.threads().map_err(|error| error.to_string())?;
+            trace.threads(&threads).map_err(|error| error.to_string())?;
+            failed.clone()?;
+            if last {
+                return Ok(read);
+            }
+            thread::sleep(capture.advised_interval().to_duration());
+        }
+    });
+    Ok(Running::Ours { stop, reader, file: path })
+}
+
+fn tool(name: &str, options: &[&str], file: PathBuf, perf: bool) -> Result<Running, String> {
+    let mut child = Command::new(name)
+        .args(options)
+        .arg(&file)
+        .args(perf.then_some(["--", "sleep", "60"]).into_iter().flatten())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{name}: {error}"))?;
+    thread::sleep(SETTLE);
+    if child.try_wait().map_err(|error| error.to_string())?.is_some() {
+        let mut said = String::new();
+        let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
+        return Err(format!(
+            "{name} to work here: {}",
+            said.split_whitespace().collect::<Vec<_>>().join(" ")
+        ));
+    }
+    Ok(Running::Tool { child, file, perf })
+}
+
+/// `SAMPLE events: 465 (43.9%)`.
+fn perf_samples(file: &Path) -> Result<u64, String> {
+    let report = Command::new("perf").args(["report", "--stats", "-i"]).arg(file).output();
+    let report = report.map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&report.stdout);
+    let samples = text.lines().find_map(|line| line.trim().strip_prefix("SAMPLE events:"));
+    let samples = samples.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    samples.ok_or_else(|| "perf report to count samples".into())
+}
+
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)
+}
+
+fn tracefs(file: &Path) -> Result<Running, String> {
+    let instance = PathBuf::from(format!(
+        "/sys/kernel/tracing/instances/hemiola-bench-{}",
+        std::process::id()
+    ));
+    fs::create_dir(&instance).map_err(|error| format!("a private tracefs instance: {error}"))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut running = Running::Tracefs {
+        instance: instance.clone(),
+        stop: Arc::clone(&stop),
+        readers: Vec::new(),
+    };
+    put(&instance.join("events/sched/sched_switch/enable"), "1")
+        .map_err(|error| error.to_string())?;
+    let Running::Tracefs { readers, .. } = &mut running else { unreachable!("it was made above") };
+    for cpu in cpu::online().iter() {
+        let (from, to) = (
+            instance.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw")),
+            file.with_extension(cpu.to_string()),
+        );
+        let stop = Arc::clone(&stop);
+        readers.push(thread::spawn(move || {
+            let mut from = fs::OpenOptions::new()
+                .read(true)
+                .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+                .open(from)?;
+            let (mut to, mut page, mut bytes) = (File::create(to)?, [0; 4096], 0);
+            loop {
+                let last = stop.load(Ordering::Relaxed);
+                loop {
+                    match from.read(&mut page) {
+                        Ok(0) => break,
+                        Ok(len) => {
+                            to.write_all(&page[..len])?;
+                            bytes += len as u64;
+                        }
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                        Err(error) => return Err(error),
+                    }
+                }
+                if last {
+                    return Ok(bytes);
+                }
+                // trace-cmd's own interval.
+                thread::sleep(Duration::from_millis(1));
+            }
+        }));
+    }
+    Ok(running)
+}
