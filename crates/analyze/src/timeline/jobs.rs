@@ -69,9 +69,10 @@ impl Job {
 
 /// The jobs of a row, by release: those its program marked, else from each wake-up to the next sleep.
 ///
-/// Empty for rows that are no thread's.
+/// With a `period`, ns, wake-ups in its first half belong to the job that began it, as in [`crate::sched`], so that a
+/// job that waits for a lock stays one. Empty for rows that are no thread's.
 #[must_use]
-pub fn of(row: &Row) -> Vec<Job> {
+pub fn of(row: &Row, period: Option<u64>) -> Vec<Job> {
     if !matches!(row.subject, Subject::Thread { .. }) {
         return Vec::new();
     }
@@ -85,8 +86,9 @@ pub fn of(row: &Row) -> Vec<Job> {
         };
         return row.marked.iter().map(job).collect();
     }
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
     let mut open: Option<Job> = None;
+    let half = period.unwrap_or(0) / 2;
     // What came before the first segment is not known.
     let mut known = false;
     for index in 0..row.track.len() {
@@ -96,6 +98,9 @@ pub fn of(row: &Row) -> Vec<Job> {
             let whole = known || segment.state == State::Ready && index == 0;
             let fresh =
                 Job { release: segment.from, finish: 0, deadline: None, cycle: None, whole };
+            if open.is_none() {
+                open = jobs.pop_if(|job| segment.from - job.release < half).or(Some(fresh));
+            }
             open.get_or_insert(fresh).finish = segment.to;
         } else if let Some(mut job) = open.take() {
             job.whole &= segment.state == State::Rest;

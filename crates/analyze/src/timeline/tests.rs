@@ -57,7 +57,7 @@ fn a_job_is_told_from_wake_up_to_sleep_with_who_delayed_it() {
     let expected = [(100, Ready), (130, Running), (200, Preempted), (260, Running), (300, Rest)];
     assert_eq!(states(&timeline, seven), expected);
 
-    let found = jobs::of(&timeline.rows[seven]);
+    let found = jobs::of(&timeline.rows[seven], None);
     assert_eq!(found.len(), 1);
     assert!(found[0].whole);
     assert_eq!((found[0].release, found[0].finish, found[0].response()), (100, 300, 200));
@@ -71,6 +71,24 @@ fn a_job_is_told_from_wake_up_to_sleep_with_who_delayed_it() {
         Delay { cause: Cause::WaitedFor(nine), ns: 30 },
     ];
     assert_eq!(account.delays, by);
+}
+
+#[test]
+fn a_job_that_sleeps_within_the_first_half_of_its_period_stays_one() {
+    let mut events = Vec::new();
+    for release in [1_000, 2_000, 3_000] {
+        for wake_up in [release, release + 300] {
+            events.push(wake(wake_up, 7, 0));
+            events.push(switch(wake_up + 10, 0, 0, Left::Unknown, 7));
+            events.push(switch(wake_up + 60, 0, 7, Left::Sleeping, 0));
+        }
+    }
+    let timeline = timeline(events);
+    let thread = &timeline.rows[row(&timeline, 7)];
+    assert_eq!(jobs::of(thread, None).len(), 6);
+    let found = jobs::of(thread, Some(1_000));
+    let ends: Vec<(u64, u64)> = found.iter().map(|job| (job.release, job.finish)).collect();
+    assert_eq!(ends, [(1_000, 1_360), (2_000, 2_360), (3_000, 3_360)]);
 }
 
 #[test]
@@ -95,7 +113,7 @@ fn a_gap_makes_processor_and_its_threads_unknown_until_they_are_heard_of_again()
     );
     // The other processor's thread is not touched.
     assert_eq!(states(&timeline, row(&timeline, 8)), [(150, Running), (800, Rest)]);
-    assert!(jobs::of(&timeline.rows[seven]).iter().all(|job| !job.whole));
+    assert!(jobs::of(&timeline.rows[seven], None).iter().all(|job| !job.whole));
 }
 
 #[test]
@@ -140,7 +158,7 @@ fn marked_jobs_are_the_jobs_and_stand_alone_without_the_kernel() {
     let timeline = Timeline::build(&Recording::new(Vec::new(), Vec::new(), vec![marks]));
     let row = row(&timeline, 5);
     assert_eq!(states(&timeline, row), [(110, State::Running), (150, State::Rest)]);
-    let found = jobs::of(&timeline.rows[row]);
+    let found = jobs::of(&timeline.rows[row], None);
     assert_eq!((found[0].release, found[0].late(), found[0].cycle), (100, Some(10), Some(0)));
     assert_eq!(timeline.names[timeline.rows[row].marks[0].name as usize], "send");
     assert_eq!((timeline.from.nanos(), timeline.to.nanos()), (110, 210));
@@ -238,7 +256,7 @@ proptest! {
                 prop_assert_eq!(a.to, b.from);
                 prop_assert!((a.state, a.key) != (b.state, b.key));
             }
-            let found = jobs::of(row);
+            let found = jobs::of(row, None);
             prop_assert!(found.windows(2).all(|pair| pair[0].finish <= pair[1].release));
             prop_assert!(found.iter().all(|job| job.release <= job.finish));
         }
