@@ -36,7 +36,7 @@ pub fn cycles(analysis: &Analysis) -> String {
 }
 
 /// The field in quotes when it needs them.
-fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

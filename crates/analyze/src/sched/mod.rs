@@ -7,6 +7,8 @@
 //!   [`explain()`] says in a sentence where the time of a job went, and [`median_job`] which one to compare it with.
 //! * [`accounting`]: the second method, `/proc` beside the recording.
 //! * [`mod@compare`]: two recordings side by side.
+//! * [`tables`], [`csv`] and [`gantt`]: the report for a terminal and for other programs, and a stretch of time drawn
+//!   in characters.
 //! * [`synthetic`]: recordings whose figures are known, to hold the analysis against.
 
 //!
@@ -35,8 +37,11 @@
 
 pub mod accounting;
 pub mod compare;
+pub mod csv;
+pub mod gantt;
 pub mod report;
 pub mod synthetic;
+pub mod tables;
 
 mod assemble;
 mod cpu;

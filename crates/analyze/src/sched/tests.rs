@@ -604,3 +604,145 @@ fn the_second_method_gives_the_cost_of_a_switch() {
         (20 * MS, 20 * MS)
     );
 }
+
+#[test]
+fn a_stretch_is_drawn_in_characters() {
+    let mut story = Story { priorities: vec![(1, 9), (2, 49)], ..Story::default() };
+    story.thread(1, 0, "urgent", false).thread(2, 0, "work", false);
+    story.wake(100, 2, IDLE).switch(100, IDLE, Left::Preempted, 2);
+    story.wake(200, 1, IDLE).switch(200, 2, Left::Preempted, 1).switch(
+        300,
+        1,
+        Left::Uninterruptible,
+        2,
+    );
+    story.switch(400, 2, Left::Sleeping, IDLE).wake(500, 1, IDLE).switch(
+        500,
+        IDLE,
+        Left::Preempted,
+        1,
+    );
+    story.switch(560, 1, Left::Sleeping, IDLE).push(900, What::Lost(3)).switch(
+        950,
+        IDLE,
+        Left::Preempted,
+        2,
+    );
+    let recording = story.recording();
+    let report = story.report();
+    let stretch = gantt::Stretch { from_ns: 100 * US, to_ns: 1000 * US, columns: 36, only: None };
+    insta::assert_snapshot!(gantt::gantt(&recording, &report, stretch), @r"
+                       |0.000000 s 25.0 µs each 0.000900 s|
+processor 0            ████████████    ██??????????????  ██
+work 2                 ████····████                      ██
+urgent 1               ????████~~~~~~~~██▄
+█ runs  ▄ runs less than half of the time  · ready, waits for a processor  ~ waits for a device or lock  ? not seen  ! misses its deadline
+");
+    let only = gantt::Stretch { only: Some(1), ..stretch };
+    assert!(!gantt::gantt(&recording, &report, only).contains("work"));
+}
+
+#[test]
+fn the_tables_of_a_known_recording() {
+    let tasks = [
+        Task { jitter_ns: 40 * US, execution_min_ns: 150 * US, ..task(11, 9, 1000, 250) },
+        Task { execution_min_ns: 800 * US, ..task(13, 29, 10_000, 2400) },
+    ];
+    let (recording, _) = run(&tasks, 200 * MS, 1);
+    let options = Options { periods: vec![(Who::Name("task 13".into()), Span::from_micros(2850))] };
+    let report = analyze(&recording, &options);
+    let text: Vec<String> =
+        tables::tables(&report).iter().map(crate::export::terminal::table).collect();
+    insta::assert_snapshot!(text.join("\n\n"), @r"
+Threads: 411 switches in 189 ms, processors 34.7 % busy, ΣC/T 71.5 %
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Thread   Tid   Prio  Jobs   C min     mean      max        T       U  Response p50      p99      max  Preempted   Waited
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+task 11   11  rt 90   190  151 µs   198 µs   249 µs  1.00 ms  19.8 %        196 µs   249 µs   249 µs          0     0 ns
+task 13   13  rt 70    19  803 µs  1.47 ms  2.33 ms  2.85 ms  51.7 %       1.82 ms  2.94 ms  2.94 ms         36  8.28 ms
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+A job lasts from wake-up to sleep. C: processor time of a job, free of preemption. T: found in the
+wake-ups, or given. U: C/T, without a period the share of the time. Response: from wake-up to sleep.
+Waited: ready without a processor, altogether.
+
+Who had the processor while a thread was ready
+──────────────────────────────────────────────────────────────────────
+Thread        By            Together  Before it began  Times  Longest
+──────────────────────────────────────────────────────────────────────
+task 13 [13]  task 11 [11]   8.28 ms          1.26 ms     43   246 µs
+──────────────────────────────────────────────────────────────────────
+Before it began: after the wake-up, before the first instruction of a job; the rest is preemption.
+
+Missed deadlines, explained
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+Released at  Task     Job  Why
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+0.160000 s   task 13   16  93.1 µs late: 2.33 ms computing (usually 1.41 ms), 445 µs preempted by task
+                           11, 164 µs waiting while task 11 had the processor
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+Deadlines missed: 1.
+
+Processors
+─────────────────────────────────────────────────────────────────────
+Processor  Switches    Seen     Busy    Idle  Interrupts  Busy share
+─────────────────────────────────────────────────────────────────────
+0               411  189 ms  65.7 ms  124 ms        0 ns      34.7 %
+─────────────────────────────────────────────────────────────────────
+");
+    let thread = of(&report, 13);
+    let jobs = jobs(&recording, &options, &Wanted { of: Of::Thread(13), ..EVERYTHING });
+    let text: Vec<String> = tables::thread_tables(&report, thread, &jobs)
+        .iter()
+        .map(crate::export::terminal::table)
+        .collect();
+    insta::assert_snapshot!(text.join("\n\n"), @r"
+task 13 [13]
+────────────────────────────────────────────────────────────────────────────────
+Time       Count      Min     Mean      p50      p90      p99      Max      Std
+────────────────────────────────────────────────────────────────────────────────
+execution     19   803 µs  1.47 ms  1.41 ms  2.19 ms  2.33 ms  2.33 ms   487 µs
+latency       19     0 ns  66.2 µs     0 ns   210 µs   228 µs   228 µs  90.6 µs
+response      19   971 µs  1.91 ms  1.82 ms  2.76 ms  2.94 ms  2.94 ms   591 µs
+interval      18  10.0 ms  10.0 ms  10.0 ms  10.0 ms  10.0 ms  10.0 ms     0 ns
+blocking      19     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns
+────────────────────────────────────────────────────────────────────────────────
+Priority rt 70; processors 0; T 2.85 ms, release jitter –; 28.0 ms of processor time, 8.28 ms ready,
+0 ns blocked, 153 ms asleep; 36 preemptions, 0 migrations; 0 invocations seen in part only.
+
+Who had the processor while it was ready
+────────────────────────────────────────────────────────
+By            Together  Before it began  Times  Longest
+────────────────────────────────────────────────────────
+task 11 [11]   8.28 ms          1.26 ms     43   246 µs
+────────────────────────────────────────────────────────
+
+Who released it
+─────────────────
+By         Times
+─────────────────
+interrupt     19
+─────────────────
+
+Its slowest jobs, and the median one last
+─────────────────────────────────────────────────────────────────────────────────────────
+Released at  Why
+─────────────────────────────────────────────────────────────────────────────────────────
+0.160000 s   93.1 µs late: 2.33 ms computing (usually 1.41 ms), 445 µs preempted by task
+             11, 164 µs waiting while task 11 had the processor
+0.040000 s   2.76 ms from release to finish: 2.19 ms computing (usually 1.41 ms), 576 µs
+             preempted by task 11
+0.070000 s   2.68 ms from release to finish: 2.08 ms computing (usually 1.41 ms), 598 µs
+             preempted by task 11
+0.180000 s   2.58 ms from release to finish: 2.04 ms computing (usually 1.41 ms), 537 µs
+             preempted by task 11
+0.030000 s   2.50 ms from release to finish: 1.97 ms computing (usually 1.41 ms), 348 µs
+             preempted by task 11, 180 µs waiting while task 11 had the processor
+0.170000 s   1.82 ms from release to finish: 448 µs preempted by task 11
+─────────────────────────────────────────────────────────────────────────────────────────
+");
+    insta::assert_snapshot!(csv::write(&report), @r"
+kind,name,tid,pid,priority,invocations,incomplete,execution_min_ns,execution_mean_ns,execution_p50_ns,execution_p99_ns,execution_max_ns,period_ns,deadline_ns,release_jitter_ns,latency_p50_ns,latency_p99_ns,latency_max_ns,response_p50_ns,response_p99_ns,response_max_ns,utilization,missed,running_ns,waiting_ns,blocked_ns,preemptions,migrations,most_delayed_by,most_delayed_by_ns
+thread,task 11,11,11,9,190,0,151443,198280.76315789475,196156,249229,249456,999952,,73286,0,0,0,196156,249229,249456,0.19829028109138713,0,37673345,0,0,0,0,,
+thread,task 13,13,13,29,19,0,803046,1473148.2631578948,1411050,2333303,2333303,2850000,,,0,227956,227956,1819705,2943139,2943139,0.5168941274238228,1,27989817,8282802,0,36,0,task 11,8282802
+");
+}

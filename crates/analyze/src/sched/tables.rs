@@ -1,0 +1,351 @@
+//! What a report says, as tables.
+
+use super::report::{Distribution, Interference, Job, Report, ThreadReport};
+use super::{explain, median_job};
+use crate::tables::Table;
+use crate::text::{count, duration, percent};
+
+/// How many threads, delays and misses the short tables have; the JSON has all.
+const ROWS_MAX: usize = 24;
+/// How many of those who delayed one thread.
+const CULPRITS_SHOWN: usize = 4;
+/// How many of the slowest jobs of a thread are explained.
+const SLOWEST: usize = 5;
+/// Stands where there is no figure.
+const NONE: &str = "–";
+
+/// The title of the table that holds `/proc` against the recording.
+pub const TWO_METHODS: &str = "Processor use by two methods";
+
+/// The tables of a report, empty ones left out.
+#[must_use]
+pub fn tables(report: &Report) -> Vec<Table> {
+    let mut tables = vec![
+        tasks(report),
+        threads(report),
+        interference(report),
+        blocking(report),
+        misses(report),
+        processors(report),
+        accounting(report),
+    ];
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// Everything about one thread, with its slowest jobs among `jobs`, which are its own.
+#[must_use]
+pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Vec<Table> {
+    let title = format!("{} [{}]", thread.name, thread.tid);
+    let distribution = |name: &str, found: &Option<Distribution>| {
+        let Distribution { count: n, min, mean, p50, p90, p99, max, std, .. } = found.as_ref()?;
+        let figures =
+            [*min as f64, *mean, *p50 as f64, *p90 as f64, *p99 as f64, *max as f64, *std];
+        let mut row = vec![name.to_owned(), count(*n)];
+        row.extend(figures.map(duration));
+        Some(row)
+    };
+    let rows = [
+        distribution("execution", &thread.execution_ns),
+        distribution("latency", &thread.latency_ns),
+        distribution("response", &thread.response_ns),
+        distribution("interval", &thread.interval_ns),
+        distribution("blocking", &thread.blocking_ns),
+    ];
+    let heads = ["Time", "Count", "Min", "Mean", "p50", "p90", "p99", "Max", "Std"];
+    let figures = Table::new(title, heads, rows.into_iter().flatten().collect()).with_note(format!(
+        "Priority {}; processors {}; T {}, release jitter {}; {} of processor time, {} ready, {} blocked, {} asleep; {} preemptions, {} \
+         migrations; {} invocations seen in part only.",
+        priority(thread.priority),
+        list(thread.cpus.iter().map(u16::to_string)),
+        time(thread.period_ns),
+        time(thread.release_jitter_ns),
+        duration(thread.running_ns as f64),
+        duration(thread.waiting_ns as f64),
+        duration(thread.blocked_ns as f64),
+        duration(thread.sleeping_ns as f64),
+        count(thread.preemptions),
+        count(thread.migrations),
+        count(thread.incomplete),
+    ));
+    let by = thread.preempted_by.iter().map(|entry| interference_row("", entry).split_off(1));
+    let by = Table::new(
+        "Who had the processor while it was ready",
+        ["By", "Together", "Before it began", "Times", "Longest"],
+        by.collect(),
+    );
+    let waits = thread.blocked_by.iter();
+    let waits = waits.map(|wait| {
+        let times = [duration(wait.ns as f64), count(wait.times), duration(wait.longest_ns as f64)];
+        std::iter::once(named(&wait.name, wait.tid)).chain(times).collect()
+    });
+    let waits = Table::new(
+        "Who ended its waits within jobs",
+        ["By", "Together", "Times", "Longest"],
+        waits.collect(),
+    );
+    let wakers =
+        thread.woken_by.iter().map(|waker| vec![named(&waker.name, waker.tid), count(waker.times)]);
+    let wakers = Table::new("Who released it", ["By", "Times"], wakers.collect());
+    let mut slowest: Vec<&Job> = jobs.iter().filter(|job| job.complete).collect();
+    slowest.sort_by_key(|job| std::cmp::Reverse((job.response_ns(), job.release_ns)));
+    slowest.truncate(SLOWEST);
+    slowest.extend(median_job(jobs));
+    let slowest =
+        slowest.into_iter().map(|job| vec![when(report, job.release_ns), explain(job, report)]);
+    let slowest = Table::new(
+        "Its slowest jobs, and the median one last",
+        ["Released at", "Why"],
+        slowest.collect(),
+    )
+    .with_prose(&[1]);
+    let mut tables = vec![figures, by, waits, wakers, slowest];
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+fn threads(report: &Report) -> Table {
+    let row = |thread: &ThreadReport| {
+        let mut row = vec![
+            thread.name.clone(),
+            thread.tid.to_string(),
+            priority(thread.priority),
+            count(thread.invocations),
+        ];
+        row.extend(execution(&thread.execution_ns));
+        let period = thread.period_ns.map_or(NONE.to_owned(), |period| duration(period as f64));
+        row.extend([period, percent(thread.utilization)]);
+        row.extend(response(&thread.response_ns));
+        row.extend([count(thread.preemptions), duration(thread.waiting_ns as f64)]);
+        row
+    };
+    let shown =
+        report.threads.iter().filter(|thread| thread.running_ns > 0 || thread.invocations > 0);
+    let (all, rows) = (report.threads.len(), shown.take(ROWS_MAX).map(row).collect::<Vec<_>>());
+    let more = match all.saturating_sub(rows.len()) {
+        0 => String::new(),
+        more => format!(" {} more threads are in --json and --csv.", count(more as u64)),
+    };
+    let heads = [
+        "Thread",
+        "Tid",
+        "Prio",
+        "Jobs",
+        "C min",
+        "mean",
+        "max",
+        "T",
+        "U",
+        "Response p50",
+        "p99",
+        "max",
+        "Preempted",
+        "Waited",
+    ];
+    let title = format!(
+        "Threads: {} switches in {}, processors {} busy, ΣC/T {}",
+        count(report.switches),
+        duration((report.to_ns - report.from_ns) as f64),
+        percent(report.utilization),
+        percent(report.task_set_utilization),
+    );
+    Table::new(title, heads, rows).with_note(format!(
+        "A job lasts from wake-up to sleep. C: processor time of a job, free of preemption. T: found in the wake-ups, \
+         or given. U: C/T, without a period the share of the time. Response: from wake-up to sleep. Waited: ready \
+         without a processor, altogether.{more}"
+    ))
+}
+
+fn tasks(report: &Report) -> Table {
+    let rows = report.tasks.iter().map(|task| {
+        let mut row = vec![
+            task.name.clone(),
+            task.tid.to_string(),
+            priority(task.priority),
+            count(task.jobs),
+        ];
+        row.extend(execution(&task.execution_ns));
+        row.extend([time(task.period_ns), time(task.deadline_ns), percent(task.utilization)]);
+        row.extend(response(&task.response_ns));
+        let late = task.lateness_max_ns.map_or(NONE.to_owned(), |late| duration(late as f64));
+        row.extend([late, count(task.missed), count(task.skipped)]);
+        row
+    });
+    let heads = [
+        "Task",
+        "Tid",
+        "Prio",
+        "Jobs",
+        "C min",
+        "mean",
+        "max",
+        "T",
+        "D",
+        "U",
+        "Response p50",
+        "p99",
+        "max",
+        "Lateness",
+        "Missed",
+        "Skipped",
+    ];
+    Table::new("Marked tasks", heads, rows.collect()).with_note(
+        "Jobs as the program marks them: response from release to finish, lateness the greatest finish − deadline.",
+    )
+}
+
+const INTERFERENCE: [&str; 6] = ["Thread", "By", "Together", "Before it began", "Times", "Longest"];
+
+fn interference_row(thread: &str, entry: &Interference) -> Vec<String> {
+    vec![
+        thread.to_owned(),
+        named(&entry.name, entry.tid),
+        duration(entry.ns as f64),
+        duration(entry.before_start_ns as f64),
+        count(entry.times),
+        duration(entry.longest_ns as f64),
+    ]
+}
+
+fn interference(report: &Report) -> Table {
+    let mut waiting: Vec<&ThreadReport> =
+        report.threads.iter().filter(|thread| !thread.preempted_by.is_empty()).collect();
+    // Those with deadlines or real-time priorities first: a batch thread is meant to wait.
+    let batch = |thread: &ThreadReport| thread.priority.is_none_or(|priority| priority >= 100);
+    waiting.sort_by_key(|thread| (batch(thread), std::cmp::Reverse(thread.waiting_ns)));
+    let rows = waiting.into_iter().flat_map(|thread| {
+        let own = thread.preempted_by.iter().take(CULPRITS_SHOWN).enumerate();
+        own.map(|(index, entry)| {
+            let name = named(&thread.name, Some(thread.tid));
+            interference_row(if index == 0 { &name } else { "" }, entry)
+        })
+    });
+    let rows = rows.take(ROWS_MAX).collect();
+    Table::new("Who had the processor while a thread was ready", INTERFERENCE, rows)
+        .with_prose(&[1])
+        .with_note("Before it began: after the wake-up, before the first instruction of a job; the rest is preemption.")
+}
+
+fn blocking(report: &Report) -> Table {
+    let rows = report.threads.iter().flat_map(|thread| {
+        thread.blocked_by.iter().take(CULPRITS_SHOWN).map(|wait| {
+            vec![
+                named(&thread.name, Some(thread.tid)),
+                named(&wait.name, wait.tid),
+                duration(wait.ns as f64),
+                count(wait.times),
+                duration(wait.longest_ns as f64),
+            ]
+        })
+    });
+    let heads = ["Thread", "Woken by", "Together", "Times", "Longest"];
+    let rows = rows.take(ROWS_MAX).collect();
+    Table::new("Waits within jobs, and who ended them", heads, rows)
+        .with_prose(&[1])
+        .with_note("Who ends the wait for a lock held it.")
+}
+
+fn misses(report: &Report) -> Table {
+    let rows = report.misses.iter().take(ROWS_MAX).map(|miss| {
+        let number = miss.job.number.to_string();
+        vec![when(report, miss.job.release_ns), miss.name.clone(), number, miss.explanation.clone()]
+    });
+    Table::new("Missed deadlines, explained", ["Released at", "Task", "Job", "Why"], rows.collect())
+        .with_prose(&[1, 3])
+        .with_note(format!("Deadlines missed: {}.", count(report.missed_deadlines)))
+}
+
+fn processors(report: &Report) -> Table {
+    let rows = report.cpus.iter().map(|cpu| {
+        vec![
+            cpu.cpu.to_string(),
+            count(cpu.switches),
+            duration(cpu.seen_ns as f64),
+            duration(cpu.busy_ns as f64),
+            duration(cpu.idle_ns as f64),
+            duration(cpu.interrupts_ns as f64),
+            percent(cpu.utilization),
+        ]
+    });
+    let heads = ["Processor", "Switches", "Seen", "Busy", "Idle", "Interrupts", "Busy share"];
+    Table::new("Processors", heads, rows.collect())
+}
+
+fn accounting(report: &Report) -> Table {
+    let Some(accounting) = &report.accounting else { return Table::new("", [""], Vec::new()) };
+    let cpus = accounting.cpus.iter().map(|cpu| {
+        vec![
+            format!("processor {}", cpu.cpu),
+            percent(cpu.proc_busy),
+            percent(cpu.recorded_busy),
+            format!("{:.2} %", (cpu.proc_busy - cpu.recorded_busy) * 100.0),
+            count(cpu.switches_per_s.round() as u64),
+            count(cpu.idle_switches_per_s.round() as u64),
+        ]
+    });
+    let threads = accounting.threads.iter().map(|thread| {
+        let difference = thread.proc_ns as f64 - thread.recorded_ns as f64;
+        vec![
+            named(&thread.name, Some(thread.tid)),
+            duration(thread.proc_ns as f64),
+            duration(thread.recorded_ns as f64),
+            duration(difference),
+            String::new(),
+            String::new(),
+        ]
+    });
+    let heads = ["Use", "By /proc", "By switches", "Difference", "Switches/s", "To or from idle/s"];
+    let rows = cpus.chain(threads.take(ROWS_MAX)).collect();
+    let cost = accounting.switch_cost.map_or(String::new(), |cost| {
+        format!(
+            "By the difference a switch from or to idle costs {}, within [{}, {}] as far as /proc/stat resolves: what \
+             the recording charges to the idle thread and the kernel does not.",
+            duration(cost.ns),
+            duration(cost.low_ns),
+            duration(cost.high_ns)
+        )
+    });
+    Table::new(TWO_METHODS, heads, rows).with_note(cost)
+}
+
+fn execution(found: &Option<Distribution>) -> [String; 3] {
+    match found {
+        Some(found) => [found.min as f64, found.mean, found.max as f64].map(duration),
+        None => [NONE; 3].map(str::to_owned),
+    }
+}
+
+fn response(found: &Option<Distribution>) -> [String; 3] {
+    match found {
+        Some(found) => [found.p50, found.p99, found.max].map(|ns| duration(ns as f64)),
+        None => [NONE; 3].map(str::to_owned),
+    }
+}
+
+fn time(ns: Option<u64>) -> String {
+    ns.map_or(NONE.to_owned(), |ns| duration(ns as f64))
+}
+
+/// A moment, as time since the recording began.
+fn when(report: &Report, at: u64) -> String {
+    format!("{:.6} s", at.saturating_sub(report.from_ns) as f64 * 1e-9)
+}
+
+fn named(name: &str, tid: Option<u32>) -> String {
+    tid.map_or_else(|| name.to_owned(), |tid| format!("{name} [{tid}]"))
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+/// The kernel's priority as a user sets it (sched(7)): `rt 50`, `nice 0`, `dl` for a deadline.
+#[must_use]
+pub fn priority(priority: Option<i16>) -> String {
+    match priority {
+        None => NONE.into(),
+        Some(..0) => "dl".into(),
+        Some(urgent @ 0..=98) => format!("rt {}", 99 - urgent),
+        Some(other) => format!("nice {}", other - 120),
+    }
+}
