@@ -1,6 +1,8 @@
 //! Bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
 
 use crate::perfetto;
+use crate::recording::Recording;
+use crate::sched::{Event, What};
 
 /// Reads arbitrary bytes as a trace, and writes what was understood again.
 ///
@@ -30,4 +32,33 @@ pub fn trace_file(bytes: &[u8]) {
         assert_eq!((one.pid, &one.name, &one.entries), (other.pid, &other.name, &other.entries));
     }
     assert_eq!(again.conditions, trace.conditions);
+}
+
+/// Reads arbitrary bytes as a recording of any format, and goes through what was understood.
+///
+/// # Panics
+///
+/// When there are more errors or events than the bytes allow, the events are in no order, or they differ when they are
+/// gone through again.
+pub fn recording(bytes: &[u8]) {
+    let (read, errors) = Recording::read(bytes);
+    assert!(errors.len() <= crate::ERRORS_MAX);
+    let mut last = None;
+    let mut count = 0_usize;
+    for event in read.events() {
+        assert!(Some(event.at) >= last, "{event:?} after {last:?}");
+        assert!(read.cpus.contains(&event.cpu), "{event:?}");
+        last = Some(event.at);
+        count += 1;
+    }
+    // An event takes at least two bytes of any format; a gap stands for something that is there as well.
+    assert!(count <= bytes.len(), "{count} events in {} bytes", bytes.len());
+    assert!(read.threads.is_sorted_by_key(|thread| (thread.tid, thread.since)));
+    let sum = |events: &mut dyn Iterator<Item = Event>| {
+        events.fold(0_u64, |sum, event| {
+            let lost = u64::from(matches!(event.what, What::Lost(_)));
+            sum.rotate_left(7).wrapping_add(event.at.nanos()).wrapping_add(lost)
+        })
+    };
+    assert_eq!(sum(&mut read.events()), sum(&mut read.events()));
 }

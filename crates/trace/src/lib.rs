@@ -18,6 +18,7 @@
 mod error;
 pub mod event;
 pub mod fuzzing;
+mod perfdata;
 pub mod perfetto;
 pub mod recording;
 pub mod result;

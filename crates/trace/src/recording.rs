@@ -10,14 +10,15 @@ use std::sync::Arc;
 use hemiola_units::Instant;
 
 use crate::error::{Errors, ReadError};
+use crate::perfdata;
 use crate::perfetto::{self, Track};
 use crate::sched::{Event, Thread, Tid};
 use crate::source::{Source, Window};
 use crate::tracedat;
 
 pub use events::Events;
-pub(crate) use events::{Decoder, Index, Lane, Stream, Stretch};
-pub(crate) use learn::{Learner, Told};
+pub(crate) use events::{Decoder, Index, Lane, Stream};
+pub(crate) use learn::{Learner, Process, Told};
 
 /// A recording of a whole machine or of one program.
 ///
@@ -53,7 +54,7 @@ pub(crate) struct Scanned {
     pub(crate) began: Option<(Instant, u64)>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) tracks: Vec<Track>,
-    /// By processor, ascending.
+    /// By processor, ascending; one may have several whose events overlap.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
     pub(crate) errors: Errors,
@@ -99,7 +100,9 @@ impl Recording {
         Self::open(Arc::new(bytes.to_vec()))
     }
 
-    /// Reads a recording where it is, of whatever format it is: a Perfetto trace, ours or another program's.
+    /// Reads a recording where it is, of whatever format it is: a Perfetto trace, ours or another program's;
+    /// `trace.dat` of `trace-cmd record`, versions 6 and 7, uncompressed; `perf.data` of `perf record` and `perf sched
+    /// record`.
     ///
     /// Everything that can be understood is there; the errors say what cannot, where it is, and what to do.
     ///
@@ -130,6 +133,8 @@ impl Recording {
             }
         };
         let mut scanned = match head {
+            head if head.starts_with(perfdata::MAGIC) => perfdata::scan(window),
+            head if head.starts_with(perfdata::MAGIC_BIG_ENDIAN) => perfdata::refuse_big_endian(),
             head if head.starts_with(tracedat::MAGIC) => tracedat::scan(window),
             _ => perfetto::kernel::scan(window),
         };
@@ -138,7 +143,8 @@ impl Recording {
             lane.sort(&mut scanned.errors);
         }
         let Scanned { conditions, began, threads, tracks, lanes, decoder, errors } = scanned;
-        let cpus = lanes.iter().map(|lane| lane.cpu).collect();
+        let mut cpus: Vec<u16> = lanes.iter().map(|lane| lane.cpu).collect();
+        cpus.dedup();
         let kept = Kept::File(Arc::new(Index { source, lanes, decoder }));
         (Self { conditions, began, threads, tracks, cpus, kept }, errors.0)
     }

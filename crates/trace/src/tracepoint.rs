@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use hemiola_units::Instant;
 
 use crate::perfetto::kernel::{States, context};
-use crate::recording::{Stream, Told};
+use crate::recording::{Process, Stream, Told};
 use crate::sched::{Interrupt, PRIORITY_UNKNOWN, Tid, What};
 
 use format::Field;
@@ -28,6 +28,9 @@ pub(crate) struct Tracepoints {
     pub(crate) states: States,
     /// Whether `sched_wakeup` is all that is known of wake-ups.
     pub(crate) wakeups_only: bool,
+    /// Whether each processor's events come one after the other: then a switch from another thread than the one that
+    /// was switched to last shows that something is missing.
+    pub(crate) in_turn: bool,
 }
 
 /// Where the fields that matter are in the records of one event.
@@ -131,7 +134,7 @@ impl Tracepoints {
             by_number[id] = Some(plan);
         }
         let states = release.map_or(States::NOW, States::of);
-        Self { plans: by_number, big_endian, states, wakeups_only: true }
+        Self { plans: by_number, big_endian, states, wakeups_only: true, in_turn: true }
     }
 
     /// Whether the file has switches of threads at all.
@@ -161,6 +164,9 @@ impl Tracepoints {
             Known::Switch => {
                 told(Told::Named(at, tid(value(0)), text(4)));
                 told(Told::Named(at, tid(value(2)), text(5)));
+                if self.in_turn {
+                    stream.follows(Instant::from_nanos(at), tid(value(0)));
+                }
                 let priority = plan.fields[3].and_then(|field| {
                     i16::try_from(field.get(record, self.big_endian).cast_signed()).ok()
                 });
@@ -191,14 +197,14 @@ impl Tracepoints {
             Known::CallEntry => What::CallEntry(small(value(0))),
             Known::CallExit => What::CallExit(small(value(0))),
             Known::NewTask => {
-                let process = (value(1) & CLONE_THREAD != 0).then(|| tid(number(plan.tid)));
+                let thread = value(1) & CLONE_THREAD != 0;
+                let process =
+                    if thread { Process::Of(tid(number(plan.tid))) } else { Process::Own };
                 return told(Told::Began(at, tid(value(0)), process, text(2)));
             }
             Known::Rename => return told(Told::Renamed(at, tid(value(0)), text(1))),
             Known::Fork => {
-                // Whether it is a thread or a process is not told; a thread of the one that forked is the rule.
-                let process = Some(tid(number(plan.tid)));
-                return told(Told::Began(at, tid(value(0)), process, text(1)));
+                return told(Told::Began(at, tid(value(0)), Process::Unknown, text(1)));
             }
         };
         stream.push(Instant::from_nanos(at), what);

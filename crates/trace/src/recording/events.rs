@@ -5,6 +5,7 @@ use std::slice;
 use hemiola_units::Instant;
 
 use crate::error::{Errors, ReadError};
+use crate::perfdata::Records;
 use crate::perfetto::kernel::Bundles;
 use crate::sched::{Context, Event, Left, Tid, What};
 use crate::source::Source;
@@ -43,9 +44,18 @@ impl Lane {
     /// Adds the bytes whose events are in the stream, if there are any.
     pub(crate) fn add(&mut self, offset: u64, length: usize, stream: &Stream) {
         if let ([first, ..], [.., last]) = (&stream.events[..], &stream.events[..]) {
-            let (first, last) = (first.at, last.at);
-            self.stretches.push(Stretch { offset, length: length as u32, first, last });
+            self.push(offset, length as u32, first.at, last.at);
         }
+    }
+
+    /// Adds bytes whose first and last event are at these moments.
+    pub(crate) fn push(&mut self, offset: u64, length: u32, first: Instant, last: Instant) {
+        self.stretches.push(Stretch { offset, length, first, last });
+    }
+
+    /// The moment of the last event.
+    pub(crate) fn end(&self) -> Instant {
+        self.stretches.last().map_or(Instant::ZERO, |stretch| stretch.last)
     }
 
     /// Something of this processor, at that place of the file, cannot be understood.
@@ -75,6 +85,7 @@ pub(crate) enum Decoder {
     Nothing,
     Perfetto(Bundles),
     TraceDat(Pages),
+    PerfData(Records),
 }
 
 impl Decoder {
@@ -84,6 +95,7 @@ impl Decoder {
             Self::Nothing => {}
             Self::Perfetto(bundles) => bundles.decode(bytes, stream),
             Self::TraceDat(pages) => pages.decode(bytes, stream),
+            Self::PerfData(records) => records.decode(bytes, stream),
         }
     }
 }
@@ -131,6 +143,13 @@ impl Stream {
         true
     }
 
+    /// Begins anew, for another processor.
+    pub(crate) fn begin(&mut self, cpu: u16) {
+        let mut events = std::mem::take(&mut self.events);
+        events.clear();
+        *self = Self { events, ..Self::new(cpu) };
+    }
+
     /// By how much the clock stepped back at most since this was asked last.
     pub(crate) fn stepped_back(&mut self) -> Option<u64> {
         let back_ns = std::mem::take(&mut self.back_ns);
@@ -140,6 +159,14 @@ impl Stream {
     /// Something is missing here, and nobody can say how much.
     pub(crate) fn gap(&mut self) {
         self.push(self.last, What::Lost(0));
+    }
+
+    /// A switch from that thread comes next: if another one runs, something is missing before it.
+    #[inline]
+    pub(crate) fn follows(&mut self, at: Instant, prev: Tid) {
+        if prev != self.running && ![prev, self.running].contains(&Tid::UNKNOWN) {
+            self.push(at, What::Lost(0));
+        }
     }
 
     /// Takes in an event that tells everything.

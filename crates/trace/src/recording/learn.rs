@@ -10,14 +10,29 @@ use crate::sched::{Thread, Tid};
 pub(crate) enum Told<'a> {
     /// The thread has that name at that moment.
     Named(u64, Tid, &'a [u8]),
-    /// The thread began, in the process of another or as one of its own, and has that name.
-    Began(u64, Tid, Option<Tid>, &'a [u8]),
+    /// The thread began, in that process, and has that name; no name: that of the thread that made it.
+    Began(u64, Tid, Process, &'a [u8]),
+    /// The thread, in the process of that number, has that name at that moment; no name: only the process is told.
+    Member(u64, Tid, u32, &'a [u8]),
     /// The thread has that name from now on.
     Renamed(u64, Tid, &'a [u8]),
     /// There is a `sched_waking`.
     Waking,
     /// An event is earlier than the one before it, by so much.
     StepBack(u64),
+}
+
+/// Which process a thread is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Process {
+    /// One of its own.
+    Own,
+    /// That of the thread that made it.
+    Of(Tid),
+    /// The one of that number; that thread made it.
+    Number(u32, Tid),
+    /// Nobody says.
+    Unknown,
 }
 
 /// Collects what is known of threads, in the order of the file.
@@ -37,26 +52,37 @@ impl Learner {
     pub(crate) fn take(&mut self, told: Told<'_>) {
         match told {
             Told::Named(at, tid, name) => {
-                if !self.seen.just_now(tid, name) {
+                if !self.seen.just_now(tid, name) && !text(name).is_empty() {
                     self.seen(tid, at, 0, &text(name));
                 }
             }
-            Told::Began(at, tid, process, name) => {
-                let pid = match process {
-                    None => tid.0,
-                    Some(thread) => match self.process(thread) {
-                        0 => thread.0,
-                        pid => pid,
-                    },
-                };
-                self.add(tid, at, pid, &text(name), true);
-            }
+            Told::Began(at, tid, process, name) => self.begin(at, tid, process, name),
+            Told::Member(at, tid, pid, name) => self.seen(tid, at, pid, &text(name)),
             Told::Renamed(at, tid, name) => {
                 self.add(tid, at, self.process(tid), &text(name), false);
             }
             Told::Waking => self.waking = true,
             Told::StepBack(by) => self.back_ns = Some(by),
         }
+    }
+
+    fn begin(&mut self, at: u64, tid: Tid, process: Process, name: &[u8]) {
+        let (pid, maker) = match process {
+            Process::Own => (tid.0, None),
+            Process::Of(thread) => match self.process(thread) {
+                0 => (thread.0, None),
+                pid => (pid, None),
+            },
+            Process::Number(pid, maker) => (pid, Some(maker)),
+            Process::Unknown => (0, None),
+        };
+        let mut name = text(name).into_owned();
+        if let Some(maker) = maker.filter(|_| name.is_empty())
+            && let Some(maker) = self.known.get(&maker).and_then(|known| known.last())
+        {
+            name.clone_from(&maker.name);
+        }
+        self.add(tid, at, pid, &name, true);
     }
 
     /// At that moment the thread had that name, and its process that number (0 where not told).

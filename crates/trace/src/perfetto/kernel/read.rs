@@ -3,7 +3,7 @@
 use hemiola_units::Instant;
 
 use super::{States, bundle, compact, context, event, generic, priority};
-use crate::recording::{Stream, Told};
+use crate::recording::{Process, Stream, Told};
 use crate::sched::{Context, Interrupt, Tid, What};
 use crate::wire::{Malformed, Value, Wire};
 
@@ -202,7 +202,8 @@ impl Bundles {
             event::SYS_EXIT => What::CallExit(Fields::of(body)?.small()),
             event::TASK_NEWTASK => {
                 let task = Fields::of(body)?;
-                let process = (task.number[3] & super::CLONE_THREAD != 0).then_some(tid(by));
+                let thread = task.number[3] & super::CLONE_THREAD != 0;
+                let process = if thread { Process::Of(tid(by)) } else { Process::Own };
                 told(Told::Began(at, tid(task.number[1]), process, task.text[2]));
                 return Ok(());
             }

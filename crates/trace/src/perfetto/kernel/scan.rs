@@ -11,7 +11,7 @@ use crate::error::{Errors, ReadError};
 use crate::perfetto::packet::{ClockSnapshot, ProcessTree, TracePacket};
 use crate::perfetto::read::Reader;
 use crate::perfetto::{CLOCK_BOOTTIME, CLOCK_MONOTONIC};
-use crate::recording::{Decoder, Lane, Learner, Scanned, Stretch};
+use crate::recording::{Decoder, Lane, Learner, Scanned};
 use crate::sched::{Thread, Tid};
 use crate::source::Window;
 use crate::wire::{Value, Wire};
@@ -215,8 +215,7 @@ impl Scan {
         match span {
             Ok(Some((first, last))) => {
                 let (first, last) = (Instant::from_nanos(first), Instant::from_nanos(last));
-                let length = bytes.len() as u32;
-                lane.stretches.push(Stretch { offset, length, first, last });
+                lane.push(offset, bytes.len() as u32, first, last);
             }
             Ok(None) => {}
             Err(malformed) => {

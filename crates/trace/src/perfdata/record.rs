@@ -1,0 +1,305 @@
+//! The records of `perf.data`: where in them their time, processor and thread are.
+
+use crate::recording::{Process, Stream, Told};
+use crate::sched::{Left, PRIORITY_UNKNOWN, Tid, What};
+use crate::tracepoint::Tracepoints;
+
+use hemiola_units::Instant;
+
+/// Types of records (perf_event_open(2), `enum perf_event_type`).
+pub(super) mod kind {
+    pub(in super::super) const LOST: u32 = 2;
+    pub(in super::super) const COMM: u32 = 3;
+    pub(in super::super) const FORK: u32 = 7;
+    pub(in super::super) const SAMPLE: u32 = 9;
+    pub(in super::super) const LOST_SAMPLES: u32 = 13;
+    pub(in super::super) const SWITCH: u32 = 14;
+    pub(in super::super) const SWITCH_CPU_WIDE: u32 = 15;
+    // Perf's own, in its files alone.
+    pub(in super::super) const TRACING_DATA: u32 = 66;
+    pub(in super::super) const AUXTRACE: u32 = 71;
+    pub(in super::super) const COMPRESSED: u32 = 81;
+    pub(in super::super) const COMPRESSED_2: u32 = 83;
+}
+
+/// `misc` of a switch: the thread leaves; and: it would have gone on.
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+
+// Bits of `sample_type`.
+const IP: u64 = 1;
+const TID: u64 = 1 << 1;
+const TIME: u64 = 1 << 2;
+const ADDR: u64 = 1 << 3;
+const READ: u64 = 1 << 4;
+const CALLCHAIN: u64 = 1 << 5;
+const ID: u64 = 1 << 6;
+const CPU: u64 = 1 << 7;
+const PERIOD: u64 = 1 << 8;
+const STREAM_ID: u64 = 1 << 9;
+const RAW: u64 = 1 << 10;
+const IDENTIFIER: u64 = 1 << 16;
+
+/// How an event's samples are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Layout {
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+}
+
+/// What a record says of itself.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    tid: u32,
+    time: Option<u64>,
+    cpu: Option<u32>,
+}
+
+/// A record: its type, its `misc` and what follows its head.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) kind: u32,
+    pub(super) misc: u16,
+    pub(super) body: &'a [u8],
+}
+
+/// The length of a record's head.
+pub(super) const HEAD: usize = 8;
+
+impl<'a> Record<'a> {
+    /// The record that begins here, and what follows it.
+    pub(super) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (head, _) = bytes.split_first_chunk::<HEAD>()?;
+        let (kind, misc, size) = Self::head(*head);
+        let (record, rest) = bytes.split_at_checked(size)?;
+        Some((Self { kind, misc, body: record.get(HEAD..)? }, rest))
+    }
+
+    /// Type, `misc` and the size of the whole record.
+    pub(super) fn head(head: [u8; HEAD]) -> (u32, u16, usize) {
+        let [a, b, c, d, e, f, g, h] = head;
+        let size = u16::from_le_bytes([g, h]);
+        (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([e, f]), size.into())
+    }
+}
+
+/// Numbers read one after the other.
+struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    fn u32(&mut self) -> Option<u32> {
+        let (word, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*word))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        let (word, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*word))
+    }
+
+    fn skip(&mut self, words: u64) -> Option<()> {
+        let bytes = usize::try_from(words.checked_mul(8)?).ok()?;
+        self.0 = self.0.get(bytes..)?;
+        Some(())
+    }
+}
+
+impl Layout {
+    pub(super) const fn has_time(self) -> bool {
+        self.sample_type & TIME != 0
+    }
+
+    pub(super) const fn has_cpu(self) -> bool {
+        self.sample_type & CPU != 0
+    }
+
+    pub(super) const fn has_identifier(self) -> bool {
+        self.sample_type & IDENTIFIER != 0
+    }
+
+    /// A sample's place and its raw data.
+    fn sample(self, body: &[u8]) -> Option<(Place, &[u8])> {
+        let has = |bit| self.sample_type & bit != 0;
+        let mut words = Words(body);
+        let mut place = Place::default();
+        words.skip(u64::from(has(IDENTIFIER)) + u64::from(has(IP)))?;
+        if has(TID) {
+            words.u32()?;
+            place.tid = words.u32()?;
+        }
+        if has(TIME) {
+            place.time = Some(words.u64()?);
+        }
+        words.skip([ADDR, ID, STREAM_ID].into_iter().filter(|&bit| has(bit)).count() as u64)?;
+        if has(CPU) {
+            place.cpu = Some(words.u32()?);
+            words.u32()?;
+        }
+        words.skip(u64::from(has(PERIOD)))?;
+        if has(READ) {
+            self.skip_read(&mut words)?;
+        }
+        if has(CALLCHAIN) {
+            let count = words.u64()?;
+            words.skip(count)?;
+        }
+        if !has(RAW) {
+            return Some((place, &[]));
+        }
+        let size = words.u32()? as usize;
+        Some((place, words.0.get(..size)?))
+    }
+
+    /// Goes past the values of counters (`read_format`).
+    fn skip_read(self, words: &mut Words<'_>) -> Option<()> {
+        // Times enabled and running; then for each value itself, its identifier, how many were lost.
+        let times = u64::from((self.read_format & 3).count_ones());
+        let each = 1 + u64::from((self.read_format & 0b1_0100).count_ones());
+        let count = if self.read_format & 8 != 0 { words.u64()? } else { 1 };
+        words.skip(times.checked_add(count.checked_mul(each)?)?)
+    }
+
+    /// The place at the end of a record that is no sample.
+    fn tail(self, body: &[u8]) -> Option<Place> {
+        let has = |bit| self.sample_type & bit != 0;
+        let fields = [TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER];
+        let length = 8 * fields.into_iter().filter(|&bit| has(bit)).count();
+        let mut words = Words(body.get(body.len().checked_sub(length)?..)?);
+        let mut place = Place::default();
+        if has(TID) {
+            words.u32()?;
+            place.tid = words.u32()?;
+        }
+        if has(TIME) {
+            place.time = Some(words.u64()?);
+        }
+        words.skip(u64::from(has(ID)) + u64::from(has(STREAM_ID)))?;
+        if has(CPU) {
+            place.cpu = Some(words.u32()?);
+        }
+        Some(place)
+    }
+}
+
+/// How to read the records of a file.
+#[derive(Debug)]
+pub(crate) struct Records {
+    /// By identifier, ascending; the first holds for records without one.
+    pub(super) layouts: Vec<(u64, Layout)>,
+    pub(super) tracepoints: Tracepoints,
+    /// Whether switches are told by records of their own, for want of the tracepoint.
+    pub(super) switch_records: bool,
+}
+
+impl Records {
+    /// Adds the events of records.
+    pub(crate) fn decode(&self, mut bytes: &[u8], stream: &mut Stream) {
+        while let Some((record, rest)) = Record::split(bytes) {
+            self.record(record, stream, &mut |_| ());
+            bytes = rest;
+        }
+    }
+
+    /// The layout of a record, and its place; `None`: it is too short, or nothing is known of its like.
+    fn place<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
+        let body = record.body;
+        let &(_, mut layout) = self.layouts.first()?;
+        if layout.has_identifier() {
+            // The first word of a sample, the last one of everything else.
+            let at = if record.kind == kind::SAMPLE { 0 } else { body.len().checked_sub(8)? };
+            let id = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
+            let found = self.layouts.binary_search_by_key(&id, |&(id, _)| id);
+            // Records perf makes itself have none.
+            layout = found.map_or(layout, |found| self.layouts[found].1);
+        }
+        match record.kind {
+            kind::SAMPLE => layout.sample(body),
+            _ => Some((layout.tail(body)?, body)),
+        }
+    }
+
+    /// On which processor the record's events are, if it can have any; `None` if it has none, `Some(Err)` if it is
+    /// malformed.
+    pub(super) fn cpu(&self, record: Record<'_>) -> Option<Result<u16, ()>> {
+        let has_events = match record.kind {
+            kind::SAMPLE | kind::LOST | kind::LOST_SAMPLES => true,
+            kind::SWITCH | kind::SWITCH_CPU_WIDE => self.switch_records,
+            _ => false,
+        };
+        has_events.then(|| {
+            let (place, _) = self.place(record).ok_or(())?;
+            u16::try_from(place.cpu.unwrap_or(0)).map_err(|_| ())
+        })
+    }
+
+    /// Takes in a record.
+    pub(super) fn record(
+        &self,
+        record: Record<'_>,
+        stream: &mut Stream,
+        told: &mut impl FnMut(Told<'_>),
+    ) -> Option<()> {
+        let mut words = Words(record.body);
+        match record.kind {
+            kind::SAMPLE => {
+                let (place, raw) = self.place(record)?;
+                self.tracepoints.record(raw, place.time?, stream, told);
+            }
+            kind::LOST | kind::LOST_SAMPLES => {
+                let (place, _) = self.place(record)?;
+                words.skip(u64::from(record.kind == kind::LOST))?;
+                let lost = u32::try_from(words.u64()?).unwrap_or(u32::MAX);
+                stream.push(Instant::from_nanos(place.time?), What::Lost(lost));
+            }
+            kind::COMM => {
+                let (place, _) = self.place(record)?;
+                let (pid, tid) = (words.u32()?, words.u32()?);
+                told(Told::Member(place.time.unwrap_or(0), Tid(tid), pid, until_zero(words.0)));
+            }
+            kind::FORK => {
+                let (pid, _, tid, maker) = (words.u32()?, words.u32()?, words.u32()?, words.u32()?);
+                told(match words.u64()? {
+                    // Perf's own word for what it found when it began.
+                    0 => Told::Member(0, Tid(tid), pid, &[]),
+                    time => Told::Began(time, Tid(tid), Process::Number(pid, Tid(maker)), &[]),
+                });
+            }
+            kind::SWITCH | kind::SWITCH_CPU_WIDE if self.switch_records => {
+                let (place, _) = self.place(record)?;
+                let other = match record.kind {
+                    kind::SWITCH => Tid::UNKNOWN,
+                    _ => {
+                        words.u32()?;
+                        Tid(words.u32()?)
+                    }
+                };
+                let this = Tid(place.tid);
+                let left = match record.misc & (SWITCH_OUT | SWITCH_OUT_PREEMPT) {
+                    SWITCH_OUT => Left::Sleeping,
+                    0 => Left::Unknown,
+                    _ => Left::Preempted,
+                };
+                let (prev, next) = match record.misc & SWITCH_OUT {
+                    0 if record.kind == kind::SWITCH_CPU_WIDE => return Some(()),
+                    0 => (other, this),
+                    _ => (this, other),
+                };
+                let at = Instant::from_nanos(place.time?);
+                if self.tracepoints.in_turn {
+                    stream.follows(at, prev);
+                }
+                stream.push(at, What::Switch { prev, left, next, priority: PRIORITY_UNKNOWN });
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// The bytes up to the first zero.
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    &bytes[..end]
+}

@@ -1,0 +1,100 @@
+//! Files that are cut, damaged, foreign or nothing at all: an error or a gap, never a panic.
+
+use hemiola_trace::sched::What;
+use hemiola_trace::{ReadError, Recording, fuzzing};
+use proptest::prelude::*;
+
+use crate::recording;
+
+const FILES: [&str; 5] = [
+    "perf-system.data",
+    "perf-switches.data",
+    "perf-program.data",
+    "trace-cmd-6.dat",
+    "trace-cmd-7.dat",
+];
+
+#[test]
+fn recordings_cut_anywhere_give_an_error_and_what_is_before() {
+    for file in FILES {
+        let bytes = recording(file);
+        let whole = Recording::read(&bytes).0.events().count();
+        for cut in (1..bytes.len()).step_by(97) {
+            fuzzing::recording(&bytes[..cut]);
+            let (read, errors) = Recording::read(&bytes[..cut]);
+            assert!(!errors.is_empty(), "{file} cut at {cut}");
+            assert!(read.events().count() <= whole, "{file} cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_perf_data_of_a_big_endian_machine_is_refused_in_words() {
+    let mut bytes = recording("perf-system.data");
+    bytes[..8].reverse();
+    let (read, errors) = Recording::read(&bytes);
+    assert_eq!(read.events().count(), 0);
+    assert!(
+        matches!(&errors[..], [ReadError::Unsupported { what, .. }] if what.contains("big-endian"))
+    );
+}
+
+#[test]
+fn a_compressed_trace_dat_is_refused_with_the_way_out() {
+    let mut bytes = recording("trace-cmd-7.dat");
+    assert_eq!(&bytes[18..22], b"none");
+    bytes[18..22].copy_from_slice(b"zstd");
+    let (_, errors) = Recording::read(&bytes);
+    assert!(
+        matches!(&errors[..], [ReadError::Unsupported { what, .. }] if what.contains("trace-cmd convert"))
+    );
+}
+
+#[test]
+fn a_page_that_is_damaged_is_a_gap() {
+    let mut bytes = recording("trace-cmd-6.dat");
+    let whole = Recording::read(&bytes).0.events().count();
+    // The last page says that more of it is used than there is.
+    let page = bytes.len() - 4096;
+    bytes[page + 8..page + 12].copy_from_slice(&0x7FF_FFFF_u32.to_le_bytes());
+    let (read, errors) = Recording::read(&bytes);
+    assert!(matches!(errors[..], [ReadError::Malformed { .. }]), "{errors:?}");
+    assert!(read.events().any(|event| event.what == What::Lost(0)));
+    assert!(read.events().count() < whole);
+}
+
+#[test]
+fn text_and_zeroes_are_no_recordings() {
+    for bytes in [&b"not a recording\n"[..], &[0; 100_000], b"PERFILE2", b"\x17\x08\x44tracing"] {
+        fuzzing::recording(bytes);
+        assert!(!Recording::read(bytes).1.is_empty());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn damaged_recordings_never_break_the_reader(
+        file in 0..FILES.len(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = recording(FILES[file]);
+        for (place, byte) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        fuzzing::recording(&bytes);
+        fuzzing::recording(&bytes[..cut.index(bytes.len())]);
+    }
+
+    #[test]
+    fn arbitrary_bytes_behind_any_beginning_never_break_the_reader(
+        head in 0..4_usize,
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let version_7 = b"\x17\x08\x44tracing7\0\0\x08\0\x10\0\0none\0\0";
+        let heads = [&b""[..], b"PERFILE2", b"\x17\x08\x44tracing6\0", version_7];
+        fuzzing::recording(&[heads[head], &bytes].concat());
+    }
+}

@@ -1,0 +1,111 @@
+//! Recordings of other programs say what those programs read in them.
+
+use hemiola_trace::Recording;
+use hemiola_trace::perfetto::TraceWriter;
+use hemiola_trace::sched::{Event, Interrupt, Left, PRIORITY_UNKNOWN, Tid, What};
+use hemiola_units::Instant;
+
+use crate::recording;
+
+/// An event as the lists in `data/traces` have it; gaps are in none.
+fn line(event: &Event) -> Option<String> {
+    let what = match event.what {
+        What::Switch { prev, left, next, priority } => {
+            let left = match left {
+                Left::Preempted | Left::Yielded => "R",
+                Left::Sleeping => "S",
+                Left::Uninterruptible => "D",
+                Left::Stopped => "T",
+                Left::Dead => "X",
+                Left::Idle => "I",
+                Left::Unknown => "?",
+            };
+            let priority = match priority {
+                PRIORITY_UNKNOWN => "?".to_owned(),
+                priority => priority.to_string(),
+            };
+            format!("switch {} {left} {} {priority}", prev.0.cast_signed(), next.0.cast_signed())
+        }
+        What::Wake { tid, waker, target, .. } => {
+            format!("wake {} by {} on {target}", tid.0, waker.0)
+        }
+        What::InterruptEntry(Interrupt::Soft(vector)) => format!("soft+ {vector}"),
+        What::InterruptExit(Interrupt::Soft(vector)) => format!("soft- {vector}"),
+        What::Lost(_) => return None,
+        _ => panic!("{event:?} is in none of them"),
+    };
+    Some(format!("{} {} {what}", event.at.nanos(), event.cpu))
+}
+
+/// Reads a recording, compares it with its list, and gives it with the number of its gaps.
+fn check(file: &str) -> (Recording, usize) {
+    let (read, errors) = Recording::read(&recording(file));
+    assert_eq!(errors, [], "{file}");
+    let (stem, _) = file.split_once('.').unwrap();
+    let list = String::from_utf8(recording(&format!("{stem}.txt"))).unwrap();
+    let lines: Vec<String> = read.events().filter_map(|event| line(&event)).collect();
+    assert_eq!(lines, list.lines().collect::<Vec<_>>(), "{file}");
+    assert_eq!(read.cpus, [0, 1], "{file}");
+    let gaps = read.events().filter(|event| matches!(event.what, What::Lost(_))).count();
+    (read, gaps)
+}
+
+fn name(recording: &Recording, tid: u32) -> &str {
+    recording.thread(Tid(tid), Instant::MAX).map_or("", |thread| &thread.name)
+}
+
+#[test]
+fn a_system_recorded_by_perf_is_read_as_perf_reads_it() {
+    let (read, gaps) = check("perf-system.data");
+    // The kernel did not tell of one switch, from the idle thread to `sleep`: the next one shows it.
+    assert_eq!(gaps, 1);
+    assert_eq!(name(&read, 18), "migration/0");
+    // The two clocks, read together by perf.
+    assert!(read.began.is_some_and(|(_, unix_ns)| unix_ns > 1_700_000_000_000_000_000));
+    assert!(read.conditions.contains(&("kernel".into(), "6.18.44-generic".into())));
+}
+
+#[test]
+fn switch_records_of_perf_are_switches() {
+    let (read, gaps) = check("perf-switches.data");
+    assert!(gaps < read.events().count() / 20, "{gaps}");
+}
+
+#[test]
+fn a_program_recorded_by_perf_says_that_its_clock_is_another() {
+    let (read, _) = check("perf-program.data");
+    assert!(
+        read.conditions.iter().any(|(name, _)| name == "kernel clock"),
+        "{:?}",
+        read.conditions
+    );
+    assert_eq!(read.began, None);
+}
+
+#[test]
+fn both_versions_of_trace_cmd_are_read_as_trace_cmd_reads_them() {
+    for file in ["trace-cmd-6.dat", "trace-cmd-7.dat"] {
+        let (read, _) = check(file);
+        assert_eq!(name(&read, 18), "migration/0", "{file}");
+        assert!(read.conditions.iter().all(|(name, _)| name != "kernel clock"), "{file}");
+        assert!(read.threads.iter().any(|thread| thread.new), "{file}");
+    }
+}
+
+#[test]
+fn what_others_recorded_survives_our_own_file() {
+    for file in ["perf-system.data", "perf-switches.data", "trace-cmd-6.dat", "trace-cmd-7.dat"] {
+        let (read, _) = Recording::read(&recording(file));
+        let mut bytes = Vec::new();
+        let mut writer = TraceWriter::new(&mut bytes, Instant::ZERO, 0, &[]).unwrap();
+        writer.threads(&read.threads).unwrap();
+        for &cpu in &read.cpus {
+            let events: Vec<Event> = read.events().filter(|event| event.cpu == cpu).collect();
+            writer.kernel(cpu, &events).unwrap();
+        }
+        let (again, errors) = Recording::read(&bytes);
+        assert_eq!(errors, []);
+        assert!(again.events().eq(read.events()), "{file}");
+        assert_eq!(again.threads, read.threads, "{file}");
+    }
+}
