@@ -4,5 +4,6 @@
 
 mod allocation;
 mod foreign;
+mod kernel;
 mod killed;
 mod tallies;

@@ -1,0 +1,293 @@
+//! The kernel recorded, by both interfaces and with all privileges or none: nothing is missing, and what is lost is said.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::thread;
+
+use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Tally, Target};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::mapping::{Anonymous, Pages};
+use hemiola_rt::sys::{cpu, sched};
+use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
+use hemiola_units::{Bytes, CpuSet, Instant, Span};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+/// Begins to record, or says what is missing here.
+fn start(options: &Options) -> Option<Capture> {
+    match Capture::start(options) {
+        Ok(capture) => Some(capture),
+        Err(error @ (CaptureError::NotPermitted(_) | CaptureError::Unsupported(_))) => {
+            println!("skipped: needs the kernel's permission: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn by(interface: Interface) -> Options {
+    Options { interface: Some(interface), buffer: Bytes(4 << 20), ..Options::default() }
+}
+
+type Events = BTreeMap<u16, Vec<Event>>;
+
+/// Adds what came since the last look to `all`.
+fn look(capture: &mut Capture, all: &mut Events) -> Tally {
+    let tally =
+        capture.drain(&mut |cpu, events| all.entry(cpu).or_default().extend(events)).unwrap();
+    let (reports, events): (Vec<&Event>, Vec<&Event>) =
+        all.values().flatten().partition(|event| matches!(event.what, What::Lost(_)));
+    assert_eq!(events.len() as u64, tally.events);
+    assert_eq!(reports.iter().map(|event| lost(event)).sum::<u64>(), tally.lost);
+    tally
+}
+
+fn lost(event: &Event) -> u64 {
+    if let What::Lost(count) = event.what { count.into() } else { 0 }
+}
+
+/// What a recording has come to, by processor.
+fn end(capture: Capture) -> (Events, Vec<Thread>, Tally) {
+    end_after(capture, Events::new())
+}
+
+/// The same after `all` has been seen.
+fn end_after(mut capture: Capture, mut all: Events) -> (Events, Vec<Thread>, Tally) {
+    capture.stop();
+    let tally = look(&mut capture, &mut all);
+    let threads = capture.threads().unwrap();
+    for (cpu, events) in &all {
+        assert!(events.iter().all(|event| event.cpu == *cpu));
+        assert!(events.is_sorted_by_key(|event| event.at), "processor {cpu} goes back in time");
+    }
+    (all, threads, tally)
+}
+
+fn tid() -> Tid {
+    Tid(rustix::thread::gettid().as_raw_nonzero().get() as u32)
+}
+
+/// Passes a byte to and fro between two threads on the last processor: that often each has to be switched to.
+fn ping_pong(rounds: usize) -> [Tid; 2] {
+    let last = cpu::online().iter().last().unwrap();
+    let pin = move || sched::set_affinity(None, &CpuSet::one(last).unwrap()).unwrap();
+    let ((mut hear_there, mut say_there), (mut hear_back, mut say_back)) =
+        (io::pipe().unwrap(), io::pipe().unwrap());
+    let other = thread::spawn(move || {
+        pin();
+        let mut byte = [0];
+        while hear_there.read(&mut byte).unwrap() > 0 {
+            say_back.write_all(&byte).unwrap();
+        }
+        tid()
+    });
+    let one = thread::spawn(move || {
+        pin();
+        let mut byte = [7];
+        for _ in 0..rounds {
+            say_there.write_all(&byte).unwrap();
+            hear_back.read_exact(&mut byte).unwrap();
+        }
+        tid()
+    });
+    [one.join().unwrap(), other.join().unwrap()]
+}
+
+fn switches_to(tid: Tid, events: &Events) -> usize {
+    let to = |event: &&Event| matches!(event.what, What::Switch { next, .. } if next == tid);
+    events.values().flatten().filter(to).count()
+}
+
+#[test]
+fn no_switch_and_no_wake_up_is_missing() {
+    const ROUNDS: usize = 2000;
+    for interface in [Interface::Bpf, Interface::Perf] {
+        let Some(capture) = start(&by(interface)) else { continue };
+        assert_eq!(capture.interface(), interface);
+        assert!(capture.has_wakes() && capture.is_system());
+        let tids = ping_pong(ROUNDS);
+        let (all, _, tally) = end(capture);
+        assert_eq!((tally.lost, tally.gaps, tally.unwatched), (0, 0, 0), "{interface:?}");
+        for tid in tids {
+            assert!(switches_to(tid, &all) >= ROUNDS, "{interface:?}");
+        }
+        // Whoever slept was woken before it ran again: by the other one, which ran then.
+        let mut woken: BTreeMap<Tid, bool> = BTreeMap::new();
+        let mut by_other = 0;
+        for event in all.values().next_back().unwrap() {
+            match event.what {
+                What::Wake { tid, waker, context, .. } if tids.contains(&tid) => {
+                    by_other += usize::from(tids.contains(&waker) && context == Context::Thread);
+                    woken.insert(tid, true);
+                }
+                What::Switch { prev, left, next, priority } => {
+                    if tids.contains(&prev) && left == Left::Sleeping {
+                        // A thread may be woken between its decision to sleep and the switch: it does not leave then.
+                        woken.insert(prev, false);
+                    }
+                    if tids.contains(&next) {
+                        assert_ne!(
+                            woken.get(&next),
+                            Some(&false),
+                            "{interface:?}: it ran without being woken"
+                        );
+                        assert!((0..140).contains(&priority), "{priority}");
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert!(by_other >= ROUNDS, "{interface:?}: {by_other}");
+    }
+}
+
+#[test]
+fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
+    const ROUNDS: usize = 3000;
+    let Some(mut capture) = start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }) else {
+        return;
+    };
+    let last = cpu::online().iter().last().unwrap();
+    let tids = ping_pong(ROUNDS);
+    let mut all = Events::new();
+    look(&mut capture, &mut all);
+    let again = ping_pong(10);
+    let (all, _, tally) = end_after(capture, all);
+    let events = &all[&last];
+    assert_eq!(tally.gaps, 0);
+    assert!(tally.lost > 0);
+    // What is there again after the gap is whole.
+    let position = events.iter().position(|event| matches!(event.what, What::Lost(_))).unwrap();
+    let seen = |tid: Tid, events: &[Event]| {
+        events.iter().any(|event| matches!(event.what, What::Switch { next, .. } if next == tid))
+    };
+    assert!(seen(tids[0], &events[..position]));
+    assert!(again.iter().all(|tid| seen(*tid, &events[position..])));
+}
+
+#[test]
+fn not_one_event_more_or_less_is_counted_as_lost() {
+    // The same twice: with room for everything, and with next to none.
+    let Some(large) = start(&by(Interface::Bpf)) else { return };
+    let small = start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }).unwrap();
+    ping_pong(2000);
+    let before = MonotonicClock.now();
+    let (small, _, tally) = end(small);
+    let after = MonotonicClock.now();
+    let (large, _, complete) = end(large);
+    assert!(tally.lost > 0 && complete.lost == 0);
+    for (cpu, events) in small {
+        // The two do not look at the clock at the same moment.
+        let near = Span::from_micros(20);
+        let since = |from| large[&cpu].iter().filter(|event| event.at >= from).count();
+        let first = events.first().unwrap().at;
+        let least = since(first + near) - since(before - near);
+        let most = since(first - near) - since(after + near);
+        let there = events.iter().filter(|event| lost(event) == 0).count();
+        let all = there + events.iter().map(lost).sum::<u64>() as usize;
+        assert!((least..=most).contains(&all), "processor {cpu}: {all} of {least} to {most}");
+        // What was lost at the very end is told by the last drain.
+        assert!(events.len() < 900 || lost(events.last().unwrap()) > 0, "processor {cpu}");
+    }
+}
+
+#[test]
+fn threads_are_told_of_when_they_begin_and_when_they_change_their_name() {
+    for interface in [Interface::Bpf, Interface::Perf] {
+        let Some(mut capture) = start(&by(interface)) else { continue };
+        let before = capture.threads().unwrap();
+        let own = before.iter().find(|thread| thread.tid.0 == std::process::id()).unwrap();
+        assert_eq!((own.pid, own.since, own.new), (std::process::id(), Instant::ZERO, false));
+        let named = thread::Builder::new().name("a-name-of-15-by".into()).spawn(tid).unwrap();
+        let tid = named.join().unwrap();
+        let (_, after, _) = end(capture);
+        let told: Vec<&Thread> = after.iter().filter(|thread| thread.tid == tid).collect();
+        assert!(told.len() >= 2 && told[0].new && !told[1].new, "{interface:?}: {told:?}");
+        assert!(told[0].since > Instant::ZERO && told[0].since <= told[1].since);
+        assert!(told.iter().all(|thread| thread.pid == std::process::id()));
+        assert_eq!(told[1].name, "a-name-of-15-by");
+    }
+}
+
+#[test]
+fn interrupts_page_faults_and_calls_are_there_when_they_are_asked_for() {
+    const CALLS: usize = 500;
+    for interface in [Interface::Bpf, Interface::Perf] {
+        let asked = Options { interrupts: true, page_faults: true, calls: true, ..by(interface) };
+        let Some(capture) = start(&asked) else { continue };
+        for _ in 0..CALLS {
+            let _ = rustix::process::getppid();
+        }
+        let mut memory = Anonymous::map(4 << 20, Pages::Ordinary).unwrap();
+        memory.bytes_mut().fill(1);
+        let begin = std::time::Instant::now();
+        while begin.elapsed().as_millis() < 30 {
+            std::hint::spin_loop();
+        }
+        let (all, _, tally) = end(capture);
+        assert_eq!((tally.lost, tally.gaps), (0, 0), "{interface:?}");
+        let count = |wanted: fn(What) -> bool| {
+            all.values().flatten().filter(|event| wanted(event.what)).count()
+        };
+        // `getppid` on the architectures there are.
+        let number = libc_getppid();
+        let calls =
+            all.values().flatten().filter(|event| event.what == What::CallEntry(number)).count();
+        let ends =
+            all.values().flatten().filter(|event| event.what == What::CallExit(number)).count();
+        assert!(calls >= CALLS && ends >= CALLS, "{interface:?}: {calls} {ends}");
+        assert!(count(|what| matches!(what, What::PageFault(_))) >= 100, "{interface:?}");
+        // The tick ends in a soft interrupt every now and then; a processor's own are told by BPF alone.
+        assert!(
+            count(|what| matches!(what, What::InterruptEntry(Interrupt::Soft(_)))) > 0,
+            "{interface:?}"
+        );
+        assert!(count(|what| matches!(what, What::InterruptExit(_))) > 0, "{interface:?}");
+    }
+}
+
+/// The number of the system call that the test makes.
+const fn libc_getppid() -> u16 {
+    if cfg!(target_arch = "x86_64") { 110 } else { 173 }
+}
+
+#[test]
+fn without_privilege_ones_own_process_is_recorded_and_the_system_refused() {
+    const ROUNDS: usize = 500;
+    // Privileges are a thread's own: this one gives them up.
+    let unprivileged = thread::spawn(|| {
+        let none = CapabilitySet::empty();
+        set_capabilities(
+            None,
+            CapabilitySets { effective: none, permitted: none, inheritable: none },
+        )
+        .unwrap();
+        let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+        let paranoid: i32 = paranoid.trim().parse().unwrap();
+
+        if paranoid >= 0 {
+            let refused =
+                Capture::start(&Options::default()).expect_err("the system needs a privilege");
+            let refused = refused.to_string();
+            assert!(
+                refused.starts_with("recording the system needs CAP_PERFMON, which"),
+                "{refused}"
+            );
+        }
+        if paranoid > 2 {
+            return println!("skipped: needs kernel.perf_event_paranoid <= 2");
+        }
+        let own = Options { target: Target::Process(std::process::id()), ..Options::default() };
+        let mut capture = Capture::start(&own).unwrap();
+        assert_eq!((capture.interface(), capture.is_system()), (Interface::Perf, paranoid < 0));
+        assert!(capture.threads().unwrap().iter().any(|thread| thread.tid == tid()));
+        let tids = ping_pong(ROUNDS);
+        let (all, _, tally) = end(capture);
+        assert_eq!(tally.lost, 0);
+        for tid in tids {
+            assert!(switches_to(tid, &all) >= ROUNDS);
+        }
+        let nobody = Options { target: Target::Process(u32::MAX >> 1), ..own };
+        assert!(matches!(Capture::start(&nobody), Err(CaptureError::NoProcess(_))) || paranoid < 0);
+    });
+    unprivileged.join().unwrap();
+}
