@@ -306,7 +306,7 @@ impl<W: Write> TraceWriter<W> {
                 .map(|thread| TreeThread {
                     tid: Some(numbers(thread).0),
                     name: Some(thread.name.clone()),
-                    tgid: Some(numbers(thread).1),
+                    tgid: Some(numbers(thread).1).filter(|&pid| pid != 0),
                 })
                 .collect(),
         };

@@ -56,15 +56,17 @@ impl Kernel {
         put_number(&mut body, 1, pid_number(thread.tid));
         if thread.new {
             put_bytes(&mut body, 2, thread.name.as_bytes());
+            // The event's own thread, the one that made it, says which process it is in.
             let shares = thread.pid != 0 && thread.pid != thread.tid.0;
             put_number(&mut body, 3, if shares { CLONE_THREAD } else { 0 });
-            self.bundle.event(at, Some(Tid(thread.pid)), event::TASK_NEWTASK, &body, None);
+            let maker = if shares { Tid(thread.pid) } else { Tid::IDLE };
+            self.bundle.event(at, maker, event::TASK_NEWTASK, &body, None);
         } else {
             if let Some((_, old)) = self.names.get(&thread.tid) {
                 put_bytes(&mut body, 2, old.as_bytes());
             }
             put_bytes(&mut body, 3, thread.name.as_bytes());
-            self.bundle.event(at, Some(thread.tid), event::TASK_RENAME, &body, None);
+            self.bundle.event(at, thread.tid, event::TASK_RENAME, &body, None);
         }
         packet(self.bundle.finish(0));
     }
@@ -102,6 +104,8 @@ impl Bundle {
     fn push(&mut self, event: &Event, running: &mut Tid, names: &BTreeMap<Tid, (u32, String)>) {
         let at = event.at.nanos();
         self.last = (at, place(&event.what, *running));
+        // Perfetto shows what a thread did on its track; what an unknown one did goes to the idle thread's.
+        let by = if *running == Tid::UNKNOWN { Tid::IDLE } else { *running };
         match event.what {
             What::Switch { prev, left, next, priority } => {
                 if prev == *running {
@@ -119,7 +123,7 @@ impl Bundle {
                     put_number(&mut body, 4, States::number(left));
                     put_number(&mut body, 6, pid_number(next));
                     put_number(&mut body, 7, priority_number(priority));
-                    self.event(at, Some(prev), event::SCHED_SWITCH, &body, None);
+                    self.event(at, prev, event::SCHED_SWITCH, &body, None);
                     self.body = body;
                 }
                 self.priorities.learn(next, priority);
@@ -140,34 +144,34 @@ impl Bundle {
                     let mut body = std::mem::take(&mut self.body);
                     put_number(&mut body, 2, pid_number(tid));
                     put_number(&mut body, 5, target.into());
-                    self.event(at, Some(waker), event::SCHED_WAKING, &body, Some(flags(context)));
+                    self.event(at, waker, event::SCHED_WAKING, &body, Some(flags(context)));
                     self.body = body;
                 }
             }
             What::InterruptEntry(Interrupt::Hard(irq)) => {
-                self.numbered(at, event::IRQ_ENTRY, irq.into());
+                self.numbered(at, by, event::IRQ_ENTRY, irq.into());
             }
             What::InterruptExit(Interrupt::Hard(irq)) => {
-                self.numbered(at, event::IRQ_EXIT, irq.into());
+                self.numbered(at, by, event::IRQ_EXIT, irq.into());
             }
             What::InterruptEntry(Interrupt::Soft(vector)) => {
-                self.numbered(at, event::SOFTIRQ_ENTRY, vector.into());
+                self.numbered(at, by, event::SOFTIRQ_ENTRY, vector.into());
             }
             What::InterruptExit(Interrupt::Soft(vector)) => {
-                self.numbered(at, event::SOFTIRQ_EXIT, vector.into());
+                self.numbered(at, by, event::SOFTIRQ_EXIT, vector.into());
             }
-            What::CallEntry(id) => self.numbered(at, event::SYS_ENTER, id.into()),
-            What::CallExit(id) => self.numbered(at, event::SYS_EXIT, id.into()),
-            What::PageFault(false) => self.generic(at, generic::FAULT_USER, None),
-            What::PageFault(true) => self.generic(at, generic::FAULT_KERNEL, None),
+            What::CallEntry(id) => self.numbered(at, by, event::SYS_ENTER, id.into()),
+            What::CallExit(id) => self.numbered(at, by, event::SYS_EXIT, id.into()),
+            What::PageFault(false) => self.generic(at, by, generic::FAULT_USER, None),
+            What::PageFault(true) => self.generic(at, by, generic::FAULT_KERNEL, None),
             What::Lost(events) => {
                 self.lost = true;
                 *running = Tid::UNKNOWN;
-                self.generic(at, generic::LOST, Some(events.into()));
+                self.generic(at, Tid::IDLE, generic::LOST, Some(events.into()));
             }
             What::Online(back) => {
                 *running = Tid::UNKNOWN;
-                self.generic(at, generic::ONLINE, Some(back.into()));
+                self.generic(at, Tid::IDLE, generic::ONLINE, Some(back.into()));
             }
         }
         self.body.clear();
@@ -175,15 +179,15 @@ impl Bundle {
     }
 
     /// An event whose first field is its number.
-    fn numbered(&mut self, at: u64, field: u32, number: u64) {
+    fn numbered(&mut self, at: u64, tid: Tid, field: u32, number: u64) {
         let mut body = std::mem::take(&mut self.body);
         put_number(&mut body, 1, number);
-        self.event(at, None, field, &body, None);
+        self.event(at, tid, field, &body, None);
         self.body = body;
     }
 
     /// An event with a name and perhaps a number.
-    fn generic(&mut self, at: u64, name: &str, number: Option<u64>) {
+    fn generic(&mut self, at: u64, tid: Tid, name: &str, number: Option<u64>) {
         let mut body = Vec::new();
         put_bytes(&mut body, 1, name.as_bytes());
         if let Some(number) = number {
@@ -192,14 +196,14 @@ impl Bundle {
             put_number(&mut field, 5, number);
             put_bytes(&mut body, 2, &field);
         }
-        self.event(at, None, event::GENERIC, &body, None);
+        self.event(at, tid, event::GENERIC, &body, None);
     }
 
-    /// An event of its own. Perfetto reads fastest when its moment comes first and its thread second.
-    fn event(&mut self, at: u64, tid: Option<Tid>, field: u32, body: &[u8], flags: Option<u64>) {
+    /// An event of its own, done by that thread. Perfetto reads fastest when its moment and its thread come first.
+    fn event(&mut self, at: u64, tid: Tid, field: u32, body: &[u8], flags: Option<u64>) {
         let mut whole = Vec::with_capacity(body.len() + 24);
         put_number(&mut whole, event::TIMESTAMP, at);
-        put_number(&mut whole, event::PID, u64::from(tid.unwrap_or(Tid::IDLE).0));
+        put_number(&mut whole, event::PID, u64::from(tid.0));
         put_bytes(&mut whole, field, body);
         if let Some(flags) = flags.filter(|&flags| flags != 0) {
             debug_assert!(flags <= FLAG_UNKNOWN, "flags no reader knows");
