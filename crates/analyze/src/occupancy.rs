@@ -48,20 +48,24 @@ impl Occupancy {
     #[must_use]
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
         let mut cpus = BTreeMap::<u16, Vec<Turn>>::new();
+        let mut last = BTreeMap::<u16, Instant>::new();
         for event in events {
-            let tid = match event.what {
+            let before = last.insert(event.cpu, event.at);
+            let turn = match event.what {
                 What::Switch { prev, next, .. } => {
                     // Who had it before the first switch is told by that switch.
                     let turns = cpus.entry(event.cpu).or_default();
                     if turns.is_empty() {
                         turns.push(Turn { from: Instant::ZERO, tid: prev });
                     }
-                    next
+                    Turn { from: event.at, tid: next }
                 }
-                What::Lost(_) | What::Online(_) => Tid::UNKNOWN,
+                // What is missing is missing since the event before.
+                What::Lost(_) => Turn { from: before.unwrap_or_default(), tid: Tid::UNKNOWN },
+                What::Online(_) => Turn { from: event.at, tid: Tid::UNKNOWN },
                 _ => continue,
             };
-            cpus.entry(event.cpu).or_default().push(Turn { from: event.at, tid });
+            cpus.entry(event.cpu).or_default().push(turn);
         }
         Self { cpus }
     }
@@ -79,7 +83,7 @@ impl Occupancy {
         let mut sum = Span::ZERO;
         for cpu in self.cpus.keys() {
             for part in self.stretches(*cpu, from, to) {
-                if part.tid == Tid::UNKNOWN {
+                if part.tid == Tid::UNKNOWN && part.time.is_positive() {
                     return None;
                 }
                 if part.tid == tid {
@@ -179,9 +183,10 @@ mod tests {
         let lost = Event { at: at(200), cpu: 0, what: What::Lost(3) };
         let events = [switch(100, 0, 1, 2), lost, switch(300, 0, u32::MAX, 1)];
         let occupancy = Occupancy::of(events);
-        assert_eq!(occupancy.had(Tid(2), at(100), at(200)), Some(Span::from_nanos(100)));
+        assert_eq!(occupancy.had(Tid(1), at(50), at(100)), Some(Span::from_nanos(50)));
+        assert_eq!(occupancy.had(Tid(1), at(300), at(350)), Some(Span::from_nanos(50)));
         assert_eq!(occupancy.had(Tid(2), at(100), at(250)), None);
-        assert_eq!(occupancy.who(0, at(200), at(300))[0].tid, Tid::UNKNOWN);
+        assert_eq!(occupancy.who(0, at(100), at(300))[0].tid, Tid::UNKNOWN);
     }
 
     proptest! {

@@ -535,11 +535,12 @@ fn kernel_side(kernel: &KernelFigures) -> Option<String> {
         ),
         _ => String::new(),
     };
-    let lost = match kernel.lost_events {
+    let some = |number: u64, word: &str| match number {
         0 => String::new(),
-        lost => format!(", {} lost", count(lost)),
+        number => format!(", {} {word}", count(number)),
     };
-    Some(format!("recorded by {interface}: {} events{lost}{price}", count(kernel.events)))
+    let (lost, gaps) = (some(kernel.lost_events, "lost"), some(kernel.gaps, "gaps"));
+    Some(format!("recorded by {interface}: {} events{lost}{gaps}{price}", count(kernel.events)))
 }
 
 /// The conditions that any measurement on a machine has, as names and values.
