@@ -1,4 +1,4 @@
-//! What does it cost the recorded to record every switch, how large is it on disk, and what is lost, against other tools?
+//! What does it cost to record every switch, how large is that on disk, and what is lost, against other tools?
 //!
 //! Two threads on one processor pass a byte to and fro through pipes: nothing switches more often. Each recorder is
 //! measured in pairs with nobody recording, in the order A B B A, all in one run; printed are the median of the paired

@@ -1,4 +1,4 @@
-//! The kernel recorded, by both interfaces and with all privileges or none: nothing is missing, and what is lost is said.
+//! The kernel recorded, by both interfaces, with all privileges and none: nothing is missing, and losses are told.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -12,16 +12,14 @@ use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_units::{Bytes, CpuSet, Instant, Span};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-/// Begins to record, or says what is missing here.
-fn start(options: &Options) -> Option<Capture> {
-    match Capture::start(options) {
-        Ok(capture) => Some(capture),
-        Err(error @ (CaptureError::NotPermitted(_) | CaptureError::Unsupported(_))) => {
-            println!("skipped: needs the kernel's permission: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
+/// A recording, where it is permitted.
+fn start(options: &Options) -> Result<Capture, CaptureError> {
+    let capture = Capture::start(options);
+    if let Err(error) = &capture {
+        let refused = matches!(error, CaptureError::NotPermitted(_) | CaptureError::Unsupported(_));
+        assert!(refused, "{error}");
     }
+    capture
 }
 
 fn by(interface: Interface) -> Options {
@@ -101,7 +99,13 @@ fn switches_to(tid: Tid, events: &Events) -> usize {
 fn no_switch_and_no_wake_up_is_missing() {
     const ROUNDS: usize = 2000;
     for interface in [Interface::Bpf, Interface::Perf] {
-        let Some(capture) = start(&by(interface)) else { continue };
+        let capture = match start(&by(interface)) {
+            Ok(capture) => capture,
+            Err(error) => {
+                println!("skipped: needs {error}");
+                continue;
+            }
+        };
         assert_eq!(capture.interface(), interface);
         assert!(capture.has_wakes() && capture.is_system());
         let tids = ping_pong(ROUNDS);
@@ -143,8 +147,9 @@ fn no_switch_and_no_wake_up_is_missing() {
 #[test]
 fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
     const ROUNDS: usize = 3000;
-    let Some(mut capture) = start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }) else {
-        return;
+    let mut capture = match start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }) {
+        Ok(capture) => capture,
+        Err(error) => return println!("skipped: needs {error}"),
     };
     let last = cpu::online().iter().last().unwrap();
     let tids = ping_pong(ROUNDS);
@@ -167,7 +172,10 @@ fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
 #[test]
 fn not_one_event_more_or_less_is_counted_as_lost() {
     // The same twice: with room for everything, and with next to none.
-    let Some(large) = start(&by(Interface::Bpf)) else { return };
+    let large = match start(&by(Interface::Bpf)) {
+        Ok(capture) => capture,
+        Err(error) => return println!("skipped: needs {error}"),
+    };
     let small = start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }).unwrap();
     ping_pong(2000);
     let before = MonotonicClock.now();
@@ -193,7 +201,13 @@ fn not_one_event_more_or_less_is_counted_as_lost() {
 #[test]
 fn threads_are_told_of_when_they_begin_and_when_they_change_their_name() {
     for interface in [Interface::Bpf, Interface::Perf] {
-        let Some(mut capture) = start(&by(interface)) else { continue };
+        let mut capture = match start(&by(interface)) {
+            Ok(capture) => capture,
+            Err(error) => {
+                println!("skipped: needs {error}");
+                continue;
+            }
+        };
         let before = capture.threads().unwrap();
         let own = before.iter().find(|thread| thread.tid.0 == std::process::id()).unwrap();
         assert_eq!((own.pid, own.since, own.new), (std::process::id(), Instant::ZERO, false));
@@ -213,7 +227,13 @@ fn interrupts_page_faults_and_calls_are_there_when_they_are_asked_for() {
     const CALLS: usize = 500;
     for interface in [Interface::Bpf, Interface::Perf] {
         let asked = Options { interrupts: true, page_faults: true, calls: true, ..by(interface) };
-        let Some(capture) = start(&asked) else { continue };
+        let capture = match start(&asked) {
+            Ok(capture) => capture,
+            Err(error) => {
+                println!("skipped: needs {error}");
+                continue;
+            }
+        };
         for _ in 0..CALLS {
             let _ = rustix::process::getppid();
         }

@@ -61,8 +61,9 @@ pub enum Target {
     /// Every thread of the machine.
     System,
     /// A process with all its threads and children, present and future. Where the system may be recorded it is,
-    /// because who takes the processor of a process is seen there only; without the privilege the process's own
-    /// switches are all there is, and everybody else is [`Tid::UNKNOWN`].
+    /// because who takes the processor of a process is seen there only. Without the privilege the process's own
+    /// switches are all there is, everybody else is [`Tid::UNKNOWN`], and children that have more privileges than the
+    /// caller are left out.
     ///
     /// [`Tid::UNKNOWN`]: hemiola_trace::sched::Tid::UNKNOWN
     Process(u32),

@@ -84,7 +84,8 @@ impl Permission {
                         "allow it by `{command}` or run it by sudo; recording a program of one's own needs no privilege"
                     ),
                     Target::Process(_) if !self.perf_own() => format!(
-                        "allow it by `{command}`, or for everybody by `sudo sysctl kernel.perf_event_paranoid=2` (it is {})",
+                        "allow it by `{command}`, or for everybody by `sudo sysctl \
+                         kernel.perf_event_paranoid=2` (it is {})",
                         self.paranoid
                     ),
                     Target::Process(_) => format!("allow it by `{command}`, or leave it out"),

@@ -1,4 +1,4 @@
-//! The programs behind the tracepoints: each packs what it is told into 16 bytes and stores them in its processor's ring.
+//! The programs behind the tracepoints: each packs what it is told into 16 bytes for its processor's ring.
 //!
 //! These programs may be used under the MIT licence or the GNU General Public License, version 2, whichever is liked:
 //! the kernel lets no other program read its structures.

@@ -8,10 +8,10 @@
 //!  byte 4096  slots    of 2 or 8 words; word 0, the time, is 0 in a free one
 //! ```
 //!
-//! A program takes a slot with one atomic addition, fills it, and stores the time last: then it is whole. So an interrupt
-//! may come at any point and store events of its own, and the reader asks nobody: it takes what is whole, in the order
-//! of the slots, and stops at the first that is not. One of several processors, or several interrupts, may write a
-//! ring; the reader is alone.
+//! A program takes a slot with one atomic addition, fills it, and stores the time last: then it is whole. So an
+//! interrupt may come at any point and store events of its own, and the reader asks nobody: it takes what is whole, in
+//! the order of the slots, and stops at the first that is not. Several processors and interrupts may write one ring;
+//! the reader is alone.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -67,7 +67,7 @@ pub(super) fn open(asm: &mut Assembler, map: BorrowedFd<'_>) -> Label {
     none
 }
 
-/// The end of a program: appends R7 with the present time to the ring at R8, and returns; so does who comes from `none`.
+/// The end of a program: appends R7 with the present time to the ring at R8 and returns, as does who comes from `none`;
 /// `more` stores further words of the slot at R8. R9 is the time.
 ///
 /// With `report`, what was lost before is appended first as an event of its own; else it stays for the reader.
@@ -196,8 +196,8 @@ impl Reader {
     }
 
     fn give_back(&self, words: &[AtomicU64]) {
-        // Pairs with the program's load of it: it fills the slots after they were read and freed. That its stores do not
-        // overtake its load, the jump between them and the addition to `head` see to.
+        // Pairs with the program's load of it: it fills the slots after they were read and freed. That its stores do
+        // not overtake its load, the jump between them and the addition to `head` see to.
         words[self.base + TAIL as usize / 8].store(self.tail, Ordering::Release);
     }
 }
@@ -230,7 +230,7 @@ mod tests {
             seen
         };
         put(&words, 0, 0, 5, 50);
-        assert_eq!(take(9), []);
+        assert_eq!(take(9), [0_u64; 0]);
         put(&words, 1, 0, 5, 51);
         put(&words, 1, 2, 7, 53);
         assert_eq!(take(9), [51]);

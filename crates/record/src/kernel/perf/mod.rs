@@ -247,12 +247,15 @@ impl Processor {
             inherit: own,
             kernel: !own,
         };
-        for tid in tids {
+        for (index, tid) in tids.iter().enumerate() {
             match perf::open(&base, *tid, self.stream.cpu()) {
                 Ok(event) => self.add(event)?,
                 Err(error) if is(&error, Errno::NODEV) => return Ok(()),
                 // It has ended since it was listed.
-                Err(error) if tid.is_some() && is(&error, Errno::SRCH) => {}
+                Err(error) if own && is(&error, Errno::SRCH) => {}
+                // A child with more privileges; the first thread is the process's own.
+                Err(error)
+                    if own && index > 0 && error.kind() == io::ErrorKind::PermissionDenied => {}
                 Err(error) => return Err(error),
             }
         }

@@ -114,14 +114,10 @@ mod tests {
         assert_eq!(decode(&[word(14, 0), word(3, 4), 5], &[]), Some(Record::In(at, Tid(4))));
         let preempted = u32::from(SWITCH_OUT | SWITCH_OUT_PREEMPTED);
         let wide = [word(15, preempted), word(8, 9), word(3, 4), 5];
-        let switch = What::Switch {
-            prev: Tid(4),
-            left: Left::Preempted,
-            next: Tid(9),
-            priority: PRIORITY_UNKNOWN,
-        };
-        assert_eq!(decode(&wide, &[]), Some(Record::Event(at, switch)));
-        assert_eq!(decode(&[word(15, 0), word(8, 9), word(3, 4), 5], &[]), None);
+        let left = Record::Switch { at, prev: Tid(4), left: Some(Left::Preempted), next: Tid(9) };
+        assert_eq!(decode(&wide, &[]), Some(left));
+        let came = Record::Switch { at, prev: Tid(9), left: None, next: Tid(4) };
+        assert_eq!(decode(&[word(15, 0), word(8, 9), word(3, 4), 5], &[]), Some(came));
     }
 
     #[test]
