@@ -56,6 +56,7 @@ pub mod charts;
 pub mod compare;
 pub mod export;
 pub mod figures;
+pub mod fuzzing;
 pub mod plot;
 pub mod tables;
 pub mod text;

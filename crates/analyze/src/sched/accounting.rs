@@ -12,9 +12,10 @@
 //! proc.start.thread.TID       of /proc/PID/task/TID/schedstat: running ns, waiting ns, times it ran
 //! ```
 
+use hemiola_trace::Recording;
 use serde::Serialize;
 
-use super::engine::Engine;
+use super::engine::{Books, Engine};
 
 /// Processor use by both methods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -23,7 +24,8 @@ pub struct Accounting {
     pub length_ns: u64,
     /// Each processor that both methods saw without a gap.
     pub cpus: Vec<CpuUse>,
-    /// Each thread that both methods saw from beginning to end.
+    /// Each thread that both methods saw from beginning to end and that used a thousandth of the time, the busiest
+    /// first. `/proc` was not read of all at the same moment, so a busy one may be some ms off.
     pub threads: Vec<ThreadUse>,
     /// What one switch costs, by the difference; nothing when there is no processor to compare.
     pub switch_cost: Option<SwitchCost>,
@@ -72,50 +74,68 @@ pub struct SwitchCost {
     pub switches: u64,
 }
 
+/// Threads that used less than this share of the time are not compared.
+const USED_MIN: f64 = 0.001;
+
+/// The two moments at which the recorder looked at `/proc`, none where it did not.
+pub(super) fn moments(recording: &Recording) -> Vec<u64> {
+    let at = |name| condition(recording, name)?.trim().parse::<u64>().ok();
+    match (at("proc.start.at_ns"), at("proc.stop.at_ns")) {
+        (Some(start), Some(stop)) if start < stop => vec![start, stop],
+        _ => Vec::new(),
+    }
+}
+
+fn condition<'r>(recording: &'r Recording, name: &str) -> Option<&'r str> {
+    let found = recording.conditions.iter().find(|(key, _)| key == name);
+    found.map(|(_, text)| text.as_str())
+}
+
 /// Holds the figures of a pass against those of `/proc`; nothing where the recorder has not noted them.
 ///
-/// A processor's share of the time is compared, so that the recording may begin a little later and end a little
-/// earlier. Each of the two idle figures of `/proc/stat`, idle and iowait, is cut off to a tick, at both ends: the
-/// true difference is within two ticks of theirs, and the interval is that, the processors' taken together as if each
-/// error were uniform and independent, at 95 %.
+/// Of a processor the shares of the time are compared, so that the recording may begin a little later and end a little
+/// earlier. Each of the two idle figures of `/proc/stat`, idle and iowait, is cut off to a tick, at both ends, as if
+/// by a uniform and independent error; the interval is that of their sum over all processors, at 95 %.
 pub(super) fn compare(engine: &Engine<'_>, names: &[String]) -> Option<Accounting> {
-    let conditions = &engine.recording.conditions;
-    let read =
-        |name: &str| conditions.iter().find(|(key, _)| key == name).map(|(_, text)| text.as_str());
-    let whole = |name: &str| read(name)?.trim().parse::<u64>().ok();
     let figures = |name: &str| -> Option<Vec<u64>> {
-        read(name)?.split_whitespace().map(|figure| figure.parse().ok()).collect()
+        condition(engine.recording, name)?
+            .split_whitespace()
+            .map(|figure| figure.parse().ok())
+            .collect()
     };
-    let length_ns = whole("proc.stop.at_ns")?
-        .checked_sub(whole("proc.start.at_ns")?)
-        .filter(|length| *length > 0)?;
-    let tick_ns = 1_000_000_000_u64.checked_div(whole("proc.ticks_per_second")?)?;
+    let [start, stop] = moments(engine.recording).try_into().ok()?;
+    let [before, after] = engine.copies.as_slice() else { return None };
+    let length_ns = stop - start;
+    let tick_ns = 1_000_000_000_u64.checked_div(*figures("proc.ticks_per_second")?.first()?)?;
     let gaps = engine.gaps.all();
     let mut accounting = Accounting { length_ns, ..Accounting::default() };
     let (mut difference, mut switches, mut variance) = (0.0, 0, 0.0);
-    for (number, cpu) in engine.cpus.iter().enumerate().filter(|(_, cpu)| cpu.last.is_some()) {
-        let seen = cpu.busy + cpu.idle;
-        let idle = |when: &str| {
+    for (number, figures_after) in after.cpus.iter().enumerate() {
+        let figures_before = before.cpus.get(number).copied().unwrap_or_default();
+        let [busy, idle, idle_switches, all_switches] =
+            std::array::from_fn(|index| figures_after[index] - figures_before[index]);
+        let seen = busy + idle;
+        let proc_idle = |when: &str| {
             let figures = figures(&format!("proc.{when}.cpu{number}"))?;
             figures.get(3)?.checked_add(figures.get(4).copied().unwrap_or(0))
         };
-        let (Some(before), Some(after)) = (idle("start"), idle("stop")) else { continue };
+        let (Some(first), Some(last)) = (proc_idle("start"), proc_idle("stop")) else { continue };
         if seen == 0 || gaps.iter().any(|gap| usize::from(gap.cpu) == number) {
             continue;
         }
-        let idle_ns = after.saturating_sub(before).saturating_mul(tick_ns);
+        let idle_ns = last.saturating_sub(first).saturating_mul(tick_ns);
         let proc_busy = (1.0 - idle_ns as f64 / length_ns as f64).clamp(0.0, 1.0);
-        let recorded_busy = cpu.busy as f64 / seen as f64;
+        let recorded_busy = busy as f64 / seen as f64;
         let per_s = |count: u64| count as f64 / (seen as f64 * 1e-9);
         accounting.cpus.push(CpuUse {
             cpu: number as u16,
             proc_busy,
             recorded_busy,
-            idle_switches_per_s: per_s(cpu.idle_switches),
-            switches_per_s: per_s(cpu.switches),
+            idle_switches_per_s: per_s(idle_switches),
+            switches_per_s: per_s(all_switches),
         });
         difference += (proc_busy - recorded_busy) * seen as f64;
-        switches += cpu.idle_switches;
+        switches += idle_switches;
         // Four figures, each uniform over a tick.
         variance += 4.0 * (tick_ns as f64).powi(2) / 12.0;
     }
@@ -129,16 +149,21 @@ pub(super) fn compare(engine: &Engine<'_>, names: &[String]) -> Option<Accountin
             switches,
         });
     }
-    for (state, name) in
-        engine.threads.states.iter().zip(names).filter(|(state, _)| state.cuts == 0)
-    {
+    for (index, (state, name)) in engine.threads.states.iter().zip(names).enumerate() {
         let ran =
             |when: &str| figures(&format!("proc.{when}.thread.{}", state.tid))?.first().copied();
-        if let (Some(before), Some(after)) = (ran("start"), ran("stop")) {
-            let proc_ns = after.saturating_sub(before);
-            let (name, tid, recorded_ns) = (name.clone(), state.tid, state.totals.running);
-            accounting.threads.push(ThreadUse { name, tid, proc_ns, recorded_ns });
+        let (Some(first), Some(last)) = (ran("start"), ran("stop")) else { continue };
+        let running = |books: &Books| books.running.get(index).copied().unwrap_or(0);
+        let (proc_ns, recorded_ns) = (last.saturating_sub(first), running(after) - running(before));
+        if state.cuts <= 2 && proc_ns as f64 >= USED_MIN * length_ns as f64 {
+            accounting.threads.push(ThreadUse {
+                name: name.clone(),
+                tid: state.tid,
+                proc_ns,
+                recorded_ns,
+            });
         }
     }
+    accounting.threads.sort_by_key(|thread| std::cmp::Reverse(thread.proc_ns));
     (!accounting.cpus.is_empty() || !accounting.threads.is_empty()).then_some(accounting)
 }

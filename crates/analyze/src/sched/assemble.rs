@@ -48,8 +48,17 @@ pub(super) fn name_of(who: Culprit) -> String {
         "hrtimer",
         "rcu",
     ];
+    /// Interrupts of the processor itself are numbered from here, by their vector (x86, `irq_vectors.h`).
+    const LOCAL: u16 = 0xff00;
     match who {
         Culprit::Thread(tid) => format!("thread {tid}"),
+        Culprit::Interrupt(number @ LOCAL..) => match number - LOCAL {
+            0xec => "local timer".into(),
+            0xf6 => "work interrupt".into(),
+            0xfb | 0xfc => "function call interrupt".into(),
+            0xfd => "reschedule interrupt".into(),
+            vector => format!("local interrupt {vector:#x}"),
+        },
         Culprit::Interrupt(number) => format!("interrupt {number}"),
         Culprit::SoftInterrupt(vector) => match SOFT.get(usize::from(vector)) {
             Some(name) => format!("soft interrupt ({name})"),
@@ -292,7 +301,7 @@ fn blocked_by<const MAX: usize>(
     names: &[String],
     tally: &Tally<MAX>,
 ) -> Vec<Blocking> {
-    let blocked = tally.iter().filter(|taken| taken.kind == DelayKind::Blocked);
+    let blocked = tally.iter().filter(|taken| taken.kind == DelayKind::Blocked && taken.ns > 0);
     let mut found: Vec<Blocking> = blocked
         .map(|taken| {
             let (who, name, tid) = who(engine, names, taken.code);
@@ -331,11 +340,14 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
             .iter()
             .map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns)))
             .sum();
+        let lost = match report.lost_events {
+            0 => "nobody knows how many events are lost in".to_owned(),
+            lost => format!("{} events are lost, in", count(lost)),
+        };
         notes.push(format!(
-            "{} events lost, {} gaps of {} together: what happened in them is in no figure, and greatest values are \
-             those of the rest; {} invocations were seen in part only",
-            count(report.lost_events),
-            count(lossy as u64),
+            "{lost} {} of {} together: what happened there is in no figure, and greatest values are those of the \
+             rest; {} invocations were seen in part only",
+            if lossy == 1 { "a gap".to_owned() } else { format!("{} gaps", count(lossy as u64)) },
             duration(length as f64),
             count(incomplete),
         ));

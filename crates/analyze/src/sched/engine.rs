@@ -50,6 +50,19 @@ pub(super) struct Engine<'r> {
     /// Switches that do not fit what came before.
     pub(super) contradictions: u64,
     shares: Vec<(Code, u64)>,
+    /// When the books are to be copied, the next one last.
+    copy_at: Vec<u64>,
+    /// The books at those moments.
+    pub(super) copies: Vec<Books>,
+}
+
+/// What had been counted by a moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Books {
+    /// Of each processor: busy, idle, switches from or to idle, switches.
+    pub(super) cpus: Vec<[u64; 4]>,
+    /// Of each thread: processor time.
+    pub(super) running: Vec<u64>,
 }
 
 /// Goes through a recording, a second time where the first shows that it must be.
@@ -104,6 +117,8 @@ impl<'r> Engine<'r> {
             backwards: 0,
             contradictions: 0,
             shares: Vec::new(),
+            copy_at: super::accounting::moments(recording).into_iter().rev().collect(),
+            copies: Vec::new(),
         }
     }
 
@@ -118,6 +133,9 @@ impl<'r> Engine<'r> {
         let end = self.now;
         for cpu in 0..self.cpus.len() {
             self.account(cpu, end);
+        }
+        while self.copy_at.pop().is_some() {
+            self.copy(end);
         }
         for thread in 0..self.threads.states.len() {
             self.finish(thread);
@@ -153,6 +171,9 @@ impl<'r> Engine<'r> {
         while let Some((when, track)) = self.marks.due(at) {
             self.now = self.now.max(when);
             self.mark(track);
+        }
+        while let Some(when) = self.copy_at.pop_if(|when| *when <= at) {
+            self.copy(when.max(self.now));
         }
         self.now = at;
         self.from.get_or_insert(at);
@@ -209,6 +230,24 @@ impl<'r> Engine<'r> {
                 self.lose_sight(Gap { cpu: event.cpu, from_ns: at, to_ns: at, lost: 0 });
             }
         }
+    }
+
+    /// Brings the books of every processor up to a moment, and copies them.
+    #[cold]
+    fn copy(&mut self, at: u64) {
+        for cpu in 0..self.cpus.len() {
+            if self.cpus[cpu].depth == 0 {
+                self.account(cpu, at);
+            }
+        }
+        self.copies.push(Books {
+            cpus: self
+                .cpus
+                .iter()
+                .map(|cpu| [cpu.busy, cpu.idle, cpu.idle_switches, cpu.switches])
+                .collect(),
+            running: self.threads.states.iter().map(|state| state.totals.running).collect(),
+        });
     }
 
     /// Nothing is known of a processor from the beginning of a gap to its end.
@@ -384,11 +423,11 @@ impl<'r> Engine<'r> {
         state.placed_anew = false;
         state.invocation.finish = at;
         state.mode = match left {
-            Left::Preempted => {
+            // Which of the two it is, a kernel without preemption does not tell.
+            Left::Preempted | Left::Yielded => {
                 state.totals.preemptions += 1;
                 Mode::Ready
             }
-            Left::Yielded => Mode::Ready,
             Left::Uninterruptible | Left::Stopped => Mode::Blocked,
             Left::Sleeping | Left::Idle | Left::Unknown => Mode::Sleeping,
             Left::Dead => Mode::Unseen,

@@ -5,7 +5,7 @@ use super::{explain, median_job};
 use crate::tables::Table;
 use crate::text::{count, duration, percent};
 
-/// How many threads, delays and misses the short tables have; the JSON has all.
+/// How many rows the tables of threads, delays and misses have; the JSON has all.
 const ROWS_MAX: usize = 24;
 /// How many of those who delayed one thread.
 const CULPRITS_SHOWN: usize = 4;
@@ -68,7 +68,11 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         count(thread.migrations),
         count(thread.incomplete),
     ));
-    let by = thread.preempted_by.iter().map(|entry| interference_row("", entry).split_off(1));
+    let by = thread
+        .preempted_by
+        .iter()
+        .take(ROWS_MAX)
+        .map(|entry| interference_row("", entry).split_off(1));
     let by = Table::new(
         "Who had the processor while it was ready",
         ["By", "Together", "Before it began", "Times", "Longest"],

@@ -256,7 +256,7 @@ impl<'r> Threads<'r> {
             if !names.is_empty() && ((is_later && thread.since > last) || is_another) {
                 break;
             }
-            if names.last() != Some(&thread.name.as_str()) {
+            if !thread.name.is_empty() && names.last() != Some(&thread.name.as_str()) {
                 names.push(&thread.name);
             }
         }
