@@ -20,8 +20,8 @@
  * stores in memory shared with the recorder. Nothing allocates, blocks or fails. When the recorder falls behind, marks
  * are dropped and their number is recorded; when it dies, the program notices nothing.
  *
- * All times are nanoseconds on CLOCK_MONOTONIC. A task belongs to the thread that begins its first job. After a fork the
- * child makes its own.
+ * All times are nanoseconds on CLOCK_MONOTONIC. A task belongs to the thread that begins its first job. After a fork
+ * the child makes its own.
  *
  * How it finds the recorder: the environment variable HEMIOLA_TRACE names the shared memory, as one or more paths
  * separated by ':', of which the first that is such memory counts. What lies where in it is drawn in

@@ -138,8 +138,8 @@ _board = _Board.find()
 class Task:
     """A task: what is activated again and again, in one thread at a time.
 
-    The deadline counts from the release and is the period where it is 0; a period of 0 is none, and with both 0 there is
-    no deadline. 63 tasks may be marked at one time, each with 32 names of marks.
+    The deadline counts from the release and is the period where it is 0; a period of 0 is none, and with both 0 there
+    is no deadline. 63 tasks may be marked at one time, each with 32 names of marks.
     """
 
     def __init__(self, name, period_ns=0, deadline_ns=0):

@@ -7,7 +7,7 @@
 //! ```text
 //! proc.ticks_per_second       sysconf(_SC_CLK_TCK)
 //! proc.start.at_ns            the monotonic clock, ns; proc.stop.… likewise for all that follow
-//! proc.start.cpuN             of /proc/stat, the figures of that line: user nice system idle iowait irq softirq steal …
+//! proc.start.cpuN             of /proc/stat, the figures of its line: user nice system idle iowait irq softirq steal …
 //! proc.start.thread.TID       of /proc/PID/task/TID/schedstat: running ns, waiting ns, times it ran
 //! ```
 

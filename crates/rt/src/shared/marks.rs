@@ -343,7 +343,10 @@ mod tests {
     proptest! {
         /// A program may write anything anywhere.
         #[test]
-        fn no_bytes_make_the_reader_fail(bytes in proptest::collection::vec(any::<u8>(), 0..4000), at in 64_usize..4000) {
+        fn no_bytes_make_the_reader_fail(
+            bytes in proptest::collection::vec(any::<u8>(), 0..4000),
+            at in 64_usize..4000,
+        ) {
             let mut reader = small();
             let len = 192 + 4 * (1216 + 4 * 32);
             let bytes = &bytes[..bytes.len().min(len - at)];

@@ -137,8 +137,8 @@ impl<W: Write> TraceWriter<W> {
         self.track(pid, pid, Some(name), name, names)
     }
 
-    /// Adds the track of one task in a thread of a process, which keeps its own name; `names` as above. A thread may have
-    /// several.
+    /// Adds the track of one task in a thread of a process, which keeps its own name; `names` as above. A thread may
+    /// have several.
     ///
     /// # Errors
     ///
