@@ -251,12 +251,12 @@ pub fn run(
     Ok(Outcome { folder: folder.keep(), interrupted })
 }
 
+/// What a ladder comes to: its rungs, the floors, and readings of the price of the kernel's record.
+type Climbed = (Vec<RungRecord>, Vec<Floor>, Vec<f64>);
+
 /// Every rung, as often as the plan says: all rungs once, then all again, so that what changes slowly on
 /// the machine touches each of them alike. The floors are measured in between for the same reason.
-fn ladder(
-    context: &Context<'_>,
-    progress: &mut dyn Progress,
-) -> Result<(Vec<RungRecord>, Vec<Floor>, Vec<f64>), RunError> {
+fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed, RunError> {
     let plan = context.plan;
     let mut records: Vec<RungRecord> =
         plan.rungs.iter().map(|rung| crate::stage::describe(plan, rung)).collect();

@@ -29,7 +29,7 @@ fn cards(summary: &Summary) -> Vec<Card> {
     let mut cards = crate::mixed::report::cards(summary);
     let loops = || summary.rungs.iter().filter(|rung| rung.mixed.is_none());
     let combined = || loops().map(|rung| &rung.combined);
-    if let (Some(first), Some(last)) = (loops().next(), loops().last()) {
+    if let (Some(first), Some(last)) = (loops().next(), loops().next_back()) {
         let median = |cycle: Option<crate::metrics::CycleTime>| {
             cycle.map_or("–".into(), |cycle| duration(cycle.spread.p50 as f64))
         };

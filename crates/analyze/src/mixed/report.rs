@@ -1,7 +1,7 @@
 //! The tables, figures and cards of a benchmark beside a load.
 
 use super::{MixedFigures, SeriesFigures};
-use crate::charts::{Along, Lines, Point, Ranged, Series};
+use crate::charts::{Along, Lines, Point, Ranged, Series, Show};
 use crate::export::page::{Card, Tone};
 use crate::figures::Figure;
 use crate::plot::Scale;
@@ -132,53 +132,57 @@ pub(crate) fn figures(summary: &Summary) -> Vec<Figure> {
         .iter()
         .map(|series| (series.name.as_str(), of(&series.name)))
         .partition(|(_, programs)| over_rates(programs));
+    let by_share = Over {
+        name: "share of the load",
+        show: &percent,
+        x: |figures| figures.share.map_or(0.0, |share| share.value),
+    };
     let hertz = |rate: f64| format!("{} Hz", whole(rate));
+    let by_rate = Over { name: "releases a second", show: &hertz, x: |figures| figures.rate_hz };
     let over_shares = (!shares.is_empty()).then(|| Figure {
         title: "Overhead over the load's share".into(),
         caption: "What is lost for the benchmark beyond the load's own processor time, at one rate, with the \
                   interval of the median. Table 5-1 of the paper found it independent of the share."
             .into(),
-        svg: vec![draw("Overhead over the share of the load", "share of the load", Scale::Linear, &percent, &shares, |f| {
-            f.share.map_or(0.0, |share| share.value)
-        })],
+        svg: vec![by_share.draw(&shares)],
     });
     let over_rates = (!rates.is_empty()).then(|| Figure {
         title: "Overhead over the switch rate".into(),
         caption: "The same at one share, over releases a second; each brings two switches. Figure 5-4 of the paper \
                   found it growing."
             .into(),
-        svg: vec![draw("Overhead over the rate of the load", "releases a second", Scale::Linear, &hertz, &rates, |f| {
-            f.rate_hz
-        })],
+        svg: vec![by_rate.draw(&rates)],
     });
     let wake = wake_up_figure(&rates.iter().chain(&shares).cloned().collect::<Vec<_>>());
     over_shares.into_iter().chain(over_rates).chain(wake).collect()
 }
 
-fn draw(
-    description: &str,
-    name: &str,
-    scale: Scale,
-    show: &dyn Fn(f64) -> String,
-    series: &[(&str, Vec<&MixedFigures>)],
+/// What the overhead is drawn over.
+struct Over<'a> {
+    name: &'a str,
+    show: Show<'a>,
     x: fn(&MixedFigures) -> f64,
-) -> String {
-    let line = |(name, programs): &(&str, Vec<&MixedFigures>)| {
-        let point = |figures: &&MixedFigures| {
-            Some(Point { x: x(figures), y: Ranged::from(figures.overhead.as_ref()?) })
+}
+
+impl Over<'_> {
+    fn draw(&self, series: &[(&str, Vec<&MixedFigures>)]) -> String {
+        let line = |(name, programs): &(&str, Vec<&MixedFigures>)| {
+            let point = |figures: &&MixedFigures| {
+                Some(Point { x: (self.x)(figures), y: Ranged::from(figures.overhead.as_ref()?) })
+            };
+            let mut points: Vec<Point> = programs.iter().filter_map(point).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series { name: (*name).to_owned(), points }
         };
-        let mut points: Vec<Point> = programs.iter().filter_map(point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Series { name: (*name).to_owned(), points }
-    };
-    Lines {
-        description,
-        x: Along { name, scale, show },
-        y: Along { name: "overhead", scale: Scale::Linear, show: &percent },
-        series: series.iter().map(line).collect(),
-        markers: Vec::new(),
+        Lines {
+            description: &format!("Overhead over the {}", self.name),
+            x: Along { name: self.name, scale: Scale::Linear, show: self.show },
+            y: Along { name: "overhead", scale: Scale::Linear, show: &percent },
+            series: series.iter().map(line).collect(),
+            markers: Vec::new(),
+        }
+        .draw()
     }
-    .draw()
 }
 
 /// Median and 99th percentile of the wake-up in turns with the load, over the load's share of the processor.
