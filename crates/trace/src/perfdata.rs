@@ -297,9 +297,12 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     }
     scan.end_run();
     let Scan { mut lanes, learner, errors, switches, broken, .. } = scan;
-    if broken > switches / 10 {
-        let text = "most switches to the recorded threads are missing, each a gap; record with -a to have them";
-        conditions.push(("left out".into(), text.into()));
+    if broken > 0 {
+        let text = format!(
+            "at least {broken} of {switches} switches are missing, each a gap; without -a, perf leaves out those to \
+             the recorded program from others"
+        );
+        conditions.push(("left out".into(), text));
     }
     lanes.sort_by_key(|lane| lane.cpu);
     records.tracepoints.in_turn = lanes.windows(2).all(|pair| pair[0].cpu != pair[1].cpu);

@@ -95,8 +95,19 @@ fn about(window: &mut Window<'_>) -> Result<About, ReadError> {
             return Err(unsupported(MAGIC.len() as u64, what));
         }
     }
+    let sizes = about.data.iter().fold(0_u64, |sum, data| sum.saturating_add(data.size));
+    if about.data.len() > CPUS_MAX || sizes > cursor.window.size() {
+        let reason = format!("{} processors with {sizes} bytes in all", about.data.len());
+        return Err(ReadError::Malformed {
+            offset: 0,
+            reason: reason + ": more than there can be",
+        });
+    }
     Ok(about)
 }
+
+/// The most processors: as Linux can have (`NR_CPUS`).
+const CPUS_MAX: usize = 8192;
 
 fn version_6(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadError> {
     let Head { layout, formats } = head(cursor)?;

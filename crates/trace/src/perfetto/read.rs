@@ -14,7 +14,12 @@ use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track
 use crate::error::{Errors, ReadError};
 use crate::event::{Entry, Kind, Shape};
 
-/// Reads a trace: everything in it that is ours, and what was wrong with the rest.
+/// The key of `TracePacket.ftrace_events`, with which a packet of the kernel's events begins.
+const KERNEL: u8 = 0x0A;
+
+/// Reads what programs recorded in a trace: everything in it that is ours, and what was wrong with the rest.
+///
+/// What the kernel did is in [`Recording`](crate::Recording).
 ///
 /// Packets of other programs are counted and skipped. A file cut off anywhere gives all whole
 /// packets before the cut.
@@ -28,6 +33,10 @@ pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
         let result = match split_packet(rest, offset) {
             Ok((packet, after)) => {
                 rest = after;
+                // A bundle of the kernel's events: `Recording` reads those.
+                if packet.first() == Some(&KERNEL) {
+                    continue;
+                }
                 match TracePacket::decode(packet) {
                     Ok(packet) => reader
                         .packet(packet)
@@ -92,7 +101,7 @@ struct Sequence {
 impl Reader {
     /// Takes in one packet; an error says what an event of ours lacks.
     pub(super) fn packet(&mut self, packet: TracePacket) -> Result<(), &'static str> {
-        let mut ours = false;
+        let mut ours = packet.process_tree.is_some() || packet.system_info.is_some();
         let sequence =
             self.sequences.entry(packet.trusted_packet_sequence_id.unwrap_or(0)).or_default();
         if packet.sequence_flags.unwrap_or(0) & SEQ_INCREMENTAL_STATE_CLEARED != 0 {

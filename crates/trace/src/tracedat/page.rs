@@ -130,3 +130,85 @@ impl Pages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::{Event, Tid};
+    use crate::tracepoint::Format;
+
+    const FORMAT: &str = "name: sched_switch\nID: 7\n\
+        field:unsigned short common_type; offset:0; size:2; signed:0;\n\
+        field:pid_t prev_pid; offset:4; size:4; signed:1;\n\
+        field:long prev_state; offset:8; size:8; signed:1;\n\
+        field:pid_t next_pid; offset:16; size:4; signed:1;\n";
+
+    /// A page in the making, of a machine of either byte order.
+    struct Page {
+        big_endian: bool,
+        bytes: Vec<u8>,
+    }
+
+    impl Page {
+        fn word(&mut self, word: u32) -> &mut Self {
+            let bytes = if self.big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+            self.bytes.extend(bytes);
+            self
+        }
+
+        fn long(&mut self, word: u64) -> &mut Self {
+            let bytes = if self.big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+            self.bytes.extend(bytes);
+            self
+        }
+
+        fn head(&mut self, kind: u32, step: u32) -> &mut Self {
+            let word = if self.big_endian { kind << 27 | step } else { step << 5 | kind };
+            self.word(word)
+        }
+
+        fn switch(&mut self, prev: u32, next: u32) -> &mut Self {
+            let id = if self.big_endian { 7 << 16 } else { 7 };
+            self.word(id).word(prev).long(1).word(next)
+        }
+    }
+
+    #[test]
+    fn every_kind_of_record_is_read_in_either_byte_order() {
+        for big_endian in [false, true] {
+            let mut page = Page { big_endian, bytes: Vec::new() };
+            page.long(1_000_000);
+            // Twenty bytes each of records 5 and 0, the words of time, and padding.
+            let records = (4 + 20) + (8 + 20) + 8 + 8 + (4 + 20) + (8 + 4);
+            page.long(records | LOST | LOST_COUNTED);
+            page.head(5, 10).switch(1, 2);
+            page.head(0, 10).word(24).switch(2, 3);
+            page.head(30, 3).word(1);
+            page.head(31, 5).word(1 << 10);
+            page.head(5, 0).switch(3, 1);
+            page.head(29, 1).word(8).word(0);
+            page.long(17);
+            page.bytes.resize(4096, 0);
+            let formats = [Format::parse(FORMAT).unwrap()];
+            let pages = Pages {
+                tracepoints: Tracepoints::new(&formats, big_endian, None),
+                layout: PageLayout::parse(""),
+                page_size: 4096,
+                add: 0,
+            };
+            let mut stream = Stream::new(3);
+            assert_eq!(pages.each(&page.bytes, &mut stream, &mut |_| ()), 0);
+            let told = |event: &Event| match event.what {
+                What::Switch { prev: Tid(prev), next: Tid(next), .. } => {
+                    (event.at.nanos(), prev, next)
+                }
+                What::Lost(lost) => (event.at.nanos(), lost, 0),
+                what => panic!("{what:?}"),
+            };
+            let absolute = (1 << 37) + 5;
+            let expected =
+                [(1_000_000, 17, 0), (1_000_010, 1, 2), (1_000_020, 2, 3), (absolute, 3, 1)];
+            assert_eq!(stream.events.iter().map(told).collect::<Vec<_>>(), expected);
+        }
+    }
+}

@@ -120,6 +120,13 @@ fn a_ping_pong_comes_back() {
 }
 
 #[test]
+fn what_the_kernel_did_is_nothing_foreign_to_who_reads_the_marks_alone() {
+    let (trace, errors) =
+        crate::perfetto::read(&file(&[&ping_pong(10)], &[thread(7, 7, 0, "x", false)]));
+    assert_eq!((errors, trace.foreign_packets), (vec![], 0));
+}
+
+#[test]
 fn threads_that_begin_change_their_name_and_number_again_come_back() {
     let threads = [
         thread(7, 7, 0, "bash", false),
