@@ -1,15 +1,13 @@
 //! Files that are cut, damaged, foreign or nothing at all: an error or a gap, never a panic.
 
-use hemiola_trace::perfetto::TraceWriter;
-use hemiola_trace::sched::{Event, What};
+use hemiola_trace::sched::What;
 use hemiola_trace::{ReadError, Recording, fuzzing};
-use hemiola_units::Instant;
 use proptest::prelude::*;
 
 use crate::recording;
 
 const FILES: [&str; 6] = [
-    "ours",
+    "hemiola.trace",
     "perf-system.data",
     "perf-switches.data",
     "perf-program.data",
@@ -17,34 +15,16 @@ const FILES: [&str; 6] = [
     "trace-cmd-7.dat",
 ];
 
-/// A recording of another program, or one of them in a file of ours.
-fn bytes_of(file: &str) -> Vec<u8> {
-    if file != "ours" {
-        return recording(file);
-    }
-    let (read, _) = Recording::read(&recording("trace-cmd-7.dat"));
-    let mut bytes = Vec::new();
-    let mut writer = TraceWriter::new(&mut bytes, Instant::ZERO, 0, &[]).unwrap();
-    writer.threads(&read.threads).unwrap();
-    for &cpu in &read.cpus {
-        let events: Vec<Event> = read.events().filter(|event| event.cpu == cpu).collect();
-        for events in events.chunks(50) {
-            writer.kernel(cpu, events).unwrap();
-        }
-    }
-    bytes
-}
-
 #[test]
 fn recordings_cut_anywhere_give_an_error_and_what_is_before() {
     for file in FILES {
-        let bytes = bytes_of(file);
+        let bytes = recording(file);
         let whole = Recording::read(&bytes).0.events().count();
         for cut in (1..bytes.len()).step_by(97) {
             fuzzing::recording(&bytes[..cut]);
             let (read, errors) = Recording::read(&bytes[..cut]);
             // Ours is whole up to the last whole packet.
-            assert!(!errors.is_empty() || file == "ours", "{file} cut at {cut}");
+            assert!(!errors.is_empty() || file == "hemiola.trace", "{file} cut at {cut}");
             assert!(read.events().count() <= whole, "{file} cut at {cut}");
         }
     }
@@ -101,7 +81,7 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut bytes = bytes_of(FILES[file]);
+        let mut bytes = recording(FILES[file]);
         for (place, byte) in damage {
             let place = place.index(bytes.len());
             bytes[place] = byte;

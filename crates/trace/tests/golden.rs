@@ -55,6 +55,14 @@ fn name(recording: &Recording, tid: u32) -> &str {
 }
 
 #[test]
+fn ours_is_read_as_perfettos_own_definitions_read_it() {
+    let (read, gaps) = check("hemiola.trace");
+    assert_eq!(gaps, 0);
+    assert_eq!(name(&read, 15), "rcu_preempt");
+    assert!(read.threads.iter().any(|thread| thread.new && thread.name == "load4.sh"));
+}
+
+#[test]
 fn a_system_recorded_by_perf_is_read_as_perf_reads_it() {
     let (read, gaps) = check("perf-system.data");
     // The kernel did not tell of one switch, from the idle thread to `sleep`: the next one shows it.

@@ -66,7 +66,8 @@ impl<W: Write> TraceWriter<W> {
             buffer: Vec::new(),
             tracks: Vec::new(),
             kernel: Kernel::default(),
-            release: release.map(|&(_, release)| release.to_owned()),
+            // The first word of what uname(2) says of it.
+            release: release.and_then(|(_, text)| text.split(' ').next()).map(str::to_owned),
             began,
             broken: false,
         };
