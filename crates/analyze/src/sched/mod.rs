@@ -54,6 +54,8 @@ mod tally;
 mod threads;
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;
 
 use hemiola_trace::Recording;
