@@ -296,7 +296,12 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
         }
     }
     scan.end_run();
-    let Scan { mut lanes, learner, errors, switches, broken, .. } = scan;
+    let Scan { mut lanes, learner, errors, switches, broken, placed, .. } = scan;
+    if learner.lost > placed {
+        let text =
+            format!("{} events more than at the gaps, nobody says where", learner.lost - placed);
+        conditions.push(("lost".into(), text));
+    }
     if broken > 0 {
         let text = format!(
             "at least {broken} of {switches} switches are missing, each a gap; without -a, perf leaves out those to \
@@ -366,6 +371,8 @@ struct Scan {
     running: BTreeMap<u16, Tid>,
     switches: u64,
     broken: u64,
+    /// How many lost events there are gaps for.
+    placed: u64,
 }
 
 struct Run {
@@ -390,6 +397,10 @@ impl Scan {
             self.damaged(at);
         }
         let Some(event) = stream.events.last() else { return };
+        if let What::Lost(lost) = event.what {
+            self.placed += u64::from(lost);
+            self.running.remove(&cpu);
+        }
         if let What::Switch { prev, next, .. } = event.what {
             let before = self.running.insert(cpu, next).unwrap_or(Tid::UNKNOWN);
             self.switches += 1;

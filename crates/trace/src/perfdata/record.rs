@@ -250,8 +250,15 @@ impl Records {
             kind::LOST | kind::LOST_SAMPLES => {
                 let (place, _) = self.place(record)?;
                 words.skip(u64::from(record.kind == kind::LOST))?;
-                let lost = u32::try_from(words.u64()?).unwrap_or(u32::MAX);
-                stream.push(Instant::from_nanos(place.time?), What::Lost(lost));
+                let lost = words.u64()?;
+                match place.time? {
+                    // At the end perf itself says how many there were in all.
+                    0 => told(Told::Lost(lost)),
+                    time => {
+                        let lost = u32::try_from(lost).unwrap_or(u32::MAX);
+                        stream.push(Instant::from_nanos(time), What::Lost(lost));
+                    }
+                }
             }
             kind::COMM => {
                 let (place, _) = self.place(record)?;

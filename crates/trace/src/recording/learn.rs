@@ -18,6 +18,8 @@ pub(crate) enum Told<'a> {
     Renamed(u64, Tid, &'a [u8]),
     /// There is a `sched_waking`.
     Waking,
+    /// So many events were lost in all, somewhere.
+    Lost(u64),
     /// An event is earlier than the one before it, by so much.
     StepBack(u64),
 }
@@ -42,6 +44,8 @@ pub(crate) struct Learner {
     seen: Seen,
     /// Whether there is a `sched_waking` anywhere.
     pub(crate) waking: bool,
+    /// How many events were lost in all, as far as the file says so.
+    pub(crate) lost: u64,
     /// By how much the clock stepped back since this was looked at last.
     pub(crate) back_ns: Option<u64>,
 }
@@ -62,6 +66,7 @@ impl Learner {
                 self.add(tid, at, self.process(tid), &text(name), false);
             }
             Told::Waking => self.waking = true,
+            Told::Lost(events) => self.lost = self.lost.saturating_add(events),
             Told::StepBack(by) => self.back_ns = Some(by),
         }
     }
