@@ -37,6 +37,7 @@ pub(super) enum Operation {
     Or = 0x40,
     And = 0x50,
     ShiftLeft = 0x60,
+    ShiftRight = 0x70,
     Move = 0xb0,
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Session {
     programs: Vec<OwnedFd>,
     /// The programs at their tracepoints, until the recording is stopped.
     links: Vec<OwnedFd>,
+    /// The program that tells of arrivals, as long as it is not needed.
+    arrivals: Option<OwnedFd>,
     /// Events the programs were kept from noting.
     misses: u64,
     /// Whether all threads must be asked for: at the beginning, and when names were lost.
@@ -125,7 +127,8 @@ impl Session {
         let (tracepoints, programs) =
             first.or_else(|refused| attempts.next().unwrap_or(Err(refused)))?;
         drop(attempts);
-        Ok(Self {
+        let arrivals = writer.arrivals().and_then(|program| load(&program).ok());
+        let mut session = Self {
             shape,
             events: map(&events, shape.bytes() as usize * usize::from(cpus))?,
             rings: (0..cpus)
@@ -143,9 +146,35 @@ impl Session {
                 })
                 .collect::<Result<_, _>>()?,
             programs,
+            arrivals,
             misses: 0,
             ask: true,
-        })
+        };
+        if session.is_first_process_hidden() {
+            session.watch_arrivals();
+        }
+        Ok(session)
+    }
+
+    /// Whether this kernel keeps threads from being seen that every kernel has: then nobody tells when they leave.
+    fn is_first_process_hidden(&self) -> bool {
+        /// The inode of the name space in which the first process has the number 1 (`include/linux/proc_ns.h`).
+        const INITIAL: &str = "pid:[4026531836]";
+        let namespace = fs::read_link("/proc/self/ns/pid");
+        namespace.is_ok_and(|namespace| namespace.as_os_str() == INITIAL)
+            && self.list().is_ok_and(|threads| threads.iter().all(|thread| thread.tid != Tid(1)))
+    }
+
+    /// From now on who comes tells so where nobody told who left. That costs a little with every switch, so it is done
+    /// only on a kernel where such switches are seen, or rather not seen.
+    fn watch_arrivals(&mut self) {
+        if let Some(program) = self.arrivals.take()
+            && !self.links.is_empty()
+            && let Ok(link) = bpf::attach(program.as_fd())
+        {
+            self.links.push(link);
+            self.programs.push(program);
+        }
     }
 
     /// How many events a processor's buffer holds.
@@ -160,6 +189,7 @@ impl Session {
     /// Gives out what the rings hold now.
     pub(super) fn drain(&mut self, outlet: &mut Outlet<'_>) {
         let words = self.events.words();
+        let gaps = outlet.tally.gaps;
         for (reader, stream) in &mut self.rings {
             // What comes meanwhile is for the next time, or a busy processor would keep the reader here.
             let mut left = self.shape.slots as usize;
@@ -169,12 +199,15 @@ impl Session {
                     let (time, word) =
                         (slot[0].load(Ordering::Relaxed), slot[1].load(Ordering::Relaxed));
                     // A word of no meaning is none that a program of ours stores.
-                    let what = word::decode(word).unwrap_or(What::Lost(0));
+                    let what = word::decode(word, stream.running()).unwrap_or(What::Lost(0));
                     outlet.push(stream, Instant::from_nanos(time), what);
                 });
                 outlet.flush(stream.cpu());
                 left = if count < batch { 0 } else { left - count };
             }
+        }
+        if outlet.tally.gaps > gaps {
+            self.watch_arrivals();
         }
         self.report_misses(outlet);
     }
@@ -221,18 +254,25 @@ impl Session {
         // Asked for first, for who begins meanwhile is in the ring then.
         if std::mem::take(&mut self.ask) {
             let failed = |error| CaptureError::Kernel { step: "listing the threads".into(), error };
-            let mut bytes = Vec::new();
-            let mut file = bpf::iterate(self.iterator.as_fd()).map_err(failed)?;
-            file.read_to_end(&mut bytes).map_err(failed)?;
-            threads.extend(bytes.chunks_exact(NAME_RECORD).map(|record| {
-                let (words, _) = record.as_chunks();
-                thread(words.iter().map(|word| u64::from_ne_bytes(*word)))
-            }));
+            threads = self.list().map_err(failed)?;
         }
         self.names_reader.take(self.names.words(), usize::MAX, |slot| {
             threads.push(thread(slot.iter().map(|word| word.load(Ordering::Relaxed))));
         });
         Ok(threads)
+    }
+}
+
+impl Session {
+    /// Every thread there is.
+    fn list(&self) -> io::Result<Vec<Thread>> {
+        let mut bytes = Vec::new();
+        bpf::iterate(self.iterator.as_fd())?.read_to_end(&mut bytes)?;
+        let thread = |record: &[u8]| {
+            let (words, _) = record.as_chunks();
+            thread(words.iter().map(|word| u64::from_ne_bytes(*word)))
+        };
+        Ok(bytes.chunks_exact(NAME_RECORD).map(thread).collect())
     }
 }
 

@@ -10,7 +10,7 @@ use hemiola_rt::sys::bpf::Place;
 
 use super::assembler::{Assembler, Function, Label, Operation, Register, Size, When};
 use super::btf::{Btf, Kind as Described};
-use super::ring::{NESTED, Shape, append, open};
+use super::ring::{NESTED, RUNNING, Shape, append, open};
 use super::word::{Kind, SHIFT_FIRST, SHIFT_NUMBER, SHIFT_PRIORITY, SHIFT_SECOND, State};
 use crate::kernel::Options;
 
@@ -200,6 +200,11 @@ impl<'a> Writer<'a> {
             .collect()
     }
 
+    /// The program that tells who comes, where nobody told who left; nothing where the kernel has no place for it.
+    pub(super) fn arrivals(&self) -> Option<Program> {
+        self.program("sched_exit_tp", &[false], |asm| self.arrival(asm)).ok()
+    }
+
     /// The program that writes every thread there is, in records like the ring's of names.
     pub(super) fn threads(&self) -> Result<Program, String> {
         let id = self.btf.find(Described::Function, "bpf_iter_task");
@@ -284,7 +289,34 @@ impl<'a> Writer<'a> {
             .by(Operation::ShiftLeft, Register::R3, SHIFT_NUMBER)
             .with(Operation::Or, Register::R7, Register::R3)
             .by(Operation::Or, Register::R7, Kind::Switch as i32);
-        self.append_event(asm, |_| ());
+        self.append_event(asm, |asm| {
+            asm.with(Operation::Move, Register::R1, Register::R7)
+                .by(Operation::ShiftRight, Register::R1, SHIFT_SECOND)
+                .store(Size::Double, Register::R8, RUNNING, Register::R1);
+        });
+    }
+
+    /// `sched_exit_tp(switched)`: the one who comes has its processor.
+    fn arrival(&self, asm: &mut Assembler) {
+        let known = asm.label();
+        asm.load(Size::Double, Register::R1, Register::R6, 0)
+            .jump(When::Equal, Register::R1, 0, known)
+            .call(Function::CurrentTask)
+            .load(Size::Word, Register::R7, Register::R0, self.tid)
+            .load(Size::Word, Register::R6, Register::R0, self.priority);
+        let none = self.open_events(asm);
+        asm.load(Size::Double, Register::R1, Register::R8, RUNNING)
+            .with(Operation::Subtract, Register::R1, Register::R7)
+            .jump(When::Equal, Register::R1, 0, known)
+            .store(Size::Double, Register::R8, RUNNING, Register::R7)
+            .by(Operation::ShiftLeft, Register::R7, SHIFT_SECOND)
+            .by(Operation::And, Register::R6, 0xff)
+            .by(Operation::ShiftLeft, Register::R6, SHIFT_PRIORITY)
+            .with(Operation::Or, Register::R7, Register::R6)
+            .by(Operation::Or, Register::R7, Kind::Arrival as i32);
+        let shape = Shape { slots: self.maps.event_slots, slot_words: 2 };
+        append(asm, none, shape, true, |_| ());
+        asm.place(known).exit(0);
     }
 
     /// `sched_waking(thread)` and `sched_wakeup_new(thread)`.

@@ -4,6 +4,7 @@
 //!  byte 0     head     slots taken so far                              the kernel adds
 //!  byte 8     pending  what found no room and is not yet reported      the kernel adds, who reports takes it back
 //!  byte 16    nested   interrupts being served on the processor        the kernel
+//!  byte 24    running  the thread that runs on the processor           the kernel
 //!  byte 64    tail     slots given back so far                         the reader stores
 //!  byte 4096  slots    of 2 or 8 words; word 0, the time, is 0 in a free one
 //! ```
@@ -24,6 +25,8 @@ const HEAD: i16 = 0;
 const PENDING: i16 = 8;
 /// Interrupts being served.
 pub(super) const NESTED: i16 = 16;
+/// The thread that runs.
+pub(super) const RUNNING: i16 = 24;
 const TAIL: i16 = 64;
 /// Where slots begin: a page, of which the first two cache lines are used.
 const SLOTS: i32 = 4096;

@@ -4,6 +4,7 @@
 //!  0–3    4–11    12–19     20–41   42–63
 //!  kind   state   priority  prev    next      a switch
 //!  kind   context           thread  target    a wake-up; context: 0 thread, 1 interrupt, 2 not known
+//!  kind          priority          thread     an arrival: nobody told who left
 //!  kind                     number            interrupts, calls
 //!  kind                     count (20–63)     lost
 //! ```
@@ -32,6 +33,7 @@ pub(super) enum Kind {
     CallEntry,
     CallExit,
     Lost,
+    Arrival,
 }
 
 /// The bits of a thread's state as programs tell it: the kernel's, and in place of two that never stand there, that it
@@ -48,7 +50,7 @@ impl State {
 }
 
 /// Every kind, in the order of their numbers from 1.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::Switch,
     Kind::Wake,
     Kind::HardEntry,
@@ -60,19 +62,23 @@ const KINDS: [Kind; 11] = [
     Kind::CallEntry,
     Kind::CallExit,
     Kind::Lost,
+    Kind::Arrival,
 ];
 
-/// What the word tells. Who woke is not in it: who ran on that processor at the time.
-pub(super) fn decode(word: u64) -> Option<What> {
+/// What the word tells, when that thread runs. Who woke is not in it: who ran on that processor at the time.
+pub(super) fn decode(word: u64, running: Tid) -> Option<What> {
     let (first, second) = ((word >> SHIFT_FIRST & 0x3f_ffff) as u32, (word >> SHIFT_SECOND) as u32);
     let (small, number) = ((word >> SHIFT_NUMBER) as u8, first as u16);
+    let priority = match (word >> SHIFT_PRIORITY) as u8 {
+        u8::MAX => -1,
+        priority => priority.into(),
+    };
     Some(match KINDS.get((word & 0xf).checked_sub(1)? as usize)? {
         Kind::Switch => {
-            let priority = match (word >> SHIFT_PRIORITY) as u8 {
-                u8::MAX => -1,
-                priority => priority.into(),
-            };
             What::Switch { prev: Tid(first), left: left(small), next: Tid(second), priority }
+        }
+        Kind::Arrival => {
+            What::Switch { prev: running, left: Left::Unknown, next: Tid(second), priority }
         }
         Kind::Wake => {
             let context = match small {
@@ -121,6 +127,7 @@ mod tests {
                     | u64::from(priority) << SHIFT_PRIORITY
                     | tid_max << SHIFT_FIRST
                     | 7 << SHIFT_SECOND,
+                Tid(5),
             )
         };
         let expected = |left, priority| {
@@ -131,15 +138,19 @@ mod tests {
         assert_eq!(switch(State::UNINTERRUPTIBLE | State::PARKED, 120), expected(Left::Idle, 120));
         assert_eq!(switch(State::SLEEPING, 120), expected(Left::Sleeping, 120));
         assert_eq!(switch(State::DEAD, 120), expected(Left::Dead, 120));
+
+        let arrival = Kind::Arrival as u64 | 19 << SHIFT_PRIORITY | 7 << SHIFT_SECOND;
+        let told = What::Switch { prev: Tid(5), left: Left::Unknown, next: Tid(7), priority: 19 };
+        assert_eq!(decode(arrival, Tid(5)), Some(told));
     }
 
     #[test]
     fn kinds_have_the_numbers_of_their_order() {
         for (index, kind) in KINDS.iter().enumerate() {
             assert_eq!(*kind as usize, index + 1);
-            assert!(decode(*kind as u64).is_some());
+            assert!(decode(*kind as u64, Tid(5)).is_some());
         }
-        assert_eq!([decode(0), decode(15)], [None, None]);
-        assert_eq!(decode(Kind::Lost as u64 | 1 << 60), Some(What::Lost(u32::MAX)));
+        assert_eq!([decode(0, Tid(5)), decode(15, Tid(5))], [None, None]);
+        assert_eq!(decode(Kind::Lost as u64 | 1 << 60, Tid(5)), Some(What::Lost(u32::MAX)));
     }
 }
