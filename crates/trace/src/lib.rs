@@ -7,9 +7,11 @@
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
 //!   [`perfetto::read`] gives them back without loss.
 //! * [`sched`]: what the kernel did with its processors: switches, wake-ups, interrupts, gaps.
-//! * [`recording`]: kernel and programs together, whatever file they came from; [`source`]: where its bytes are.
+//! * [`recording`]: kernel and programs together, whatever file they came from: a Perfetto trace, `trace.dat` of
+//!   trace-cmd, `perf.data` of perf; [`source`]: where its bytes are. The kernel's events stay in the file and are
+//!   decoded while they are gone through.
 //! * [`result`]: what stands in a result folder beside the traces, the conditions of the run above all.
-//! * [`fuzzing`]: the body of the fuzz target for trace files.
+//! * [`fuzzing`]: the bodies of the fuzz targets for trace files and recordings.
 //!
 //! This crate reads no clock and touches no file: bytes and writers are passed in.
 

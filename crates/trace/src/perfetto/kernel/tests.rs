@@ -169,6 +169,69 @@ fn names_are_learnt_from_switches_where_nothing_else_tells_them() {
     assert!(recording.conditions[0].1.contains("BOOTTIME"), "{:?}", recording.conditions);
 }
 
+/// A message of these fields, numbers or bytes.
+fn message(fields: &[(u32, Result<u64, &[u8]>)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for &(field, value) in fields {
+        match value {
+            Ok(number) => crate::wire::put_number(&mut bytes, field, number),
+            Err(value) => crate::wire::put_bytes(&mut bytes, field, value),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_trace_of_perfettos_own_recorder_is_put_on_the_monotonic_clock() {
+    // The machine slept for 5000 ns before: the boot clock is ahead by so much.
+    let clock = |id, at| message(&[(1, Ok(id)), (2, Ok(at))]);
+    let snapshot = message(&[(1, Err(&clock(6, 9000))), (1, Err(&clock(3, 4000)))]);
+    let info = message(&[(1, Err(&message(&[(3, Err(b"5.10.0"))])))]);
+    let tree = message(&[
+        (1, Err(&message(&[(1, Ok(40)), (3, Err(b"/usr/bin/program"))]))),
+        (2, Err(&message(&[(1, Ok(41)), (2, Err(b"worker")), (3, Ok(40))]))),
+    ]);
+    let switch = message(&[
+        (1, Err(b"main")),
+        (2, Ok(40)),
+        (4, Ok(0x100)),
+        (5, Err(b"worker")),
+        (6, Ok(41)),
+        (7, Ok(49)),
+    ]);
+    // Only `sched_wakeup` was recorded, from an interrupt.
+    let wake = message(&[(1, Err(b"worker")), (2, Ok(41)), (5, Ok(1))]);
+    let woken = message(&[(1, Ok(9100)), (2, Ok(40)), (17, Err(&wake)), (5, Ok(0x08))]);
+    let switched = message(&[(1, Ok(9200)), (2, Ok(40)), (4, Err(&switch))]);
+    let bundle = message(&[(1, Ok(1)), (2, Err(&woken)), (2, Err(&switched)), (3, Ok(1))]);
+    let packets = [
+        message(&[(1, Err(&bundle)), (10, Ok(7))]),
+        message(&[(6, Err(&snapshot)), (10, Ok(7))]),
+        message(&[(45, Err(&info))]),
+        message(&[(2, Err(&tree)), (8, Ok(9050))]),
+        // Their configuration, which tells us nothing.
+        message(&[(33, Err(b""))]),
+    ];
+    let file: Vec<u8> = packets.iter().flat_map(|packet| message(&[(1, Err(packet))])).collect();
+
+    let (recording, errors) = Recording::read(&file);
+    assert_eq!((errors, &recording.conditions), (vec![], &vec![]));
+    let wake = What::Wake { tid: Tid(41), waker: Tid(40), context: Context::Interrupt, target: 1 };
+    let next = What::Switch { prev: Tid(40), left: Left::Preempted, next: Tid(41), priority: 49 };
+    let events = [event(4100, 1, What::Lost(0)), event(4100, 1, wake), event(4200, 1, next)];
+    assert!(recording.events().eq(events), "{:?}", recording.events().collect::<Vec<_>>());
+    let threads = [thread(40, 40, 0, "main", false), thread(41, 40, 0, "worker", false)];
+    assert_eq!(recording.threads, threads);
+}
+
+#[test]
+fn compressed_packets_are_named_with_the_way_out() {
+    let packet = message(&[(50, Err(b"x"))]);
+    let (_, errors) = Recording::read(&message(&[(1, Err(&packet)), (1, Err(&packet))]));
+    let [ReadError::Unsupported { offset: 0, what }] = &errors[..] else { panic!("{errors:?}") };
+    assert!(what.contains("traceconv"), "{what}");
+}
+
 #[test]
 fn a_gap_is_where_it_was_with_the_number_that_was_lost() {
     let events = [
