@@ -17,11 +17,12 @@
 //!
 //! Field numbers follow `protos/perfetto/trace/ftrace/` in Perfetto's public repository.
 
+mod lists;
 mod read;
 mod scan;
 mod write;
 
-use crate::sched::{Context, Left, PRIORITY_UNKNOWN};
+use crate::sched::{Context, Left, PRIORITY_UNKNOWN, Tid};
 
 pub(crate) use read::Bundles;
 pub(crate) use scan::scan;
@@ -169,6 +170,12 @@ const fn flags(context: Context) -> u64 {
         Context::Interrupt => FLAG_HARD,
         Context::Unknown => FLAG_UNKNOWN,
     }
+}
+
+/// A thread's number as Perfetto writes an `int32`.
+#[inline]
+const fn tid(number: u64) -> Tid {
+    Tid(number as u32)
 }
 
 /// A priority beyond the kernel's 0–139: nobody can say.
