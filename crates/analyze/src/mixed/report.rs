@@ -56,22 +56,22 @@ fn overheads(summary: &Summary) -> Table {
     };
     let heads = [
         "Program",
-        "Releases/s",
-        "Turns/4",
+        "Rate, Hz",
+        "n",
         "Load, %",
-        "by switches",
+        "switches",
         "Score",
         "Overhead, %",
         "95 %",
-        "Per release, µs",
-        "Deviation, µs",
+        "Per release",
+        "Deviation",
         "Switches/s",
     ];
     let note = "The benchmark's score is what it gets done in turns with the load over what it does in turns \
                 without it, in percent; overhead = 100 − load − score: what neither has. Load: processor time \
-                by the clock of its thread, and by the switches in the kernel's record. Medians over all \
-                comparisons of four turns. Per release: the overhead over the releases, what each costs the \
-                rest besides the load's own time. Deviation: what the kernel's accounting charges the load around \
+                by the clock of its thread, and by the switches in the kernel's record. Medians over \
+                n comparisons of four turns. Per release, µs: the overhead over the releases, what each costs the \
+                rest besides the load's own time. Deviation, µs: what the kernel's accounting charges the load around \
                 each release beyond the time between its switches (the paper, 5.2). Switches/s: those the \
                 load brings.";
     let rows = programs(summary).map(row).collect();

@@ -177,18 +177,18 @@ fn the_tables_have_the_papers_columns() {
     let tables = report::tables(&summary()).map(|table| terminal::table(&table)).join("\n\n");
     insta::assert_snapshot!(tables, @r"
     Real-time load beside a benchmark
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    Program   Releases/s  Turns/4  Load, %  by switches  Score  Overhead, %         95 %  Per release, µs  Deviation, µs  Switches/s
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    share-0            –        6        –            –  79.00         1.00  1.00 … 1.00                –              –           –
-    share-20       2 000        6    20.00            –  79.00         1.00  1.00 … 1.00             5.00              –           –
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    Program   Rate, Hz  n  Load, %  switches  Score  Overhead, %         95 %  Per release  Deviation  Switches/s
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    share-0          –  6        –         –  79.00         1.00  1.00 … 1.00            –          –           –
+    share-20     2 000  6    20.00         –  79.00         1.00  1.00 … 1.00         5.00          –           –
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
     The benchmark's score is what it gets done in turns with the load over what it does in turns without
     it, in percent; overhead = 100 − load − score: what neither has. Load: processor time by the clock
-    of its thread, and by the switches in the kernel's record. Medians over all comparisons of four
-    turns. Per release: the overhead over the releases, what each costs the rest besides the load's own
-    time. Deviation: what the kernel's accounting charges the load around each release beyond the time
-    between its switches (the paper, 5.2). Switches/s: those the load brings.
+    of its thread, and by the switches in the kernel's record. Medians over n comparisons of four turns.
+    Per release, µs: the overhead over the releases, what each costs the rest besides the load's own
+    time. Deviation, µs: what the kernel's accounting charges the load around each release beyond the
+    time between its switches (the paper, 5.2). Switches/s: those the load brings.
 
     Overhead by series
     ────────────────────────────────────────────────────────────────────
