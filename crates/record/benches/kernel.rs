@@ -2,7 +2,8 @@
 //!
 //! Two threads on one processor pass a byte to and fro through pipes: nothing switches more often. Each recorder is
 //! measured in pairs with nobody recording, in the order A B B A, all in one run; printed are the median of the paired
-//! ratios and their range. `cargo bench -p hemiola-record --bench kernel [PAIRS]`.
+//! ratios and their range. `cargo bench -p hemiola-record --bench kernel -- [PAIRS] [NAME…]`; with names, of those
+//! recorders only that have one in theirs.
 
 #![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
 
@@ -23,8 +24,6 @@ use hemiola_trace::perfetto::TraceWriter;
 use hemiola_trace::sched::{Tid, What};
 use hemiola_units::{CpuSet, Policy, Priority};
 
-/// There and back once is two switches: half a second of them.
-const ROUNDS: u32 = 100_000;
 /// What another tool needs until it records.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -77,19 +76,53 @@ struct Outcome {
     missing: Option<u64>,
 }
 
+/// What is recorded.
+struct Load {
+    name: &'static str,
+    /// On each of them two threads.
+    cpus: Vec<u16>,
+    fifo: bool,
+    /// There and back once is two switches.
+    rounds: u32,
+}
+
+impl Load {
+    fn switches(&self) -> u64 {
+        2 * u64::from(self.rounds) * self.cpus.len() as u64
+    }
+}
+
 fn main() {
-    let pairs: usize =
-        std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(6);
-    let cpu = cpu::online().iter().last().expect("a processor is online");
-    println!("{} switches on processor {cpu} each time, {pairs} pairs", 2 * ROUNDS);
-    for fifo in [false, true] {
-        println!("{}", if fifo { "\nat SCHED_FIFO 10:" } else { "\nat SCHED_OTHER:" });
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let pairs = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(6);
+    let wanted: Vec<&String> =
+        arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
+    let cpus: Vec<u16> = cpu::online().iter().collect();
+    let last = vec![*cpus.last().expect("a processor is online")];
+    let loads = [
+        Load {
+            name: "one processor, SCHED_OTHER",
+            cpus: last.clone(),
+            fifo: false,
+            rounds: 100_000,
+        },
+        Load { name: "one processor, SCHED_FIFO 10", cpus: last, fifo: true, rounds: 100_000 },
+        // Nobody else runs meanwhile, readers neither, but for what the kernel keeps for ordinary threads.
+        Load { name: "every processor, SCHED_FIFO 10", cpus, fifo: true, rounds: 300_000 },
+    ];
+    for load in loads {
+        println!("\n{}, {} switches, {pairs} pairs:", load.name, load.switches());
         println!(
-            "{:36} {:>17}  {:>9}  {:>8}  {:>8}  {:>8}",
-            "", "time with/without", "ns/switch", "B/switch", "lost", "missing"
+            "{:36} {:>20}  {:>9}  {:>8}  {:>8}  missing",
+            "", "time with/without", "ns/switch", "B/switch", "lost"
         );
         for recorder in RECORDERS {
-            match measure(recorder, cpu, fifo, pairs) {
+            if !wanted.is_empty() && !wanted.iter().any(|wanted| recorder.name().contains(*wanted))
+            {
+                continue;
+            }
+            match measure(recorder, &load, pairs) {
                 Ok(line) => println!("{:36} {line}", recorder.name()),
                 Err(reason) => println!("{:36} skipped: needs {reason}", recorder.name()),
             }
@@ -98,45 +131,43 @@ fn main() {
 }
 
 /// The pairs of one recorder, as a line.
-fn measure(recorder: Recorder, cpu: u16, fifo: bool, pairs: usize) -> Result<String, String> {
+fn measure(recorder: Recorder, load: &Load, pairs: usize) -> Result<String, String> {
     let folder = std::env::temp_dir().join(format!("hemiola-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let run = || run(load).map_err(|error| format!("leave to load processors: {error}"));
     let with = || {
         let mut running = Running::start(recorder, &folder)?;
-        let (time, tids) =
-            ping_pong(cpu, fifo).map_err(|error| format!("a processor for itself: {error}"))?;
-        Ok::<_, String>((time, running.stop(tids)?))
+        let (time, tids) = run()?;
+        Ok::<_, String>((time, running.stop(&tids, load.switches())?))
     };
-    let without = || ping_pong(cpu, fifo).map(|(time, _)| time).map_err(|error| format!("{error}"));
     let measured = (0..pairs).map(|pair| {
         let (before, (with, outcome)) = match pair % 2 {
-            0 => (without()?, with()?),
+            0 => (run()?.0, with()?),
             _ => {
                 let with = with()?;
-                (without()?, with)
+                (run()?.0, with)
             }
         };
-        Ok::<_, String>((before, with, outcome))
+        Ok::<_, String>((before.as_secs_f64(), with.as_secs_f64(), outcome))
     });
     let measured: Result<Vec<_>, _> = measured.collect();
     // Nobody misses it.
     let _ = fs::remove_dir_all(&folder);
     let measured = measured?;
-    let ratio = |(before, with, _): &(Duration, Duration, Outcome)| {
-        with.as_secs_f64() / before.as_secs_f64()
+    let sorted = |figure: &dyn Fn(f64, f64) -> f64| {
+        let mut figures: Vec<f64> =
+            measured.iter().map(|(before, with, _)| figure(*before, *with)).collect();
+        figures.sort_by(f64::total_cmp);
+        figures
     };
-    let mut ratios: Vec<f64> = measured.iter().map(ratio).collect();
-    ratios.sort_by(f64::total_cmp);
-    let added = |(before, with, _): &(Duration, Duration, Outcome)| {
-        (with.as_secs_f64() - before.as_secs_f64()) * 1e9 / f64::from(2 * ROUNDS)
-    };
-    let mut added: Vec<f64> = measured.iter().map(added).collect();
-    added.sort_by(f64::total_cmp);
+    let ratios = sorted(&|before, with| with / before);
+    let per_processor = load.switches() as f64 / load.cpus.len() as f64;
+    let added = sorted(&|before, with| (with - before) * 1e9 / per_processor);
     let sum = |field: fn(&Outcome) -> u64| {
         measured.iter().map(|(_, _, outcome)| field(outcome)).sum::<u64>()
     };
     let missing: Option<u64> = measured.iter().map(|(_, _, outcome)| outcome.missing).sum();
-    let share = |count: u64| 100.0 * count as f64 / (pairs as f64 * f64::from(2 * ROUNDS));
+    let share = |count: u64| 100.0 * count as f64 / (pairs as f64 * load.switches() as f64);
     Ok(format!(
         "{:5.3} [{:5.3}..{:5.3}]  {:9.0}  {:8.1}  {:8}  {}",
         ratios[pairs / 2],
@@ -149,43 +180,55 @@ fn measure(recorder: Recorder, cpu: u16, fifo: bool, pairs: usize) -> Result<Str
     ))
 }
 
-/// Passes a byte to and fro between two threads on one processor; how long that takes, and who they are.
-fn ping_pong(cpu: u16, fifo: bool) -> io::Result<(Duration, [Tid; 2])> {
-    let (there, back) = (io::pipe()?, io::pipe()?);
-    let ready = Arc::new(Barrier::new(2));
+/// Puts the load on all its processors at once; how long that takes on the slowest, and which threads did it.
+fn run(load: &Load) -> io::Result<(Duration, Vec<Tid>)> {
+    let all = Arc::new(Barrier::new(2 * load.cpus.len()));
+    let start = |cpu: &u16| ping_pong(*cpu, load, &all);
+    let threads = load.cpus.iter().map(start).collect::<io::Result<Vec<_>>>()?;
+    let (mut slowest, mut tids) = (Duration::ZERO, Vec::new());
+    for (one, other) in threads {
+        let (time, tid) = one.join().expect("it does not panic")?;
+        slowest = slowest.max(time);
+        tids.extend([tid, other.join().expect("it does not panic")?]);
+    }
+    Ok((slowest, tids))
+}
+
+type PingPong = (JoinHandle<io::Result<(Duration, Tid)>>, JoinHandle<io::Result<Tid>>);
+
+/// Two threads that pass a byte to and fro on one processor, as soon as all are ready.
+fn ping_pong(cpu: u16, load: &Load, all: &Arc<Barrier>) -> io::Result<PingPong> {
+    let (fifo, rounds, ready) = (load.fifo, load.rounds, Arc::clone(all));
     let settle = move || -> io::Result<Tid> {
         sched::set_affinity(None, &CpuSet::one(cpu).expect("it is online"))?;
+        // All are there before the first of them may keep the others from coming.
+        ready.wait();
         if fifo {
             let priority = Priority::try_from(10).expect("a priority");
             sched::set_policy(None, &Policy::Fifo { priority })?;
         }
         Ok(Tid(rustix::thread::gettid().as_raw_nonzero().get() as u32))
     };
-    let ((mut hear_there, mut say_there), (mut hear_back, mut say_back)) = (there, back);
-    let other_ready = Arc::clone(&ready);
+    let other_settle = settle.clone();
+    let ((mut hear_there, mut say_there), (mut hear_back, mut say_back)) =
+        (io::pipe()?, io::pipe()?);
     let other = thread::spawn(move || -> io::Result<Tid> {
-        let tid = settle();
-        other_ready.wait();
-        let (tid, mut byte) = (tid?, [0]);
+        let (tid, mut byte) = (other_settle()?, [0]);
         while hear_there.read(&mut byte)? > 0 {
             say_back.write_all(&byte)?;
         }
         Ok(tid)
     });
     let one = thread::spawn(move || -> io::Result<(Duration, Tid)> {
-        let tid = settle();
-        ready.wait();
-        let (tid, mut byte) = (tid?, [7]);
+        let (tid, mut byte) = (settle()?, [7]);
         let begin = Instant::now();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             say_there.write_all(&byte)?;
             hear_back.read_exact(&mut byte)?;
         }
         Ok((begin.elapsed(), tid))
     });
-    let (time, one) = one.join().expect("it does not panic")?;
-    let other = other.join().expect("it does not panic")?;
-    Ok((time, [one, other]))
+    Ok((one, other))
 }
 
 /// A recorder at work.
@@ -217,7 +260,7 @@ impl Running {
         }
     }
 
-    fn stop(&mut self, tids: [Tid; 2]) -> Result<Outcome, String> {
+    fn stop(&mut self, tids: &[Tid], expected: u64) -> Result<Outcome, String> {
         let say = |error: io::Error| error.to_string();
         match self {
             Self::Ours { stop, reader, file } => {
@@ -229,7 +272,7 @@ impl Running {
                     bytes: fs::metadata(file).map_err(say)?.len(),
                     switches: read.switches.values().sum(),
                     lost: read.lost,
-                    missing: Some(u64::from(2 * ROUNDS).saturating_sub(own)),
+                    missing: Some(expected.saturating_sub(own)),
                 })
             }
             Self::Tool { child, file, perf } => {
@@ -238,7 +281,7 @@ impl Running {
                 child.wait().map_err(say)?;
                 let bytes = fs::metadata(&*file).map_err(say)?.len();
                 let switches = if *perf { perf_samples(file)? } else { 0 };
-                let missing = perf.then(|| u64::from(2 * ROUNDS).saturating_sub(switches));
+                let missing = perf.then(|| expected.saturating_sub(switches));
                 Ok(Outcome { bytes, switches, lost: missing.unwrap_or(0), missing })
             }
             Self::Tracefs { instance, stop, readers } => {
