@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use hemiola_trace::sched::PRIORITY_UNKNOWN;
 
+use super::accounting;
 use super::engine::Engine;
+use super::explain::Explainer;
 use super::marks::Task;
 use super::period::about;
 use super::report::{
@@ -13,7 +15,6 @@ use super::report::{
 };
 use super::tally::{Code, Tally};
 use super::threads::State;
-use super::{accounting, explain};
 use crate::stats::Stream;
 use crate::text::{count, duration};
 
@@ -136,11 +137,10 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         notes: Vec::new(),
     };
     report.notes = notes(engine, &report);
-    let explained: Vec<(String, String)> = report
-        .misses
-        .iter()
-        .map(|miss| (explain::name(&miss.job, &report), explain::explain(&miss.job, &report)))
-        .collect();
+    let explainer = Explainer::new(&report);
+    let misses =
+        report.misses.iter().map(|miss| (explainer.name(&miss.job), explainer.explain(&miss.job)));
+    let explained: Vec<(String, String)> = misses.collect();
     for (miss, (name, explanation)) in report.misses.iter_mut().zip(explained) {
         (miss.name, miss.explanation) = (name, explanation);
     }
