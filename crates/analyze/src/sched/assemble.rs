@@ -10,8 +10,8 @@ use super::explain::Explainer;
 use super::marks::Task;
 use super::period::about;
 use super::report::{
-    Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Interference, PeriodFrom, Report,
-    TaskReport, ThreadReport, Waker,
+    Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Interference, PeriodFrom,
+    Report, TaskReport, ThreadReport, Waker,
 };
 use super::tally::{Code, Tally};
 use super::threads::State;
@@ -23,11 +23,14 @@ const PERIODIC: f64 = 0.5;
 
 /// The delays of a job, most first.
 pub(super) fn delays<const MAX: usize>(tally: &Tally<MAX>, states: &[State]) -> Vec<Delay> {
+    let culprit = |code: Code| code.culprit(|index| states[index].tid);
     let delay = |taken: &super::tally::Taken| Delay {
-        who: taken.code.culprit(|index| states[index].tid),
+        who: culprit(taken.code),
         kind: taken.kind,
         ns: taken.ns,
         times: u32::try_from(taken.times).unwrap_or(u32::MAX),
+        behind: (taken.behind.1 > 0)
+            .then(|| Behind { who: culprit(taken.behind.0), ns: taken.behind.1 }),
     };
     let mut delays: Vec<Delay> = tally.iter().filter(|taken| taken.ns > 0).map(delay).collect();
     delays.sort_by_key(|delay| (std::cmp::Reverse(delay.ns), delay.kind, delay.who));

@@ -16,7 +16,7 @@ use super::gaps::Gaps;
 use super::marks::Marks;
 use super::report::{DelayKind, Gap, Job, Miss};
 use super::tally::{Code, Taken};
-use super::threads::{Mode, State, Threads};
+use super::threads::{Mode, State, Threads, Wait};
 use super::{MISSES_MAX, Of, Options, Wanted, Who};
 
 /// What one pass tells the next.
@@ -402,7 +402,10 @@ impl<'r> Engine<'r> {
             shares.push((Code::UNKNOWN, at.saturating_sub(since)));
         }
         for &(code, ns) in shares.iter().filter(|share| share.1 > 0) {
-            self.delay(thread, Taken { code, kind, times: 1, ns, longest: ns });
+            self.delay(thread, Taken::once(code, kind, ns));
+        }
+        if let Some(&(most, _)) = shares.iter().max_by_key(|share| share.1) {
+            self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
         }
         self.shares = shares;
     }
@@ -549,14 +552,14 @@ impl<'r> Engine<'r> {
         }
         if goes_on {
             state.totals.blocked += asleep;
-            state.since = at;
-            let taken = Taken {
-                code: waker,
-                kind: DelayKind::Blocked,
-                times: 1,
-                ns: asleep,
-                longest: asleep,
+            let since = std::mem::replace(&mut state.since, at);
+            let behind = match waker.as_thread() {
+                Some(other) if other != thread => {
+                    self.threads.states[other].waits.longest_in(since, at)
+                }
+                _ => (Code::UNKNOWN, 0),
             };
+            let taken = Taken { behind, ..Taken::once(waker, DelayKind::Blocked, asleep) };
             self.delay(thread, taken);
             return;
         }
@@ -582,8 +585,7 @@ impl<'r> Engine<'r> {
         }
         state.released = Some(at);
         if let Some(waker) = waker {
-            let taken =
-                Taken { code: waker, kind: DelayKind::NotWoken, times: 1, ns: 0, longest: 0 };
+            let taken = Taken::once(waker, DelayKind::NotWoken, 0);
             state.totals.wakers.add(taken);
         }
         let invocation = &mut state.invocation;
@@ -681,8 +683,7 @@ impl<'r> Engine<'r> {
             Some(thread) => {
                 cpu.busy += length;
                 self.threads.states[thread].totals.interrupted += length;
-                let kind = DelayKind::Interrupted;
-                self.delay(thread, Taken { code, kind, times: 1, ns: length, longest: length });
+                self.delay(thread, Taken::once(code, DelayKind::Interrupted, length));
             }
             None if current == Code::IDLE => cpu.idle += length,
             None => {}

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::assemble::name_of;
-use super::report::{Culprit, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport};
+use super::report::{
+    Behind, Culprit, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport,
+};
 use crate::text::duration;
 
 /// Parts smaller than this share of what is explained are left out.
@@ -89,6 +91,14 @@ impl<'r> Explainer<'r> {
                     }
                     (DelayKind::Blocked, _) => format!("{ns} waiting, it is not known for whom"),
                     (DelayKind::Interrupted, _) => format!("{ns} of {who}"),
+                };
+                let behind =
+                    delay.behind.filter(|behind| behind.ns as f64 >= TELLING * delay.ns as f64);
+                let text = match behind {
+                    Some(Behind { who: third, ns }) => {
+                        format!("{text} after {} behind {}", duration(ns as f64), self.who(third))
+                    }
+                    None => text,
                 };
                 (delay.ns, text)
             })

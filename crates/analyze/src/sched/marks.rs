@@ -176,7 +176,6 @@ impl<'r> Marks<'r> {
             task.interval.push(release.saturating_sub(before));
         }
         let mut delays = Tally::default();
-        let delay = |code, kind, ns| Taken { code, kind, times: 1, ns, longest: ns };
         let invocation = &state.invocation;
         let own = Code::thread(thread);
         let mut sound = state.mode == Mode::Running;
@@ -184,7 +183,7 @@ impl<'r> Marks<'r> {
             sound = invocation.sound;
             let late = invocation.release - release;
             if late > 0 {
-                delays.add(delay(
+                delays.add(Taken::once(
                     invocation.waker.unwrap_or(Code::UNKNOWN),
                     DelayKind::NotWoken,
                     late,
@@ -194,10 +193,10 @@ impl<'r> Marks<'r> {
             let told: u64 = delays.iter().map(|taken| taken.ns).sum();
             let rest = (at - release).saturating_sub(told);
             if rest > 0 {
-                delays.add(delay(own, DelayKind::Earlier, rest));
+                delays.add(Taken::once(own, DelayKind::Earlier, rest));
             }
         } else if sound && release < at {
-            delays.add(delay(own, DelayKind::Earlier, at - release));
+            delays.add(Taken::once(own, DelayKind::Earlier, at - release));
         }
         let running_before = running;
         let cuts = state.cuts;

@@ -63,8 +63,8 @@ use hemiola_units::Span;
 
 pub use explain::{explain, median_job};
 pub use report::{
-    Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, Interference, Job, Miss,
-    PeriodFrom, Report, TaskReport, ThreadReport, Waker,
+    Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, Interference, Job,
+    Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 
 /// How many missed deadlines a [`Report`] explains; all are counted.

@@ -346,6 +346,18 @@ pub struct Delay {
     pub ns: u64,
     /// In how many pieces.
     pub times: u32,
+    /// Of [`DelayKind::Blocked`]: who kept `who` from running meanwhile, if anybody did. A less urgent thread that
+    /// holds a lock behind a third one is a priority inversion (Sha, Rajkumar and Lehoczky 1990).
+    pub behind: Option<Behind>,
+}
+
+/// Who kept the one that was waited for from running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Behind {
+    /// Who had the processor most of the time.
+    pub who: Culprit,
+    /// How long the one waited for was ready and did not run, its longest wait, ns.
+    pub ns: u64,
 }
 
 /// How a job is held up.

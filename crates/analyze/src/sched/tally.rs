@@ -56,6 +56,16 @@ pub(super) struct Taken {
     pub(super) times: u64,
     pub(super) ns: u64,
     pub(super) longest: u64,
+    /// Who held up the culprit itself longest meanwhile, and how long; 0 if nobody.
+    pub(super) behind: (Code, u64),
+}
+
+impl Taken {
+    /// Once.
+    #[inline]
+    pub(super) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
+        Self { code, kind, times: 1, ns, longest: ns, behind: (Code::UNKNOWN, 0) }
+    }
 }
 
 /// Who took how much: at most `MAX` entries and one of [`Code::OTHERS`] for each kind.
@@ -73,6 +83,9 @@ impl<const MAX: usize> Tally<MAX> {
         taken.times += more.times;
         taken.ns += more.ns;
         taken.longest = taken.longest.max(more.longest);
+        if more.behind.1 > taken.behind.1 {
+            taken.behind = more.behind;
+        }
         // Those who come often move to the front, where they are found at once.
         if index > 0 {
             self.taken.swap(index, index - 1);
@@ -127,7 +140,7 @@ mod tests {
             let mut tally = Tally::<8>::default();
             for &(index, ns) in parts.iter().chain([&(99, 100_000)]) {
                 let code = Code::thread(index);
-                tally.add(Taken { code, kind: DelayKind::Preempted, times: 1, ns, longest: ns });
+                tally.add(Taken::once(code, DelayKind::Preempted, ns));
             }
             let total: u64 = parts.iter().map(|(_, ns)| ns).sum();
             prop_assert_eq!(tally.iter().map(|taken| taken.ns).sum::<u64>(), total + 100_000);

@@ -167,8 +167,13 @@ fn a_preempted_job_has_its_own_time_and_those_who_took_the_rest() {
     let job = &story.jobs(2)[0];
     assert_eq!((job.release_ns, job.start_ns, job.finish_ns), (100 * US, 110 * US, 400 * US));
     assert_eq!((job.execution_ns, job.complete), (190 * US, true));
-    let delay =
-        |tid, kind, us: u64| Delay { who: Culprit::Thread(tid), kind, ns: us * US, times: 1 };
+    let delay = |tid, kind, us: u64| Delay {
+        who: Culprit::Thread(tid),
+        kind,
+        ns: us * US,
+        times: 1,
+        behind: None,
+    };
     assert_eq!(
         job.delays,
         [delay(1, DelayKind::Preempted, 100), delay(3, DelayKind::BeforeStart, 10)]
@@ -366,6 +371,36 @@ fn waiting_for_a_device_belongs_to_the_job() {
 }
 
 #[test]
+fn a_lock_holder_that_was_held_up_itself_is_seen_through() {
+    let mut story = Story { priorities: vec![(1, 9), (2, 49), (3, 89)], ..Story::default() };
+    story.thread(1, 0, "high", false).thread(2, 0, "middle", false).thread(3, 0, "low", false);
+    // The low one has a lock that the high one wants; the middle one, which has nothing to do with it, comes between.
+    story.wake(100, 3, IDLE).switch(100, IDLE, Left::Preempted, 3);
+    story.wake(200, 1, IDLE).switch(200, 3, Left::Preempted, 1);
+    story.switch(300, 1, Left::Uninterruptible, 3).wake(400, 2, IDLE).switch(
+        400,
+        3,
+        Left::Preempted,
+        2,
+    );
+    story.switch(1400, 2, Left::Sleeping, 3).wake(1500, 1, 3).switch(1500, 3, Left::Preempted, 1);
+    story.switch(1600, 1, Left::Sleeping, 3).switch(1700, 3, Left::Sleeping, IDLE);
+    let report = story.report();
+    let job = &story.jobs(1)[0];
+    let behind = Some(Behind { who: Culprit::Thread(2), ns: 1000 * US });
+    let kind = DelayKind::Blocked;
+    assert_eq!(
+        job.delays,
+        [Delay { who: Culprit::Thread(3), kind, ns: 1200 * US, times: 1, behind }]
+    );
+    assert_eq!(
+        explain(job, &report),
+        "1.40 ms from release to finish: 1.20 ms waiting until low woke it (lock holder?) after 1.00 ms behind middle"
+    );
+    assert_eq!(of(&report, 1).blocking_ns.as_ref().unwrap().max, 1200 * US);
+}
+
+#[test]
 fn interrupts_are_taken_off_the_execution_time() {
     let mut story = Story::default();
     story.wake(100, 4, IDLE).switch(100, IDLE, Left::Preempted, 4);
@@ -382,7 +417,10 @@ fn interrupts_are_taken_off_the_execution_time() {
     let job = &story.jobs(4)[0];
     assert_eq!((job.execution_ns, job.response_ns()), (170 * US, 200 * US));
     let kind = DelayKind::Interrupted;
-    assert_eq!(job.delays, [Delay { who: Culprit::Interrupt(24), kind, ns: 30 * US, times: 1 }]);
+    assert_eq!(
+        job.delays,
+        [Delay { who: Culprit::Interrupt(24), kind, ns: 30 * US, times: 1, behind: None }]
+    );
     let report = story.report();
     assert_eq!(report.cpus[0].interrupts_ns, 40 * US);
     assert_eq!(report.cpus[0].busy_ns + report.cpus[0].idle_ns, report.cpus[0].seen_ns);

@@ -53,6 +53,7 @@ pub(super) struct State {
     pub(super) priority: i16,
     /// A wake-up that came while it was not asleep: it may have been on its way.
     pub(super) woken_early: Option<u64>,
+    pub(super) waits: Waits,
     /// How often it was lost from sight.
     pub(super) cuts: u64,
     pub(super) invocation: Invocation,
@@ -72,6 +73,45 @@ pub(super) struct State {
     pub(super) totals: Totals,
     pub(super) streams: Streams,
 }
+
+/// A time in which a thread was ready and did not run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Who had the processor most of it.
+    pub(super) most: Code,
+}
+
+/// The last waits of a thread: who is waited for may itself have been held up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waits {
+    kept: [Option<Wait>; 4],
+}
+
+impl Waits {
+    /// Takes the place of the shortest.
+    #[inline]
+    pub(super) fn add(&mut self, wait: Wait) {
+        let length = |kept: &Option<Wait>| kept.map_or(0, |wait| wait.to - wait.from);
+        // One that is long past is forgotten first, however long it was.
+        let oldest = wait.from.saturating_sub(REMEMBERED_NS);
+        let old = self.kept.iter().position(|kept| kept.is_none_or(|kept| kept.to < oldest));
+        let shortest = || (0..self.kept.len()).min_by_key(|index| length(&self.kept[*index]));
+        if let Some(place) = old.or_else(shortest) {
+            self.kept[place] = Some(wait);
+        }
+    }
+
+    /// The longest part of a wait within a stretch of time, and who had the processor in it.
+    pub(super) fn longest_in(&self, from: u64, to: u64) -> (Code, u64) {
+        let part = |wait: &Wait| (wait.most, wait.to.min(to).saturating_sub(wait.from.max(from)));
+        self.kept.iter().flatten().map(part).max_by_key(|part| part.1).unwrap_or((Code::UNKNOWN, 0))
+    }
+}
+
+/// How long a wait is remembered at least.
+const REMEMBERED_NS: u64 = 1_000_000_000;
 
 /// What a thread does from one wake-up on.
 #[derive(Clone, Debug, Default)]
@@ -136,6 +176,7 @@ impl State {
             ran_on: None,
             priority: PRIORITY_UNKNOWN,
             woken_early: None,
+            waits: Waits::default(),
             cuts: 0,
             invocation: Invocation::default(),
             released: None,
