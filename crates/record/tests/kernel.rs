@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Tally, Target};
@@ -11,6 +12,13 @@ use hemiola_rt::sys::{cpu, sched};
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_units::{Bytes, CpuSet, Instant, Span};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+/// Whoever holds it is not disturbed by the load of the others.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // A test that failed says so itself.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A recording, where it is permitted.
 fn start(options: &Options) -> Result<Capture, CaptureError> {
@@ -102,6 +110,7 @@ fn switches_to(tid: Tid, events: &Events) -> usize {
 
 #[test]
 fn no_switch_and_no_wake_up_is_missing() {
+    let _alone = alone();
     const ROUNDS: usize = 2000;
     for interface in [Interface::Bpf, Interface::Perf] {
         let capture = match start(&by(interface)) {
@@ -154,6 +163,7 @@ fn no_switch_and_no_wake_up_is_missing() {
 
 #[test]
 fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
+    let _alone = alone();
     const ROUNDS: usize = 3000;
     let mut capture = match start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }) {
         Ok(capture) => capture,
@@ -169,7 +179,7 @@ fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
     assert_few_gaps(&tally);
     assert!(tally.lost > 0);
     // What is there again after the gap is whole.
-    let position = events.iter().position(|event| matches!(event.what, What::Lost(_))).unwrap();
+    let position = events.iter().position(|event| lost(event) > 0).unwrap();
     let seen = |tid: Tid, events: &[Event]| {
         events.iter().any(|event| matches!(event.what, What::Switch { next, .. } if next == tid))
     };
@@ -179,6 +189,7 @@ fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
 
 #[test]
 fn not_one_event_more_or_less_is_counted_as_lost() {
+    let _alone = alone();
     // The same twice: with room for everything, and with next to none.
     let large = match start(&by(Interface::Bpf)) {
         Ok(capture) => capture,
@@ -208,6 +219,7 @@ fn not_one_event_more_or_less_is_counted_as_lost() {
 
 #[test]
 fn threads_are_told_of_when_they_begin_and_when_they_change_their_name() {
+    let _alone = alone();
     for interface in [Interface::Bpf, Interface::Perf] {
         let mut capture = match start(&by(interface)) {
             Ok(capture) => capture,
@@ -232,6 +244,7 @@ fn threads_are_told_of_when_they_begin_and_when_they_change_their_name() {
 
 #[test]
 fn interrupts_page_faults_and_calls_are_there_when_they_are_asked_for() {
+    let _alone = alone();
     const CALLS: usize = 500;
     for interface in [Interface::Bpf, Interface::Perf] {
         let asked = Options { interrupts: true, page_faults: true, calls: true, ..by(interface) };
@@ -281,6 +294,7 @@ const fn libc_getppid() -> u16 {
 
 #[test]
 fn without_privilege_ones_own_process_is_recorded_and_the_system_refused() {
+    let _alone = alone();
     const ROUNDS: usize = 500;
     // Privileges are a thread's own: this one gives them up.
     let unprivileged = thread::spawn(|| {
