@@ -215,10 +215,14 @@ fn period(state: &State) -> Option<u64> {
         return state.given;
     }
     let candidate = state.hint.or(state.finder.period)?;
+    let intervals = &state.streams.interval;
     let (low, high) = about(candidate);
-    let (single, mean) = state.streams.interval.between(low, high);
-    (single as f64 >= PERIODIC * state.streams.interval.count() as f64 && single > 0)
-        .then_some(mean.round() as u64)
+    let (single, period) = intervals.between(low, high);
+    let (all, mean) = intervals.between(0, u64::MAX);
+    let periodic = single > 0
+        && single as f64 >= PERIODIC * all as f64
+        && state.finder.bears_out(candidate, mean);
+    periodic.then_some(period.round() as u64)
 }
 
 /// Greatest − least of the intervals that last one period.

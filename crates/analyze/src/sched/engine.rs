@@ -548,7 +548,7 @@ impl<'r> Engine<'r> {
                     .is_some_and(|period| at.saturating_sub(invocation.release) < period / 2),
             };
         if state.mode != Mode::Blocked && (!state.is_marked || !goes_on) {
-            state.finder.wake(at);
+            state.finder.wake(at, waker == Code::INTERRUPT);
         }
         if goes_on {
             state.totals.blocked += asleep;

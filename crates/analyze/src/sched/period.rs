@@ -4,6 +4,10 @@
 //! within its job. So a period T explains its wake-ups when, those in the first half of T after a release put to the
 //! job that the release began, the distances of the releases that remain are T, sometimes 2 T or 3 T where one was
 //! skipped. The shortest such T counts.
+//!
+//! Two threads that wake each other without rest have regular distances too, until something comes between them, and
+//! no period. So the wake-ups must not be rarer on the whole than T says, except for a thread that timers wake, which
+//! may pause.
 
 /// Wake-ups that are looked at together.
 const KEPT: usize = 64;
@@ -18,12 +22,22 @@ const SINGLE: f64 = 0.6;
 /// Distances that must be about T, 2 T or 3 T.
 const EXPLAINED: f64 = 0.8;
 
+/// How much longer than T the mean distance of wake-ups may be.
+const RARER: f64 = 1.3;
+/// Of a thread that timers wake, so many of its wake-ups are done by interrupts.
+const BY_TIMERS: f64 = 0.9;
+
 /// Looks for the period of one thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
     /// The last wake-ups, the oldest at `count % KEPT` once there are so many.
     wakes: Vec<u64>,
     count: u64,
+    /// The first of those that are counted.
+    first: u64,
+    /// All wake-ups, and those by interrupts.
+    all: u64,
+    by_interrupts: u64,
     /// What was found last, ns.
     pub(super) period: Option<u64>,
     /// Wake-ups had been taken for releases before the period showed that they are none.
@@ -31,9 +45,14 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    /// A wake-up.
+    /// A wake-up, done by an interrupt or not.
     #[inline]
-    pub(super) fn wake(&mut self, at: u64) {
+    pub(super) fn wake(&mut self, at: u64, by_interrupt: bool) {
+        self.all += 1;
+        self.by_interrupts += u64::from(by_interrupt);
+        if self.count == 0 {
+            self.first = at;
+        }
         if self.wakes.len() < KEPT {
             self.wakes.push(at);
         } else {
@@ -58,10 +77,17 @@ impl Finder {
         if self.count > KEPT as u64 {
             wakes.rotate_left(self.count as usize % KEPT);
         }
-        let found = period(&wakes);
+        let mean =
+            wakes.last().map_or(0, |last| last - self.first) as f64 / (self.count - 1) as f64;
+        let found = period(&wakes).filter(|period| self.bears_out(*period, mean));
         let several = found.is_some_and(|found| releases(&wakes, found).len() < wakes.len());
         self.late |= several && self.period.is_none();
         self.period = found;
+    }
+
+    /// Whether releases with that mean distance may have that period.
+    pub(super) fn bears_out(&self, period: u64, mean: f64) -> bool {
+        mean <= RARER * period as f64 || self.by_interrupts as f64 >= BY_TIMERS * self.all as f64
     }
 
     /// A gap: what came before is not to be compared with what comes after.
@@ -142,7 +168,7 @@ mod tests {
 
     fn found(wakes: impl IntoIterator<Item = u64>) -> Option<u64> {
         let mut finder = Finder::default();
-        wakes.into_iter().for_each(|wake| finder.wake(wake));
+        wakes.into_iter().for_each(|wake| finder.wake(wake, false));
         finder.look();
         finder.period
     }
@@ -166,6 +192,16 @@ mod tests {
         assert_eq!(found(some.flatten()), Some(5_000_000));
         let twice = (0..100).flat_map(|n| [0, 300_000, 900_000].map(|after| n * 5_000_000 + after));
         assert_eq!(found(twice), Some(5_000_000));
+    }
+
+    #[test]
+    fn two_threads_that_wake_each_other_have_no_period_and_a_timer_that_pauses_has() {
+        let often = (0..5000_u64).map(|n| n * 5_000 + n / 100 * 2_000_000);
+        assert_eq!(found(often.clone()), None);
+        let mut finder = Finder::default();
+        often.for_each(|wake| finder.wake(wake, true));
+        finder.look();
+        assert_eq!(finder.period, Some(5_000));
     }
 
     #[test]

@@ -214,9 +214,7 @@ fn interference_row(thread: &str, entry: &Interference) -> Vec<String> {
 fn interference(report: &Report) -> Table {
     let mut waiting: Vec<&ThreadReport> =
         report.threads.iter().filter(|thread| !thread.preempted_by.is_empty()).collect();
-    // Those with deadlines or real-time priorities first: a batch thread is meant to wait.
-    let batch = |thread: &ThreadReport| thread.priority.is_none_or(|priority| priority >= 100);
-    waiting.sort_by_key(|thread| (batch(thread), std::cmp::Reverse(thread.waiting_ns)));
+    waiting.sort_by_key(|thread| (rank(report, thread), std::cmp::Reverse(thread.waiting_ns)));
     let rows = waiting.into_iter().flat_map(|thread| {
         let own = thread.preempted_by.iter().take(CULPRITS_SHOWN).enumerate();
         own.map(|(index, entry)| {
@@ -230,8 +228,22 @@ fn interference(report: &Report) -> Table {
         .with_note("Before it began: after the wake-up, before the first instruction of a job; the rest is preemption.")
 }
 
+/// Tasks first, then real-time threads: a batch thread is meant to wait.
+fn rank(report: &Report, thread: &ThreadReport) -> u8 {
+    let is_task =
+        thread.period_ns.is_some() || report.tasks.iter().any(|task| task.tid == thread.tid);
+    match thread.priority {
+        _ if is_task => 0,
+        Some(..100) => 1,
+        _ => 2,
+    }
+}
+
 fn blocking(report: &Report) -> Table {
-    let rows = report.threads.iter().flat_map(|thread| {
+    let mut blocked: Vec<&ThreadReport> =
+        report.threads.iter().filter(|thread| !thread.blocked_by.is_empty()).collect();
+    blocked.sort_by_key(|thread| (rank(report, thread), std::cmp::Reverse(thread.blocked_ns)));
+    let rows = blocked.into_iter().flat_map(|thread| {
         thread.blocked_by.iter().take(CULPRITS_SHOWN).map(|wait| {
             vec![
                 named(&thread.name, Some(thread.tid)),
@@ -256,7 +268,11 @@ fn misses(report: &Report) -> Table {
     });
     Table::new("Missed deadlines, explained", ["Released at", "Task", "Job", "Why"], rows.collect())
         .with_prose(&[1, 3])
-        .with_note(format!("Deadlines missed: {}.", count(report.missed_deadlines)))
+        .with_note(format!(
+            "Deadlines missed: {}. Shown: the first {}.",
+            count(report.missed_deadlines),
+            report.misses.len().min(ROWS_MAX)
+        ))
 }
 
 fn processors(report: &Report) -> Table {

@@ -723,7 +723,7 @@ Released at  Task     Job  Why
 0.160000 s   task 13   16  93.1 µs late: 2.33 ms computing (usually 1.41 ms), 445 µs preempted by task
                            11, 164 µs waiting while task 11 had the processor
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
-Deadlines missed: 1.
+Deadlines missed: 1. Shown: the first 1.
 
 Processors
 ─────────────────────────────────────────────────────────────────────
