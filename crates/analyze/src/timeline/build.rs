@@ -16,6 +16,9 @@ pub const ROWS_MAX: usize = 1 << 20;
 /// the slow way.
 const TID_MAX: u32 = 1 << 22;
 
+/// The processor of a thread that is on none.
+const NOWHERE: u16 = u16::MAX;
+
 /// Gaps kept one by one.
 const GAPS_MAX: usize = 100_000;
 
@@ -45,6 +48,8 @@ struct Processor {
 struct Builder {
     timeline: Timeline,
     processors: Vec<Option<Processor>>,
+    /// How many there are: the rows of interrupts come after so many.
+    cpus: u32,
     /// The row of a thread by its number + 1; 0: none.
     rows: Vec<u32>,
     far: BTreeMap<u32, u32>,
@@ -76,10 +81,11 @@ impl Builder {
             .map(|thread| (thread.since.nanos(), thread.tid.0))
             .collect();
         reborn.sort_unstable_by(|a, b| b.cmp(a));
-        let home = vec![u16::MAX; timeline.rows.len()];
+        let home = vec![NOWHERE; timeline.rows.len()];
         Self {
             timeline,
             processors,
+            cpus: recording.cpus.len() as u32,
             rows: Vec::new(),
             far: BTreeMap::new(),
             home,
@@ -178,12 +184,13 @@ impl Builder {
             let (state, key) = match left {
                 Left::Preempted => (State::Preempted, after.unwrap_or(NOBODY)),
                 Left::Yielded => (State::Ready, NOBODY),
-                Left::Uninterruptible => (State::Blocked, NOBODY),
-                Left::Sleeping | Left::Stopped | Left::Dead | Left::Idle => (State::Rest, NOBODY),
-                Left::Unknown => (State::Rest, NOBODY),
+                Left::Uninterruptible | Left::Stopped => (State::Blocked, NOBODY),
+                // A source that does not tell how threads leave shows them asleep, as the figures have them.
+                Left::Sleeping | Left::Dead | Left::Idle | Left::Unknown => (State::Rest, NOBODY),
             };
             self.track(row).push(at, state, key);
-            self.home[row as usize] = cpu;
+            // A thread that ended is nowhere: no gap makes it unknown again.
+            self.home[row as usize] = if left == Left::Dead { NOWHERE } else { cpu };
         }
         if let Some(row) = after {
             self.track(row).push(at, State::Running, u32::from(cpu));
@@ -201,7 +208,9 @@ impl Builder {
     /// Nothing is known of the processor and of the threads last on it, from `from` until the next word about them.
     fn gap(&mut self, cpu: u16, processor: &mut Processor, from: u64, to: u64, lost: u32) {
         self.track(processor.row).push(from, State::Unknown, NOBODY);
-        self.interrupts(*processor).push(from, State::Rest, NOBODY);
+        if processor.interrupts_open > 0 {
+            self.interrupts(*processor).push(from, State::Rest, NOBODY);
+        }
         processor.interrupts_open = 0;
         processor.running = NOBODY;
         for (row, home) in self.timeline.rows.iter_mut().zip(&self.home) {
@@ -219,8 +228,7 @@ impl Builder {
     }
 
     fn interrupts(&mut self, processor: Processor) -> &mut Track {
-        let cpus = self.processors.iter().flatten().count() as u32;
-        self.track(processor.row + cpus)
+        self.track(processor.row + self.cpus)
     }
 
     fn forget(&mut self, tid: u32) {
@@ -248,7 +256,7 @@ impl Builder {
         }
         let subject = Subject::Thread { tid: tid.0, pid: 0, name: String::new() };
         self.timeline.rows.push(Row::of(subject));
-        self.home.push(u16::MAX);
+        self.home.push(NOWHERE);
         if tid.0 < TID_MAX {
             if self.rows.len() <= tid.0 as usize {
                 self.rows.resize(tid.0 as usize + 1, 0);

@@ -1,7 +1,7 @@
 //! Timelines of small recordings made by hand, and of random ones against a slow and obvious answer.
 
 use hemiola_trace::perfetto::Track as Marks;
-use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
+use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_trace::{Entry, Kind, Recording};
 use hemiola_units::Instant;
 use proptest::prelude::*;
@@ -117,6 +117,18 @@ fn a_gap_makes_processor_and_its_threads_unknown_until_they_are_heard_of_again()
 }
 
 #[test]
+fn a_thread_that_ended_is_not_unknown_after_a_gap() {
+    let timeline = timeline(vec![
+        switch(100, 0, 0, Left::Unknown, 7),
+        switch(200, 0, 7, Left::Dead, 0),
+        event(500, 0, What::Lost(0)),
+        switch(600, 0, u32::MAX, Left::Unknown, 8),
+    ]);
+    let seven = row(&timeline, 7);
+    assert_eq!(states(&timeline, seven), [(100, State::Running), (200, State::Rest)]);
+}
+
+#[test]
 fn a_number_used_again_is_another_row_and_the_last_name_counts() {
     let thread = |since, name: &str, new| Thread {
         tid: Tid(7),
@@ -191,6 +203,30 @@ fn nothing_short_disappears_and_windows_beyond_the_ends_are_empty() {
     assert!(timeline.window(0, 10, 10, 99).is_empty());
 }
 
+/// Events that no kernel makes, with numbers of any size.
+fn anything() -> impl Strategy<Value = Event> {
+    let number = prop_oneof![0u32..4, any::<u32>()];
+    let moment = prop_oneof![0u64..1_000, any::<u64>()];
+    (moment, prop_oneof![0u16..3, any::<u16>()], number.clone(), number, 0u8..12).prop_map(
+        |(at, cpu, a, b, kind)| {
+            let left = [Left::Preempted, Left::Dead, Left::Unknown, Left::Uninterruptible];
+            let left = left[a as usize % 4];
+            let context = [Context::Thread, Context::Interrupt][b as usize % 2];
+            let what = match kind {
+                0..4 => What::Switch { prev: Tid(a), left, next: Tid(b), priority: b as i16 },
+                4..6 => What::Wake { tid: Tid(a), waker: Tid(b), context, target: a as u16 },
+                6 => What::InterruptEntry(Interrupt::Hard(a as u16)),
+                7 => What::InterruptExit(Interrupt::Soft(b as u16)),
+                8 => What::PageFault(a % 2 == 0),
+                9 => What::CallEntry(a as u16),
+                10 => What::Lost(a),
+                _ => What::Online(b % 2 == 0),
+            };
+            event(at, cpu, what)
+        },
+    )
+}
+
 /// A random life of a few threads on two processors.
 fn life() -> impl Strategy<Value = Vec<Event>> {
     let step = (1u64..2_000, 0u16..2, 0u32..5, 0u8..12);
@@ -243,6 +279,22 @@ proptest! {
                     .sum();
                 let slack = spans.len() as f64 * (pixel / 255.0 + 1.0) + length as f64 * 1e-3;
                 prop_assert!((drawn - slow[slot] as f64).abs() <= slack, "{drawn} {:?}", slow[slot]);
+            }
+        }
+    }
+
+    #[test]
+    fn any_events_at_all_can_be_looked_at(
+        events in proptest::collection::vec(anything(), 0..60), from: u64, to: u64, pixels in 0u32..50,
+    ) {
+        let timeline = timeline(events);
+        for row in 0..timeline.rows.len() {
+            prop_assert!(timeline.window(from, to, pixels, row).len() <= 2 * pixels as usize + 2);
+            prop_assert!(timeline.window(0, u64::MAX, pixels, row).len() <= 2 * pixels as usize + 2);
+            for job in jobs::of(&timeline.rows[row], Some(from)) {
+                let account = jobs::account(&timeline, row, job.release, job.finish);
+                let told = [account.running, account.waiting, account.blocked, account.asleep, account.unknown];
+                prop_assert_eq!(told.iter().sum::<u64>(), job.response());
             }
         }
     }
