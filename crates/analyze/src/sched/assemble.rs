@@ -118,8 +118,14 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         with_jobs.map(|(track, marked)| task(engine, &names, track, marked)).collect();
     let of_tasks =
         tasks.iter().filter(|task| task.period_ns.is_some()).map(|task| task.utilization);
-    let of_threads =
-        threads.iter().filter(|thread| thread.period_ns.is_some()).map(|thread| thread.utilization);
+    // Of a thread that came for a while only, C/T is no load of the whole.
+    let stayed = |thread: &&ThreadReport| {
+        let released =
+            thread.period_ns.map(|period| u128::from(thread.invocations) * u128::from(period));
+        thread.period_from == Some(PeriodFrom::Given)
+            || released.is_some_and(|released| 2 * released >= u128::from(length))
+    };
+    let of_threads = threads.iter().filter(stayed).map(|thread| thread.utilization);
     let task_set_utilization = if tasks.is_empty() { of_threads.sum() } else { of_tasks.sum() };
     let busy: u64 = cpus.iter().map(|cpu| cpu.busy_ns).sum();
     let mut report = Report {

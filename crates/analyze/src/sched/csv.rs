@@ -14,7 +14,8 @@ pub fn write(report: &Report) -> String {
          execution_min_ns,execution_mean_ns,execution_p50_ns,execution_p99_ns,execution_max_ns,\
          period_ns,deadline_ns,release_jitter_ns,\
          latency_p50_ns,latency_p99_ns,latency_max_ns,response_p50_ns,response_p99_ns,response_max_ns,\
-         utilization,missed,running_ns,waiting_ns,blocked_ns,preemptions,migrations,most_delayed_by,most_delayed_by_ns\n",
+         utilization,missed,running_ns,waiting_ns,blocked_ns,preemptions,migrations,most_delayed_by,\
+         most_delayed_by_ns\n",
     );
     let mut line = |fields: Vec<String>| {
         writeln!(text, "{}", fields.join(",")).expect("a String takes everything");

@@ -25,12 +25,13 @@ pub struct Report {
     pub gaps: Vec<Gap>,
     /// Share of all processors' time, gaps left out, in which something ran: 0 to 1.
     pub utilization: f64,
-    /// Σ C/T over marked tasks and, where there are none, over threads with a period: the processor utilisation factor
-    /// of the task set (Liu and Layland 1973). May exceed 1 on several processors.
+    /// Σ C/T over marked tasks and, where there are none, over threads with a period that was given or that they had for
+    /// half of the time: the processor utilisation factor of the task set (Liu and Layland 1973). May exceed 1 on
+    /// several processors.
     pub task_set_utilization: f64,
     /// Each processor, ascending.
     pub cpus: Vec<CpuReport>,
-    /// Each thread that ran or was woken, the busiest first; a number that was used again is several threads.
+    /// Each thread that ran, was woken or marked, the busiest first; a number that was used again is several threads.
     pub threads: Vec<ThreadReport>,
     /// Each marked task, in the order of the recording's tracks.
     pub tasks: Vec<TaskReport>,
@@ -78,8 +79,9 @@ pub struct CpuReport {
 
 /// What a thread did.
 ///
-/// An *invocation* is what a thread does from its wake-up to its going to sleep again; where a period is known, wake-ups
-/// in the first half of the period belong to the invocation that began it, so a job that waits for a lock stays one.
+/// An *invocation* is what a thread does from its wake-up to its going to sleep again; where a period is known,
+/// wake-ups in the first half of the period belong to the invocation that began it, so a job that waits for a lock
+/// stays one.
 /// Invocations that a gap or an end of the recording cuts are in `incomplete` and in no distribution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadReport {

@@ -1,0 +1,156 @@
+//! Time put down to whom it belongs: who ran, who waited for whom, what interrupts took.
+
+use hemiola_trace::sched::Interrupt;
+
+use super::{Books, Engine};
+use crate::sched::cpu::share;
+use crate::sched::report::DelayKind;
+use crate::sched::tally::{Code, Taken};
+use crate::sched::threads::{Mode, Wait};
+
+impl Engine<'_> {
+    /// Brings the books of a processor up to `at`.
+    #[inline]
+    pub(super) fn account(&mut self, c: usize, at: u64) {
+        let cpu = &mut self.cpus[c];
+        let length = at.saturating_sub(cpu.since);
+        if length == 0 {
+            return;
+        }
+        let full = cpu.lately.push(cpu.since, at, cpu.current);
+        cpu.since = at;
+        match cpu.current.as_thread() {
+            Some(thread) => {
+                cpu.busy += length;
+                self.threads.states[thread].totals.running += length;
+            }
+            None if cpu.current == Code::IDLE => cpu.idle += length,
+            None => {}
+        }
+        if full {
+            self.bring_up_to_date(c, at);
+        }
+    }
+
+    /// Brings the books of every processor up to a moment, and copies them.
+    #[cold]
+    pub(super) fn copy(&mut self, at: u64) {
+        for cpu in 0..self.cpus.len() {
+            if self.cpus[cpu].depth == 0 {
+                self.account(cpu, at);
+            }
+        }
+        self.copies.push(Books {
+            cpus: self
+                .cpus
+                .iter()
+                .map(|cpu| [cpu.busy, cpu.idle, cpu.idle_switches, cpu.switches])
+                .collect(),
+            running: self.threads.states.iter().map(|state| state.totals.running).collect(),
+        });
+    }
+
+    /// Shares out the waiting so far of everybody who waits for a processor, and forgets who had it.
+    #[cold]
+    pub(super) fn bring_up_to_date(&mut self, c: usize, at: u64) {
+        for thread in 0..self.threads.states.len() {
+            let state = &self.threads.states[thread];
+            if state.mode == Mode::Ready && usize::from(state.cpu) == c && state.since < at {
+                self.waited(thread, c, at);
+                self.threads.states[thread].since = at;
+            }
+        }
+        self.cpus[c].lately.forget();
+    }
+
+    /// The thread was ready until now, waiting for that processor.
+    #[inline]
+    pub(super) fn waited(&mut self, thread: usize, c: usize, at: u64) {
+        let state = &mut self.threads.states[thread];
+        let since = state.since;
+        if self.gaps.until > since {
+            state.cut();
+            return;
+        }
+        state.totals.waiting += at.saturating_sub(since);
+        let kind =
+            if state.invocation.started { DelayKind::Preempted } else { DelayKind::BeforeStart };
+        let mut shares = std::mem::take(&mut self.shares);
+        shares.clear();
+        if let Some(cpu) = self.cpus.get(c) {
+            // What it does since the last switch is not remembered yet.
+            let open = cpu.since.max(since);
+            if at > open {
+                share(
+                    &mut shares,
+                    if cpu.depth > 0 { cpu.interrupt } else { cpu.current },
+                    at - open,
+                );
+            }
+            cpu.lately.shares(since, open.min(at), &mut shares);
+        } else {
+            shares.push((Code::UNKNOWN, at.saturating_sub(since)));
+        }
+        for &(code, ns) in shares.iter().filter(|share| share.1 > 0) {
+            self.delay(thread, Taken::once(code, kind, ns));
+        }
+        if let Some(&(most, _)) = shares.iter().max_by_key(|share| share.1) {
+            self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
+        }
+        self.shares = shares;
+    }
+
+    /// Puts a delay down to the invocation of a thread, and to its marked jobs.
+    #[inline]
+    pub(super) fn delay(&mut self, thread: usize, taken: Taken) {
+        let state = &mut self.threads.states[thread];
+        state.invocation.delays.add(taken);
+        for mark in &state.open_marks {
+            self.marks.delay(*mark, taken);
+        }
+    }
+
+    pub(super) fn interrupt_entry(&mut self, at: u64, c: usize, interrupt: Interrupt) {
+        if self.cpus[c].depth == 0 {
+            self.account(c, at);
+            self.cpus[c].interrupt = Code::interrupt(interrupt);
+        }
+        self.cpus[c].depth = self.cpus[c].depth.saturating_add(1);
+    }
+
+    pub(super) fn interrupt_exit(&mut self, at: u64, c: usize) {
+        match self.cpus[c].depth {
+            // It began before the recording, or in a gap.
+            0 => {}
+            1 => self.end_interrupt(c, at),
+            _ => self.cpus[c].depth -= 1,
+        }
+    }
+
+    /// The outermost interrupt is over.
+    #[inline]
+    pub(super) fn end_interrupt(&mut self, c: usize, at: u64) {
+        let cpu = &mut self.cpus[c];
+        if cpu.depth == 0 {
+            return;
+        }
+        cpu.depth = 0;
+        let length = at.saturating_sub(cpu.since);
+        let (current, code) = (cpu.current, cpu.interrupt);
+        let full = length > 0 && cpu.lately.push(cpu.since, at, code);
+        cpu.since = at;
+        cpu.interrupts += length;
+        match current.as_thread() {
+            Some(thread) => {
+                cpu.busy += length;
+                self.threads.states[thread].totals.interrupted += length;
+                self.delay(thread, Taken::once(code, DelayKind::Interrupted, length));
+            }
+            None if current == Code::IDLE => cpu.idle += length,
+            None => {}
+        }
+        if full {
+            self.bring_up_to_date(c, at);
+        }
+    }
+}

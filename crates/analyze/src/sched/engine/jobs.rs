@@ -1,0 +1,243 @@
+//! Where invocations and marked jobs begin, go on, and end.
+
+use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
+use hemiola_trace::{Entry, Kind};
+
+use super::Engine;
+use crate::sched::assemble::delays;
+use crate::sched::report::{DelayKind, Job, Miss};
+use crate::sched::tally::{Code, Taken};
+use crate::sched::threads::{Mode, State};
+use crate::sched::{MISSES_MAX, Of, Who};
+
+impl Engine<'_> {
+    /// A thread sleeps no more: its invocation goes on, or a new one begins.
+    pub(super) fn resume(&mut self, thread: usize, at: u64, waker: Code) {
+        let state = &mut self.threads.states[thread];
+        let asleep = at.saturating_sub(state.since);
+        let seen = state.mode != Mode::Unseen && self.gaps.until <= state.since;
+        let invocation = &state.invocation;
+        let goes_on = seen
+            && invocation.open
+            && match state.mode {
+                Mode::Blocked => true,
+                _ if state.is_marked => !state.open_marks.is_empty(),
+                _ => state
+                    .period()
+                    .is_some_and(|period| at.saturating_sub(invocation.release) < period / 2),
+            };
+        if state.mode != Mode::Blocked && (!state.is_marked || !goes_on) {
+            state.finder.wake(at, waker == Code::INTERRUPT);
+        }
+        if goes_on {
+            state.totals.blocked += asleep;
+            let since = std::mem::replace(&mut state.since, at);
+            let behind = match waker.as_thread() {
+                Some(other) if other != thread => {
+                    self.threads.states[other].waits.longest_in(since, at)
+                }
+                _ => (Code::UNKNOWN, 0),
+            };
+            let taken = Taken { behind, ..Taken::once(waker, DelayKind::Blocked, asleep) };
+            self.delay(thread, taken);
+            return;
+        }
+        if seen {
+            state.totals.sleeping += asleep;
+        } else {
+            state.finder.forget();
+            state.released = None;
+            if state.mode == Mode::Blocked || !state.open_marks.is_empty() {
+                state.cut();
+            }
+        }
+        state.since = at;
+        self.close(thread);
+        self.begin(thread, at, Some(waker));
+    }
+
+    /// A new invocation is released.
+    pub(super) fn begin(&mut self, thread: usize, at: u64, waker: Option<Code>) {
+        let state = &mut self.threads.states[thread];
+        if let Some(before) = state.released {
+            state.streams.interval.push(at.saturating_sub(before));
+        }
+        state.released = Some(at);
+        if let Some(waker) = waker {
+            let taken = Taken::once(waker, DelayKind::NotWoken, 0);
+            state.totals.wakers.add(taken);
+        }
+        let invocation = &mut state.invocation;
+        (invocation.open, invocation.sound, invocation.started) = (true, true, false);
+        (invocation.release, invocation.start, invocation.finish) = (at, at, at);
+        invocation.running_before = state.totals.running;
+        invocation.waker = waker;
+    }
+
+    /// An invocation is over, or all that was seen of it.
+    pub(super) fn close(&mut self, thread: usize) {
+        let state = &self.threads.states[thread];
+        let invocation = &state.invocation;
+        if !invocation.open {
+            return;
+        }
+        let complete = invocation.sound && invocation.started;
+        let execution = state.totals.running - invocation.running_before;
+        let response = invocation.finish.saturating_sub(invocation.release);
+        let deadline = state.given.map(|period| invocation.release.saturating_add(period));
+        let late = deadline.map_or(0, |deadline| invocation.finish.saturating_sub(deadline));
+        let missed = complete && late > 0 && !state.is_marked;
+        let blocking = if complete {
+            blocking(state.priority, invocation.delays.iter(), &self.threads.states)
+        } else {
+            None
+        };
+        let wanted = self.wanted.is_some_and(|wanted| wanted.of == Of::Thread(state.tid));
+        if missed || wanted {
+            let job = Job {
+                tid: state.tid,
+                track: None,
+                number: invocation.number,
+                release_ns: invocation.release,
+                start_ns: invocation.start,
+                finish_ns: invocation.finish,
+                deadline_ns: deadline,
+                execution_ns: execution,
+                delays: delays(&invocation.delays, &self.threads.states),
+                complete,
+            };
+            self.keep(job, if missed { late } else { 0 }, wanted);
+        }
+        let state = &mut self.threads.states[thread];
+        let (totals, streams) = (&mut state.totals, &mut state.streams);
+        let invocation = &mut state.invocation;
+        totals.culprits.add_all(&invocation.delays);
+        if complete {
+            streams.execution.push(execution);
+            streams.latency.push(invocation.start.saturating_sub(invocation.release));
+            streams.response.push(response);
+            if let Some(blocking) = blocking {
+                streams.blocking.push(blocking);
+            }
+        } else {
+            totals.incomplete += 1;
+        }
+        totals.missed += u64::from(missed);
+        invocation.open = false;
+        invocation.number += 1;
+        invocation.delays.clear();
+    }
+
+    /// The next entry of a track is due.
+    pub(super) fn mark(&mut self, track: usize) {
+        let Some(entry) = self.marks.take(track) else { return };
+        if !matches!(entry.kind, Kind::Start | Kind::Finish | Kind::Lost) {
+            return;
+        }
+        let at = entry.at.nanos();
+        let thread = self.threads.at(Tid(self.marks.tasks[track].tid), at);
+        self.identify(thread);
+        let state = &self.threads.states[thread];
+        let running = match self.cpus.get(usize::from(state.cpu)) {
+            Some(cpu) if state.mode == Mode::Running && cpu.depth == 0 => {
+                state.totals.running + at.saturating_sub(cpu.since)
+            }
+            _ => state.totals.running,
+        };
+        match entry.kind {
+            Kind::Start => {
+                self.marks.start(track, thread, &entry, &mut self.threads.states[thread], running)
+            }
+            Kind::Finish => self.marked_job(track, thread, &entry, running),
+            _ => {
+                self.lost += entry.a;
+                self.marks.lose(track, &mut self.threads.states[thread]);
+            }
+        }
+    }
+
+    pub(super) fn marked_job(&mut self, track: usize, thread: usize, entry: &Entry, running: u64) {
+        let states = &mut self.threads.states;
+        let priority = states[thread].priority;
+        let open = self.marks.tasks[track].open.as_ref();
+        let blocking = open.and_then(|open| blocking(priority, open.delays.iter(), states));
+        let Some((job, late)) = self.marks.finish(track, entry, states, thread, running, blocking)
+        else {
+            return;
+        };
+        let wanted = self.wanted.is_some_and(|wanted| wanted.of == Of::Track(track));
+        self.keep(job, late, wanted);
+    }
+
+    /// Counts and keeps a job that was missed, and one that is wanted.
+    pub(super) fn keep(&mut self, job: Job, late: u64, wanted: bool) {
+        let wanted = wanted && self.wants(job.release_ns, job.finish_ns);
+        let missed = late > 0 && self.misses.len() < MISSES_MAX;
+        self.missed += u64::from(late > 0);
+        if missed {
+            let job = job.clone();
+            self.misses.push(Miss {
+                name: String::new(),
+                job,
+                late_ns: late,
+                explanation: String::new(),
+            });
+        }
+        if wanted {
+            self.jobs.push(job);
+        }
+    }
+
+    /// Whether a job of the wanted thread or task is to be kept.
+    pub(super) fn wants(&self, release: u64, finish: u64) -> bool {
+        self.wanted.is_some_and(|wanted| {
+            self.jobs.len() < wanted.max && finish >= wanted.from_ns && release <= wanted.to_ns
+        })
+    }
+
+    /// What the caller and an earlier pass know of a thread that is seen for the first time.
+    pub(super) fn identify(&mut self, thread: usize) {
+        let state = &self.threads.states[thread];
+        if state.is_identified {
+            return;
+        }
+        let (tid, from) = (state.tid, state.from);
+        let names = self.threads.names(state, u64::MAX);
+        let given = self.options.periods.iter().find(|(who, _)| match who {
+            Who::Tid(number) => *number == tid,
+            Who::Name(name) => names.contains(&name.as_str()),
+        });
+        let given = given.map(|(_, period)| period.nanos().max(1).unsigned_abs());
+        let hints = &self.known.periods;
+        let hint = hints
+            .iter()
+            .find(|(number, since, _)| (*number, *since) == (tid, from))
+            .map(|hint| hint.2);
+        let is_marked = self.marks.tasks.iter().any(|task| task.tid == tid && task.has_jobs);
+        let state = &mut self.threads.states[thread];
+        (state.given, state.hint, state.is_marked) = (given, hint, is_marked);
+        state.is_identified = true;
+    }
+}
+
+/// How long less urgent threads held up a job; nothing where priorities are not known.
+#[inline]
+fn blocking<'a>(
+    own: i16,
+    delays: impl Iterator<Item = &'a Taken>,
+    states: &[State],
+) -> Option<u64> {
+    if own == PRIORITY_UNKNOWN {
+        return None;
+    }
+    let less_urgent = |taken: &&Taken| {
+        let other = taken.code.as_thread().map_or(PRIORITY_UNKNOWN, |other| states[other].priority);
+        other != PRIORITY_UNKNOWN
+            && other > own
+            && matches!(
+                taken.kind,
+                DelayKind::BeforeStart | DelayKind::Preempted | DelayKind::Blocked
+            )
+    };
+    Some(delays.filter(less_urgent).map(|taken| taken.ns).sum())
+}
