@@ -205,6 +205,8 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
         interrupted_ns: totals.interrupted,
         preemptions: totals.preemptions,
         migrations: totals.migrations,
+        last_cpu: state.ran_on,
+        settled_ns: totals.running - totals.running_elsewhere,
         page_faults: totals.page_faults,
         calls: totals.calls,
         preempted_by: preempted_by(engine, names, &totals.culprits),

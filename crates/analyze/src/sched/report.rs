@@ -132,6 +132,10 @@ pub struct ThreadReport {
     pub preemptions: u64,
     /// How often it began to run on another processor than before.
     pub migrations: u64,
+    /// The processor it ran on at the end.
+    pub last_cpu: Option<u16>,
+    /// Of `running_ns`, since it came to that processor and stayed, ns.
+    pub settled_ns: u64,
     /// Page faults and system calls, where recorded.
     pub page_faults: u64,
     /// System calls entered, where recorded.

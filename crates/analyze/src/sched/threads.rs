@@ -49,7 +49,7 @@ pub(super) struct State {
     /// It was woken, so it waits wherever it begins to run, not where it ran last.
     pub(super) placed_anew: bool,
     /// The processor it ran on last; nothing before it ran.
-    ran_on: Option<u16>,
+    pub(super) ran_on: Option<u16>,
     pub(super) priority: i16,
     /// A wake-up that came while it was not asleep: it may have been on its way.
     pub(super) woken_early: Option<u64>,
@@ -142,6 +142,8 @@ pub(super) struct Totals {
     pub(super) interrupted: u64,
     pub(super) preemptions: u64,
     pub(super) migrations: u64,
+    /// `running` when it came to the processor it is on.
+    pub(super) running_elsewhere: u64,
     pub(super) page_faults: u64,
     pub(super) calls: u64,
     pub(super) incomplete: u64,
@@ -205,6 +207,7 @@ impl State {
         let before = self.ran_on.replace(cpu);
         if before != Some(cpu) {
             self.totals.migrations += u64::from(before.is_some());
+            self.totals.running_elsewhere = self.totals.running;
             if let Err(place) = self.totals.cpus.binary_search(&cpu) {
                 self.totals.cpus.insert(place, cpu);
             }
