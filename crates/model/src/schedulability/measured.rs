@@ -59,6 +59,10 @@ pub struct LeftOut {
     pub why: Why,
 }
 
+/// A thread that moved, and then spent this share of its processor time where it is, belongs there: programs pin
+/// their threads when those run already.
+const SETTLED: f64 = 0.95;
+
 /// Why a thread is in no set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -106,23 +110,25 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
             });
         };
         // A thread that never ran in the recording delays nobody.
-        let Some(cpu) = thread.cpus.first() else { continue };
+        if thread.cpus.is_empty() {
+            continue;
+        }
         if !periodic(&thread) {
             leave_out(Why::NotPeriodic);
             continue;
         }
-        if thread.cpus.len() > 1 {
+        let Some(cpu) = home(thread) else {
             leave_out(Why::Migrates);
             continue;
-        }
+        };
         let tasks = tasks_of(thread, report);
         if tasks.is_empty() {
             leave_out(Why::NoJobs);
             continue;
         }
-        match processors.iter_mut().find(|known| known.cpu == *cpu) {
+        match processors.iter_mut().find(|known| known.cpu == cpu) {
             Some(known) => known.tasks.extend(tasks),
-            None => processors.push(OnProcessor { cpu: *cpu, tasks }),
+            None => processors.push(OnProcessor { cpu, tasks }),
         }
     }
     processors.sort_by_key(|processor| processor.cpu);
@@ -131,6 +137,17 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
         processor.tasks.sort_by_key(|task| (task.priority.unwrap_or(i16::MAX), task.period_ns));
     }
     (processors, left_out)
+}
+
+/// The processor a thread belongs to, when it is one.
+fn home(thread: &ThreadReport) -> Option<u16> {
+    match thread.cpus.as_slice() {
+        [cpu] => Some(*cpu),
+        _ if thread.settled_ns as f64 >= SETTLED * thread.running_ns.max(1) as f64 => {
+            thread.last_cpu
+        }
+        _ => None,
+    }
 }
 
 /// The tasks a thread marks, or the thread itself.

@@ -74,7 +74,11 @@ fn tests(processor: &Processor) -> Table {
         processor.tests.iter().map(row).collect(),
     );
     table.columns[3].1 = Alignment::Left;
-    table.with_note(format!("U = {}, switches included.", percent(processor.utilization)))
+    table.with_note(format!(
+        "{} U = {}, switches included.",
+        processor.verdict,
+        percent(processor.utilization)
+    ))
 }
 
 /// The kernel's priority in the words of sched(7).

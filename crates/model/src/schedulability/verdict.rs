@@ -123,7 +123,7 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
         (None, Some(_)) => words::Source::Difference,
         (None, None) => words::Source::None,
     };
-    notes.extend(words::notes(report, &processors, &left_out, (cost, source)));
+    notes.extend(words::notes(&processors, &left_out, (cost, source)));
     Verdict { switch_ns: nanos(cost), processors, left_out, notes }
 }
 

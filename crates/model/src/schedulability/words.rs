@@ -1,6 +1,5 @@
 //! The verdict in words, with its figures, and what it rests on.
 
-use hemiola_analyze::sched::Report;
 use hemiola_analyze::text::{duration, percent, ratio};
 use hemiola_units::Span;
 
@@ -120,7 +119,6 @@ fn nearness(task: &TaskVerdict) -> f64 {
 
 /// What the verdict rests on and does not answer.
 pub(super) fn notes(
-    report: &Report,
     processors: &[Processor],
     left_out: &[LeftOut],
     (switch, source): (Span, Source),
@@ -216,9 +214,6 @@ pub(super) fn notes(
              rate-monotonic real-time priorities would give."
                 .into(),
         );
-    }
-    if !report.gaps.is_empty() {
-        notes.push("The recording has gaps: what happened in them is in no figure.".into());
     }
     notes
 }
