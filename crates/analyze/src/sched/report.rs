@@ -25,8 +25,8 @@ pub struct Report {
     pub gaps: Vec<Gap>,
     /// Share of all processors' time, gaps left out, in which something ran: 0 to 1.
     pub utilization: f64,
-    /// Σ C/T over marked tasks and, where there are none, over threads with a period that was given or that they had for
-    /// half of the time: the processor utilisation factor of the task set (Liu and Layland 1973). May exceed 1 on
+    /// Σ C/T over marked tasks and, where there are none, over threads with a period that was given or that they had
+    /// for half of the time: the processor utilisation factor of the task set (Liu and Layland 1973). May exceed 1 on
     /// several processors.
     pub task_set_utilization: f64,
     /// Each processor, ascending.
