@@ -43,9 +43,11 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
             totals.add(state, key, end - at);
             (index + 1, end)
         } else {
-            // To the end of this pixel, and at least a nanosecond.
             let number = ((at - from) as f64 / pixel).floor() + 1.0;
-            let stop = (from + (number * pixel) as u64).max(at + 1).min(to);
+            let end_of_pixel = from.saturating_add((number * pixel) as u64);
+            // Over hundreds of days a pixel's end may be rounded to before where we are.
+            let onward = at.saturating_add(pixel.max(1.0) as u64);
+            let stop = if end_of_pixel > at { end_of_pixel } else { onward }.min(to);
             let next = track.from_then_on(index + 1, stop);
             track.partial(index, at, stop, &mut totals);
             if next > index + 1 {
