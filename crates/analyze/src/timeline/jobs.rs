@@ -174,6 +174,8 @@ pub enum Cause {
     WaitedFor(u32),
     /// The processor was idle, or waking up.
     Idle,
+    /// It slept, until the thread of that row woke it, or [`INTERRUPT`](super::INTERRUPT) did; [`NOBODY`] where unknown.
+    AsleepUntil(u32),
     /// It waited in the kernel, until the thread of that row woke it; [`NOBODY`] where unknown.
     BlockedUntil(u32),
     /// Nobody can say who had the processor.
@@ -198,7 +200,12 @@ pub fn account(timeline: &Timeline, row: usize, release: u64, finish: u64) -> Ac
             account.pieces.push(segment);
         }
         match segment.state {
-            State::Rest => account.asleep += ns,
+            State::Rest => {
+                account.asleep += ns;
+                let waker = segments.peek().filter(|next| next.state == State::Ready);
+                let waker = waker.map_or(NOBODY, |next| next.key);
+                *delays.entry(Cause::AsleepUntil(waker)).or_default() += ns;
+            }
             State::Running => {
                 account.running += ns;
                 cpu = Some(segment.key);

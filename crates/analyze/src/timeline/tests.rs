@@ -89,6 +89,9 @@ fn a_job_that_sleeps_within_the_first_half_of_its_period_stays_one() {
     let found = jobs::of(thread, Some(1_000));
     let ends: Vec<(u64, u64)> = found.iter().map(|job| (job.release, job.finish)).collect();
     assert_eq!(ends, [(1_000, 1_360), (2_000, 2_360), (3_000, 3_360)]);
+    let account = jobs::account(&timeline, row(&timeline, 7), 1_000, 1_360);
+    assert_eq!((account.running, account.waiting, account.asleep), (100, 20, 240));
+    assert_eq!(account.delays[0], Delay { cause: Cause::AsleepUntil(NOBODY), ns: 240 });
 }
 
 #[test]
