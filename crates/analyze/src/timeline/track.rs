@@ -196,7 +196,7 @@ impl Track {
     }
 
     /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
-    pub(super) fn from_then_on(&self, index: usize, at: u64) -> usize {
+    pub(super) fn next_from(&self, index: usize, at: u64) -> usize {
         let (mut low, mut step) = (index, 1);
         while low + step < self.len() && self.starts[low + step] < at {
             low += step;
@@ -226,11 +226,11 @@ impl Track {
                 _ => totals.join(&self.levels[level - 1][index]),
             };
             let top = level == self.levels.len();
-            while from < to && (top || from % FAN != 0) {
+            while from < to && (top || !from.is_multiple_of(FAN)) {
                 add(from);
                 from += 1;
             }
-            while from < to && to % FAN != 0 {
+            while from < to && !to.is_multiple_of(FAN) {
                 to -= 1;
                 add(to);
             }

@@ -48,7 +48,7 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
             // Over hundreds of days a pixel's end may be rounded to before where we are.
             let onward = at.saturating_add(pixel.max(1.0) as u64);
             let stop = if end_of_pixel > at { end_of_pixel } else { onward }.min(to);
-            let next = track.from_then_on(index + 1, stop);
+            let next = track.next_from(index + 1, stop);
             track.partial(index, at, stop, &mut totals);
             if next > index + 1 {
                 totals.join(&track.sum(index + 1, next - 1));
