@@ -174,7 +174,7 @@ pub enum Cause {
     WaitedFor(u32),
     /// The processor was idle, or waking up.
     Idle,
-    /// It slept, until the thread of that row woke it, or [`INTERRUPT`](super::INTERRUPT) did; [`NOBODY`] where unknown.
+    /// It slept, until the thread of that row woke it or [`INTERRUPT`](super::INTERRUPT) did; [`NOBODY`] where unknown.
     AsleepUntil(u32),
     /// It waited in the kernel, until the thread of that row woke it; [`NOBODY`] where unknown.
     BlockedUntil(u32),
