@@ -41,8 +41,9 @@ use thiserror::Error;
 /// is then stated.
 const ROUNDS_MAX: u32 = 100_000;
 
-/// Interfering tasks looked at for one answer of [`Set::keeps_deadlines`], which is asked thousands of times.
-const LOOKS_MAX: usize = 1_000_000;
+/// Tasks looked at for one answer about a whole set, as [`Set::keeps_deadlines`] gives, which is asked thousands of
+/// times for what a set tolerates.
+pub(crate) const LOOKS_MAX: usize = 200_000;
 
 /// A periodic task, or a sporadic one with its least distance between releases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -18,10 +18,7 @@
 use hemiola_units::Span;
 
 use super::Answer;
-use crate::response_time::{Set, unrounded};
-
-/// More leaps than this are needed only where the processor is all but fully used: no answer is then given.
-const LEAPS_MAX: u32 = 10_000;
+use crate::response_time::{LOOKS_MAX, Set, unrounded};
 
 /// What the test found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +56,7 @@ pub fn of(set: &Set) -> Demand {
     let open = Demand { answer: Answer::Open, exceeded: None };
     let Some(end) = curve.end(set.utilisation()) else { return open };
     let mut at = end;
-    for _ in 0..LEAPS_MAX {
+    for _ in 0..curve.leaps_max() {
         if at < first {
             return Demand { answer: Answer::Yes, exceeded: None };
         }
@@ -102,6 +99,11 @@ impl Curve {
         Self { lines: set.tasks().iter().map(line).collect() }
     }
 
+    /// More leaps than this are needed only where the processor is all but fully used: no answer is then given.
+    fn leaps_max(&self) -> usize {
+        LOOKS_MAX / self.lines.len().max(1)
+    }
+
     fn due(&self, at: i128) -> i128 {
         let within = || self.lines.iter().filter(|line| line.first <= at);
         let jobs = |line: &Line| (at - line.first) / line.period + 1;
@@ -136,7 +138,7 @@ impl Curve {
         let late = blocking as f64 + self.lines.iter().map(late).sum::<f64>();
         let released = blocking + self.lines.iter().map(|line| line.work).sum::<i128>();
         let mut busy = released.max(unrounded(late, spare));
-        for _ in 0..LEAPS_MAX {
+        for _ in 0..self.leaps_max() {
             let jobs = |line: &Line| (busy + line.jitter + line.period - 1) / line.period;
             let next =
                 blocking + self.lines.iter().map(|line| jobs(line) * line.work).sum::<i128>();
