@@ -81,7 +81,11 @@ pub(super) fn unsafe_stays_in_its_two_modules(tree: &Tree) -> Vec<Violation> {
         }
         for (line, code) in (1..).zip(code_only(text).lines()) {
             if has_word(code, "unsafe") {
-                found.push(Violation::new(path, line, "unsafe belongs in rt::sys, rt::shared or mark::shared"));
+                found.push(Violation::new(
+                    path,
+                    line,
+                    "unsafe belongs in rt::sys, rt::shared or mark::shared",
+                ));
             }
         }
     }
