@@ -44,9 +44,9 @@
 pub mod jobs;
 pub mod metrics;
 pub mod misses;
-pub mod sched;
 pub mod mixed;
 pub mod occupancy;
+pub mod sched;
 pub mod segments;
 pub mod stats;
 pub mod summary;

@@ -1,7 +1,7 @@
 //! The timeline: who ran where and who waited, for every processor and thread, at any magnification.
 //!
 //! [`Timeline::build`] goes once over the events of a recording and keeps what is needed to draw them: one [`Track`] of
-//! segments for each processor and for each thread, 12 bytes a segment, with sums over ever longer stretches above them.
+//! segments for each processor and each thread, 12 bytes a segment, with sums over ever longer stretches above them.
 //! [`Timeline::window`] then answers for any stretch of time in steps that grow with the number of pixels and not with
 //! the number of events. [`jobs`] tells the jobs of a thread apart and says who delayed one.
 //!

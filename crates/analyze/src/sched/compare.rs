@@ -16,8 +16,11 @@ use crate::stats::{Change, Covers, Difference, Estimate, differing};
 use crate::tables::Table;
 use crate::text::{count, duration, percent};
 
-/// Tasks and threads of which the table has every figure; of the others it has what differs.
+/// Marked tasks and periodic threads of which the table has every figure; of the others it has what differs.
 const SHOWN_MAX: usize = 8;
+
+/// Who had the processor is named as the cause from this share of a difference on.
+const CAUSE_MIN: f64 = 0.1;
 
 /// Names in one remark; the rest are counted.
 const NAMES_MAX: usize = 5;
@@ -48,6 +51,8 @@ pub struct Pair {
     pub name: String,
     /// Whether it is a marked task, and not a thread.
     pub marked: bool,
+    /// Whether it has a period in both.
+    pub periodic: bool,
     /// Its thread in A and B.
     pub tids: [u32; 2],
     /// Invocations or jobs seen as a whole.
@@ -58,7 +63,8 @@ pub struct Pair {
     pub missed: [u64; 2],
     /// What both have a distribution of.
     pub figures: Vec<Figure>,
-    /// Who made the greatest difference to its waiting for the processor; nothing where nobody did.
+    /// Who had the processor while it was ready, and thereby made most of the difference of its mean response, or of
+    /// its latency where that is all there is; nothing where nobody made a tenth of it.
     pub cause: Option<Cause>,
 }
 
@@ -202,6 +208,7 @@ fn only_in<T>(
 struct Side<'a> {
     name: &'a str,
     tid: u32,
+    periodic: bool,
     invocations: u64,
     utilization: f64,
     missed: u64,
@@ -214,6 +221,7 @@ impl<'a> Side<'a> {
         Self {
             name: &thread.name,
             tid: thread.tid,
+            periodic: thread.period_ns.is_some(),
             invocations: thread.invocations,
             utilization: thread.utilization,
             missed: thread.missed,
@@ -231,6 +239,7 @@ impl<'a> Side<'a> {
         Self {
             name: &task.name,
             tid: task.tid,
+            periodic: task.period_ns.is_some(),
             invocations: task.jobs,
             utilization: task.utilization,
             missed: task.missed,
@@ -267,12 +276,13 @@ fn pair(marked: bool, sides: [Side<'_>; 2], changes: &mut Vec<Change>) -> Pair {
     Pair {
         name: a.name.into(),
         marked,
+        periodic: a.periodic && b.periodic,
         tids: [a.tid, b.tid],
         invocations: [a.invocations, b.invocations],
         utilization: [a.utilization, b.utilization],
         missed: [a.missed, b.missed],
+        cause: cause(&sides, &figures),
         figures,
-        cause: cause(&sides),
     }
 }
 
@@ -281,8 +291,11 @@ fn change(a: &Distribution, b: &Distribution) -> Option<Change> {
     Some(Change::of_estimates(&estimate(a)?, &estimate(b)?, Covers::Truth))
 }
 
-/// Who made the greatest difference to the waiting of one invocation, whoever it is by number.
-fn cause(sides: &[Side<'_>; 2]) -> Option<Cause> {
+/// Who had the processor, by name, for how much longer or shorter in one invocation.
+fn cause(sides: &[Side<'_>; 2], figures: &[Figure]) -> Option<Cause> {
+    let of = |what| figures.iter().find(|figure| figure.of == what);
+    let whole = of(What::Response).or_else(|| of(What::Latency))?;
+    let whole = whole.mean_ns[1] - whole.mean_ns[0];
     let mut all: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     for (index, side) in sides.iter().enumerate() {
         for by in side.preempted_by {
@@ -290,9 +303,12 @@ fn cause(sides: &[Side<'_>; 2]) -> Option<Cause> {
                 by.ns as f64 / side.invocations.max(1) as f64;
         }
     }
-    let apart = |each: &[f64; 2]| (each[1] - each[0]).abs();
-    let (name, each_ns) = all.into_iter().max_by(|a, b| apart(&a.1).total_cmp(&apart(&b.1)))?;
-    (apart(&each_ns) > 0.0).then(|| Cause { name: name.into(), each_ns })
+    let share = |each: &[f64; 2]| (each[1] - each[0]) / whole;
+    let (name, each_ns) = all
+        .into_iter()
+        .filter(|(_, each)| share(each) >= CAUSE_MIN)
+        .max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))?;
+    Some(Cause { name: name.into(), each_ns })
 }
 
 /// Gives every figure that has a difference its verdict.
@@ -316,8 +332,8 @@ impl Comparison {
         figures.filter(|figure| figure.verdict == Verdict::DiffersWithinRuns).count()
     }
 
-    /// What both came to, every figure of the first tasks and threads with what differs of the others, and who made
-    /// the difference; empty ones left out.
+    /// What both came to, every figure of the first tasks and periodic threads with what differs of the others, and who
+    /// made the difference; empty ones left out.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.totals(), self.figures(), self.causes()];
@@ -336,29 +352,33 @@ impl Comparison {
             row("Processors busy", self.utilization.map(percent)),
             row("Missed deadlines", self.missed_deadlines.map(count)),
         ];
+        let judged = self.pairs.iter().flat_map(|pair| &pair.figures);
+        let judged = judged.filter(|figure| figure.verdict != Verdict::Unknown).count();
+        let found = format!("{} of {judged} figures differ by more than noise", self.differences());
+        let mut note = vec![found];
+        note.extend_from_slice(&self.remarks);
         let [a, b] = &self.names;
         Table::new(format!("{a} → {b}"), ["", a.as_str(), b.as_str()], rows)
-            .with_note(self.remarks.join("; "))
+            .with_note(note.join("; "))
     }
 
     fn figures(&self) -> Table {
         let mut rows = Vec::new();
-        for (index, pair) in self.pairs.iter().filter(|pair| !pair.figures.is_empty()).enumerate() {
+        let mut whole = 0;
+        for pair in &self.pairs {
+            let is_whole = (pair.marked || pair.periodic) && whole < SHOWN_MAX;
+            whole += usize::from(is_whole);
             let differs = |figure: &&Figure| figure.verdict == Verdict::DiffersWithinRuns;
-            let shown = pair.figures.iter().filter(|figure| index < SHOWN_MAX || differs(figure));
-            for figure in shown {
-                rows.push(row(pair, figure));
-            }
+            let shown = pair.figures.iter().filter(|figure| is_whole || differs(figure));
+            rows.extend(shown.map(|figure| row(pair, figure)));
         }
-        let judged = self.pairs.iter().flat_map(|pair| &pair.figures).count();
-        let note = format!(
-            "{} of {judged} figures differ, by more than noise within the recordings; what changes from one start to \
-             the next is in neither.",
-            self.differences()
-        );
         let heads =
             ["Thread", "Figure", "Mean", "Difference", "Interval at 95 %", "Verdict", "Max"];
-        Table::new("What differs", heads, rows).with_note(note).with_prose(&[1, 5])
+        Table::new("What differs", heads, rows)
+            .with_note(
+                "Noise is that within the recordings; what changes from one start to the next is in neither.",
+            )
+            .with_prose(&[1, 5])
     }
 
     fn causes(&self) -> Table {
@@ -440,6 +460,7 @@ mod tests {
             name: name.into(),
             tid,
             invocations: 5_000,
+            period_ns: Some(1_000_000),
             utilization: mean as f64 / 1e6,
             execution_ns: execution.distribution(),
             response_ns: response.distribution(),
@@ -550,7 +571,7 @@ Switches a second   2 000   2 000
 Processors busy    25.0 %  25.0 %
 Missed deadlines        0       0
 ──────────────────────────────────
-threads only in after: new
+1 of 3 figures differ by more than noise; threads only in after: new
 What differs
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Thread   Figure                  Mean        Difference   Interval at 95 %  Verdict                     Max
@@ -559,8 +580,7 @@ control  execution    210 µs → 210 µs  -121 ns (-0.1 %)   -378 ns … 136 ns
 control  response     260 µs → 300 µs  39.9 µs (15.3 %)  39.6 µs … 40.1 µs  differs         270 µs → 310 µs
 control  interval   1.00 ms → 1.00 ms  -121 ns (-0.0 %)   -378 ns … 136 ns  within noise  1.01 ms → 1.01 ms
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-1 of 3 figures differ, by more than noise within the recordings; what changes from one start to the
-next is in neither.
+Noise is that within the recordings; what changes from one start to the next is in neither.
 Who made the difference
 ─────────────────────────────────────────────
 Thread   Had the processor   before    after

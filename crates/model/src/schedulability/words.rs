@@ -162,7 +162,7 @@ pub(super) fn notes(
         Source::Difference => format!(
             "Each job is charged two switches of {charged}, by the difference between /proc and the recording."
         ),
-        Source::None => "Switches are not charged: their cost is not known (--switch COST).".into(),
+        Source::None => "Switches are not charged: their cost is not known (`hemiola measure` finds it).".into(),
     });
     notes.push(
         "C is the greatest execution time observed, not a bound: a longer recording may show a greater one. \

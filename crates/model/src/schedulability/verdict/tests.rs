@@ -185,7 +185,7 @@ Not answered of threads that ran on several processors: wanders (0.1 %); how the
 Tied to one each (taskset, CPUAffinity=), they would be judged.
 At a real-time priority without a period: irq/9-acpi (0.1 %); the bounds hold while none of them runs.
 With a period, but without a job seen as a whole: starting (0.1 %); no set holds them.
-Switches are not charged: their cost is not known (--switch COST).
+Switches are not charged: their cost is not known (`hemiola measure` finds it).
 C is the greatest execution time observed, not a bound: a longer recording may show a greater one.
 Interrupts that were not recorded are part of it.
 ");
