@@ -8,9 +8,9 @@
 //!   system call and allocates nothing.
 //! * [`Drain`]: the reading side. It turns the logs of many processes into one trace file beside the run;
 //!   whatever a process recorded before it died is in there.
+//! * [`kernel`]: what the kernel does with its processors, recorded while it happens.
 //! * [`Marks`]: the same for programs that know nothing of Hemiola but one header: what their tasks mark, and what
 //!   they ask of the recorder.
-//! * [`kernel`]: what the kernel does with its processors, recorded while it happens.
 //! * [`conditions`]: what figures depend on besides the program, read from the kernel.
 //! * [`accounting`]: processor use as the kernel's own accounts have it.
 //! * [`Folder`]: where results go, whole or not at all.
@@ -43,8 +43,8 @@ pub mod accounting;
 pub mod conditions;
 mod drain;
 mod folder;
-pub mod marks;
 pub mod kernel;
+pub mod marks;
 mod recorder;
 
 pub use drain::{AddError, Drain, Tally};
