@@ -21,7 +21,9 @@ pub(crate) enum Command {
     Run(Run),
     /// Make the report of a result folder again
     Report(Report),
-    /// Put two results side by side, with intervals
+    /// Say what a recording shows: C, T, U, response times, who delayed whom
+    Analyze(Analyze),
+    /// Put two result folders, or two recordings, side by side, with intervals
     Compare(Compare),
     /// Measure this machine's figures of merit, or run an experiment
     Measure(Measure),
@@ -74,10 +76,82 @@ pub(crate) struct Report {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct Analyze {
+    /// A recording: of `hemiola trace`, a Perfetto trace, trace.dat of trace-cmd or perf.data
+    pub(crate) file: PathBuf,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print tasks and threads as CSV instead of tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Draw the time between two moments after the beginning, as 1.2s..1.25s, instead of tables
+    #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["json", "csv"])]
+    pub(crate) gantt: Option<Stretch>,
+    /// The period of a thread or task, which is its deadline too; the others' are found. May be given again
+    #[arg(long, value_name = "NAME=T")]
+    pub(crate) period: Vec<Period>,
+    /// Everything about one thread, by name or number
+    #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["json", "csv"])]
+    pub(crate) thread: Option<String>,
+    /// What one switch costs, measured directly, from this machine.toml [default: the newest of results/measure-*]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
+}
+
+/// A stretch of a recording, as time since its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) from: Span,
+    pub(crate) to: Span,
+}
+
+impl std::str::FromStr for Stretch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const EXPECTED: &str =
+            "expected two moments after the beginning of the recording, as 1.2s..1.25s";
+        let (from, to) = text.split_once("..").ok_or(EXPECTED)?;
+        let moment = |text: &str| text.trim().parse::<Span>().map_err(|error| error.to_string());
+        let (from, to) = (moment(from)?, moment(to)?);
+        if from < Span::ZERO || to <= from {
+            return Err(EXPECTED.into());
+        }
+        Ok(Self { from, to })
+    }
+}
+
+/// The period of a thread or task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Period {
+    pub(crate) of: String,
+    pub(crate) period: Span,
+}
+
+impl std::str::FromStr for Period {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // A name may hold an equals sign, a length of time none.
+        let expected =
+            || "expected the name or number of a thread and its period, as control=10ms".to_owned();
+        let (of, period) =
+            text.rsplit_once('=').filter(|(of, _)| !of.is_empty()).ok_or_else(expected)?;
+        let period: Span =
+            period.parse().map_err(|error: hemiola_units::QuantityError| error.to_string())?;
+        if !period.is_positive() {
+            return Err("a period is longer than nothing".into());
+        }
+        Ok(Self { of: of.to_owned(), period })
+    }
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// The result folder to compare with
+    /// What to compare with
     pub(crate) a: PathBuf,
-    /// The result folder that is compared
+    /// What is compared
     pub(crate) b: PathBuf,
     /// Print JSON instead of a table
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `hemiola compare`: two results side by side.
+//! `hemiola compare`: two results, or two recordings, side by side.
 
 use std::fs;
 use std::path::Path;
@@ -6,23 +6,49 @@ use std::process::ExitCode;
 
 use hemiola_analyze::compare::compare as compare_summaries;
 use hemiola_analyze::export::{json, terminal};
+use hemiola_analyze::sched::compare::compare as compare_reports;
+use hemiola_analyze::sched::{Options, Report, analyze};
 use hemiola_analyze::summary::Summary;
+use hemiola_analyze::tables::Table;
 
 use crate::args::Compare;
 use crate::diagnostics::Failure;
+use crate::recording;
 use crate::report::SUMMARY;
 
 pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
-    let (a, b) = (summary(&args.a)?, summary(&args.b)?);
-    let names = [args.a.display().to_string(), args.b.display().to_string()];
-    let comparison = compare_summaries([&names[0], &names[1]], &a, &b);
-    if args.json {
-        let text = serde_json::to_string_pretty(&comparison).expect("plain data has a JSON form");
-        println!("{text}");
-    } else {
-        println!("{}", terminal::table(&comparison.table()));
+    let (a, b) = (args.a.as_path(), args.b.as_path());
+    let names = [a, b].map(|path| path.display().to_string());
+    let names = names.each_ref().map(String::as_str);
+    match [a.is_dir(), b.is_dir()] {
+        [true, true] => {
+            let comparison = compare_summaries(names, &summary(a)?, &summary(b)?);
+            say(args.json, &comparison, || vec![comparison.table()]);
+        }
+        [false, false] => {
+            let comparison = compare_reports(names, &report(a)?, &report(b)?);
+            say(args.json, &comparison, || comparison.tables());
+        }
+        [of_a, _] => {
+            let (folder, file) = if of_a { (a, b) } else { (b, a) };
+            return Err(Failure::bad_input(format!(
+                "error: {} is a folder and {} is not\nhint: compare two result folders, or two recordings; those of a \
+                 result folder are in its traces/",
+                folder.display(),
+                file.display()
+            )));
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn say(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() -> Vec<Table>) {
+    if json {
+        let text = serde_json::to_string_pretty(comparison).expect("plain data has a JSON form");
+        println!("{text}");
+    } else {
+        println!("{}", tables().iter().map(terminal::table).collect::<Vec<_>>().join("\n"));
+    }
 }
 
 fn summary(folder: &Path) -> Result<Summary, Failure> {
@@ -35,4 +61,8 @@ fn summary(folder: &Path) -> Result<Summary, Failure> {
         ))
     })?;
     json::read(&text).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
+}
+
+fn report(file: &Path) -> Result<Report, Failure> {
+    Ok(analyze(&recording::open(file)?, &Options::default()))
 }

@@ -11,6 +11,7 @@ macro_rules! println {
     ($($text:tt)*) => { $crate::say(format_args!("{}\n", format_args!($($text)*))) };
 }
 
+mod analyze;
 mod args;
 mod compare;
 mod diagnostics;
@@ -19,6 +20,7 @@ mod fom;
 mod measure;
 mod model;
 mod progress;
+mod recording;
 mod report;
 mod run;
 mod unit;
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::report(&report),
+        Command::Analyze(analyze) => analyze::analyze(&analyze),
         Command::Compare(compare) => compare::compare(&compare),
         Command::Measure(measure) => measure::measure(measure),
         Command::Model(model) => model::model(&model),

@@ -1,6 +1,6 @@
 //! `hemiola model`: what a model says, with ranges, before anything of it is built.
 
-mod check;
+pub(crate) mod check;
 
 use std::fs;
 use std::path::Path;

@@ -45,6 +45,11 @@ impl Running {
         signal_group(self.pid, signal).unwrap();
     }
 
+    /// Its process number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// SIGKILL to this process alone.
     pub(crate) fn kill(&mut self) {
         self.child.as_mut().unwrap().kill().unwrap();

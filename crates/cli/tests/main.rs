@@ -2,10 +2,12 @@
 
 #![expect(clippy::print_stdout, reason = "skipped tests say so")]
 
+mod analyze;
 mod bad_input;
 mod campaign;
 mod cleanup;
 mod command;
+mod compare;
 mod fom;
 mod kernel;
 mod ladder;
@@ -16,5 +18,6 @@ mod model;
 mod privileges;
 mod results;
 mod scenario;
+mod synthetic;
 mod together;
 mod units;

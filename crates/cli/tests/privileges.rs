@@ -14,7 +14,7 @@ use crate::scenario::{self, SHARED_MEMORY, SIMPLEX};
 const NOBODY: &str = "--reuid=65534";
 
 /// `hemiola` as a user who may have no real-time priority and lock 64 KiB of memory.
-fn unprivileged(machine: &Machine, arguments: &[&str]) -> Option<Ended> {
+pub(crate) fn unprivileged(machine: &Machine, arguments: &[&str]) -> Option<Ended> {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     // Open to everybody, so that nobody can write there.
     for folder in ["", "tmp"] {

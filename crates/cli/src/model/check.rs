@@ -64,7 +64,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
 }
 
 /// The machine measured last, by the names of the folders, which hold date and time.
-fn newest() -> Result<PathBuf, Failure> {
+pub(crate) fn newest() -> Result<PathBuf, Failure> {
     let measured = |folder: &Path| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let file = folder.join(FILE_NAME);

@@ -1,0 +1,186 @@
+//! `hemiola analyze`: what a recording shows, as tables, JSON, CSV or a picture in characters.
+
+use std::process::ExitCode;
+
+use hemiola_analyze::export::terminal;
+use hemiola_analyze::sched::{
+    self, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
+};
+use hemiola_analyze::tables::Table;
+use hemiola_analyze::text::duration;
+use hemiola_model::machine::{Figure, Machine};
+use hemiola_model::schedulability::{Verdict, verdict};
+use hemiola_trace::Recording;
+use hemiola_units::{Span, edit_distance};
+
+use crate::args::{Analyze, Period, Stretch};
+use crate::diagnostics::Failure;
+use crate::measure::read_machine;
+use crate::model::check::newest;
+use crate::recording;
+
+/// How wide the picture is.
+const COLUMNS: usize = 120;
+
+/// Jobs of one thread among which the slowest are looked for.
+const JOBS_MAX: usize = 1_000_000;
+
+/// The figure of a machine that a switch costs, from one process to another on one processor.
+const SWITCH: &str = "context_switch.pipe.same_core.warm";
+
+/// What `--json` prints: the report, and the verdict on it.
+#[derive(serde::Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    schedulability: &'a Verdict,
+}
+
+pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
+    let recording = recording::open(&args.file)?;
+    let options = options(&args.period);
+    let report = sched::analyze(&recording, &options);
+    for period in &args.period {
+        must_exist(&report, &period.of)?;
+    }
+    if args.json {
+        let whole = Whole { report: &report, schedulability: &verdict(&report, switch(args)?) };
+        println!("{}", serde_json::to_string_pretty(&whole).expect("plain data has a JSON form"));
+    } else if args.csv {
+        print!("{}", csv::write(&report));
+    } else if let Some(stretch) = args.gantt {
+        print!("{}", picture(args, &recording, &report, stretch)?);
+    } else {
+        let title = format!("{}: what it shows", args.file.display());
+        let mut notes = report.notes.clone();
+        let tables = match &args.thread {
+            Some(name) => one_thread(&recording, &options, &report, name)?,
+            None => {
+                let schedulability = verdict(&report, switch(args)?);
+                let mut tables = everything(args, &report)?;
+                tables.extend(schedulability.tables());
+                notes.extend(schedulability.notes);
+                tables
+            }
+        };
+        // What `/proc` said is in a table.
+        let conditions: Vec<(String, String)> = recording
+            .conditions
+            .iter()
+            .filter(|(name, _)| !name.starts_with("proc."))
+            .cloned()
+            .collect();
+        print!("{}", terminal::document(&title, &tables, &notes, &conditions));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the command line says of threads.
+pub(crate) fn options(periods: &[Period]) -> Options {
+    Options { periods: periods.iter().map(|Period { of, period }| (who(of), *period)).collect() }
+}
+
+fn who(text: &str) -> Who {
+    text.parse().map_or_else(|_| Who::Name(text.to_owned()), Who::Tid)
+}
+
+fn everything(args: &Analyze, report: &Report) -> Result<Vec<Table>, Failure> {
+    let mut tables = tables::tables(report);
+    // Beside what the difference of the methods says, what was measured directly.
+    if let Some(direct) = machine(args)?.as_ref().and_then(|machine| machine.figure(SWITCH))
+        && let Some(table) = tables.iter_mut().find(|table| table.title == tables::TWO_METHODS)
+    {
+        table.note += &format!(
+            " Measured directly ({SWITCH}): {} [{}, {}].",
+            duration(direct.value),
+            duration(direct.low),
+            duration(direct.high)
+        );
+    }
+    Ok(tables)
+}
+
+/// The figures of the machine, where they are asked for or at hand.
+fn machine(args: &Analyze) -> Result<Option<Machine>, Failure> {
+    match &args.machine {
+        Some(path) => read_machine(path).map(Some),
+        None => Ok(newest().ok().and_then(|path| read_machine(&path).ok())),
+    }
+}
+
+/// What one switch costs, measured directly.
+fn switch(args: &Analyze) -> Result<Option<Span>, Failure> {
+    let machine = machine(args)?;
+    let figure = machine.as_ref().and_then(|machine| machine.figure(SWITCH));
+    let is_time = |figure: &&Figure| figure.unit == "ns" && figure.value > 0.0;
+    Ok(figure.filter(is_time).map(|figure| Span::from_nanos(figure.value.ceil() as i64)))
+}
+
+fn one_thread(
+    recording: &Recording,
+    options: &Options,
+    report: &Report,
+    name: &str,
+) -> Result<Vec<Table>, Failure> {
+    must_exist(report, name)?;
+    let threads = report.threads.iter().filter(|thread| is_called(thread, name));
+    Ok(threads
+        .flat_map(|thread| {
+            let wanted =
+                Wanted { of: Of::Thread(thread.tid), from_ns: 0, to_ns: u64::MAX, max: JOBS_MAX };
+            let jobs = sched::jobs(recording, options, &wanted);
+            tables::thread_tables(report, thread, &jobs)
+        })
+        .collect())
+}
+
+fn picture(
+    args: &Analyze,
+    recording: &Recording,
+    report: &Report,
+    stretch: Stretch,
+) -> Result<String, Failure> {
+    let moment = |span: Span| report.from_ns.saturating_add(span.nanos().unsigned_abs());
+    let (from_ns, to_ns) = (moment(stretch.from), moment(stretch.to).min(report.to_ns));
+    if from_ns >= to_ns {
+        return Err(Failure::bad_input(format!(
+            "error: {} is as long as {}: there is nothing from {} on",
+            args.file.display(),
+            duration((report.to_ns - report.from_ns) as f64),
+            stretch.from
+        )));
+    }
+    let only = match &args.thread {
+        Some(name) => {
+            must_exist(report, name)?;
+            report.threads.iter().find(|thread| is_called(thread, name)).map(|thread| thread.tid)
+        }
+        None => None,
+    };
+    Ok(gantt::gantt(recording, report, gantt::Stretch { from_ns, to_ns, columns: COLUMNS, only }))
+}
+
+fn is_called(thread: &ThreadReport, name: &str) -> bool {
+    match who(name) {
+        Who::Tid(tid) => thread.tid == tid,
+        Who::Name(name) => thread.name == name || thread.names_before.contains(&name),
+    }
+}
+
+/// Refuses a name that nothing in the recording has.
+fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
+    let tasks = report.tasks.iter().map(|task| (task.name.as_str(), task.tid));
+    let threads = report.threads.iter().map(|thread| (thread.name.as_str(), thread.tid));
+    let known = report.threads.iter().any(|thread| is_called(thread, name));
+    if known || tasks.clone().any(|(task, tid)| who(name) == Who::Tid(tid) || task == name) {
+        return Ok(());
+    }
+    let near = tasks.chain(threads).map(|(other, _)| (edit_distance(name, other), other)).min();
+    let hint = match near {
+        Some((distance, other)) if distance <= 2 => format!("did you mean {other:?}?"),
+        _ => "the tables without --thread and --period name every thread that ran".to_owned(),
+    };
+    Err(Failure::bad_input(format!(
+        "error: no thread or task of the recording is called {name:?}\nhint: {hint}"
+    )))
+}

@@ -1,0 +1,47 @@
+//! A recording from its file, with what is wrong with it said on standard error.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use hemiola_trace::Recording;
+use hemiola_trace::source::OpenFile;
+
+use crate::diagnostics::Failure;
+
+/// Problems of one file that are said; the rest are counted.
+const SAID_MAX: usize = 5;
+
+/// Opens a recording of any format that is read.
+///
+/// # Errors
+/// When the file cannot be read, or nothing in it says who ran when.
+pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
+    let unread = |error| {
+        Failure::failed(format!(
+            "{} cannot be read: {error}\nhint: give a file that `hemiola trace` wrote, or another tool's recording",
+            path.display()
+        ))
+    };
+    let file = File::open(path).map_err(unread)?;
+    let size = file.metadata().map_err(unread)?.len();
+    let (recording, errors) = Recording::open(Arc::new(OpenFile { file, size }));
+    if recording.cpus.is_empty() && recording.tracks.is_empty() {
+        let reason = errors.first().map_or_else(
+            || "it holds no switch of threads and no mark".into(),
+            ToString::to_string,
+        );
+        return Err(Failure::bad_input(format!(
+            "error: {} is no recording: {reason}\nhint: `hemiola trace -o {} -- PROGRAM` makes one",
+            path.display(),
+            path.display()
+        )));
+    }
+    for error in errors.iter().take(SAID_MAX) {
+        eprintln!("warning: {}: {error}", path.display());
+    }
+    if let Some(more @ 1..) = errors.len().checked_sub(SAID_MAX) {
+        eprintln!("warning: {}: {more} more problems", path.display());
+    }
+    Ok(recording)
+}

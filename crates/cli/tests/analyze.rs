@@ -1,0 +1,140 @@
+//! Recordings from the command line: tables, JSON, CSV, a picture, and what is wrong with them.
+
+use std::fs;
+
+use hemiola_analyze::sched::synthetic::{Task, run};
+use hemiola_trace::perfetto::{Names, TraceWriter};
+use hemiola_trace::sched::Event;
+use hemiola_trace::{Entry, Kind};
+use hemiola_units::Instant;
+
+use crate::machine::Machine;
+
+/// A file with two tasks on one processor for a second; the slower one marks its jobs, and misses some deadlines.
+fn recorded(machine: &Machine) {
+    let task = |name: &str, tid, period_ns, execution_ns| Task {
+        name: name.into(),
+        tid,
+        cpu: 0,
+        priority: tid as i16,
+        period_ns,
+        offset_ns: 1_000_000,
+        jitter_ns: 10_000,
+        execution_min_ns: execution_ns / 2,
+        execution_max_ns: execution_ns,
+    };
+    let tasks = [task("urgent", 11, 1_000_000, 300_000), task("slow", 12, 10_000_000, 2_000_000)];
+    let (recording, jobs) = run(&tasks, 1_000_000_000, 7);
+    let mut file = Vec::new();
+    let conditions = [("kernel", "Linux of a test")];
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &conditions).unwrap();
+    writer.threads(&recording.threads).unwrap();
+    writer.kernel(0, &recording.events().collect::<Vec<Event>>()).unwrap();
+    let track = writer.process(12, "slow job", Names::default()).unwrap();
+    let entries: Vec<Entry> = (0_u32..)
+        .zip(&jobs[1])
+        .flat_map(|(cycle, job)| {
+            let entry =
+                |at, kind, a| Entry { at: Instant::from_nanos(at), kind, arg: 0, cycle, a, b: 0 };
+            let start = entry(job.start_ns, Kind::Start, job.release_ns);
+            [start, entry(job.finish_ns - 1, Kind::Finish, job.release_ns + 2_200_000)]
+        })
+        .collect();
+    writer.entries(track, &entries).unwrap();
+    drop(writer);
+    fs::write(machine.folder().join("two.trace"), file).unwrap();
+}
+
+#[test]
+fn a_recording_has_its_figures_as_tables_json_and_csv() {
+    let machine = Machine::take("analyze-figures");
+    recorded(&machine);
+    let shown = machine.hemiola(&["analyze", "two.trace"]).with_code(0).stdout;
+    for text in
+        ["urgent", "slow job", "ΣC/T", "Missed deadlines, explained", "late: ", "Linux of a test"]
+    {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let json = machine.hemiola(&["analyze", "two.trace", "--json"]).with_code(0).stdout;
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let threads = report["threads"].as_array().unwrap();
+    let urgent = threads.iter().find(|thread| thread["name"] == "urgent").unwrap();
+    assert_eq!(urgent["tid"], 11);
+    assert!(urgent["invocations"].as_u64().unwrap() > 990);
+    let period = urgent["period_ns"].as_f64().unwrap();
+    assert!((period - 1e6).abs() < 1e4, "{period}");
+    assert!((urgent["execution_ns"]["mean"].as_f64().unwrap() - 225e3).abs() < 7e3);
+    assert!((urgent["utilization"].as_f64().unwrap() - 0.225).abs() < 0.007);
+    assert!(urgent["response_ns"]["max"].as_u64().unwrap() <= 300_001);
+    let slow = threads.iter().find(|thread| thread["name"] == "slow").unwrap();
+    assert_eq!(slow["preempted_by"][0]["name"], "urgent");
+    assert_eq!(
+        (report["lost_events"].as_u64(), report["switches"].as_u64().unwrap() > 2000),
+        (Some(0), true)
+    );
+    assert_eq!(report["tasks"][0]["missed"], report["missed_deadlines"]);
+    let csv = machine.hemiola(&["analyze", "two.trace", "--csv"]).with_code(0).stdout;
+    assert_eq!(csv.lines().count(), 4);
+    let columns = |line: &str| line.split(',').count();
+    assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+}
+
+#[test]
+fn one_thread_a_stretch_of_time_and_a_period_can_be_asked_for() {
+    let machine = Machine::take("analyze-parts");
+    recorded(&machine);
+    let one = machine.hemiola(&["analyze", "two.trace", "--thread", "slow"]).with_code(0).stdout;
+    for text in ["slow [12]", "response", "Its slowest jobs", "preempted by urgent"] {
+        assert!(one.contains(text), "{text}: {one}");
+    }
+    let picture =
+        machine.hemiola(&["analyze", "two.trace", "--gantt", "100ms..104ms"]).with_code(0).stdout;
+    let line = |name: &str| picture.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(line("urgent 11").contains('█') && line("slow 12").contains('·'), "{picture}");
+    assert!(!line("urgent 11").contains('·'), "{picture}");
+    let arguments = ["analyze", "two.trace", "--json", "--period", "urgent=200us"];
+    let report: serde_json::Value =
+        serde_json::from_str(&machine.hemiola(&arguments).with_code(0).stdout).unwrap();
+    let threads = report["threads"].as_array().unwrap();
+    let urgent = threads.iter().find(|thread| thread["name"] == "urgent").unwrap();
+    assert_eq!(
+        (urgent["period_ns"].as_u64(), urgent["period_from"].as_str()),
+        (Some(200_000), Some("given"))
+    );
+    assert!(urgent["missed"].as_u64().unwrap() > 100);
+}
+
+#[test]
+fn what_is_no_recording_is_refused_with_what_to_do() {
+    let machine = Machine::take("analyze-refused");
+    recorded(&machine);
+    machine.write("empty.trace", "");
+    machine.write("text.trace", "this is no recording");
+    let trace = fs::read(machine.folder().join("two.trace")).unwrap();
+    fs::write(machine.folder().join("cut.trace"), &trace[..trace.len() - 3]).unwrap();
+    for (arguments, code, expected) in [
+        (&["analyze", "none.trace"][..], 1, "cannot be read"),
+        (&["analyze", "empty.trace"], 2, "the file is empty"),
+        (&["analyze", "text.trace"], 2, "is no recording"),
+        (&["analyze", "two.trace", "--thread", "urgnt"], 2, "did you mean \"urgent\"?"),
+        (&["analyze", "two.trace", "--thread", "99"], 2, "no thread or task"),
+        (&["analyze", "two.trace", "--period", "urgent"], 2, "control=10ms"),
+        (&["analyze", "two.trace", "--period", "nobody=1ms"], 2, "no thread or task"),
+        (&["analyze", "two.trace", "--gantt", "2s..1s"], 2, "1.2s..1.25s"),
+        (&["analyze", "two.trace", "--gantt", "5s..6s"], 2, "there is nothing from 5s on"),
+    ] {
+        let ended = machine.hemiola(arguments).with_code(code);
+        assert!(
+            ended.stderr.contains(expected) && ended.stdout.is_empty(),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
+    }
+    // What can be read of one that breaks off is shown, and that it breaks off is said.
+    let ended = machine.hemiola(&["analyze", "cut.trace"]).with_code(0);
+    assert!(
+        ended.stderr.contains("breaks off") && ended.stdout.contains("urgent"),
+        "{}",
+        ended.stderr
+    );
+}

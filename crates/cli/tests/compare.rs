@@ -1,0 +1,90 @@
+//! Two recordings side by side, and the verdict on one, from the command line.
+
+use std::fs;
+
+use hemiola_analyze::sched::synthetic::{Task, run};
+use hemiola_trace::perfetto::TraceWriter;
+use hemiola_trace::sched::Event;
+use hemiola_units::Instant;
+
+use crate::machine::Machine;
+
+/// A file with two real-time tasks on processor 1 for two seconds, of which the urgent one computes that long.
+fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
+    let task = |name: &str, tid, period_ns, execution_ns| Task {
+        name: name.into(),
+        tid,
+        cpu: 1,
+        priority: tid as i16,
+        period_ns,
+        offset_ns: 1_000_000,
+        jitter_ns: 5_000,
+        execution_min_ns: execution_ns * 9 / 10,
+        execution_max_ns: execution_ns,
+    };
+    let tasks =
+        [task("urgent", 11, 1_000_000, execution_ns), task("slow", 12, 10_000_000, 3_000_000)];
+    let (recording, _) = run(&tasks, 2_000_000_000, seed);
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).unwrap();
+    writer.threads(&recording.threads).unwrap();
+    writer.kernel(1, &recording.events().collect::<Vec<Event>>()).unwrap();
+    drop(writer);
+    fs::write(machine.folder().join(name), file).unwrap();
+}
+
+#[test]
+fn two_recordings_differ_where_their_programs_do() {
+    let machine = Machine::take("compare-recordings");
+    recorded(&machine, "before.trace", 300_000, 1);
+    recorded(&machine, "after.trace", 400_000, 2);
+    let same = machine.hemiola(&["compare", "before.trace", "before.trace"]).with_code(0).stdout;
+    assert!(same.contains("0 of") && same.contains("within noise"), "{same}");
+    let shown = machine.hemiola(&["compare", "before.trace", "after.trace"]).with_code(0).stdout;
+    for text in ["before.trace → after.trace", "differs", "Who made the difference"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let json = machine.hemiola(&["compare", "before.trace", "after.trace", "--json"]).with_code(0);
+    let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let slow =
+        found["pairs"].as_array().unwrap().iter().find(|pair| pair["name"] == "slow").unwrap();
+    assert_eq!(slow["cause"]["name"], "urgent");
+    assert_eq!(slow["figures"][0]["verdict"], "within_noise");
+}
+
+#[test]
+fn a_recording_has_its_verdict() {
+    let machine = Machine::take("compare-verdict");
+    recorded(&machine, "two.trace", 300_000, 1);
+    let shown = machine.hemiola(&["analyze", "two.trace"]).with_code(0).stdout;
+    for text in
+        ["Task set of processor 1", "Processor 1: schedulable as it ran.", "Liu and Layland"]
+    {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let json = machine.hemiola(&["analyze", "two.trace", "--json"]).with_code(0).stdout;
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let processor = &found["schedulability"]["processors"][0];
+    assert_eq!((&processor["cpu"], &processor["answer"]), (&1.into(), &"yes".into()));
+    // 3 ms of its own, and at most 300 µs of the other in each of five periods.
+    assert!(processor["tasks"][1]["bound_ns"].as_u64().unwrap() <= 4_500_000, "{processor}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let machine = Machine::take("compare-refused");
+    recorded(&machine, "a.trace", 300_000, 1);
+    fs::create_dir(machine.folder().join("folder")).unwrap();
+    fs::write(machine.folder().join("noise"), b"no recording of anything").unwrap();
+    fs::write(machine.folder().join("empty"), b"").unwrap();
+    for (b, expected, code) in [
+        ("folder", "folder is a folder and a.trace is not", 2),
+        ("missing", "missing cannot be read", 1),
+        ("noise", "noise is no recording", 2),
+        ("empty", "empty is no recording: the file is empty", 2),
+    ] {
+        let ended = machine.hemiola(&["compare", "a.trace", b]).with_code(code);
+        assert!(ended.stderr.contains(expected) && ended.stdout.is_empty(), "{b}: {ended:?}");
+        assert!(ended.stderr.contains("hint: "), "{b}: {ended:?}");
+    }
+}
