@@ -1,5 +1,6 @@
 //! Every subcommand and option, declared once; help and errors come from here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Say what a model costs: ranges, budgets, what eats it, what-ifs
     Model(Model),
+    /// Record who runs when: a program, a process, a running scenario or everything
+    Trace(Trace),
     /// List, add, replace, remove or promote units of the scenario that runs now
     #[command(subcommand_required = true)]
     Unit(Unit),
@@ -320,6 +323,70 @@ pub(crate) struct FomCheck {
     /// Show what the standard management module defines too
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("subject").required(true).args(["pid", "all", "run", "program"]))]
+pub(crate) struct Trace {
+    /// This process, with its threads and children, until it ends or Ctrl-C
+    #[arg(short, long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// The whole system, until Ctrl-C
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The scenario that runs now under this name
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// The trace file, written anew [default: NAME.trace]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// How long to record, as 10s or 5min
+    #[arg(long, value_name = "D")]
+    pub(crate) duration: Option<Span>,
+    /// Keep only the last of it, in memory, until a trigger or the end
+    #[arg(long, value_name = "D")]
+    pub(crate) keep: Option<Span>,
+    /// What ends a recording with --keep; several may be given [default: each of them]
+    #[arg(long, value_enum, requires = "keep", value_name = "EVENT")]
+    pub(crate) trigger: Vec<Trigger>,
+    /// Record nothing before the program calls for a start
+    #[arg(long, conflicts_with_all = ["pid", "all", "run"])]
+    pub(crate) paused: bool,
+    /// Interrupts too
+    #[arg(long)]
+    pub(crate) interrupts: bool,
+    /// Page faults too
+    #[arg(long)]
+    pub(crate) page_faults: bool,
+    /// System calls too
+    #[arg(long)]
+    pub(crate) calls: bool,
+    /// The kernel's interface [default: the cheapest that is permitted]
+    #[arg(long, value_enum)]
+    pub(crate) interface: Option<Interface>,
+    /// A program with its arguments; its marks are recorded too
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// What a flight recorder waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Trigger {
+    /// A marked job misses its deadline
+    Miss,
+    /// SIGUSR1 to this command
+    Signal,
+    /// The program calls hemiola_trigger
+    Mark,
+}
+
+/// As the recorder has them, by the words of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Interface {
+    /// Programs of ours at the kernel's tracepoints
+    Bpf,
+    /// The kernel's event buffers
+    Perf,
 }
 
 /// What a process of a run or of a measurement is started as. Not part of the command line proper: these

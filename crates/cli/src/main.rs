@@ -23,6 +23,7 @@ mod progress;
 mod recording;
 mod report;
 mod run;
+mod trace;
 mod unit;
 
 use std::io::Write;
@@ -48,6 +49,9 @@ fn say(text: std::fmt::Arguments<'_>) {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = trace::held(std::env::args_os()) {
+        return code;
+    }
     // The processes of a run are this same program: they are told apart by their first word, before the
     // command line proper is looked at.
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Command::Compare(compare) => compare::compare(&compare),
         Command::Measure(measure) => measure::measure(measure),
         Command::Model(model) => model::model(&model),
+        Command::Trace(trace) => trace::trace(&trace),
         Command::Unit(unit) => unit::unit(unit),
         Command::Fom(args::Fom::Check(check)) => fom::check(&check),
         Command::Schema => {

@@ -111,7 +111,7 @@ fn priority_max() -> u8 {
 }
 
 /// Whether a program can be started: a path from the scenario's folder, or a name in `PATH`.
-fn executable(folder: &Path, program: &str) -> bool {
+pub(crate) fn executable(folder: &Path, program: &str) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let good = |path: PathBuf| {
         fs::metadata(path)

@@ -20,4 +20,5 @@ mod results;
 mod scenario;
 mod synthetic;
 mod together;
+mod trace;
 mod units;

@@ -1,0 +1,337 @@
+//! `hemiola trace`: who ran when, recorded into a file.
+
+mod file;
+mod keep;
+mod misses;
+mod program;
+mod ranges;
+mod recorder;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hemiola_analyze::text::{count, duration, size};
+use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
+use hemiola_record::{Marks, conditions};
+use hemiola_rt::clock::{Calibration, Clock, MonotonicClock};
+use hemiola_rt::sys::process::PidFd;
+use hemiola_runner::control;
+use hemiola_trace::result::Conditions;
+use hemiola_units::{Instant, Span};
+
+use crate::args::{Trace, Trigger};
+use crate::diagnostics::{Failure, INTERRUPTED};
+use crate::run;
+use program::Program;
+use recorder::{Outcome, Recorder, Settings};
+
+pub(crate) use program::held;
+
+/// How long a program may take to end by itself after Ctrl-C, and then after it was asked to.
+const ENDING: Span = Span::from_millis(2000);
+
+/// Whose threads are recorded.
+enum Subject {
+    Program(Program),
+    Process(PidFd),
+    System,
+}
+
+pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
+    let (name, pid) = subject(args)?;
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.trace")));
+    let interrupted = run::interruption()?;
+    let triggered = trigger_signal(args)?;
+
+    // Held back before anything is made, so that its number is known; if anything fails it never begins.
+    let (subject, marks) = match args.program.as_slice() {
+        [] => match pid {
+            Some(pid) => (Subject::Process(process(pid)?), None),
+            None => (Subject::System, None),
+        },
+        words => {
+            let marks = Marks::create().map_err(Failure::failed)?;
+            let program = Program::hold(words, &marks)
+                .map_err(|error| Failure::failed(format!("{name} cannot be started: {error}")))?;
+            (Subject::Program(program), Some(marks))
+        }
+    };
+    let target = match &subject {
+        Subject::Program(program) => Target::Process(program.pid()),
+        Subject::Process(_) => pid.map_or(Target::System, Target::Process),
+        Subject::System => Target::System,
+    };
+    // Takes a while, which need not be recorded.
+    let machine = machine();
+    let capture = Capture::start(&options(args, target)).map_err(refused)?;
+    let file = create(&output)?;
+    let settings = Settings {
+        paused: args.paused,
+        keep: args.keep,
+        until_miss: waits_for(args, Trigger::Miss),
+        until_call: waits_for(args, Trigger::Mark),
+    };
+    let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+    let said = said(&machine, &name, &capture);
+    let recorder =
+        Recorder::begin(capture, marks, settings, file, unix_ns, &said).map_err(Failure::failed)?;
+    follow(args, subject, recorder, &output, &interrupted, &triggered)
+}
+
+/// Records until it is over, then waits for the program if there is one.
+fn follow(
+    args: &Trace,
+    mut subject: Subject,
+    mut recorder: Recorder,
+    output: &Path,
+    interrupted: &AtomicBool,
+    triggered: &AtomicBool,
+) -> Result<ExitCode, Failure> {
+    if let Subject::Program(program) = &mut subject {
+        program.go().map_err(|error| Failure::failed(format!("the program is gone: {error}")))?;
+    }
+    let until = args.duration.map_or(Instant::MAX, |length| MonotonicClock.now() + length);
+    let recorded = loop {
+        let ended = subject.wait(recorder.next_round().min(until)).map_err(Failure::failed)?;
+        let reason = match recorder.round() {
+            Ok(reason) => reason,
+            Err(error) => break Err(error),
+        };
+        let signal = triggered.swap(false, Ordering::Relaxed);
+        let reason = reason.or_else(|| signal.then(|| "SIGUSR1".to_owned()));
+        let over = ended || MonotonicClock.now() >= until || interrupted.load(Ordering::Relaxed);
+        if over || reason.is_some() {
+            break recorder.end(reason.as_deref()).map(|outcome| (outcome, reason));
+        }
+    };
+    let recorded = match recorded {
+        Ok((outcome, reason)) => {
+            report(output, &outcome, reason.as_deref(), args.keep);
+            Ok(())
+        }
+        Err(error) => Err(Failure::failed(error)),
+    };
+    let code = match subject {
+        Subject::Program(program) => last(program, interrupted)?,
+        Subject::Process(_) | Subject::System => ExitCode::SUCCESS,
+    };
+    recorded.map(|()| code)
+}
+
+impl Subject {
+    /// Waits until it has ended or `until` has come; says whether it has ended.
+    fn wait(&self, until: Instant) -> std::io::Result<bool> {
+        match self {
+            Self::Program(program) => program.wait(until),
+            Self::Process(process) => process.wait(until),
+            Self::System => {
+                sleep((until - MonotonicClock.now()).to_duration());
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// Waits for the program; its code. After Ctrl-C, which a terminal has sent to the program too, only so long.
+fn last(mut program: Program, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+    let soon = || MonotonicClock.now() + Span::from_millis(50);
+    let mut asked: Option<Instant> = None;
+    let mut patience = Instant::MAX;
+    while !program.wait(soon()).map_err(Failure::failed)? {
+        let now = MonotonicClock.now();
+        if patience == Instant::MAX && interrupted.load(Ordering::Relaxed) {
+            patience = now + ENDING;
+        }
+        if now < patience {
+            continue;
+        }
+        if asked.is_some() {
+            eprintln!("note: process {} does not end; it goes on", program.pid());
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        program.terminate();
+        asked = Some(now);
+        patience = now + ENDING;
+    }
+    program.status().map(program::code).map_err(Failure::failed)
+}
+
+/// What the recording is called, and which process it is of, if it is there already.
+fn subject(args: &Trace) -> Result<(String, Option<u32>), Failure> {
+    if let Some(first) = args.program.first() {
+        found(first)?;
+        let name = Path::new(first).file_name().unwrap_or(first);
+        return Ok((name.to_string_lossy().into_owned(), None));
+    }
+    if let Some(pid) = args.pid {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+        let name = name.map_err(|_| Failure::failed(CaptureError::NoProcess(pid)))?;
+        // A name may hold what no file's name should.
+        return Ok((name.trim().replace('/', "-"), Some(pid)));
+    }
+    if let Some(run) = &args.run {
+        let running = control::running().map_err(Failure::failed)?;
+        // The number of the runner's process begins the name.
+        let pid = run.split('-').next().and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        return match pid.filter(|_| running.contains(run)) {
+            Some(pid) => Ok((run.clone(), Some(pid))),
+            None if running.is_empty() => Err(Failure::failed("no scenario is running")),
+            None => Err(Failure::failed(format!(
+                "no run is called {run}\nhint: running now: {}",
+                running.join(", ")
+            ))),
+        };
+    }
+    Ok(("system".into(), None))
+}
+
+/// Refuses a program that is not there, before anything is made.
+fn found(program: &OsStr) -> Result<(), Failure> {
+    let there = program.to_str().is_none_or(|program| run::executable(Path::new(""), program));
+    if there {
+        return Ok(());
+    }
+    let named = program.display();
+    let hint = if Path::new(program).is_file() {
+        format!("{named} is a file that cannot be executed: chmod +x {named}")
+    } else if program.to_string_lossy().contains('/') {
+        "give the path of a program, from this folder".into()
+    } else {
+        "give its path, as ./NAME, or a name in PATH".into()
+    };
+    Err(Failure::bad_input(format!("error: there is no program {named}\nhint: {hint}")))
+}
+
+fn process(pid: u32) -> Result<PidFd, Failure> {
+    PidFd::open(pid).map_err(|_| Failure::failed(CaptureError::NoProcess(pid)))
+}
+
+fn options(args: &Trace, target: Target) -> Options {
+    Options {
+        target,
+        interrupts: args.interrupts,
+        page_faults: args.page_faults,
+        calls: args.calls,
+        interface: args.interface.map(|interface| match interface {
+            crate::args::Interface::Bpf => Interface::Bpf,
+            crate::args::Interface::Perf => Interface::Perf,
+        }),
+        ..Options::default()
+    }
+}
+
+/// The conditions of the recording.
+fn machine() -> Conditions {
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let commit = option_env!("HEMIOLA_COMMIT").map(str::to_owned);
+    let command = command.collect::<Vec<_>>().join(" ");
+    conditions::read(Calibration::measure(), false, commit, command)
+}
+
+/// What the trace says of itself.
+fn said(machine: &Conditions, name: &str, capture: &Capture) -> Vec<(String, String)> {
+    let interface = match capture.interface() {
+        Interface::Bpf => "bpf",
+        Interface::Perf => "perf",
+    };
+    let system = capture.is_system();
+    let scope = if system { "the whole system" } else { "one process and its children" };
+    let own = [("recording", name), ("scope", scope), ("interface", interface)];
+    conditions::for_trace(machine, &own.map(|(name, text)| (name, text.to_owned())))
+}
+
+fn create(path: &Path) -> Result<fs::File, Failure> {
+    fs::File::create(path).map_err(|error| {
+        let hint = "give another file: -o FILE";
+        Failure::failed(format!("{} cannot be written: {error}\nhint: {hint}", path.display()))
+    })
+}
+
+fn refused(error: CaptureError) -> Failure {
+    Failure::failed(error)
+}
+
+/// Whether that trigger ends the recording: without any named, each does.
+fn waits_for(args: &Trace, trigger: Trigger) -> bool {
+    args.keep.is_some() && (args.trigger.is_empty() || args.trigger.contains(&trigger))
+}
+
+/// A flag that SIGUSR1 sets, if it is a trigger.
+fn trigger_signal(args: &Trace) -> Result<Arc<AtomicBool>, Failure> {
+    let triggered = Arc::new(AtomicBool::new(false));
+    if waits_for(args, Trigger::Signal) {
+        let signal = signal_hook::consts::SIGUSR1;
+        signal_hook::flag::register(signal, Arc::clone(&triggered)).map_err(Failure::failed)?;
+    }
+    Ok(triggered)
+}
+
+/// Tells what the recording came to. On standard error: standard output is the program's.
+fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Span>) {
+    let seconds = |span: Span| duration(span.nanos() as f64);
+    if let Some(reason) = reason {
+        eprintln!("trigger: {reason}");
+    }
+    let mut text = format!(
+        "{}: {} recorded, {}; {} switches, {} other events",
+        path.display(),
+        seconds(outcome.length),
+        size(outcome.size as f64),
+        count(outcome.switches),
+        count(outcome.others),
+    );
+    if outcome.tally.tasks > 0 {
+        text += &format!(", {} marks of {} tasks", count(outcome.marks), outcome.tally.tasks);
+    }
+    eprintln!("{text}");
+    if let Some((kept, crowded)) = outcome.kept {
+        let why = if crowded { ": more did not fit into its memory" } else { "" };
+        let asked = keep.map_or_else(String::new, |keep| format!(" of {keep}"));
+        eprintln!("kept: the last {}{asked}{why}", seconds(kept));
+    }
+    if !outcome.system {
+        let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
+        eprintln!(
+            "note: recorded are the program's own threads alone; to see who else had the processor:\n      \
+             sudo setcap cap_perfmon,cap_bpf=ep {}",
+            program.display()
+        );
+    } else if !outcome.wakes {
+        eprintln!(
+            "note: wake-ups are not recorded: who woke whom, and how long a thread was ready, is not known"
+        );
+    }
+    let warn = |what: String| eprintln!("warning: {what}");
+    if outcome.lost > 0 {
+        warn(format!(
+            "{} events of the kernel were lost; gaps mark the places",
+            count(outcome.lost)
+        ));
+    }
+    if outcome.gaps > 0 {
+        warn(format!("{} gaps, of a length nobody knows, are marked", count(outcome.gaps)));
+    }
+    if outcome.unwatched > 0 {
+        warn(format!("{} processors came later and were not recorded", outcome.unwatched));
+    }
+    let tally = outcome.tally;
+    if tally.lost > 0 {
+        warn(format!("{} marks of programs were lost: they came too fast", count(tally.lost)));
+    }
+    if tally.refused_tasks > 0 {
+        let tasks = tally.refused_tasks;
+        warn(format!("{tasks} tasks found no place: 63 can be marked at one time"));
+    }
+    if tally.refused_calls > 0 {
+        warn(format!("{} starts, stops or triggers went unheard", tally.refused_calls));
+    }
+    if tally.damaged > 0 {
+        warn(format!("{} marks made no sense and were left out", count(tally.damaged)));
+    }
+}

@@ -1,0 +1,70 @@
+//! The trace file of a recording, while it grows.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek};
+
+use hemiola_record::marks::Task;
+use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
+use hemiola_trace::sched::{Event, Thread};
+use hemiola_trace::{Entry, Kind};
+use hemiola_units::Instant;
+
+/// A file that recordings are streamed into: complete up to the last round whatever happens.
+#[derive(Debug)]
+pub(super) struct TraceFile {
+    writer: TraceWriter<File>,
+    /// Each task's track, and how many names of its marks the file knows.
+    tracks: BTreeMap<usize, (TrackId, usize)>,
+}
+
+impl TraceFile {
+    pub(super) fn begin(
+        file: File,
+        began: Instant,
+        unix_ns: u64,
+        conditions: &[(String, String)],
+    ) -> io::Result<Self> {
+        let writer = TraceWriter::new(file, began, unix_ns, &borrowed(conditions))?;
+        Ok(Self { writer, tracks: BTreeMap::new() })
+    }
+
+    pub(super) fn threads(&mut self, threads: &[Thread]) -> io::Result<()> {
+        if threads.is_empty() { Ok(()) } else { self.writer.threads(threads) }
+    }
+
+    pub(super) fn kernel(&mut self, cpu: u16, events: &[Event]) -> io::Result<()> {
+        if events.is_empty() { Ok(()) } else { self.writer.kernel(cpu, events) }
+    }
+
+    /// Entries of a task; its track is made with the first, when the thread is known.
+    pub(super) fn entries(&mut self, task: &Task, entries: &[Entry]) -> io::Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let (track, named) = match self.tracks.get_mut(&task.number) {
+            Some(known) => known,
+            None => {
+                let track = self.writer.task(task.pid, task.tid, &task.name, Names::default())?;
+                self.tracks.entry(task.number).or_insert((track, 0))
+            }
+        };
+        for (index, name) in task.marks.iter().enumerate().skip(*named) {
+            self.writer.name(*track, Kind::Mark, index as u16, name);
+        }
+        *named = task.marks.len();
+        self.writer.entries(*track, entries)
+    }
+
+    /// Adds what is known at the end; the bytes the file has.
+    pub(super) fn end(mut self, at: Instant, conditions: &[(String, String)]) -> io::Result<u64> {
+        self.writer.conditions(at, &borrowed(conditions))?;
+        let mut file = self.writer.get_ref();
+        file.sync_all()?;
+        file.stream_position()
+    }
+}
+
+fn borrowed(conditions: &[(String, String)]) -> Vec<(&str, &str)> {
+    conditions.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+}

@@ -1,0 +1,274 @@
+//! The recorder: takes what the kernel and the programs have noted, round by round, and passes on what is recorded.
+
+use std::fs::File;
+use std::io;
+
+use hemiola_record::accounting::Accounts;
+use hemiola_record::kernel::{Capture, CaptureError};
+use hemiola_record::marks::{Call, CallKind, Marks, Tally as MarksTally, Task};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_trace::sched::{Event, Thread, What};
+use hemiola_trace::{Entry, Kind};
+use hemiola_units::{Instant, Span};
+use thiserror::Error;
+
+use super::file::TraceFile;
+use super::keep::{EVENTS_MAX, Kept};
+use super::misses::Misses;
+use super::ranges::Ranges;
+
+/// What a recording is to be.
+pub(super) struct Settings {
+    /// Nothing is recorded before a program says so.
+    pub(super) paused: bool,
+    /// Only the last of it is kept.
+    pub(super) keep: Option<Span>,
+    /// A missed deadline ends it.
+    pub(super) until_miss: bool,
+    /// A program's call ends it.
+    pub(super) until_call: bool,
+}
+
+/// Why a recording broke off.
+#[derive(Debug, Error)]
+pub(super) enum Broken {
+    #[error("{0}")]
+    Capture(#[from] CaptureError),
+    #[error("the trace cannot be written: {0}\nhint: what was recorded before is in the file")]
+    File(#[from] io::Error),
+}
+
+/// What a recording came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    /// When the recorder began and ended.
+    pub(super) length: Span,
+    /// Switches in the file, and other events of the kernel.
+    pub(super) switches: u64,
+    pub(super) others: u64,
+    /// Entries of programs' tasks in the file, and of how many tasks.
+    pub(super) marks: u64,
+    /// What became of the programs' marks.
+    pub(super) tally: MarksTally,
+    /// Events of the kernel that were lost, places where something is missing, processors nobody watched.
+    pub(super) lost: u64,
+    pub(super) gaps: u64,
+    pub(super) unwatched: u16,
+    /// Bytes of the file.
+    pub(super) size: u64,
+    /// Whether it is of the whole system, and has wake-ups.
+    pub(super) system: bool,
+    pub(super) wakes: bool,
+    /// How much of the end a flight recorder had, and whether its memory was full before.
+    pub(super) kept: Option<(Span, bool)>,
+}
+
+/// A recording under way.
+pub(super) struct Recorder {
+    capture: Capture,
+    marks: Option<Marks>,
+    settings: Settings,
+    file: TraceFile,
+    kept: Option<Kept>,
+    ranges: Ranges,
+    misses: Misses,
+    /// What the recorder itself notes: what it was asked.
+    own: Task,
+    /// One round: events by processor, entries by task.
+    events: Vec<Vec<Event>>,
+    entries: Vec<(Task, Vec<Entry>)>,
+    accounts: Accounts,
+    began: Instant,
+    outcome: Outcome,
+}
+
+/// What the recorder was asked is kept by name for that many different reasons.
+const REASONS_MAX: usize = 256;
+
+impl Recorder {
+    /// Begins to record: the kernel is watched from the return of this on.
+    pub(super) fn begin(
+        capture: Capture,
+        marks: Option<Marks>,
+        settings: Settings,
+        file: File,
+        unix_ns: u64,
+        conditions: &[(String, String)],
+    ) -> Result<Self, Broken> {
+        let began = MonotonicClock.now();
+        let pid = std::process::id();
+        let own = Task {
+            number: usize::MAX,
+            pid,
+            tid: pid,
+            name: "hemiola trace".into(),
+            period: None,
+            deadline: None,
+            marks: Vec::new(),
+        };
+        let mut recorder = Self {
+            capture,
+            marks,
+            file: TraceFile::begin(file, began, unix_ns, conditions)?,
+            kept: settings.keep.map(|length| Kept::new(length, EVENTS_MAX)),
+            ranges: Ranges::new(!settings.paused),
+            settings,
+            misses: Misses::default(),
+            own,
+            events: Vec::new(),
+            entries: Vec::new(),
+            accounts: Accounts::read(),
+            began,
+            outcome: Outcome::default(),
+        };
+        recorder.learn_threads()?;
+        Ok(recorder)
+    }
+
+    /// When the next round should be at the latest.
+    pub(super) fn next_round(&self) -> Instant {
+        MonotonicClock.now() + self.capture.advised_interval()
+    }
+
+    /// Takes everything noted by now. The answer is why a flight recorder should end here, if it should.
+    pub(super) fn round(&mut self) -> Result<Option<String>, Broken> {
+        let Self { capture, marks, events, entries, .. } = self;
+        let tally = capture.drain(&mut |cpu, batch| {
+            let index = usize::from(cpu);
+            if events.len() <= index {
+                events.resize(index + 1, Vec::new());
+            }
+            events[index].extend_from_slice(batch);
+        })?;
+        (self.outcome.lost, self.outcome.gaps) = (tally.lost, tally.gaps);
+        self.outcome.unwatched = tally.unwatched;
+        let mut reason = None;
+        if let Some(marks) = marks {
+            marks.drain(&mut |task, batch| entries.push((task.clone(), batch.to_vec())));
+            // After the rest: whatever was asked before the newest of it is known now.
+            for call in marks.calls() {
+                reason = reason.or(self.called(&call));
+            }
+        }
+        // Before the events that name them.
+        self.learn_threads()?;
+        self.pass_on()?;
+        let now = MonotonicClock.now();
+        if let Some(kept) = &mut self.kept {
+            kept.prune(now);
+        }
+        let miss = self.misses.take(now).filter(|_| self.settings.until_miss);
+        Ok(reason.or(miss))
+    }
+
+    /// Ends the recording, with what is still to be had, and says why where there was a reason.
+    pub(super) fn end(mut self, reason: Option<&str>) -> Result<Outcome, Broken> {
+        let accounts = Accounts::read();
+        self.capture.stop();
+        self.round()?;
+        if let Some(reason) = reason {
+            self.note(MonotonicClock.now(), reason);
+            self.pass_on()?;
+        }
+        self.learn_threads()?;
+        let now = MonotonicClock.now();
+        let mut said: Vec<(String, String)> = Vec::new();
+        if let Some(mut kept) = self.kept.take() {
+            let length = kept.first().map_or(Span::ZERO, |first| now - first);
+            self.outcome.kept = Some((length, kept.is_crowded()));
+            kept.spill(&mut self.file)?;
+            said.push(("kept".into(), length.to_string()));
+        } else if self.ranges.is_everything() {
+            // Of a part, the accounts of the whole say nothing.
+            let (start, stop) = (self.accounts, accounts);
+            let system = self.capture.is_system();
+            said.extend(match system {
+                true => Accounts::between(&start, &stop),
+                false => Accounts::between(&start.of_threads(), &stop.of_threads()),
+            });
+        }
+        said.extend(reason.map(|reason| ("trigger".to_owned(), reason.to_owned())));
+        if let Some(marks) = &self.marks {
+            self.outcome.tally = marks.tally();
+        }
+        (self.outcome.system, self.outcome.wakes) =
+            (self.capture.is_system(), self.capture.has_wakes());
+        self.outcome.length = now - self.began;
+        self.outcome.size = self.file.end(now, &said)?;
+        Ok(self.outcome)
+    }
+
+    /// What a program asked; a reason to end, if it is one here.
+    fn called(&mut self, call: &Call) -> Option<String> {
+        let at = Instant::from_nanos(call.at).min(MonotonicClock.now());
+        match call.kind {
+            CallKind::Start | CallKind::Stop => {
+                let recording = call.kind == CallKind::Start;
+                if self.ranges.set(at, recording) {
+                    self.note(at, if recording { "start" } else { "stop" });
+                }
+                None
+            }
+            CallKind::Trigger => {
+                self.note(at, &format!("trigger: {}", call.text));
+                let reason = format!("process {} triggered: {}", call.pid, call.text);
+                (self.kept.is_some() && self.settings.until_call).then_some(reason)
+            }
+        }
+    }
+
+    /// Puts something into the recorder's own track.
+    fn note(&mut self, at: Instant, what: &str) {
+        let known = self.own.marks.iter().position(|name| name == what);
+        let index = known.unwrap_or(self.own.marks.len());
+        if known.is_none() && index < REASONS_MAX {
+            self.own.marks.push(what.to_owned());
+        }
+        let arg = index.min(REASONS_MAX) as u16;
+        let entry = Entry { at, kind: Kind::Mark, arg, cycle: 0, a: 0, b: 0 };
+        self.entries.push((self.own.clone(), vec![entry]));
+    }
+
+    fn learn_threads(&mut self) -> Result<(), Broken> {
+        let threads: Vec<Thread> = self.capture.threads()?;
+        match &mut self.kept {
+            Some(kept) => kept.threads(&threads),
+            None => self.file.threads(&threads)?,
+        }
+        Ok(())
+    }
+
+    /// Gives the round to the file, or to what is kept, without what is not recorded.
+    fn pass_on(&mut self) -> Result<(), Broken> {
+        for (cpu, events) in (0..).zip(&mut self.events) {
+            self.ranges.filter(cpu, events);
+            let switches = events.iter().filter(|event| matches!(event.what, What::Switch { .. }));
+            let switches = switches.count() as u64;
+            self.outcome.switches += switches;
+            self.outcome.others += events.len() as u64 - switches;
+            match &mut self.kept {
+                Some(kept) => kept.kernel(cpu, events),
+                None => self.file.kernel(cpu, events)?,
+            }
+            // What a burst has grown is given back.
+            events.clear();
+            events.shrink_to(ROUND_EVENTS);
+        }
+        for (task, mut entries) in self.entries.drain(..) {
+            let own = task.number == self.own.number;
+            entries.retain(|entry| own || self.ranges.holds(entry.at));
+            if !own {
+                self.misses.entries(&task, &entries);
+                self.outcome.marks += entries.len() as u64;
+            }
+            match &mut self.kept {
+                Some(kept) => kept.entries(&task, &entries),
+                None => self.file.entries(&task, &entries)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Events of a processor in a usual round, for which memory is kept.
+const ROUND_EVENTS: usize = 1 << 16;

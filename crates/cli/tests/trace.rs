@@ -1,0 +1,382 @@
+//! `hemiola trace`: programs not of ours, recorded, asked for, killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hemiola_rt::sys::process::Signal;
+use hemiola_trace::perfetto::Track;
+use hemiola_trace::sched::{Tid, What};
+use hemiola_trace::{Kind, Recording};
+
+use crate::command::{Ended, PROGRAM, Running};
+use crate::machine::{Machine, PATIENCE};
+use crate::privileges;
+use crate::scenario;
+
+/// What a program in C does, with the header and something to sleep by.
+fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
+    let text = format!(
+        "#include \"hemiola_mark.h\"\n\
+         static inline void rest(long us) {{ struct timespec t = {{us / 1000000, us % 1000000 * 1000}}; nanosleep(&t, 0); }}\n\
+         int main(void) {{\n    {body}\n}}\n"
+    );
+    let source = machine.write("program.c", &text);
+    let program = machine.folder().join("program");
+    let built = Command::new("gcc")
+        .args(["-std=c11", "-Wall", "-Werror", "-I"])
+        .args([&header, Path::new("-o"), &program, &source])
+        .status();
+    match built {
+        Ok(status) => assert!(status.success()),
+        Err(_) => {
+            println!("skipped: needs gcc");
+            return None;
+        }
+    }
+    Some(program)
+}
+
+fn recording(machine: &Machine, name: &str) -> Recording {
+    let (recording, errors) = Recording::read(&fs::read(machine.folder().join(name)).unwrap());
+    assert!(errors.is_empty(), "{errors:?}");
+    recording
+}
+
+fn condition<'r>(recording: &'r Recording, name: &str) -> Option<&'r str> {
+    let found = recording.conditions.iter().find(|(key, _)| key == name);
+    found.map(|(_, text)| text.as_str())
+}
+
+fn track<'r>(recording: &'r Recording, name: &str) -> &'r Track {
+    let found = recording.tracks.iter().find(|track| track.name == name);
+    found.unwrap_or_else(|| panic!("no {name} among {:?}", recording.tracks))
+}
+
+fn kinds(track: &Track) -> Vec<Kind> {
+    track.entries.iter().map(|entry| entry.kind).collect()
+}
+
+/// How often the thread came onto a processor.
+fn runs(recording: &Recording, tid: u32) -> usize {
+    let came = |what| matches!(what, What::Switch { next, .. } if next == Tid(tid));
+    recording.events().filter(|event| came(event.what)).count()
+}
+
+/// Whether the system may be recorded here; says so if not.
+fn permitted(ended: &Ended) -> bool {
+    let refused = ended.stderr.contains("needs CAP_PERFMON");
+    if refused {
+        println!("skipped: needs CAP_PERFMON");
+    }
+    !refused
+}
+
+#[test]
+fn jobs_a_program_marks_are_in_the_recording_beside_what_the_kernel_did() {
+    let machine = Machine::take("trace-jobs");
+    let body = "hemiola_task_t t = hemiola_task(\"control\", 2000000, 0);
+        for (int n = 0; n < 5; n++) {
+            hemiola_begin(&t, 0); hemiola_mark(&t, \"input\", n); hemiola_end(&t); rest(2000);
+        }
+        return 3;";
+    let Some(_) = program(&machine, body) else { return };
+    let ended = machine.hemiola(&["trace", "--", "./program"]).with_code(3);
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.contains("program.trace: "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("15 marks of 1 tasks"), "{}", ended.stderr);
+    let recording = recording(&machine, "program.trace");
+    let control = track(&recording, "control");
+    assert_eq!(kinds(control), [Kind::Start, Kind::Mark, Kind::Finish].repeat(5));
+    assert_eq!(control.names.get(Kind::Mark, 0), Some("input"));
+    for job in control.entries.chunks(3) {
+        assert_eq!((job[1].a, job[2].a), (job[0].cycle.into(), job[0].a + 2_000_000));
+    }
+    // It slept after each job, on the same clock.
+    assert!(runs(&recording, control.tid) >= 5, "{}", runs(&recording, control.tid));
+    let thread = recording.thread(Tid(control.tid), control.entries[0].at).unwrap();
+    assert_eq!((thread.name.as_str(), thread.pid), ("program", control.pid));
+    assert!(condition(&recording, &format!("proc.stop.thread.{}", control.tid)).is_some());
+    assert!(condition(&recording, "kernel").is_some());
+    machine.nothing_is_left();
+}
+
+#[test]
+fn ones_own_program_is_recorded_without_any_privilege() {
+    let machine = Machine::take("trace-nobody");
+    let arguments =
+        ["trace", "-o", "own.trace", "--", "sh", "-c", "sleep 0.05; sleep 0.05; exit 7"];
+    let Some(ended) = privileges::unprivileged(&machine, &arguments) else { return };
+    let ended = ended.with_code(7);
+    assert!(ended.stderr.contains("sudo setcap cap_perfmon,cap_bpf=ep /"), "{}", ended.stderr);
+    let recording = recording(&machine, "own.trace");
+    assert_eq!(condition(&recording, "scope"), Some("one process and its children"));
+    assert_eq!(condition(&recording, "proc.start.cpu0"), None);
+    let shell = recording.threads.iter().find(|thread| thread.name == "sh").unwrap();
+    assert!(runs(&recording, shell.tid.0) >= 2);
+    assert!(recording.threads.iter().any(|thread| thread.name == "sleep"), "{recording:?}");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn the_system_is_refused_without_privilege_with_the_capability_it_needs() {
+    let machine = Machine::take("trace-refused");
+    let Some(ended) = privileges::unprivileged(&machine, &["trace", "--all"]) else { return };
+    let ended = ended.with_code(1);
+    assert!(
+        ended.stderr.starts_with("error: recording the system needs CAP_PERFMON, which"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!machine.folder().join("system.trace").exists());
+}
+
+#[test]
+fn only_what_lies_between_start_and_stop_is_recorded() {
+    let machine = Machine::take("trace-ranges");
+    let body = "hemiola_task_t t = hemiola_task(\"phases\", 0, 0);
+        for (int n = 0; n < 4; n++) {
+            if (n % 2) hemiola_start();
+            for (int k = 0; k < 10; k++) { hemiola_mark(&t, n % 2 ? \"inside\" : \"outside\", n); rest(1000); }
+            if (n % 2) hemiola_stop();
+        }
+        return 0;";
+    let Some(_) = program(&machine, body) else { return };
+    machine.hemiola(&["trace", "--paused", "--", "./program"]).with_code(0);
+    let recording = recording(&machine, "program.trace");
+    let phases = track(&recording, "phases");
+    let values: Vec<u64> = phases.entries.iter().map(|entry| entry.a).collect();
+    assert_eq!(values, [[1; 10], [3; 10]].concat());
+    let asked = track(&recording, "hemiola trace");
+    let name = |arg| asked.names.get(Kind::Mark, arg).unwrap();
+    let asked: Vec<_> = asked.entries.iter().map(|entry| (name(entry.arg), entry.at)).collect();
+    let words: Vec<&str> = asked.iter().map(|(word, _)| *word).collect();
+    assert_eq!(words, ["start", "stop", "start", "stop"]);
+    let times: Vec<_> = recording.events().map(|event| event.at).collect();
+    let between = |from: usize, to: usize| {
+        times.iter().filter(|at| (asked[from].1..asked[to].1).contains(*at)).count()
+    };
+    assert!(between(0, 1) >= 10 && between(2, 3) >= 10, "{times:?} {asked:?}");
+    assert_eq!((between(1, 2), times.iter().filter(|at| **at > asked[3].1).count()), (0, 0));
+    // Each processor that was seen before and after has its gap, where the recording goes on.
+    let gaps: Vec<_> = recording.events().filter(|event| event.what == What::Lost(0)).collect();
+    assert!(gaps.iter().any(|gap| gap.at == asked[2].1), "{gaps:?}");
+    // Accounts of the whole would say nothing of the parts.
+    assert_eq!(condition(&recording, "proc.stop.at_ns"), None);
+}
+
+#[test]
+fn a_flight_recorder_keeps_what_led_to_a_missed_deadline() {
+    let machine = Machine::take("trace-miss");
+    let body = "hemiola_task_t t = hemiola_task(\"control\", 1000000, 900000000);
+        for (int n = 0; n < 900; n++) {
+            hemiola_begin(&t, n == 700 ? hemiola_now() - 950000000 : 0); hemiola_end(&t); rest(1000);
+        }
+        return 4;";
+    let Some(_) = program(&machine, body) else { return };
+    let arguments = ["trace", "--keep", "200ms", "--trigger", "miss", "--", "./program"];
+    let ended = machine.hemiola(&arguments).with_code(4);
+    let found = "trigger: job 700 of control ended 50.";
+    assert!(ended.stderr.contains(found), "{}", ended.stderr);
+    let recording = recording(&machine, "program.trace");
+    let jobs: Vec<u32> =
+        track(&recording, "control").entries.iter().map(|entry| entry.cycle).collect();
+    assert!(jobs.contains(&700) && jobs.contains(&690) && jobs[0] > 300, "{jobs:?}");
+    assert!(!jobs.contains(&899));
+    let said = condition(&recording, "trigger").unwrap();
+    assert!(said.starts_with("job 700 of control ended"), "{said}");
+    let times: Vec<_> = recording.events().map(|event| event.at).collect();
+    let length = *times.last().unwrap() - times[0];
+    assert!(length.nanos() < 600_000_000 && times.len() > 20, "{length}");
+}
+
+#[test]
+fn a_flight_recorder_ends_at_a_call_and_the_program_goes_on() {
+    let machine = Machine::take("trace-call");
+    let body =
+        "for (int n = 0; n < 300; n++) { if (n == 100) hemiola_trigger(\"too hot\"); rest(1000); }
+        return 5;";
+    let Some(_) = program(&machine, body) else { return };
+    let ended = machine.hemiola(&["trace", "--keep", "10s", "--", "./program"]).with_code(5);
+    assert!(ended.stderr.contains("triggered: too hot\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("kept: the last "), "{}", ended.stderr);
+    let recording = recording(&machine, "program.trace");
+    let asked = track(&recording, "hemiola trace");
+    assert_eq!(asked.names.get(Kind::Mark, asked.entries[0].arg), Some("trigger: too hot"));
+}
+
+#[test]
+fn a_flight_recorder_of_the_system_ends_at_a_signal() {
+    let machine = Machine::take("trace-signal");
+    let arguments = ["trace", "--all", "--keep", "1s", "--trigger", "signal", "-o", "s.trace"];
+    let running = machine.start(&arguments);
+    wait_for(&machine.folder().join("s.trace"));
+    sleep(Duration::from_millis(300));
+    // A refusal has ended it by now.
+    let _ = hemiola_rt::sys::process::PidFd::open(running.pid())
+        .and_then(|process| process.send_signal(Signal::USR1));
+    let ended = running.end();
+    if !permitted(&ended) {
+        return;
+    }
+    let ended = ended.with_code(0);
+    assert!(ended.stderr.contains("trigger: SIGUSR1\n"), "{}", ended.stderr);
+    let recording = recording(&machine, "s.trace");
+    assert!(recording.events().count() > 10 && !recording.cpus.is_empty());
+    assert_eq!(condition(&recording, "scope"), Some("the whole system"));
+}
+
+/// Waits until a file is there and has something in it, or for as long as is fair.
+fn wait_for(path: &Path) {
+    let limit = Instant::now() + PATIENCE / 4;
+    while fs::metadata(path).map_or(0, |meta| meta.len()) == 0 && Instant::now() < limit {
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_recording_and_keeps_it() {
+    let machine = Machine::take("trace-ctrl-c");
+    let running = machine.start(&["trace", "--", "sleep", "600"]);
+    wait_for(&machine.folder().join("sleep.trace"));
+    sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    running.end().with_code(130);
+    let recording = recording(&machine, "sleep.trace");
+    assert!(recording.events().count() > 0);
+    assert!(condition(&recording, "proc.stop.at_ns").is_some(), "it was ended in order");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_program_that_hears_no_ctrl_c_is_asked_and_its_code_is_passed_on() {
+    let machine = Machine::take("trace-deaf");
+    let script = "trap '' INT; trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done";
+    machine.script("deaf", script);
+    let running = machine.start(&["trace", "--", "./deaf"]);
+    wait_for_file(&machine.folder().join("ready"));
+    running.signal(Signal::INT);
+    running.end().with_code(9);
+    machine.nothing_is_left();
+}
+
+fn wait_for_file(path: &Path) {
+    let limit = Instant::now() + PATIENCE;
+    while !path.exists() && Instant::now() < limit {
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_what_it_marked() {
+    let machine = Machine::take("trace-killed");
+    let body = "hemiola_task_t t = hemiola_task(\"short\", 0, 0);
+        hemiola_begin(&t, 0); hemiola_mark(&t, \"last words\", 1); abort();";
+    let Some(_) = program(&machine, body) else { return };
+    machine.hemiola(&["trace", "--", "./program"]).with_code(128 + 6);
+    let recording = recording(&machine, "program.trace");
+    assert_eq!(kinds(track(&recording, "short")), [Kind::Start, Kind::Mark]);
+    let died = recording.events().any(|event| {
+        let left = hemiola_trace::sched::Left::Dead;
+        matches!(event.what, What::Switch { left: state, .. } if state == left)
+    });
+    assert!(died, "its end is seen");
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_a_trace_that_can_be_read_and_a_program_that_goes_on() {
+    let machine = Machine::take("trace-recorder-killed");
+    let body = "hemiola_task_t t = hemiola_task(\"steady\", 0, 0);
+        for (int n = 0; n < 100000 && access(\"stop\", F_OK); n++) { hemiola_mark(&t, \"n\", n); rest(500); }
+        return 0;";
+    let Some(program) = program(&machine, body) else { return };
+    let program = program.to_str().unwrap();
+    let mut running = machine.start(&["trace", "--", program]);
+    wait_for(&machine.folder().join("program.trace"));
+    sleep(Duration::from_millis(500));
+    running.kill();
+    sleep(Duration::from_millis(100));
+    let alive = machine.processes().iter().any(|(_, line)| line == program);
+    assert!(alive, "the program does not need its recorder");
+    machine.write("stop", "");
+    let (recording, _) =
+        Recording::read(&fs::read(machine.folder().join("program.trace")).unwrap());
+    assert!(track(&recording, "steady").entries.len() > 100);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_process_that_runs_already_is_recorded_for_a_while() {
+    let machine = Machine::take("trace-attach");
+    let script = "while :; do sleep 0.01; done";
+    machine.script("busy", script);
+    let mut busy = Running::start(machine.command("./busy", &[]));
+    let pid = busy.pid().to_string();
+    let arguments = ["trace", "-p", &pid, "--duration", "300ms", "-o", "busy.trace"];
+    machine.hemiola(&arguments).with_code(0);
+    busy.kill();
+    let recording = recording(&machine, "busy.trace");
+    assert!(runs(&recording, busy.pid()) > 3, "{}", runs(&recording, busy.pid()));
+}
+
+#[test]
+fn a_running_scenario_is_recorded_by_its_name() {
+    let machine = Machine::take("trace-run");
+    machine.write("scenario.toml", &scenario::of(&[scenario::SHARED_MEMORY]));
+    let mut running = machine.start(&["run", "scenario.toml", "--output", "result"]);
+    let name = running.run_name();
+    let arguments = ["trace", "--run", &name, "--duration", "300ms"];
+    let traced = machine.hemiola(&arguments);
+    running.signal(Signal::INT);
+    running.end();
+    traced.with_code(0);
+    let recording = recording(&machine, &format!("{name}.trace"));
+    assert!(recording.events().count() > 10);
+    let ended = machine.hemiola(&["trace", "--run", "no-such"]).with_code(1);
+    assert!(ended.stderr.contains("error: no scenario is running"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_with_a_hint_and_leaves_nothing() {
+    let machine = Machine::take("trace-bad");
+    machine.write("text", "no program");
+    for (arguments, code, said) in [
+        (&["trace"][..], 2, "required"),
+        (&["trace", "--", "no-such-program"], 2, "there is no program no-such-program\nhint: "),
+        (&["trace", "--", "./text"], 2, "cannot be executed: chmod +x ./text"),
+        (&["trace", "--all", "-p", "1"], 2, "cannot be used with"),
+        (&["trace", "-p", "one"], 2, "invalid value"),
+        (&["trace", "-p", "4194303"], 1, "there is no process 4194303 to record"),
+        (&["trace", "--run", "../../etc"], 1, "no scenario is running"),
+        (&["trace", "--trigger", "miss", "--", "true"], 2, "--keep"),
+        (&["trace", "--paused", "--all"], 2, "cannot be used with"),
+        (&["trace", "--duration", "soon", "--", "true"], 2, "\"20ms\""),
+        (&["trace", "-o", "no/such/folder/x", "--", "true"], 1, "cannot be written: "),
+    ] {
+        let ended = machine.hemiola(arguments).with_code(code);
+        assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
+    }
+    let files: Vec<_> = fs::read_dir(machine.folder()).unwrap().flatten().collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_disk_that_is_full_ends_the_recording_and_not_the_program() {
+    let machine = Machine::take("trace-full");
+    let arguments = ["trace", "-o", "/dev/full", "--", "sh", "-c", "sleep 0.1; echo done"];
+    let ended = machine.hemiola(&arguments).with_code(1);
+    assert!(ended.stderr.contains("cannot be written: No space left"), "{}", ended.stderr);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_program_gets_its_own_words_and_streams() {
+    let machine = Machine::take("trace-words");
+    let words = ["trace", "-o", "w.trace", "--", "printf", "%s|", "--all", "a b", "-p", PROGRAM];
+    let ended = machine.hemiola(&words).with_code(0);
+    assert_eq!(ended.stdout, format!("--all|a b|-p|{PROGRAM}|"));
+}
