@@ -38,6 +38,8 @@ pub(crate) enum Command {
     /// Look at federation object models
     #[command(subcommand)]
     Fom(Fom),
+    /// Show recordings in the browser: who ran when, who waited for whom
+    View(View),
     /// Print the JSON schema of scenario files, for editors
     Schema,
 }
@@ -387,6 +389,25 @@ pub(crate) enum Interface {
     Bpf,
     /// The kernel's event buffers
     Perf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct View {
+    /// A trace file or a result folder; two are shown side by side
+    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The port on 127.0.0.1 [default: any that is free]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// Print the address only
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// The period of a thread or task, which is its deadline too; the others' are found. May be given again
+    #[arg(long, value_name = "NAME=T")]
+    pub(crate) period: Vec<Period>,
+    /// Open at this place: what stands behind # in a saved link
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) at: Option<String>,
 }
 
 /// What a process of a run or of a measurement is started as. Not part of the command line proper: these

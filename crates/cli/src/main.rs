@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod trace;
 mod unit;
+mod view;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         Command::Trace(trace) => trace::trace(&trace),
         Command::Unit(unit) => unit::unit(unit),
         Command::Fom(args::Fom::Check(check)) => fom::check(&check),
+        Command::View(view) => view::view(&view),
         Command::Schema => {
             print!("{}", hemiola_scenario::schema());
             Ok(ExitCode::SUCCESS)

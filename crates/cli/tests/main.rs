@@ -22,3 +22,4 @@ mod synthetic;
 mod together;
 mod trace;
 mod units;
+mod view;

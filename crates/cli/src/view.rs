@@ -1,0 +1,61 @@
+//! `hemiola view`: the page that shows recordings, served to this machine's browser alone.
+
+mod answer;
+mod assets;
+mod plots;
+mod server;
+mod source;
+
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use crate::args::View;
+use crate::diagnostics::Failure;
+use server::Server;
+use source::{SourceError, Sources};
+
+/// Problems of a file told in the terminal.
+const PROBLEMS_MAX: usize = 3;
+
+pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
+    let options = crate::analyze::options(&args.period);
+    let sources = Sources::open(&args.paths, options).map_err(SourceError::into_failure)?;
+    // What cannot be shown is said here, before anybody waits for a page.
+    for index in sources.first_shown() {
+        let loaded = sources.loaded(index).map_err(SourceError::into_failure)?;
+        for problem in loaded.problems.iter().take(PROBLEMS_MAX) {
+            eprintln!("warning: {problem}");
+        }
+        if let Some(more) = loaded.problems.len().checked_sub(PROBLEMS_MAX + 1) {
+            eprintln!("warning: and {} more; the page lists them", more + 1);
+        }
+    }
+    let server = Server::bind(args.port, Arc::new(sources)).map_err(Failure::failed)?;
+    let mut address = server.address();
+    if let Some(place) = &args.at {
+        address.push('#');
+        address.push_str(place.trim_start_matches('#'));
+    }
+    println!("{address}");
+    eprintln!("Only this machine can open it, and only with this address. Ctrl-C ends it.");
+    if !args.no_open {
+        open(&address);
+    }
+    server.serve().map_err(Failure::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the desktop to open the page; without a desktop, the address printed is all there is.
+fn open(address: &str) {
+    let desktop = ["DISPLAY", "WAYLAND_DISPLAY"];
+    if desktop.iter().all(|name| std::env::var_os(name).is_none()) {
+        return;
+    }
+    let mut command = Command::new("xdg-open");
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        // Reaped by a thread of its own, for a browser may live as long as the page.
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => eprintln!("xdg-open cannot be started ({error}): open the address yourself"),
+    }
+}

@@ -1,0 +1,448 @@
+//! What the page asks for: recordings, windows of their timelines, jobs, figures.
+//!
+//! Times in questions and answers are nanoseconds from the recording's first moment, so that they are exact in a page.
+//! A window is bytes, little-endian, because there are many of them:
+//!
+//! ```text
+//! u32             rows
+//! per row         u32 spans
+//! per span        f32 x   f32 width   u32 key   4 × u8 share: running, waiting, blocked, unknown
+//! ```
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use hemiola_analyze::sched::compare::compare as compare_reports;
+use hemiola_analyze::timeline::jobs::{self, Cause, Job};
+use hemiola_analyze::timeline::{PIXELS_MAX, Row, State as Doing, Subject};
+use hemiola_model::schedulability::verdict;
+
+use super::plots;
+use super::source::{Loaded, SourceError, Sources};
+
+/// Rows in one question.
+const ROWS_MAX: usize = 400;
+/// Jobs or marks of one row told one by one.
+const DETAILS_MAX: usize = 400;
+/// Gaps told one by one.
+const GAPS_MAX: usize = 2_000;
+
+pub(crate) fn routes() -> Router<Arc<Sources>> {
+    Router::new()
+        .route("/sources", get(sources))
+        .route("/recording", get(recording))
+        .route("/window", get(window))
+        .route("/details", get(details))
+        .route("/job", get(job))
+        .route("/report", get(report))
+        .route("/compare", get(compare))
+        .route("/plot/utilization", get(utilization))
+        .route("/plot/response", get(response))
+}
+
+/// Which recording.
+#[derive(Deserialize)]
+pub(crate) struct Of {
+    #[serde(default, rename = "r")]
+    pub(crate) recording: usize,
+}
+
+/// A stretch of some rows.
+#[derive(Deserialize)]
+struct Stretch {
+    #[serde(default, rename = "r")]
+    recording: usize,
+    from: u64,
+    to: u64,
+    #[serde(default, rename = "px")]
+    pixels: u32,
+    /// Numbers with commas.
+    #[serde(default)]
+    rows: String,
+}
+
+/// A moment of a row.
+#[derive(Deserialize)]
+struct Moment {
+    #[serde(default, rename = "r")]
+    recording: usize,
+    row: usize,
+    #[serde(default)]
+    at: u64,
+    /// The number of the job, in place of a moment.
+    #[serde(default)]
+    job: Option<usize>,
+}
+
+/// Why a question has no answer.
+struct Refusal(StatusCode, String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({ "error": self.1 }))).into_response()
+    }
+}
+
+impl From<SourceError> for Refusal {
+    fn from(error: SourceError) -> Self {
+        Self(StatusCode::NOT_FOUND, error.to_string())
+    }
+}
+
+fn no_row(row: usize) -> Refusal {
+    Refusal(StatusCode::NOT_FOUND, format!("there is no row {row}"))
+}
+
+/// Computes beside the server, so that the page is answered meanwhile.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "computing it failed".into());
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
+}
+
+async fn sources(State(sources): State<Arc<Sources>>) -> Result<Json<Value>, Refusal> {
+    // A recording that is being read is waited for, and the other questions are not to wait with it.
+    beside(move || Ok(Json(list(&sources)))).await
+}
+
+fn list(sources: &Sources) -> Value {
+    sources.look_again();
+    let shown = sources.first_shown();
+    let list: Vec<Value> = sources
+        .all()
+        .iter()
+        .map(|source| {
+            let (grows, version) = source.state();
+            json!({
+                "name": source.name,
+                "path": source.path.display().to_string(),
+                "report": source.report.is_some(),
+                "grows": grows,
+                "version": version,
+            })
+        })
+        .collect();
+    json!({ "recordings": list, "shown": shown, "version": env!("CARGO_PKG_VERSION") })
+}
+
+async fn recording(
+    State(sources): State<Arc<Sources>>,
+    Query(of): Query<Of>,
+) -> Result<Json<Value>, Refusal> {
+    beside(move || {
+        let loaded = sources.loaded(of.recording)?;
+        Ok(Json(describe(&loaded)))
+    })
+    .await
+}
+
+fn describe(loaded: &Loaded) -> Value {
+    let timeline = &loaded.timeline;
+    let from = timeline.from.nanos();
+    let rows: Vec<Value> = timeline
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| is_shown(row))
+        .map(|(index, row)| describe_row(index, row))
+        .collect();
+    let gaps: Vec<Value> = timeline
+        .gaps
+        .iter()
+        .take(GAPS_MAX)
+        .map(|gap| {
+            json!([gap.cpu, gap.from.saturating_sub(from), gap.to.saturating_sub(from), gap.lost])
+        })
+        .collect();
+    json!({
+        "version": loaded.version,
+        "from_ns": from,
+        "duration_ns": timeline.to.nanos().saturating_sub(from),
+        "began_unix_ms": loaded.recording.began.map(|(at, unix)| {
+            let wall = i128::from(unix) + i128::from(from) - i128::from(at.nanos());
+            (wall / 1_000_000) as i64
+        }),
+        "events": timeline.events,
+        "switches": timeline.switches,
+        "lost": timeline.lost,
+        "gaps": gaps,
+        "gaps_all": timeline.gaps.len(),
+        "names": timeline.names,
+        "conditions": loaded.recording.conditions,
+        "problems": loaded.problems,
+        "rows": rows,
+    })
+}
+
+/// Whether there is anything to see in a row.
+fn is_shown(row: &Row) -> bool {
+    match row.subject {
+        Subject::Interrupts(_) => row.track.totals().of(Doing::Running) > 0,
+        _ => !row.track.is_empty() || !row.marked.is_empty() || !row.marks.is_empty(),
+    }
+}
+
+fn describe_row(index: usize, row: &Row) -> Value {
+    let totals = row.track.totals();
+    let mut value = json!({
+        "row": index,
+        "running_ns": totals.of(Doing::Running),
+        "waiting_ns": totals.of(Doing::Ready),
+        "segments": row.track.len(),
+    });
+    let more = match &row.subject {
+        Subject::Processor(cpu) => json!({ "kind": "cpu", "cpu": cpu }),
+        Subject::Interrupts(cpu) => json!({ "kind": "irq", "cpu": cpu }),
+        Subject::Thread { tid, pid, name } => json!({
+            "kind": "thread", "tid": tid, "pid": pid, "name": name,
+            "marked": row.marked.len(), "marks": row.marks.len(),
+        }),
+    };
+    if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
+        value.extend(more);
+    }
+    value
+}
+
+impl Stretch {
+    fn rows(&self) -> Result<Vec<usize>, Refusal> {
+        let wrong = |_| Refusal(StatusCode::BAD_REQUEST, "`rows` are numbers with commas".into());
+        let words = self.rows.split(',').filter(|word| !word.is_empty()).take(ROWS_MAX);
+        words.map(|word| word.parse().map_err(wrong)).collect()
+    }
+}
+
+async fn window(
+    State(sources): State<Arc<Sources>>,
+    Query(stretch): Query<Stretch>,
+) -> Result<Response, Refusal> {
+    let loaded = beside(move || Ok((sources.loaded(stretch.recording)?, stretch)));
+    let (loaded, stretch) = loaded.await?;
+    let timeline = &loaded.timeline;
+    let base = timeline.from.nanos();
+    let (from, to) = (base.saturating_add(stretch.from), base.saturating_add(stretch.to));
+    let rows = stretch.rows()?;
+    let mut bytes = Vec::with_capacity(1 << 16);
+    bytes.extend((rows.len() as u32).to_le_bytes());
+    for row in rows {
+        let spans = timeline.window(from, to, stretch.pixels.min(PIXELS_MAX), row);
+        bytes.extend((spans.len() as u32).to_le_bytes());
+        for span in spans {
+            bytes.extend(span.x.to_le_bytes());
+            bytes.extend(span.width.to_le_bytes());
+            bytes.extend(span.key.to_le_bytes());
+            bytes.extend(span.shares);
+        }
+    }
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
+}
+
+/// Jobs and marks of rows, where they are few enough to be told apart.
+async fn details(
+    State(sources): State<Arc<Sources>>,
+    Query(stretch): Query<Stretch>,
+) -> Result<Json<Value>, Refusal> {
+    beside(move || {
+        let loaded = sources.loaded(stretch.recording)?;
+        let base = loaded.timeline.from.nanos();
+        let (from, to) = (base.saturating_add(stretch.from), base.saturating_add(stretch.to));
+        let mut rows = serde_json::Map::new();
+        for index in stretch.rows()? {
+            let Some(row) = loaded.timeline.rows.get(index) else { continue };
+            let list = loaded.jobs(index);
+            // Jobs do not overlap much: those before the first that ends within are over.
+            let first = list.partition_point(|job| job.finish < from);
+            let last = list.partition_point(|job| job.release < to);
+            let count = last.saturating_sub(first);
+            let told = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
+            let told: Vec<Value> = list[told.clone()]
+                .iter()
+                .zip(told)
+                .map(|(job, number)| brief(job, number, base))
+                .collect();
+            let first = row.marks.partition_point(|mark| mark.at < from);
+            let marks =
+                &row.marks[first..row.marks.partition_point(|mark| mark.at < to).max(first)];
+            let marks: Vec<Value> = match marks.len() {
+                0..=DETAILS_MAX => marks
+                    .iter()
+                    .map(|mark| json!([mark.at.saturating_sub(base), mark.name]))
+                    .collect(),
+                _ => Vec::new(),
+            };
+            rows.insert(index.to_string(), json!({ "jobs": told, "count": count, "marks": marks }));
+        }
+        Ok(Json(Value::Object(rows)))
+    })
+    .await
+}
+
+fn brief(job: &Job, number: usize, base: u64) -> Value {
+    let relative = |at: u64| at as i64 - base as i64;
+    json!({
+        "job": number,
+        "release": relative(job.release),
+        "finish": relative(job.finish),
+        "deadline": job.deadline.map(relative),
+        "late": job.late(),
+        "cycle": job.cycle,
+        "whole": job.whole,
+    })
+}
+
+/// One job: where its time went, who delayed it, and the same of the median job.
+async fn job(
+    State(sources): State<Arc<Sources>>,
+    Query(moment): Query<Moment>,
+) -> Result<Json<Value>, Refusal> {
+    beside(move || {
+        let loaded = sources.loaded(moment.recording)?;
+        if moment.row >= loaded.timeline.rows.len() {
+            return Err(no_row(moment.row));
+        }
+        let list = loaded.jobs(moment.row);
+        let base = loaded.timeline.from.nanos();
+        let number = match moment.job {
+            Some(job) => Some(job.min(list.len().saturating_sub(1))).filter(|_| !list.is_empty()),
+            None => jobs::at(&list, base.saturating_add(moment.at)),
+        };
+        let told = |number: usize| told_job(&loaded, moment.row, &list[number], number);
+        let slowest = (0..list.len()).filter(|index| list[*index].whole);
+        let slowest = slowest.max_by_key(|index| list[*index].response());
+        Ok(Json(json!({
+            "count": list.len(),
+            "job": number.map(told),
+            "median": jobs::median(&list).map(told),
+            "slowest": slowest,
+        })))
+    })
+    .await
+}
+
+fn told_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value {
+    let timeline = &loaded.timeline;
+    let base = timeline.from.nanos();
+    let account = jobs::account(timeline, row, job.release, job.finish);
+    let delays: Vec<Value> = account
+        .delays
+        .iter()
+        .map(|delay| {
+            let (cause, by) = match delay.cause {
+                Cause::PreemptedBy(row) => ("preempted", Some(row)),
+                Cause::WaitedFor(row) => ("waited", Some(row)),
+                Cause::AsleepUntil(row) => ("asleep", Some(row)),
+                Cause::BlockedUntil(row) => ("blocked", Some(row)),
+                Cause::Idle => ("idle", None),
+                Cause::Unknown => ("unknown", None),
+            };
+            json!({ "cause": cause, "by": by, "ns": delay.ns })
+        })
+        .collect();
+    let pieces: Vec<Value> = account
+        .pieces
+        .iter()
+        .map(|piece| {
+            let at = piece.from as i64 - base as i64;
+            json!([at, piece.to - piece.from, piece.state as u8, piece.key])
+        })
+        .collect();
+    let mut value = brief(job, number, base);
+    if let Some(value) = value.as_object_mut() {
+        value.extend([
+            ("response".into(), json!(job.response())),
+            ("running".into(), json!(account.running)),
+            ("waiting".into(), json!(account.waiting)),
+            ("blocked".into(), json!(account.blocked)),
+            ("asleep".into(), json!(account.asleep)),
+            ("unknown".into(), json!(account.unknown)),
+            ("woken_by".into(), json!(account.woken_by)),
+            ("delays".into(), json!(delays)),
+            ("pieces".into(), json!(pieces)),
+        ]);
+    }
+    value
+}
+
+async fn report(
+    State(sources): State<Arc<Sources>>,
+    Query(of): Query<Of>,
+) -> Result<Json<Value>, Refusal> {
+    beside(move || {
+        let loaded = sources.loaded(of.recording)?;
+        let report = loaded.report();
+        let verdict = verdict(report, None);
+        let words: Vec<&String> = verdict
+            .processors
+            .iter()
+            .map(|processor| &processor.verdict)
+            .chain(&verdict.notes)
+            .collect();
+        let mut told = serde_json::to_value(report).map_err(|error| {
+            Refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                format!("the figures cannot be told: {error}"),
+            )
+        })?;
+        told["verdict"] = json!({ "words": words, "tables": verdict.tables() });
+        Ok(Json(told))
+    })
+    .await
+}
+
+/// Two recordings.
+#[derive(Deserialize)]
+struct Two {
+    a: usize,
+    b: usize,
+}
+
+/// What differs between two recordings, by more than noise or not.
+async fn compare(
+    State(sources): State<Arc<Sources>>,
+    Query(two): Query<Two>,
+) -> Result<Json<Value>, Refusal> {
+    beside(move || {
+        let (a, b) = (sources.loaded(two.a)?, sources.loaded(two.b)?);
+        let names = [sources.get(two.a)?.name.clone(), sources.get(two.b)?.name.clone()];
+        let comparison = compare_reports([&names[0], &names[1]], a.report(), b.report());
+        Ok(Json(json!({ "tables": comparison.tables(), "remarks": comparison.remarks })))
+    })
+    .await
+}
+
+async fn utilization(
+    State(sources): State<Arc<Sources>>,
+    Query(stretch): Query<Stretch>,
+) -> Result<Response, Refusal> {
+    let svg = beside(move || {
+        let loaded = sources.loaded(stretch.recording)?;
+        Ok(plots::utilization(&loaded.timeline, stretch.from, stretch.to))
+    });
+    Ok(drawing(svg.await?))
+}
+
+async fn response(
+    State(sources): State<Arc<Sources>>,
+    Query(moment): Query<Moment>,
+) -> Result<Response, Refusal> {
+    let svg = beside(move || {
+        let loaded = sources.loaded(moment.recording)?;
+        if moment.row >= loaded.timeline.rows.len() {
+            return Err(no_row(moment.row));
+        }
+        Ok(plots::response(&loaded.jobs(moment.row), loaded.timeline.from.nanos()))
+    });
+    Ok(drawing(svg.await?))
+}
+
+fn drawing(svg: String) -> Response {
+    ([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response()
+}

@@ -1,0 +1,75 @@
+//! The files of the page, part of the program.
+
+/// A file of the page.
+pub(crate) struct Asset {
+    pub(crate) path: &'static str,
+    pub(crate) media_type: &'static str,
+    pub(crate) bytes: &'static [u8],
+}
+
+macro_rules! assets {
+    ($($path:literal: $media:ident),* $(,)?) => {
+        &[$(Asset {
+            path: $path,
+            media_type: $media,
+            bytes: include_bytes!(concat!("../../../../ui/", $path)),
+        }),*]
+    };
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+/// All of them; the first is the page itself.
+pub(crate) const ASSETS: &[Asset] = assets![
+    "index.html": HTML,
+    "icon.svg": SVG,
+    "style.css": CSS,
+    "main.js": JS,
+    "base/api.js": JS,
+    "base/colour.js": JS,
+    "base/dom.js": JS,
+    "base/time.js": JS,
+    "pages/compare.js": JS,
+    "pages/detail.js": JS,
+    "pages/misses.js": JS,
+    "pages/plots.js": JS,
+    "pages/threads.js": JS,
+    "pages/verdict.js": JS,
+    "timeline/input.js": JS,
+    "timeline/overview.js": JS,
+    "timeline/paint.js": JS,
+    "timeline/pane.js": JS,
+    "timeline/picture.js": JS,
+    "timeline/tiles.js": JS,
+];
+
+/// The file of that path; the page itself for an empty one.
+pub(crate) fn find(path: &str) -> Option<&'static Asset> {
+    match path {
+        "" => ASSETS.first(),
+        path => ASSETS.iter().find(|asset| asset.path == path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_file_of_the_page_is_part_of_the_program() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui");
+        for folder in ["", "base", "pages", "timeline"] {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let entry = entry.unwrap();
+                let name = entry.file_name().into_string().unwrap();
+                let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                let served = [".js", ".css", ".html", ".svg"].iter().any(|end| path.ends_with(end));
+                assert_eq!(find(&path).is_some(), served, "{path}");
+            }
+        }
+    }
+}

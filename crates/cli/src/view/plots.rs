@@ -1,0 +1,165 @@
+//! The plots of the page: utilisation over time, response times over time and by length.
+
+use hemiola_analyze::plot::{Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
+use hemiola_analyze::text::{duration, percent, round_duration};
+use hemiola_analyze::timeline::jobs::Job;
+use hemiola_analyze::timeline::{State, Subject, Timeline};
+
+/// Stretches a time axis is divided into.
+const STEPS: u64 = 240;
+
+/// Bars of a distribution.
+const BARS: usize = 60;
+
+/// The share of each processor's time in which something ran, over a stretch given from the first moment on, ns.
+pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
+    let length = timeline.to.nanos().saturating_sub(timeline.from.nanos());
+    let (from, to) = (from.min(length), to.min(length).max(from.min(length)));
+    let base = timeline.from.nanos();
+    let step = ((to - from) / STEPS).max(1);
+    let rows: Vec<(u16, usize)> = timeline
+        .rows
+        .iter()
+        .enumerate()
+        .filter_map(|(index, row)| match row.subject {
+            Subject::Processor(cpu) => Some((cpu, index)),
+            _ => None,
+        })
+        .collect();
+    let names: Vec<(String, String)> = rows
+        .iter()
+        .enumerate()
+        .map(|(index, (cpu, _))| (format!("line {}", series(index)), format!("CPU {cpu}")))
+        .collect();
+    let height = 300.0;
+    let top = legend_height(LEFT, WIDTH, &names) + 6.0;
+    let x = Axis::over([from as f64, to.max(from + 1) as f64].into_iter(), Scale::Linear)
+        .on(LEFT, RIGHT);
+    let y = Axis::over([0.0, 1.0].into_iter(), Scale::Linear).on(height - 44.0, top);
+    let mut drawing =
+        Drawing::new(WIDTH, height, "Share of the time each processor ran something, over time");
+    drawing.grid_y(&y, &x, percent);
+    drawing.grid_x(&x, &y, round_duration);
+    for (index, (_, row)) in rows.iter().enumerate() {
+        let track = &timeline.rows[*row].track;
+        let mut piece: Vec<[f64; 2]> = Vec::new();
+        let class = format!("line {}", series(index));
+        for number in 0..(to - from).div_ceil(step).min(STEPS + 1) {
+            let begin = from + number * step;
+            let end = (begin + step).min(to);
+            let totals = track.totals_between(base + begin, base + end);
+            let seen = (end - begin).saturating_sub(totals.of(State::Unknown));
+            if seen * 2 < end - begin {
+                // Mostly unknown: the line has a hole, and no figure.
+                drawing.curve(&class, &std::mem::take(&mut piece));
+                continue;
+            }
+            let share = totals.of(State::Running) as f64 / seen as f64;
+            piece.push([x.at((begin + end) as f64 / 2.0), y.at(share)]);
+        }
+        drawing.curve(&class, &piece);
+    }
+    drawing.legend(LEFT, &names);
+    drawing.name_x(&x, "time from the first event");
+    drawing.finish()
+}
+
+/// The response times of jobs: over time, then how many were how long. Those not seen whole are left out.
+pub(crate) fn response(jobs: &[Job], base: u64) -> String {
+    let whole: Vec<&Job> = jobs.iter().filter(|job| job.whole).collect();
+    if whole.is_empty() {
+        let mut drawing = Drawing::new(WIDTH, 60.0, "No job of it was seen whole");
+        drawing.text(
+            "label",
+            [LEFT, 34.0],
+            hemiola_analyze::plot::Anchor::Start,
+            "No job of it was seen whole, from release to end.",
+        );
+        return drawing.finish();
+    }
+    let mut text = over_time(&whole, base);
+    text.push_str(&by_length(&whole));
+    text
+}
+
+fn over_time(jobs: &[&Job], base: u64) -> String {
+    let height = 300.0;
+    let at = |job: &Job| job.release.saturating_sub(base) as f64;
+    let x = Axis::over(jobs.iter().map(|job| at(job)), Scale::Linear).on(LEFT, RIGHT);
+    let times = jobs.iter().map(|job| job.response() as f64);
+    let deadlines =
+        jobs.iter().filter_map(|job| Some(job.deadline?.saturating_sub(job.release) as f64));
+    let most = times.clone().chain(deadlines.clone()).fold(0.0, f64::max);
+    let least = times.clone().fold(most, f64::min);
+    let scale = if most > 20.0 * least { Scale::Logarithmic } else { Scale::Linear };
+    let ends = [if scale == Scale::Linear { 0.0 } else { least.max(1.0) }, most];
+    let y = Axis::over(ends.into_iter(), scale).on(height - 44.0, 26.0);
+    let mut drawing = Drawing::new(WIDTH, height, "Response time of each job over its release");
+    drawing.grid_y(&y, &x, round_duration);
+    drawing.grid_x(&x, &y, round_duration);
+    // Many jobs fall on one pixel: a stroke from the shortest to the longest of them.
+    let mut strokes: Vec<(f64, f64, f64)> = Vec::new();
+    let mut late: Vec<(f64, f64, f64)> = Vec::new();
+    for job in jobs {
+        let (place, height) = (x.at(at(job)).round(), y.at((job.response() as f64).max(1.0)));
+        let list = if job.late().is_some() { &mut late } else { &mut strokes };
+        match list.last_mut() {
+            Some((last, high, low)) if *last == place => {
+                (*high, *low) = (high.min(height), low.max(height));
+            }
+            _ => list.push((place, height, height)),
+        }
+    }
+    drawing.strokes("strokes s0", &strokes);
+    drawing.strokes("strokes late", &late);
+    let mut names = vec![("strokes s0".to_owned(), "response time".to_owned())];
+    if let Some(deadline) = deadlines.reduce(f64::min) {
+        drawing.line("median", [LEFT, y.at(deadline)], [RIGHT, y.at(deadline)]);
+        names.push(("median".to_owned(), format!("shortest deadline, {}", duration(deadline))));
+    }
+    if !late.is_empty() {
+        names.push(("strokes late".to_owned(), "after its deadline".to_owned()));
+    }
+    drawing.legend(LEFT, &names);
+    drawing.name_x(&x, "release, from the first event");
+    drawing.finish()
+}
+
+fn by_length(jobs: &[&Job]) -> String {
+    let height = 240.0;
+    let mut times: Vec<u64> = jobs.iter().map(|job| job.response().max(1)).collect();
+    times.sort_unstable();
+    let (least, most) = (times[0] as f64, times[times.len() - 1] as f64);
+    let x = Axis::over([least, most].into_iter(), Scale::Logarithmic).on(LEFT, RIGHT);
+    let mut bars = [0_u64; BARS];
+    for time in &times {
+        let share = (x.at(*time as f64) - LEFT) / (RIGHT - LEFT);
+        bars[((share * BARS as f64) as usize).min(BARS - 1)] += 1;
+    }
+    let greatest = bars.iter().copied().max().unwrap_or(1) as f64;
+    let y = Axis::over([0.0, greatest].into_iter(), Scale::Linear).on(height - 44.0, 12.0);
+    let mut drawing = Drawing::new(WIDTH, height, "How many jobs had which response time");
+    drawing.grid_y(&y, &x, |count| format!("{count:.0}"));
+    drawing.grid_x(&x, &y, round_duration);
+    let width = (RIGHT - LEFT) / BARS as f64;
+    for (index, count) in bars.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let top = y.at(*count as f64).min(y.at(0.0) - 1.0);
+        let place = [LEFT + index as f64 * width + 0.5, top];
+        drawing.bar("fill s0", place, [width - 1.0, y.at(0.0) - top], &format!("{count} jobs"));
+    }
+    drawing.name_x(&x, "response time");
+    drawing.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plots_of_nothing_are_drawn_too() {
+        assert!(utilization(&Timeline::default(), 0, 0).starts_with("<svg"));
+        assert!(response(&[], 0).contains("No job"));
+        let job = Job { release: 5, finish: 5, deadline: Some(3), cycle: None, whole: true };
+        assert!(response(&[job], 0).contains("jobs"));
+    }
+}

@@ -1,0 +1,194 @@
+//! The server: loopback only, a random word in the address, nothing answered without it.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::answer;
+use super::assets;
+use super::source::Sources;
+
+/// Nothing from elsewhere, nothing inline: what a recording says can not become code.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The report of a result folder carries its style within.
+const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
+/// A server that has its port.
+pub(crate) struct Server {
+    listener: TcpListener,
+    guard: Guard,
+    sources: Arc<Sources>,
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServerError {
+    #[error(
+        "port {port} of this machine cannot be used: {error}\nhint: leave --port out to take any that is free"
+    )]
+    Port { port: u16, error: io::Error },
+    #[error("no random address can be made: {0}")]
+    Random(io::Error),
+    #[error("the page can no longer be served: {0}")]
+    Serve(io::Error),
+}
+
+/// Who may ask.
+#[derive(Clone)]
+struct Guard {
+    token: Arc<str>,
+    port: u16,
+}
+
+impl Server {
+    /// Takes the port, or any free one, on 127.0.0.1.
+    pub(crate) fn bind(port: Option<u16>, sources: Arc<Sources>) -> Result<Self, ServerError> {
+        let wanted = port.unwrap_or(0);
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, wanted)));
+        let refused = |error| ServerError::Port { port: wanted, error };
+        let listener = listener.map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let port = listener.local_addr().map_err(refused)?.port();
+        let token = token().map_err(ServerError::Random)?.into();
+        Ok(Self { listener, guard: Guard { token, port }, sources })
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.guard.port, self.guard.token)
+    }
+
+    /// Answers until the process ends.
+    pub(crate) fn serve(self) -> Result<(), ServerError> {
+        let file = |Path((_, file)): Path<(String, String)>| async move { asset(&file) };
+        let app = Router::new()
+            .route("/{token}/", get(|| async { asset("") }))
+            .route("/{token}/{*file}", get(file))
+            .route("/{token}/report", get(report))
+            .nest("/{token}/api", answer::routes())
+            .with_state(self.sources)
+            .layer(middleware::from_fn_with_state(self.guard, guarded));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(ServerError::Serve)?;
+        runtime.block_on(async {
+            let listener =
+                tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Serve)?;
+            axum::serve(listener, app).await.map_err(ServerError::Serve)
+        })
+    }
+}
+
+/// 128 bits from the kernel, as a word of the address.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let mut response = match guard.refusal(&request) {
+        Some((status, words)) => (status, words).into_response(),
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    let policy = HeaderValue::from_static(POLICY);
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // The address holds the word that opens the page: it goes nowhere.
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+impl Guard {
+    /// Why a request is not answered: it came under another name (another page's name that was made to lead here), it
+    /// does not know the word, or it wants to change something.
+    fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
+        if !self.is_host(request.headers()) {
+            return Some((
+                StatusCode::MISDIRECTED_REQUEST,
+                "this page is served as 127.0.0.1 only\n",
+            ));
+        }
+        let word =
+            request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
+        if !same(word.as_bytes(), self.token.as_bytes()) {
+            let words = "this is not the address that `hemiola view` printed\n";
+            return Some((StatusCode::FORBIDDEN, words));
+        }
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return Some((StatusCode::METHOD_NOT_ALLOWED, "this page is only read\n"));
+        }
+        None
+    }
+
+    fn is_host(&self, headers: &HeaderMap) -> bool {
+        let host =
+            headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let Some((name, port)) = host.rsplit_once(':') else { return false };
+        matches!(name, "127.0.0.1" | "localhost") && port.parse() == Ok(self.port)
+    }
+}
+
+/// Whether two words are the same, in a time that does not tell where they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+fn asset(path: &str) -> Response {
+    match assets::find(path) {
+        Some(asset) => ([(header::CONTENT_TYPE, asset.media_type)], asset.bytes).into_response(),
+        None => (StatusCode::NOT_FOUND, "there is no such file\n").into_response(),
+    }
+}
+
+/// The page of the result folder a recording is from.
+async fn report(
+    State(sources): State<Arc<Sources>>,
+    axum::extract::Query(of): axum::extract::Query<answer::Of>,
+) -> Response {
+    let page = sources.get(of.recording).ok().and_then(|source| source.report.clone());
+    match page.map(std::fs::read) {
+        Some(Ok(bytes)) => {
+            let headers = [
+                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+                (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
+            ];
+            (headers, bytes).into_response()
+        }
+        _ => (StatusCode::NOT_FOUND, "this recording has no report\n").into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_same_only_when_they_are() {
+        assert!(same(b"abc", b"abc"));
+        assert!(!same(b"abc", b"abd") && !same(b"ab", b"abc") && !same(b"", b"a"));
+    }
+
+    #[test]
+    fn no_two_addresses_are_alike() {
+        assert_ne!(token().unwrap(), token().unwrap());
+        assert_eq!(token().unwrap().len(), 32);
+    }
+}

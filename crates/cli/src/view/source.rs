@@ -1,0 +1,335 @@
+//! What can be shown: trace files, and the traces of result folders, loaded when first asked for.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use hemiola_analyze::sched::{self, PeriodFrom, Report, ThreadReport};
+use hemiola_analyze::timeline::{State, Subject, Timeline, jobs};
+use hemiola_trace::Recording;
+use hemiola_trace::result::{FILE_NAME, RunFolder};
+use hemiola_trace::source::OpenFile;
+
+use crate::diagnostics::Failure;
+use crate::report::PAGE;
+
+/// Recordings held in memory at once; of more, the one not looked at for longest is read again when it is asked for.
+const LOADED_MAX: usize = 4;
+
+/// A file that did not change for so long is no longer being written.
+const STILL: Duration = Duration::from_secs(5);
+
+/// A growing file is read again after this many times as long as reading it took: most time is left for the page.
+const PAUSE_FACTOR: u32 = 4;
+
+/// Everything a page can show.
+pub(crate) struct Sources {
+    list: RwLock<Vec<Arc<Source>>>,
+    /// Folders of runs that may still add traces.
+    folders: Vec<PathBuf>,
+    /// Where those of the second path on the command line begin.
+    second: Option<usize>,
+    /// What the command line says of threads.
+    options: Arc<sched::Options>,
+}
+
+/// One trace file.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// The page of the result folder it is in.
+    pub(crate) report: Option<PathBuf>,
+    options: Arc<sched::Options>,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    loaded: Option<Arc<Loaded>>,
+    looked_at: Option<Instant>,
+    version: u64,
+    reading: bool,
+}
+
+/// A recording with all that is computed from it.
+pub(crate) struct Loaded {
+    /// Counts readings of the same file.
+    pub(crate) version: u64,
+    pub(crate) recording: Recording,
+    pub(crate) timeline: Timeline,
+    /// What is wrong with the file, in words.
+    pub(crate) problems: Vec<String>,
+    options: Arc<sched::Options>,
+    report: OnceLock<Report>,
+    jobs: Mutex<BTreeMap<usize, Arc<Vec<jobs::Job>>>>,
+    bytes: u64,
+    took: Duration,
+    at: Instant,
+}
+
+/// Why something cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SourceError {
+    #[error(
+        "{path} cannot be read: {error}\nhint: give a trace file or a result folder of `hemiola run`"
+    )]
+    Read { path: PathBuf, error: std::io::Error },
+    #[error("{path} holds no trace\nhint: a result folder has them in traces/")]
+    Empty { path: PathBuf },
+    #[error("{path} is no recording: {reason}")]
+    NoRecording { path: PathBuf, reason: String },
+    #[error("there is no recording {0}")]
+    NoSuch(usize),
+}
+
+impl SourceError {
+    /// As the command says it.
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            Self::Read { .. } | Self::NoSuch(_) => Failure::failed(self),
+            Self::Empty { .. } | Self::NoRecording { .. } => {
+                Failure::bad_input(format!("error: {self}"))
+            }
+        }
+    }
+}
+
+impl Sources {
+    pub(crate) fn open(paths: &[PathBuf], options: sched::Options) -> Result<Self, SourceError> {
+        let options = Arc::new(options);
+        let mut list = Vec::new();
+        let mut folders = Vec::new();
+        let mut second = None;
+        for path in paths {
+            let found = if path.is_dir() {
+                folders.push(path.clone());
+                traces_of(path, &options)?
+            } else {
+                vec![Source::new(file_name(path), path.clone(), None, &options)]
+            };
+            if found.is_empty() {
+                return Err(SourceError::Empty { path: path.clone() });
+            }
+            second = (!list.is_empty()).then_some(list.len());
+            list.extend(found.into_iter().map(Arc::new));
+        }
+        Ok(Self { list: RwLock::new(list), folders, second, options })
+    }
+
+    /// Those that the page shows when it opens: the one being recorded now, else the first, and beside it the first of
+    /// the second path.
+    pub(crate) fn first_shown(&self) -> Vec<usize> {
+        if let Some(second) = self.second {
+            return vec![0, second];
+        }
+        let now = self.all().iter().position(|source| source.grows());
+        vec![now.unwrap_or(0)]
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Source>> {
+        self.list.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks for traces that a run has begun since.
+    pub(crate) fn look_again(&self) {
+        for folder in &self.folders {
+            let found = traces_of(folder, &self.options).unwrap_or_default();
+            let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+            for source in found {
+                if list.iter().all(|known| known.path != source.path) {
+                    list.push(Arc::new(source));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Result<Arc<Source>, SourceError> {
+        self.all().get(index).cloned().ok_or(SourceError::NoSuch(index))
+    }
+
+    /// The recording of that number, read if it is not in memory.
+    pub(crate) fn loaded(&self, index: usize) -> Result<Arc<Loaded>, SourceError> {
+        let loaded = self.get(index)?.loaded()?;
+        self.forget_beyond(LOADED_MAX);
+        Ok(loaded)
+    }
+
+    fn forget_beyond(&self, most: usize) {
+        let list = self.all();
+        let mut held: Vec<(Instant, &Arc<Source>)> = list
+            .iter()
+            .filter_map(|source| {
+                let held = source.held();
+                held.loaded.as_ref().and(held.looked_at).map(|at| (at, source))
+            })
+            .collect();
+        held.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        for (_, source) in held.into_iter().skip(most) {
+            source.held().loaded = None;
+        }
+    }
+}
+
+impl Source {
+    fn new(
+        name: String,
+        path: PathBuf,
+        report: Option<PathBuf>,
+        options: &Arc<sched::Options>,
+    ) -> Self {
+        Self { name, path, report, options: Arc::clone(options), held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn loaded(&self) -> Result<Arc<Loaded>, SourceError> {
+        let mut held = self.held();
+        held.looked_at = Some(Instant::now());
+        if let Some(loaded) = &held.loaded {
+            return Ok(Arc::clone(loaded));
+        }
+        let loaded = Arc::new(self.read(held.version + 1)?);
+        held.version = loaded.version;
+        held.loaded = Some(Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// Whether somebody still writes the file.
+    fn grows(&self) -> bool {
+        let changed = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
+        let age = changed.and_then(|at| SystemTime::now().duration_since(at).ok());
+        age.is_some_and(|age| age < STILL)
+    }
+
+    /// Whether somebody still writes the file, and the version to be shown now. A file that grew is read again beside
+    /// the page, at most for a fifth of the time.
+    pub(crate) fn state(self: &Arc<Self>) -> (bool, u64) {
+        let Ok(metadata) = fs::metadata(&self.path) else { return (false, self.held().version) };
+        let grows = self.grows();
+        let mut held = self.held();
+        let due = held.loaded.as_ref().is_some_and(|loaded| {
+            loaded.bytes != metadata.len() && loaded.at.elapsed() >= loaded.took * PAUSE_FACTOR
+        });
+        if due && !held.reading {
+            held.reading = true;
+            let (source, version) = (Arc::clone(self), held.version + 1);
+            std::thread::spawn(move || {
+                let fresh = source.read(version);
+                let mut held = source.held();
+                held.reading = false;
+                // What cannot be read just now is tried again; the last good one stays.
+                if let Ok(fresh) = fresh {
+                    (held.version, held.loaded) = (version, Some(Arc::new(fresh)));
+                }
+            });
+        }
+        (grows, held.version)
+    }
+}
+
+impl Source {
+    fn read(&self, version: u64) -> Result<Loaded, SourceError> {
+        let path = self.path.as_path();
+        let begin = Instant::now();
+        let unread = |error| SourceError::Read { path: path.into(), error };
+        let file = File::open(path).map_err(unread)?;
+        let bytes = file.metadata().map_err(unread)?.len();
+        let (recording, errors) = Recording::open(Arc::new(OpenFile { file, size: bytes }));
+        let problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let timeline = Timeline::build(&recording);
+        if timeline.rows.is_empty() {
+            let reason = problems.into_iter().next();
+            let reason = reason.unwrap_or_else(|| "nothing in it says what ran when".into());
+            return Err(SourceError::NoRecording { path: path.into(), reason });
+        }
+        Ok(Loaded {
+            version,
+            recording,
+            timeline,
+            problems,
+            options: Arc::clone(&self.options),
+            report: OnceLock::new(),
+            jobs: Mutex::default(),
+            bytes,
+            took: begin.elapsed(),
+            at: Instant::now(),
+        })
+    }
+}
+
+impl Loaded {
+    /// The figures; computed once, when first asked for.
+    pub(crate) fn report(&self) -> &Report {
+        self.report.get_or_init(|| sched::analyze(&self.recording, &self.options))
+    }
+
+    /// The jobs of a row; counted once.
+    pub(crate) fn jobs(&self, row: usize) -> Arc<Vec<jobs::Job>> {
+        let figures = self.figures(row);
+        let period = figures.and_then(|thread| thread.period_ns);
+        // A period that was given is a deadline too, as in the figures.
+        let given = figures.and_then(|thread| thread.period_from) == Some(PeriodFrom::Given);
+        let count = || {
+            let mut found = self.timeline.rows.get(row).map(|row| jobs::of(row, period));
+            for job in found.iter_mut().flatten().filter(|job| given && job.deadline.is_none()) {
+                job.deadline = period.map(|period| job.release.saturating_add(period));
+            }
+            Arc::new(found.unwrap_or_default())
+        };
+        let mut known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(row).or_insert_with(count))
+    }
+
+    /// The figures of a row's thread. Of several threads that had its number, the one that ran as long as the row shows
+    /// is meant.
+    fn figures(&self, row: usize) -> Option<&ThreadReport> {
+        let row = self.timeline.rows.get(row)?;
+        let Subject::Thread { tid, .. } = row.subject else { return None };
+        let ran = row.track.totals().of(State::Running);
+        let same = self.report().threads.iter().filter(|thread| thread.tid == tid);
+        same.min_by_key(|thread| thread.running_ns.abs_diff(ran))
+    }
+}
+
+/// The traces of a result folder: as its `run.json` names them, or while the run goes on, those that are there.
+fn traces_of(folder: &Path, options: &Arc<sched::Options>) -> Result<Vec<Source>, SourceError> {
+    let report = Some(folder.join(PAGE)).filter(|page| page.exists());
+    let record = folder.join(FILE_NAME);
+    if let Ok(text) = fs::read_to_string(&record) {
+        let run: RunFolder = serde_json::from_str(&text).map_err(|error| {
+            SourceError::NoRecording { path: record.clone(), reason: error.to_string() }
+        })?;
+        let runs = run.rungs.iter().flat_map(|rung| rung.runs.iter().map(move |run| (rung, run)));
+        return Ok(runs
+            .map(|(rung, run)| {
+                (format!("{} · run {}", rung.name, run.number), folder.join(&run.trace))
+            })
+            .filter(|(_, path)| path.exists())
+            .map(|(name, path)| Source::new(name, path, report.clone(), options))
+            .collect());
+    }
+    let mut found = Vec::new();
+    for place in [folder.to_path_buf(), folder.join("traces")] {
+        let Ok(entries) = fs::read_dir(&place) else { continue };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let is_trace = |path: &PathBuf| {
+            path.extension().is_some_and(|end| {
+                ["pftrace", "trace", "perfetto-trace"].iter().any(|known| end == *known)
+            })
+        };
+        found.extend(paths.filter(is_trace));
+    }
+    found.sort();
+    Ok(found
+        .into_iter()
+        .map(|path| Source::new(file_name(&path), path, report.clone(), options))
+        .collect())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

@@ -1,0 +1,340 @@
+//! The page's server as a browser meets it, as others would like to meet it, and the page itself in a real browser.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::command::PROGRAM;
+use crate::machine::Machine;
+use crate::synthetic;
+
+/// A recording of that many events in the folder of a test.
+fn trace(machine: &Machine, name: &str, events: u64) -> PathBuf {
+    let path = machine.folder().join(name);
+    let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
+    synthetic::write(file, events).unwrap();
+    path
+}
+
+/// A served page; ended when dropped.
+struct Page {
+    child: Child,
+    /// Kept, for a server that cannot print is ended.
+    _stdout: BufReader<ChildStdout>,
+    address: String,
+}
+
+impl Page {
+    fn serve(paths: &[&Path]) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.arg("view").args(paths).arg("--no-open");
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line.trim().to_owned();
+        assert!(address.starts_with("http://127.0.0.1:"), "{address}");
+        Self { child, _stdout: stdout, address }
+    }
+
+    fn host(&self) -> &str {
+        self.address["http://".len()..].split('/').next().unwrap()
+    }
+
+    fn token(&self) -> &str {
+        self.address.trim_end_matches('/').rsplit('/').next().unwrap()
+    }
+
+    /// Status line and headers, and the body, of a request under any name.
+    fn ask(&self, method: &str, path: &str, host: &str) -> (String, Vec<u8>) {
+        let mut stream = TcpStream::connect(self.host()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+        let body = answer.split_off(end + 4);
+        (String::from_utf8(answer).unwrap().to_lowercase(), body)
+    }
+
+    /// A question of the page: the status and the body.
+    fn get(&self, path: &str) -> (u16, Vec<u8>) {
+        let (head, body) = self.ask("GET", &format!("/{}/{path}", self.token()), self.host());
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let (status, body) = self.get(path);
+        assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).unwrap()
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _: std::io::Result<_> = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+/// What the command says on standard error when it cannot show something.
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let output =
+        Command::new(PROGRAM).arg("view").args(arguments).arg("--no-open").output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn only_who_knows_the_address_and_asks_as_this_machine_is_answered() {
+    let machine = Machine::take("view-guard");
+    let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
+    let (head, body) = page.ask("GET", &format!("/{}/", page.token()), page.host());
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    assert!(String::from_utf8_lossy(&body).contains("<!doctype html>"));
+    for part in [
+        "content-security-policy: default-src 'none'",
+        "referrer-policy: no-referrer",
+        "nosniff",
+        "no-store",
+    ] {
+        assert!(head.contains(part), "{part} is missing in {head}");
+    }
+    assert!(!head.contains("unsafe"), "{head}");
+
+    let status = |method: &str, path: &str, host: &str| {
+        let (head, body) = page.ask(method, path, host);
+        assert!(!String::from_utf8_lossy(&body).contains("sensors"), "it told something");
+        head.split(' ').nth(1).unwrap().to_owned()
+    };
+    let wrong = "0".repeat(32);
+    for path in [
+        "/",
+        "/api/recording",
+        &format!("/{wrong}/"),
+        &format!("/{wrong}/api/recording?r=0"),
+        "//",
+        "/%2e%2e/",
+    ] {
+        assert_eq!(status("GET", path, page.host()), "403", "{path}");
+    }
+    let known = format!("/{}/api/recording?r=0", page.token());
+    let port = page.host().rsplit(':').next().unwrap();
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1:1", "127.0.0.1", ""] {
+        assert_eq!(status("GET", &known, host), "421", "{host}");
+    }
+    assert_eq!(status("POST", &known, page.host()), "405");
+    let (head, _) = page.ask("GET", &known, &format!("localhost:{port}"));
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+}
+
+#[test]
+fn nothing_but_the_page_is_served() {
+    let machine = Machine::take("view-files");
+    let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
+    assert_eq!(page.get("main.js").0, 200);
+    assert_eq!(page.get("timeline/paint.js").0, 200);
+    for path in [
+        "nothing.js",
+        "../Cargo.toml",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "tests/package.json",
+        "report",
+        "api/nothing",
+    ] {
+        assert_eq!(page.get(path).0, 404, "{path}");
+    }
+}
+
+#[test]
+fn the_page_is_told_what_the_recording_holds() {
+    let machine = Machine::take("view-answers");
+    let page =
+        Page::serve(&[&trace(&machine, "a.trace", 60_000), &trace(&machine, "b.trace", 30_000)]);
+    let sources = page.json("api/sources");
+    assert_eq!(sources["recordings"].as_array().unwrap().len(), 2);
+    assert_eq!(sources["shown"], serde_json::json!([0, 1]));
+
+    let recording = page.json("api/recording?r=0");
+    let rows = recording["rows"].as_array().unwrap();
+    let length = recording["duration_ns"].as_u64().unwrap();
+    let sensors = rows.iter().find(|row| row["name"] == "sensors").unwrap();
+    assert!(sensors["marked"].as_u64().unwrap() > 100, "{sensors}");
+
+    let (status, window) =
+        page.get(&format!("api/window?r=0&from=0&to={length}&px=100&rows=0,{}", sensors["row"]));
+    assert_eq!((status, &window[..4]), (200, &2_u32.to_le_bytes()[..]));
+    let spans = u32::from_le_bytes(window[4..8].try_into().unwrap());
+    assert!(spans > 50 && spans <= 202, "{spans}");
+
+    let job = page.json(&format!("api/job?r=0&row={}&at={}", sensors["row"], length / 2));
+    let parts: u64 = ["running", "waiting", "blocked", "asleep", "unknown"]
+        .iter()
+        .map(|part| job["job"][part].as_u64().unwrap())
+        .sum();
+    assert_eq!(parts, job["job"]["response"].as_u64().unwrap());
+    assert!(job["count"].as_u64().unwrap() > 100);
+
+    let report = page.json("api/report?r=0");
+    assert!(report["threads"].as_array().unwrap().len() >= 10);
+    assert_eq!(report["lost_events"], 0);
+    assert!(!page.json("api/compare?a=0&b=1")["tables"].as_array().unwrap().is_empty());
+    for plot in [
+        format!("utilization?r=0&from=0&to={length}"),
+        format!("response?r=0&row={}", sensors["row"]),
+    ] {
+        let (status, body) = page.get(&format!("api/plot/{plot}"));
+        assert!(status == 200 && body.starts_with(b"<svg"), "{plot}");
+    }
+}
+
+#[test]
+fn a_wrong_question_is_refused_and_the_server_goes_on() {
+    let machine = Machine::take("view-questions");
+    let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
+    let biggest = u64::MAX;
+    for (path, expected) in [
+        ("api/recording?r=9".to_owned(), 404),
+        ("api/recording?r=-1".to_owned(), 400),
+        ("api/window".to_owned(), 400),
+        ("api/window?from=0&to=9&px=5&rows=x".to_owned(), 400),
+        ("api/window?from=9&to=0&px=5&rows=0".to_owned(), 200),
+        (format!("api/window?from={biggest}&to={biggest}&px=4294967295&rows=0,1,99999"), 200),
+        (format!("api/window?from=0&to={biggest}&px=4294967295&rows=0"), 200),
+        ("api/job?row=99999".to_owned(), 404),
+        (format!("api/job?row=4&job={biggest}&at={biggest}"), 200),
+        (format!("api/details?from=0&to={biggest}&rows=0,4,99999"), 200),
+        (format!("api/plot/utilization?from={biggest}&to=0"), 200),
+        ("api/plot/response?row=99999".to_owned(), 404),
+        ("api/compare?a=0&b=7".to_owned(), 404),
+    ] {
+        let (status, body) = page.get(&path);
+        assert_eq!(status, expected, "{path}: {}", String::from_utf8_lossy(&body));
+    }
+    assert_eq!(page.get("api/recording?r=0").0, 200);
+}
+
+#[test]
+fn what_cannot_be_shown_is_said_before_there_is_a_page() {
+    let machine = Machine::take("view-bad");
+    let path = |name: &str, bytes: &[u8]| {
+        let path = machine.folder().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.into_os_string().into_string().unwrap()
+    };
+    let whole = fs::read(trace(&machine, "whole.trace", 2_000)).unwrap();
+    for (given, words) in [
+        ("no-such-file".to_owned(), "cannot be read"),
+        (path("empty.trace", b""), "is no recording"),
+        (
+            path("text.trace", b"this is a letter to my aunt, not a trace of anything"),
+            "is no recording",
+        ),
+    ] {
+        let (code, text) = refused(&[&given]);
+        assert!(matches!(code, Some(1 | 2)), "{given}: {text}");
+        assert!(text.contains(words) && text.contains(given.rsplit('/').next().unwrap()), "{text}");
+    }
+    let hollow = machine.folder().join("hollow");
+    fs::create_dir(&hollow).unwrap();
+    let (code, text) = refused(&[hollow.to_str().unwrap()]);
+    assert!(code == Some(2) && text.contains("holds no trace"), "{text}");
+    // One that is cut shows what is there, and says so.
+    let cut = machine.folder().join("cut.trace");
+    fs::write(&cut, &whole[..whole.len() - 7]).unwrap();
+    let page = Page::serve(&[&cut]);
+    assert!(!page.json("api/recording?r=0")["problems"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_taken_port_is_refused_with_a_way_out() {
+    let machine = Machine::take("view-port");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let trace = trace(&machine, "a.trace", 2_000);
+    let (code, text) = refused(&[trace.to_str().unwrap(), "--port", &port]);
+    assert!(code == Some(1) && text.contains(&port) && text.contains("hint:"), "{text}");
+}
+
+#[test]
+fn a_file_that_grows_is_read_again() {
+    let machine = Machine::take("view-live");
+    let whole = fs::read(trace(&machine, "whole.trace", 40_000)).unwrap();
+    let live = machine.folder().join("live.trace");
+    fs::write(&live, &whole[..whole.len() / 2]).unwrap();
+    let page = Page::serve(&[&live]);
+    let before = page.json("api/recording?r=0");
+    fs::write(&live, &whole).unwrap();
+    let limit = Instant::now() + Duration::from_secs(60);
+    loop {
+        let state = page.json("api/sources");
+        if state["recordings"][0]["version"].as_u64() > before["version"].as_u64() {
+            assert_eq!(state["recordings"][0]["grows"], true);
+            break;
+        }
+        assert!(Instant::now() < limit, "it is not read again");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let after = page.json("api/recording?r=0");
+    assert!(after["events"].as_u64() > before["events"].as_u64(), "{after}");
+}
+
+/// The folder of the page's own tests, with what they need installed; else what is missing.
+fn browser() -> Result<PathBuf, &'static str> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/tests");
+    let works = |program: &str| {
+        let status = Command::new(program)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !works("node") {
+        return Err("node");
+    }
+    if !tests.join("node_modules/playwright-core").exists() {
+        return Err("playwright-core: npm ci in ui/tests");
+    }
+    Ok(tests)
+}
+
+#[test]
+fn the_page_works_in_a_browser() {
+    let tests = match browser() {
+        Ok(tests) if Path::new("/usr/bin/chromium").exists() => tests,
+        Ok(_) => return println!("skipped: needs chromium"),
+        Err(missing) => return println!("skipped: needs {missing}"),
+    };
+    let machine = Machine::take("view-browser");
+    // So many as a program without optimisation can take in a few seconds; with it, as many as the page promises.
+    let many = if cfg!(debug_assertions) { 300_000 } else { 10_000_000 };
+    let [a, b] = [trace(&machine, "first.trace", 120_000), trace(&machine, "second.trace", 60_000)];
+    let large = trace(&machine, "large.trace", many);
+    let pages = [Page::serve(&[&a, &b]), Page::serve(&[&large])];
+    let mut command = Command::new("node");
+    command.current_dir(tests).arg("page.test.js").args(pages.iter().map(|page| &page.address));
+    let output = command.output().unwrap();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    println!("{}", text[0]);
+    assert!(output.status.success(), "{}\n{}", text[0], text[1]);
+}
+
+#[test]
+fn the_types_of_the_page_hold() {
+    let tests = match browser() {
+        Ok(tests) if tests.join("node_modules/typescript").exists() => tests,
+        Ok(_) => return println!("skipped: needs typescript: npm ci in ui/tests"),
+        Err(missing) => return println!("skipped: needs {missing}"),
+    };
+    let mut command = Command::new("node");
+    command.current_dir(&tests).args(["node_modules/typescript/bin/tsc", "--noEmit", "-p", ".."]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}

@@ -1,0 +1,254 @@
+// The job that is looked at: its times, who delayed it, and how the median job of its thread went.
+
+import { word } from "../base/colour.js";
+import { el, say } from "../base/dom.js";
+import { count, percent, point, span } from "../base/time.js";
+
+/** @typedef {import("../timeline/pane.js").Pane} Pane */
+
+const STATES = ["asleep", "running", "woken, waiting", "preempted", "blocked", "not known"];
+const NOBODY = (1 << 28) - 1;
+
+/**
+ * @param {HTMLElement} place
+ * @param {Pane} pane
+ */
+export function show(place, pane) {
+  place.replaceChildren();
+  if (pane.chosen === null) return;
+  const row = pane.info.rows.find((row) => row.row === pane.chosen);
+  const title = pane.names.get(pane.chosen) ?? "";
+  place.append(
+    el("button", {
+      class: "close",
+      title: "Close (Esc)",
+      "aria-label": "Close",
+      text: "×",
+      onclick: () => pane.choose(null),
+    }),
+    el("h2", { text: title }),
+  );
+  if (!row) return;
+  place.append(el("p", { class: "soft", text: about(pane, row) }));
+  if (row.kind !== "thread") return;
+  const { answer } = pane;
+  if (!answer) {
+    place.append(el("p", { class: "soft", text: "Looking for its job…" }));
+    return;
+  }
+  const { job, median } = answer;
+  if (!job) {
+    place.append(el("p", { text: "No job of it is in the recording: it was neither woken nor did it sleep." }));
+    return;
+  }
+  place.append(
+    el("h3", { text: `Job ${count((job.cycle ?? job.job) + (job.cycle === null ? 1 : 0))} of ${count(answer.count)}` }),
+    el("p", { class: job.late ? "lateness" : undefined, text: sentence(pane, job) }),
+    buttons(pane, answer),
+  );
+  if (!job.whole) {
+    place.append(el("p", { text: "Part of it was not recorded: every figure of it is a lower bound." }));
+  }
+  place.append(sequence(pane, job, median && median.job !== job.job ? median : null));
+  place.append(table(job, median && median.job !== job.job ? median : null));
+  place.append(delays(pane, job, median));
+  say(`${title}: ${sentence(pane, job)}`);
+}
+
+/**
+ * @param {Pane} pane
+ * @param {RowInfo} row
+ */
+function about(pane, row) {
+  const share = percent(row.running_ns / Math.max(1, pane.info.duration_ns));
+  const who = row.kind === "thread" ? `Thread ${row.tid}${row.pid ? ` of process ${row.pid}` : ""}. ` : "";
+  return `${who}${span(row.running_ns)} running (${share}), ${span(row.waiting_ns)} waiting for a processor.`;
+}
+
+/**
+ * Who or what a key of a wake-up or a delay is.
+ * @param {Pane} pane
+ * @param {number | null} key
+ */
+function who(pane, key) {
+  if (key === null || key === NOBODY) return "somebody not recorded";
+  if (key === NOBODY - 1) return "a timer or device";
+  return pane.names.get(key) ?? "somebody not recorded";
+}
+
+/**
+ * @param {Pane} pane
+ * @param {Job} job
+ */
+function sentence(pane, job) {
+  const step = Math.max(1, job.response / 100);
+  const began = `Released at ${point(job.release, Math.min(step, 1e6))}`;
+  const took = `done ${span(job.response)} later`;
+  if (job.deadline === null) return `${began}, ${took}.`;
+  if (!job.late) return `${began}, ${took}, ${span(job.deadline - job.finish)} before its deadline.`;
+  const worst = job.delays.slice(0, 3).map((delay) => `${span(delay.ns)} ${reason(pane, delay)}`);
+  const why = worst.length > 0 ? `: ${worst.join(", ")}` : "";
+  return `${span(job.late)} late${why}.`;
+}
+
+/**
+ * @param {Pane} pane
+ * @param {Delay} delay
+ */
+function reason(pane, delay) {
+  switch (delay.cause) {
+    case "preempted":
+      return `preempted by ${who(pane, delay.by)}`;
+    case "waited":
+      return `waiting while ${who(pane, delay.by)} ran`;
+    case "asleep":
+      return `asleep until ${who(pane, delay.by)} woke it`;
+    case "blocked":
+      return `blocked until ${who(pane, delay.by)} woke it`;
+    case "idle":
+      return "until the idle processor began";
+    default:
+      return "waiting, for whom is not known";
+  }
+}
+
+/**
+ * @param {Pane} pane
+ * @param {JobAnswer} answer
+ */
+function buttons(pane, { job, median, slowest, count: all }) {
+  const go = (/** @type {number | null | undefined} */ number) => () => {
+    if (pane.chosen === null || number === null || number === undefined) return;
+    pane.choose(pane.chosen, { job: number }).then(() => pane.followJob());
+  };
+  const now = job?.job ?? 0;
+  return el(
+    "div",
+    { class: "buttons", role: "group", "aria-label": "Other jobs" },
+    el("button", { text: "Previous", title: "P", disabled: now === 0, onclick: go(now - 1) }),
+    el("button", { text: "Next", title: "N", disabled: now + 1 >= all, onclick: go(now + 1) }),
+    el("button", { text: "Slowest", disabled: slowest === null, onclick: go(slowest) }),
+    el("button", { text: "Median", disabled: !median, onclick: go(median?.job) }),
+    el("button", { text: "Show", title: "Z", onclick: () => pane.showJob() }),
+  );
+}
+
+/**
+ * Both jobs as bars of one scale.
+ * @param {Pane} pane
+ * @param {Job} job
+ * @param {Job | null} median
+ */
+function sequence(pane, job, median) {
+  const longest = Math.max(job.response, median?.response ?? 0, 1);
+  const bar = (/** @type {Job} */ job, /** @type {string} */ label) => {
+    const line = el("div", { class: "bar", role: "img", "aria-label": `${label}: ${span(job.response)}` });
+    for (const [at, length, state, key] of job.pieces) {
+      if (state === 0) continue;
+      const by = state === 3 ? ` by ${who(pane, key)}` : "";
+      const piece = el("i", { class: `state-${state}`, title: `${STATES[state]}${by}: ${span(length)}` });
+      piece.style.left = `${((at - job.release) / longest) * 100}%`;
+      piece.style.width = `${(length / longest) * 100}%`;
+      line.append(piece);
+    }
+    return [el("span", { class: "soft", text: label }), line];
+  };
+  const place = el(
+    "div",
+    { class: "sequence" },
+    ...bar(job, "This job"),
+    ...(median ? bar(median, "The median job") : []),
+  );
+  place.style.setProperty("--own", word(pane.names.get(pane.chosen ?? 0) ?? "", pane.theme.dark));
+  return place;
+}
+
+/**
+ * @param {Job} job
+ * @param {Job | null} median
+ */
+function table(job, median) {
+  /** @type {[string, (job: Job) => number][]} */
+  const rows = [
+    ["response", (job) => job.response],
+    ["running", (job) => job.running],
+    ["waiting for a processor", (job) => job.waiting],
+    ["blocked", (job) => job.blocked],
+    ["asleep within", (job) => job.asleep],
+    ["not known", (job) => job.unknown],
+  ];
+  const shown = rows.filter(([, of], index) => index < 3 || of(job) > 0 || (median && of(median) > 0));
+  return el(
+    "table",
+    {},
+    el("caption", { class: "unseen", text: "Where its time went" }),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col", text: "Time" }),
+        el("th", { scope: "col", class: "right", text: "this" }),
+        median && el("th", { scope: "col", class: "right", text: "median" }),
+        median && el("th", { scope: "col", class: "right", text: "more" }),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      ...shown.map(([name, of]) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row", text: name }),
+          el("td", { class: "right", text: span(of(job)) }),
+          median && el("td", { class: "right", text: span(of(median)) }),
+          median && el("td", { class: "right", text: difference(of(job) - of(median)) }),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {number} ns */
+function difference(ns) {
+  return ns > 0 ? `+${span(ns)}` : ns < 0 ? span(ns) : "–";
+}
+
+/**
+ * @param {Pane} pane
+ * @param {Job} job
+ * @param {Job | null} median
+ */
+function delays(pane, job, median) {
+  const place = el("div", {}, el("h3", { text: "Who delayed it" }));
+  if (job.delays.length === 0) {
+    place.append(el("p", { class: "soft", text: "Nobody: it had the processor from its release to its end." }));
+  } else {
+    const list = el("tbody");
+    for (const delay of job.delays.slice(0, 12)) {
+      const usual = median?.delays.find((other) => other.cause === delay.cause && other.by === delay.by)?.ns ?? 0;
+      const named = delay.by !== null && pane.names.has(delay.by);
+      const words = reason(pane, delay);
+      const go = () => pane.choose(delay.by, { at: job.release, reveal: true });
+      list.append(
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, named ? el("button", { class: "go", text: words, onclick: go }) : words),
+          el("td", { class: "right", text: span(delay.ns) }),
+          el("td", { class: "right soft", title: "in the median job", text: usual ? span(usual) : "–" }),
+        ),
+      );
+    }
+    const heads = [
+      el("th", { scope: "col", text: "Delay" }),
+      el("th", { scope: "col", class: "right", text: "this" }),
+      el("th", { scope: "col", class: "right", text: "median" }),
+    ];
+    place.append(el("table", {}, el("thead", {}, el("tr", {}, ...heads)), list));
+  }
+  if (job.woken_by !== NOBODY) place.append(el("p", { class: "soft", text: `Woken by ${who(pane, job.woken_by)}.` }));
+  return place;
+}

@@ -1,0 +1,333 @@
+// The page in a real browser: what a user does with pointer, keys and without eyes, and how fast the picture is.
+//
+//   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const [two, large] = process.argv.slice(2);
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+let failures = 0;
+
+/** Opens an address; every error of the page, and every request to elsewhere, fails the test. */
+async function open(address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on("pageerror", (error) => troubles.push(error.message));
+  page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
+  page.on("request", (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (!["blob:", "data:"].includes(protocol) && host !== new URL(address).host) troubles.push(`asked ${host}`);
+  });
+  await page.goto(address);
+  await page.waitForSelector("html[data-ready=true]");
+  await settled(page);
+  return { page, context, troubles };
+}
+
+/** Waits until every timeline shows what was last asked for. */
+async function settled(page) {
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".pane")].every(
+      (pane) => pane.dataset.idle === "true" && Number(pane.dataset.painted) > 1,
+    ),
+  );
+}
+
+/** The window in the address, once it has stood still. */
+async function place(page) {
+  await page.waitForTimeout(450);
+  const all = Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+  return { ...all, from: Number(all.from), to: Number(all.to) };
+}
+
+/** How many different colours are in a part of a canvas: 1 is an empty picture. */
+async function colours(page, selector) {
+  return page.$eval(selector, (canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
+}
+
+async function test(name, address, options, body) {
+  const { page, context, troubles } = await open(address, options);
+  try {
+    await body(page, context);
+    assert.deepEqual(troubles, []);
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    failures += 1;
+    console.log(`FAILED  ${name}\n${error.stack}`);
+  }
+  await context.close();
+}
+
+await test("both recordings are drawn and the tables filled", two, {}, async (page) => {
+  assert.equal(await page.locator(".pane").count(), 2);
+  assert.ok((await colours(page, ".pane .picture canvas")) > 5);
+  await page.waitForSelector("#panel tbody tr");
+  const head = await page.locator("#panel thead th").allInnerTexts();
+  assert.ok(
+    ["C mean", "T", "U", "R max"].every((word) => head.includes(word)),
+    head.join(),
+  );
+  await page.waitForFunction(() => !document.querySelector("#panel .note"));
+  const row = await page.locator('#panel tbody tr:has(button:text-is("control"))').innerText();
+  assert.match(row, /1\.00 ms/, row);
+});
+
+await test("wheel and drag zoom and move about the pointer, both recordings together", two, {}, async (page) => {
+  const box = await page.locator(".picture canvas").first().boundingBox();
+  const before = await place(page);
+  await page.mouse.move(box.x + box.width / 2, box.y + 40);
+  await page.keyboard.down("Control");
+  for (let n = 0; n < 5; n++) await page.mouse.wheel(0, -120);
+  await page.keyboard.up("Control");
+  const near = await place(page);
+  assert.ok(near.to - near.from < (before.to - before.from) / 3);
+  const middle = (near.from + near.to) / 2;
+  assert.ok(Math.abs(middle - (before.from + before.to) / 2) < (before.to - before.from) / 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 - 200, box.y + 40, { steps: 4 });
+  await page.mouse.up();
+  const moved = await place(page);
+  assert.ok(moved.from > near.from && Math.abs(moved.to - moved.from - (near.to - near.from)) < 3);
+  await settled(page);
+  const words = await page.locator(".picture canvas").evaluateAll((all) => all.map((canvas) => canvas.ariaLabel));
+  assert.equal(words.length, 2);
+});
+
+await test("the keyboard alone leads to a thread, its jobs and a missed deadline", two, {}, async (page) => {
+  await page.locator(".picture canvas").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector("#detail h3");
+  const title = await page.locator("#detail h3").first().innerText();
+  await page.keyboard.press("n");
+  await page.waitForFunction((old) => document.querySelector("#detail h3")?.textContent !== old, title);
+  await page.keyboard.press("z");
+  const job = await place(page);
+  assert.ok(job.to - job.from < 100e6, JSON.stringify(job));
+  await page.waitForFunction(() => /running/.test(document.querySelector("#said")?.textContent ?? ""));
+  await page.waitForSelector("#tab-misses .badge");
+  await page.keyboard.press("m");
+  await page.waitForSelector("#detail .lateness");
+  assert.match(await page.locator("#detail .lateness").innerText(), /late/);
+  await page.keyboard.press("+");
+  const nearer = await place(page);
+  await page.keyboard.press("f");
+  const whole = await place(page);
+  assert.ok(nearer.to - nearer.from < whole.to - whole.from && whole.from === 0);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelector("#detail")?.childElementCount === 0);
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "search");
+});
+
+await test("the list of missed deadlines leads to the place, with who was to blame", two, {}, async (page) => {
+  await page.click("#tab-misses");
+  await page.waitForSelector("#panel .list button");
+  await page.locator("#panel .list button").first().click();
+  await page.waitForSelector("#detail .lateness");
+  const blame = await page.locator("#detail").innerText();
+  assert.match(blame, /preempted by|waiting while/);
+  assert.match(blame, /median/);
+  const { from, to } = await place(page);
+  assert.ok(to - from < 20e6);
+});
+
+await test("search narrows rows and table", two, {}, async (page) => {
+  await page.fill("#search", "video");
+  await page.waitForFunction(() => document.querySelectorAll("#panel tbody tr").length === 1);
+  const rows = await page.locator(".pane").first().locator(".label.thread").allInnerTexts();
+  assert.deepEqual(rows, ["video"]);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#detail h2");
+  assert.equal(await page.locator("#detail h2").innerText(), "video");
+});
+
+await test("plots, verdict, comparison and conditions are there", two, {}, async (page) => {
+  await page.locator("#panel tbody .go", { hasText: "sensors" }).click();
+  await page.click("#tab-plots");
+  await page.waitForFunction(() => document.querySelectorAll("#panel svg").length >= 3);
+  await page.click("#tab-verdict");
+  await page.waitForFunction(() => (document.querySelector("#panel")?.textContent ?? "").length > 80);
+  await page.click("#tab-compare");
+  await page.waitForSelector("#panel table");
+  await page.click("#tab-about");
+  await page.waitForSelector("#panel dl");
+  assert.match(await page.locator("#panel").innerText(), /a simulation/);
+});
+
+await test(
+  "a link shows the same view again",
+  two,
+  { permissions: ["clipboard-read", "clipboard-write"] },
+  async (page, context) => {
+    await page.locator("#panel tbody .go", { hasText: "control" }).click();
+    await page.waitForSelector("#detail h3");
+    await page.locator(".picture canvas").first().focus();
+    await page.keyboard.press("z");
+    await page.click("#tab-verdict");
+    const before = await place(page);
+    await page.click("#link");
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const other = await context.newPage();
+    await other.goto(link);
+    await other.waitForSelector("#detail h3");
+    assert.deepEqual(await place(other), before);
+    assert.equal(await other.locator("[role=tab][aria-selected=true]").innerText(), "Verdict");
+  },
+);
+
+await test("a picture of the view can be kept", two, {}, async (page) => {
+  const folder = await mkdtemp(join(tmpdir(), "hemiola-picture-"));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#picture")]);
+  const path = join(folder, "view.png");
+  await download.saveAs(path);
+  const bytes = await readFile(path);
+  assert.equal(bytes.subarray(1, 4).toString(), "PNG");
+  assert.ok(bytes.length > 5_000);
+  await rm(folder, { recursive: true });
+});
+
+await test("dark and light are followed, changed and remembered", two, { colorScheme: "dark" }, async (page) => {
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await paper();
+  await page.click("#theme");
+  assert.notEqual(await paper(), dark);
+  const light = await paper();
+  await page.reload();
+  await page.waitForSelector("html[data-ready=true]");
+  assert.equal(await paper(), light);
+});
+
+await test("everything that is used has a name, and every tab is reached by keys", two, {}, async (page) => {
+  const nameless = await page.evaluate(() =>
+    [...document.querySelectorAll("button, a[href], input, select, [role=application], [role=separator], [role=img]")]
+      .filter((element) => element.checkVisibility())
+      .filter((element) => {
+        const label = element.id && document.querySelector(`label[for="${element.id}"]`);
+        const text =
+          element.textContent || element.getAttribute("aria-label") || label || element.closest("label")?.textContent;
+        return !text || !String(text).trim();
+      })
+      .map((element) => element.outerHTML.slice(0, 120)),
+  );
+  assert.deepEqual(nameless, []);
+  await page.focus("#tab-threads");
+  const seen = [];
+  for (let n = 0; n < 6; n++) {
+    seen.push(await page.evaluate(() => document.activeElement?.textContent));
+    await page.keyboard.press("ArrowRight");
+  }
+  assert.equal(new Set(seen).size, 6, seen.join());
+  await page.focus("#splitter");
+  const before = await page.locator("#tables").evaluate((element) => element.clientHeight);
+  await page.keyboard.press("ArrowUp");
+  assert.ok((await page.locator("#tables").evaluate((element) => element.clientHeight)) > before);
+});
+
+await test("texts have enough contrast in both themes", two, {}, async (page) => {
+  for (const theme of ["light", "dark"]) {
+    if ((await page.evaluate(() => document.documentElement.dataset.theme)) !== theme) await page.click("#theme");
+    const ratios = await page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      const light = (name) => {
+        const value = parseInt(style.getPropertyValue(`--${name}`).trim().slice(1), 16);
+        const part = (shift) => {
+          const share = ((value >> shift) & 255) / 255;
+          return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        };
+        return 0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0);
+      };
+      const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+      const pairs = ["ink", "soft", "late", "good"].flatMap((text) =>
+        ["paper", "card", "band"].map((on) => [text, on]),
+      );
+      return pairs.map(([text, on]) => [text, on, ratio(text, on)]);
+    });
+    for (const [text, on, ratio] of ratios) assert.ok(ratio >= 4.5, `${theme}: ${text} on ${on}: ${ratio.toFixed(2)}`);
+  }
+});
+
+// How fast it is: printed, for a machine under load promises nothing.
+{
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  const begin = performance.now();
+  await page.goto(large, { waitUntil: "commit" });
+  await page.waitForFunction(
+    () => {
+      const canvas = document.querySelector(".picture canvas");
+      const pane = document.querySelector(".pane");
+      if (!(canvas instanceof HTMLCanvasElement) || Number(pane?.dataset.painted ?? 0) < 2) return false;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 60);
+      return new Set(new Uint32Array(data.buffer)).size > 3;
+    },
+    undefined,
+    { polling: "raf" },
+  );
+  const seen = performance.now() - begin;
+  await settled(page);
+  const events = await page.evaluate(async () => (await (await fetch("api/recording?r=0")).json()).events);
+  const frames = await page.evaluate(async () => {
+    const canvas = document.querySelector(".picture canvas");
+    const box = canvas.getBoundingClientRect();
+    const lengths = [];
+    let last = 0;
+    const wheel = (deltaY, shiftKey) =>
+      canvas.dispatchEvent(
+        new WheelEvent("wheel", {
+          deltaY,
+          ctrlKey: !shiftKey,
+          shiftKey,
+          clientX: box.x + box.width * 0.4,
+          clientY: box.y + 30,
+          bubbles: true,
+          cancelable: true,
+        }),
+      );
+    // Closer by a factor of thousands, along, and out again: a step in each frame, as a hand does.
+    const steps = [
+      ...Array(110).fill([-30, false]),
+      ...Array(120).fill([25, true]),
+      ...Array(110).fill([30, false]),
+      ...Array(60).fill([-60, true]),
+    ];
+    for (const [delta, shift] of steps) {
+      const now = await new Promise(requestAnimationFrame);
+      if (last > 0) lengths.push(now - last);
+      last = now;
+      wheel(delta, shift);
+    }
+    return lengths;
+  });
+  frames.sort((a, b) => a - b);
+  const within = frames.filter((length) => length < 33).length / frames.length;
+  const at = (share) => frames[Math.min(frames.length - 1, Math.floor(share * frames.length))].toFixed(1);
+  console.log(
+    `figures ${events} events: first picture after ${seen.toFixed(0)} ms; ` +
+      `${(within * 100).toFixed(1)} % of ${frames.length} frames of zoom and pan under 33 ms ` +
+      `(p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)}, max ${at(1)} ms)`,
+  );
+  await context.close();
+}
+
+await browser.close();
+process.exit(failures > 0 ? 1 : 0);

@@ -1,0 +1,409 @@
+// One recording's timeline: its window, its rows, what is chosen in it.
+
+import { json, Refused } from "../base/api.js";
+import { table, theme, word } from "../base/colour.js";
+import { el, say } from "../base/dom.js";
+import { count, percent, point, round, span } from "../base/time.js";
+import { listen } from "./input.js";
+import { Overview } from "./overview.js";
+import { Painter, ruler } from "./paint.js";
+import { Tiles } from "./tiles.js";
+
+/** Row heights, pixels. */
+const HEIGHTS = { cpu: 28, irq: 16, thread: 24 };
+
+/** The shortest window, ns. */
+const SHORTEST = 200;
+
+/** How long a change of the window by a key takes, ms. */
+const GLIDE = 110;
+
+/**
+ * @typedef {import("./paint.js").Line} Line
+ * @typedef {{ window: (pane: Pane) => void, chosen: (pane: Pane) => void, job: (pane: Pane) => void, failed: (error: Error) => void }} Events
+ */
+
+export class Pane {
+  /**
+   * @param {number} recording
+   * @param {SourceInfo} source
+   * @param {RecordingInfo} info
+   * @param {Events} events
+   */
+  constructor(recording, source, info, events) {
+    this.recording = recording;
+    this.source = source;
+    this.info = info;
+    this.events = events;
+    /** The longest window, ns: with two recordings, the length of the longer one. */
+    this.whole = Math.max(SHORTEST, info.duration_ns);
+    this.from = 0;
+    this.to = this.whole;
+    /** @type {number | null} */
+    this.chosen = null;
+    /** @type {JobAnswer | null} */
+    this.answer = null;
+    /** Done when what was last chosen is there. */
+    this.choosing = Promise.resolve();
+    this.questions = 0;
+    this.filter = "";
+    /** @type {Line[]} */
+    this.lines = [];
+    /** @type {Line[]} every row, with its place from the top */
+    this.all = [];
+    this.width = 1;
+    this.tall = 0;
+    this.frame = 0;
+    this.glide = 0;
+    this.painted = 0;
+    this.theme = theme();
+
+    this.gutter = el("div", { class: "gutter", "aria-hidden": true });
+    this.canvas = el("canvas", {
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "timeline",
+      "aria-describedby": "timeline-keys",
+    });
+    this.axis = el("canvas", { class: "axis" });
+    this.strip = el("canvas", { class: "strip", "aria-hidden": true });
+    /** @type {Map<number, string>} */
+    this.names = new Map();
+    this.colours = table([], this.theme.dark);
+    this.tip = el("div", { class: "tip", hidden: true });
+    this.band = el("div", { class: "choosing", hidden: true });
+    this.scroll = el(
+      "div",
+      { class: "tracks", tabindex: -1 },
+      el("div", { class: "stick" }, this.gutter, el("div", { class: "picture" }, this.canvas, this.band)),
+      (this.spacer = el("div", { class: "spacer" })),
+    );
+    this.element = el(
+      "section",
+      { class: "pane", "aria-label": `Timeline of ${source.name}` },
+      el("div", { class: "row strip-row" }, el("div", { class: "corner" }, this.summary()), this.strip),
+      el("div", { class: "row" }, el("div", { class: "corner soft", text: "time" }), this.axis),
+      this.scroll,
+      this.tip,
+    );
+    this.painter = new Painter(this.canvas);
+    this.overview = new Overview(this.strip, (from, to) => this.show(from, to));
+    this.tiles = new Tiles(recording, info.duration_ns, () => this.draw(), events.failed);
+    this.take(info);
+    listen(this);
+    new ResizeObserver(() => this.layout()).observe(this.scroll);
+    this.scroll.addEventListener("scroll", () => this.draw());
+  }
+
+  /** The recording's name, and a warning where events are missing. */
+  summary() {
+    const { info } = this;
+    const missing = info.lost > 0 || info.gaps_all > 0;
+    const words = info.lost > 0 ? `${count(info.lost)} lost` : `${info.gaps_all} gaps`;
+    const where = `${info.gaps_all} gaps, ${count(info.lost)} events known to be lost. No figure reaches across a gap.`;
+    return el(
+      "span",
+      { class: "file", title: this.source.path },
+      el("span", { class: "file-name", text: this.source.name }),
+      missing && el("span", { class: "warn", title: where, text: words }),
+    );
+  }
+
+  /**
+   * The recording as it is now.
+   * @param {RecordingInfo} info
+   */
+  take(info) {
+    const follows = this.to >= this.info.duration_ns;
+    const length = this.to - this.from;
+    this.whole = Math.max(this.whole, info.duration_ns);
+    this.info = info;
+    this.tiles.duration = info.duration_ns;
+    this.tiles.forget();
+    this.names = new Map(info.rows.map((row) => [row.row, name(row)]));
+    this.colours = table(info.rows, this.theme.dark);
+    this.arrange();
+    this.overview.load(this.recording, info).then(() => this.draw(), this.events.failed);
+    if (follows) this.show(this.from === 0 ? 0 : info.duration_ns - length, info.duration_ns);
+  }
+
+  /** Which rows are shown, in which order. */
+  arrange() {
+    const rank = { cpu: 0, irq: 1, thread: 2 };
+    const wanted = this.filter.toLowerCase();
+    const matches = (/** @type {RowInfo} */ row) =>
+      row.kind !== "thread" || !wanted || `${name(row)} ${row.tid} ${row.pid}`.toLowerCase().includes(wanted);
+    const rows = this.info.rows.filter(matches).sort((a, b) => {
+      const kind = rank[a.kind] - rank[b.kind];
+      if (kind !== 0) return kind;
+      if (a.kind !== "thread") return (a.cpu ?? 0) - (b.cpu ?? 0);
+      const marked = Number((b.marked ?? 0) > 0) - Number((a.marked ?? 0) > 0);
+      return marked || b.running_ns - a.running_ns || a.row - b.row;
+    });
+    let y = 0;
+    this.all = rows.map((row) => {
+      const line = { row: row.row, kind: row.kind, y, height: HEIGHTS[row.kind], name: name(row) };
+      y += line.height;
+      return line;
+    });
+    this.tall = y;
+    this.layout();
+  }
+
+  layout() {
+    const height = this.scroll.clientHeight;
+    this.spacer.style.height = `${Math.max(0, this.tall - height)}px`;
+    this.width = Math.max(1, this.scroll.clientWidth - this.gutter.offsetWidth);
+    this.canvas.style.width = `${this.width}px`;
+    this.canvas.style.height = `${height}px`;
+    for (const canvas of [this.axis, this.strip]) canvas.style.width = `${this.width}px`;
+    this.draw();
+  }
+
+  /** The colours of the page have changed. */
+  repaint() {
+    this.theme = theme();
+    this.colours = table(this.info.rows, this.theme.dark);
+    this.gutter.replaceChildren();
+    this.draw();
+  }
+
+  draw() {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paint();
+    });
+  }
+
+  paint() {
+    const height = this.scroll.clientHeight;
+    const { width } = this;
+    if (height === 0 || width <= 1 || !this.element.isConnected) return;
+    const ratio = Math.min(2, window.devicePixelRatio || 1);
+    const top = this.scroll.scrollTop;
+    this.lines = this.all
+      .filter((line) => line.y + line.height > top && line.y < top + height)
+      .map((line) => ({ ...line, y: line.y - top }));
+    const { from, to, theme } = this;
+    const step = round(((to - from) / width) * 110);
+    const steps = [];
+    for (let at = Math.ceil(from / step) * step; at <= to && steps.length < 100; at += step) steps.push(at);
+    this.tiles.want({ from, to, width: Math.round(width * ratio), rows: this.lines.map((line) => line.row) });
+    this.painter.paint({
+      from,
+      to,
+      width,
+      height,
+      ratio,
+      lines: this.lines,
+      tiles: this.tiles.tiles,
+      details: this.tiles.details,
+      colours: this.colours,
+      theme,
+      focus: this.chosen,
+      job: this.answer?.job ?? null,
+      names: this.names,
+      marks: this.info.names,
+      steps,
+    });
+    ruler(this.axis, { width, ratio, from, to, steps, name: (at) => point(at, step, to), theme });
+    this.overview.paint(width, ratio, this, theme);
+    this.labels();
+    this.painted += 1;
+    this.element.dataset.painted = String(this.painted);
+    this.element.dataset.idle = String(this.tiles.idle);
+  }
+
+  /** The names beside the rows. */
+  labels() {
+    /** @type {Map<string, HTMLElement>} */
+    const old = new Map();
+    for (const label of this.gutter.children) {
+      if (label instanceof HTMLElement) old.set(label.dataset.row ?? "", label);
+    }
+    for (const line of this.lines) {
+      const key = String(line.row);
+      let label = old.get(key);
+      if (label) old.delete(key);
+      else {
+        label = el("div", { class: `label ${line.kind}`, "data-row": key, title: this.about(line.row) }, line.name);
+        if (line.kind === "thread") label.style.setProperty("--own", word(line.name, this.theme.dark));
+        label.addEventListener("click", () => this.choose(line.row));
+        this.gutter.append(label);
+      }
+      label.style.transform = `translateY(${line.y}px)`;
+      label.style.height = `${line.height}px`;
+      label.classList.toggle("chosen", line.row === this.chosen);
+    }
+    for (const label of old.values()) label.remove();
+  }
+
+  /**
+   * A row in a sentence.
+   * @param {number} row
+   */
+  about(row) {
+    const info = this.info.rows.find((info) => info.row === row);
+    if (!info) return "";
+    const share = percent(info.running_ns / Math.max(1, this.info.duration_ns));
+    const who =
+      info.kind === "thread" ? `${name(info)}, thread ${info.tid} of process ${info.pid || "unknown"}` : name(info);
+    return `${who}: ${span(info.running_ns)} running, ${share}`;
+  }
+
+  /**
+   * Shows that stretch, as far as there is one.
+   * @param {number} from
+   * @param {number} to
+   */
+  show(from, to) {
+    const { whole } = this;
+    const length = Math.min(whole, Math.max(SHORTEST, to - from));
+    const middle = (from + to) / 2;
+    this.from = Math.min(Math.max(0, middle - length / 2), whole - length);
+    this.to = this.from + length;
+    this.canvas.setAttribute("aria-label", this.words());
+    this.draw();
+    this.events.window(this);
+  }
+
+  /** The picture in words. */
+  words() {
+    const step = (this.to - this.from) / 100;
+    const where = `${point(this.from, step)} to ${point(this.to, step)} of ${span(this.info.duration_ns)}`;
+    const who = this.chosen === null ? "" : `, ${this.about(this.chosen)} chosen`;
+    return `Timeline of ${this.source.name}, ${where}${who}`;
+  }
+
+  /**
+   * Shows that stretch, gliding there.
+   * @param {number} from
+   * @param {number} to
+   */
+  glideTo(from, to) {
+    cancelAnimationFrame(this.glide);
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.show(from, to);
+      return;
+    }
+    const begin = { at: performance.now(), from: this.from, to: this.to };
+    const step = () => {
+      const share = Math.min(1, (performance.now() - begin.at) / GLIDE);
+      const part = share * (2 - share);
+      this.show(begin.from + (from - begin.from) * part, begin.to + (to - begin.to) * part);
+      if (share < 1) this.glide = requestAnimationFrame(step);
+      else say(this.words());
+    };
+    this.glide = requestAnimationFrame(step);
+  }
+
+  /**
+   * @param {number} factor below 1: closer
+   * @param {number} [at] what stays where it is
+   */
+  zoom(factor, at = (this.from + this.to) / 2) {
+    const length = Math.min(this.whole, Math.max(SHORTEST, (this.to - this.from) * factor));
+    const share = (at - this.from) / (this.to - this.from);
+    return /** @type {const} */ ([at - share * length, at + (1 - share) * length]);
+  }
+
+  /**
+   * Chooses a row, and the job at a moment of it.
+   * @param {number | null} row
+   * @param {{ at?: number, job?: number, reveal?: boolean }} [where]
+   */
+  choose(row, where = {}) {
+    this.choosing = this.ask(row, where);
+    return this.choosing;
+  }
+
+  /**
+   * @param {number | null} row
+   * @param {{ at?: number, job?: number, reveal?: boolean }} where
+   */
+  async ask(row, { at, job, reveal }) {
+    // Another job of the same thread takes the place of the one that is seen when it is there.
+    if (row !== this.chosen) this.answer = null;
+    this.chosen = row;
+    const now = ++this.questions;
+    if (row !== null && reveal) this.reveal(row);
+    this.draw();
+    this.canvas.setAttribute("aria-label", this.words());
+    this.events.chosen(this);
+    if (row === null || this.info.rows.find((info) => info.row === row)?.kind !== "thread") {
+      if (row !== null) say(this.about(row));
+      this.events.job(this);
+      return;
+    }
+    try {
+      const about = job === undefined ? { at: Math.max(0, Math.round(at ?? (this.from + this.to) / 2)) } : { job };
+      const answer = await json("job", { r: this.recording, row, ...about });
+      // Something else was chosen meanwhile.
+      if (this.questions !== now) return;
+      this.answer = answer;
+      this.events.job(this);
+      this.draw();
+    } catch (error) {
+      if (error instanceof Refused) this.events.failed(error);
+      else throw error;
+    }
+  }
+
+  /** The job that is looked at, or about to be, with room around it. */
+  async showJob() {
+    await this.choosing;
+    const job = this.answer?.job;
+    if (!job) return;
+    // A deadline far behind the end would make the job itself invisible.
+    const near = job.deadline !== null && job.deadline - job.release < 3 * job.response;
+    const end = Math.max(job.finish, near && job.deadline !== null ? job.deadline : job.finish);
+    const room = Math.max(SHORTEST, (end - job.release) * 0.35);
+    this.glideTo(job.release - room, end + room);
+  }
+
+  /** Brings the job into the window if it is outside. */
+  followJob() {
+    const job = this.answer?.job;
+    if (!job) return;
+    const length = this.to - this.from;
+    if (job.release >= this.from && job.finish <= this.to) return;
+    if (job.finish - job.release > length) this.showJob();
+    else this.glideTo((job.release + job.finish - length) / 2, (job.release + job.finish + length) / 2);
+  }
+
+  /**
+   * Scrolls until the row is seen.
+   * @param {number} row
+   */
+  reveal(row) {
+    const line = this.all.find((line) => line.row === row);
+    if (!line) return;
+    const { scrollTop, clientHeight } = this.scroll;
+    if (line.y < scrollTop) this.scroll.scrollTop = line.y;
+    else if (line.y + line.height > scrollTop + clientHeight) {
+      this.scroll.scrollTop = line.y + line.height - clientHeight;
+    }
+  }
+
+  /**
+   * The next row below (1) or above (−1).
+   * @param {1 | -1} by
+   */
+  step(by) {
+    const { all } = this;
+    const now = all.findIndex((line) => line.row === this.chosen);
+    const next = all[now < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, now + by))];
+    if (next) this.choose(next.row, { reveal: true }).then(() => say(this.about(next.row)));
+  }
+}
+
+/**
+ * What a row is called.
+ * @param {RowInfo} row
+ * @returns {string}
+ */
+export function name(row) {
+  if (row.kind === "cpu") return `CPU ${row.cpu}`;
+  if (row.kind === "irq") return `interrupts ${row.cpu}`;
+  return row.name ?? `thread ${row.tid}`;
+}

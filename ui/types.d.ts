@@ -1,0 +1,97 @@
+// What the server answers, as types; read by the type checker alone.
+
+interface SourceInfo {
+  name: string;
+  path: string;
+  report: boolean;
+  grows: boolean;
+  version: number;
+}
+
+interface Sources {
+  recordings: SourceInfo[];
+  shown: number[];
+  version: string;
+}
+
+interface RowInfo {
+  row: number;
+  kind: "cpu" | "irq" | "thread";
+  running_ns: number;
+  waiting_ns: number;
+  segments: number;
+  cpu?: number;
+  tid?: number;
+  pid?: number;
+  name?: string;
+  marked?: number;
+  marks?: number;
+}
+
+interface RecordingInfo {
+  version: number;
+  from_ns: number;
+  duration_ns: number;
+  began_unix_ms: number | null;
+  events: number;
+  switches: number;
+  lost: number;
+  /** Processor, from, to, lost events. */
+  gaps: [number, number, number, number][];
+  gaps_all: number;
+  names: string[];
+  conditions: [string, string][];
+  problems: string[];
+  rows: RowInfo[];
+}
+
+interface JobBrief {
+  job: number;
+  release: number;
+  finish: number;
+  deadline: number | null;
+  late: number | null;
+  cycle: number | null;
+  whole: boolean;
+}
+
+interface Delay {
+  cause: "preempted" | "waited" | "asleep" | "blocked" | "idle" | "unknown";
+  by: number | null;
+  ns: number;
+}
+
+interface Job extends JobBrief {
+  response: number;
+  running: number;
+  waiting: number;
+  blocked: number;
+  asleep: number;
+  unknown: number;
+  woken_by: number;
+  delays: Delay[];
+  /** From, length, state, key. */
+  pieces: [number, number, number, number][];
+}
+
+interface JobAnswer {
+  count: number;
+  job: Job | null;
+  median: Job | null;
+  slowest: number | null;
+}
+
+interface RowDetails {
+  jobs: JobBrief[];
+  count: number;
+  marks: [number, number][];
+}
+
+interface Distribution {
+  count: number;
+  min: number;
+  mean: number;
+  p50: number;
+  p99: number;
+  max: number;
+}
