@@ -317,13 +317,18 @@ fn accounting(report: &Report) -> Table {
     let heads = ["Use", "By /proc", "By switches", "Difference", "Switches/s", "To or from idle/s"];
     let rows = cpus.chain(threads.take(ROWS_MAX)).collect();
     let cost = accounting.switch_cost.map_or(String::new(), |cost| {
-        format!(
-            "By the difference a switch from or to idle costs {}, within [{}, {}] as far as /proc/stat resolves: what \
-             the recording charges to the idle thread and the kernel does not.",
-            duration(cost.ns),
-            duration(cost.low_ns),
-            duration(cost.high_ns)
-        )
+        let [ns, low, high] = [cost.ns, cost.low_ns, cost.high_ns].map(duration);
+        if cost.low_ns > 0.0 {
+            format!(
+                "By the difference a switch from or to idle costs {ns}, within [{low}, {high}] as far as /proc/stat \
+                 resolves: what the recording charges to the idle thread and the kernel does not."
+            )
+        } else {
+            format!(
+                "What a switch from or to idle costs is within [{low}, {high}], which says nothing: /proc/stat counts \
+                 by its ticks, and there were too few such switches. Record longer."
+            )
+        }
     });
     Table::new(TWO_METHODS, heads, rows).with_note(cost)
 }
