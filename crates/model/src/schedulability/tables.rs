@@ -13,7 +13,9 @@ impl Verdict {
     /// For each processor its tasks and what the tests say; nothing where no task was measured.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
-        self.processors.iter().flat_map(|processor| [tasks(processor), tests(processor)]).collect()
+        let charged = self.switch_ns > 0;
+        let of = |processor| [tasks(processor), tests(processor, charged)];
+        self.processors.iter().flat_map(of).collect()
     }
 }
 
@@ -51,7 +53,7 @@ fn tasks(processor: &Processor) -> Table {
         .with_prose(&[1])
 }
 
-fn tests(processor: &Processor) -> Table {
+fn tests(processor: &Processor, charged: bool) -> Table {
     let row = |test: &Test| {
         let number = |value: Option<f64>| value.map_or(NONE.into(), |value| format!("{value:.3}"));
         let answer = match test.answer {
@@ -75,9 +77,10 @@ fn tests(processor: &Processor) -> Table {
     );
     table.columns[3].1 = Alignment::Left;
     table.with_note(format!(
-        "{} U = {}, switches included.",
+        "{} U = {}, switches {}included.",
         processor.verdict,
-        percent(processor.utilization)
+        percent(processor.utilization),
+        if charged { "" } else { "not " }
     ))
 }
 

@@ -90,7 +90,7 @@ processor demand, earliest deadline first      –      –  yes                
 ───────────────────────────────────────────────────────────────────────────────────
 Processor 1: schedulable as it ran. Every deadline is kept, even when all are released at once;
 nearest comes logger, with 300 ms of 350 ms. Execution times may not grow together. U = 95.2 %,
-switches included.
+switches not included.
 ");
 }
 
