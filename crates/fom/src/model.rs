@@ -352,10 +352,16 @@ impl Model {
         ["timeStamp", "lookahead"].map(|name| self.time.get(name)?.as_deref())
     }
 
+    /// How a module sets a switch; `None` if none does.
+    #[must_use]
+    pub fn said(&self, switch: Switch) -> Option<Setting> {
+        self.switches.get(&switch).copied()
+    }
+
     /// How a switch is set: off, or `NoAction`, if the model does not say.
     #[must_use]
     pub fn setting(&self, switch: Switch) -> Setting {
-        self.switches.get(&switch).copied().unwrap_or(match switch {
+        self.said(switch).unwrap_or(match switch {
             Switch::AutomaticResignAction => Setting::Directive(ResignAction::NoAction),
             _ => Setting::Enabled(false),
         })
