@@ -1,0 +1,116 @@
+//! The kernel: inputs one after the other, and what comes of each.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use hemiola_hla::{Call, Exception, Refusal, Reply};
+use hemiola_units::Instant;
+
+use crate::federation::Federation;
+use crate::input::{Input, Output, SessionId};
+use crate::limits::Limits;
+use crate::services;
+use crate::session::{FederationId, Member, Session};
+
+/// The federations of an RTI, as a function of all inputs so far: the same inputs give the same outputs.
+#[derive(Debug, Default)]
+pub struct Kernel {
+    pub(crate) limits: Limits,
+    pub(crate) now: Instant,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(crate) federations: BTreeMap<FederationId, Federation>,
+    pub(crate) names: BTreeMap<String, FederationId>,
+    pub(crate) federation_count: u64,
+    /// What is to be told after the reply to the call at hand.
+    pub(crate) after_reply: Vec<Output>,
+}
+
+impl Kernel {
+    /// A kernel without federations.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes an input; appends what comes of it.
+    ///
+    /// # Panics
+    /// A session is opened that is open already.
+    pub fn handle(&mut self, input: Input, out: &mut Vec<Output>) {
+        match input {
+            Input::Opened(session) => {
+                let before = self.sessions.insert(session, Session::default());
+                assert!(before.is_none(), "{session:?} is open already");
+            }
+            Input::Called(session, number, call) => {
+                let entry = call.entry();
+                let answer = self.call(session, call);
+                if let Err(refusal) = &answer {
+                    let known = entry.exceptions.contains(&refusal.exception);
+                    debug_assert!(known, "{} does not raise {refusal}", entry.name);
+                }
+                out.push(Output::Reply(session, number, answer));
+            }
+            Input::Lost(session) => {
+                let gone = self.sessions.remove(&session);
+                if let Some(Member { federation, federate }) = gone.and_then(|gone| gone.member) {
+                    let federation = self.federations.get_mut(&federation);
+                    let federation = federation.expect("a federation with members exists");
+                    services::federation::lose(federation, federate, &mut self.after_reply);
+                    services::settle(federation, &mut self.sessions, &mut self.after_reply);
+                }
+                let to_others =
+                    |output: &Output| !matches!(output, Output::Callback(to, _) if *to == session);
+                self.after_reply.retain(to_others);
+            }
+            Input::Tick(now) => {
+                self.now = now;
+                self.federations.values_mut().for_each(|federation| federation.now = now);
+            }
+        }
+        out.append(&mut self.after_reply);
+    }
+
+    fn call(&mut self, session: SessionId, call: Call) -> Result<Reply, Refusal> {
+        let call = match call {
+            Call::Federation(call) => match services::federation::of_session(self, session, call) {
+                ControlFlow::Break(answer) => return answer,
+                ControlFlow::Continue(call) => Call::from(call),
+            },
+            call => call,
+        };
+        let state = self.sessions.get(&session).copied().unwrap_or_default();
+        state.connected.ok_or(Exception::NotConnected)?;
+        let Member { federation, federate } =
+            state.member.ok_or(Exception::FederateNotExecutionMember)?;
+        let federation = self.federations.get_mut(&federation);
+        let federation = federation.expect("a federation with members exists");
+        let answer = services::call(federation, federate, call, &mut self.after_reply);
+        services::settle(federation, &mut self.sessions, &mut self.after_reply);
+        answer
+    }
+
+    /// Checks what must be true between any two inputs; tests call it.
+    ///
+    /// # Panics
+    /// Something is not.
+    pub fn check_invariants(&self) {
+        assert!(self.after_reply.is_empty());
+        assert_eq!(self.names.len(), self.federations.len());
+        for (name, id) in &self.names {
+            assert_eq!(*name, self.federations[id].name);
+        }
+        let mut members = 0;
+        for (session, state) in &self.sessions {
+            let Some(Member { federation, federate }) = state.member else { continue };
+            assert!(state.connected.is_some());
+            assert_eq!(self.federations[&federation].federate(federate).session, *session);
+            members += 1;
+        }
+        for federation in self.federations.values() {
+            members -= federation.joined().len();
+            federation.check_invariants();
+        }
+        assert_eq!(members, 0, "every joined federate has a session");
+    }
+}

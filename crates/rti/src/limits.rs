@@ -1,0 +1,36 @@
+//! How much federates may make a kernel keep.
+
+/// Bounds on everything that calls can make grow. A call beyond one is refused with `RTIinternalError`, which
+/// names it; a federate that leaves too much undelivered is resigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Federation executions.
+    pub federations: usize,
+    /// Federates joined to one federation at a time.
+    pub federates: usize,
+    /// Object instances of a federation, and names reserved for more.
+    pub instances: usize,
+    /// Synchronization points of a federation that are not yet reached by all.
+    pub synchronization_points: usize,
+    /// Messages kept for one federate until its time, or its asking for time, lets it have them.
+    pub undelivered: usize,
+    /// Messages of one federate that it may still take back; older ones it may not any more.
+    pub retractable: usize,
+    /// Bytes of a name: of a federation, a federate, an instance, a synchronization point.
+    pub name_len: usize,
+}
+
+impl Default for Limits {
+    /// Far beyond what known federations need, and small enough for a machine of a few gigabytes.
+    fn default() -> Self {
+        Self {
+            federations: 256,
+            federates: 4096,
+            instances: 4_000_000,
+            synchronization_points: 4096,
+            undelivered: 1_000_000,
+            retractable: 100_000,
+            name_len: 1024,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Messages on their way: made once, delivered to each receiver in the order it is entitled to.
+
+use std::sync::Arc;
+
+use hemiola_hla::data::{AttributeValues, Data, ParameterValues};
+use hemiola_hla::{
+    Callback, FederateHandle, InteractionClassHandle, LogicalTime, MessageRetractionHandle,
+    ObjectInstanceHandle, OrderType, TransportationTypeHandle,
+};
+
+use crate::federate::retraction_base;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::notice::Notice;
+use crate::services::object;
+use crate::time::{Sent, Waiting};
+
+/// What a message says.
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Reflect {
+        instance: ObjectInstanceHandle,
+        values: AttributeValues,
+    },
+    Interaction {
+        class: InteractionClassHandle,
+        values: ParameterValues,
+    },
+    Directed {
+        class: InteractionClassHandle,
+        instance: ObjectInstanceHandle,
+        values: ParameterValues,
+    },
+    Remove {
+        instance: ObjectInstanceHandle,
+    },
+}
+
+/// A message and how it was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) body: Body,
+    pub(crate) tag: Data,
+    pub(crate) transportation: TransportationTypeHandle,
+    pub(crate) producer: FederateHandle,
+    pub(crate) stamp: Stamp,
+}
+
+/// The time of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamp {
+    /// It has none.
+    None,
+    /// It has one that only says something.
+    Told(LogicalTime),
+    /// It has one that orders it, and can be taken back.
+    Ordering(LogicalTime, MessageRetractionHandle),
+}
+
+impl Stamp {
+    const fn retraction(self) -> Option<MessageRetractionHandle> {
+        match self {
+            Self::Ordering(_, retraction) => Some(retraction),
+            Self::None | Self::Told(_) => None,
+        }
+    }
+}
+
+impl Message {
+    /// As a federate is told of it that gets it in this order.
+    fn callback(&self, received: OrderType) -> Callback {
+        let Self { body, tag, transportation, producer, stamp } = self;
+        let (user_supplied_tag, transportation_type, producing_federate) =
+            (tag.clone(), *transportation, *producer);
+        let sent_regions = None;
+        let (time, sent) = match stamp {
+            Stamp::None => return self.without_time(),
+            Stamp::Told(time) => ((*time).into(), OrderType::Receive),
+            Stamp::Ordering(time, _) => ((*time).into(), OrderType::TimeStamp),
+        };
+        let (sent_order_type, received_order_type) = (sent, received);
+        let retraction = stamp.retraction();
+        match body.clone() {
+            Body::Reflect { instance: object_instance, values: attribute_values } => {
+                Callback::ReflectAttributeValuesWithTime {
+                    object_instance,
+                    attribute_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                    time,
+                    sent_order_type,
+                    received_order_type,
+                    retraction,
+                }
+            }
+            Body::Interaction { class: interaction_class, values: parameter_values } => {
+                Callback::ReceiveInteractionWithTime {
+                    interaction_class,
+                    parameter_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                    time,
+                    sent_order_type,
+                    received_order_type,
+                    retraction,
+                }
+            }
+            Body::Directed { class, instance, values } => {
+                Callback::ReceiveDirectedInteractionWithTime {
+                    interaction_class: class,
+                    object_instance: instance,
+                    parameter_values: values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    time,
+                    sent_order_type,
+                    received_order_type,
+                    retraction,
+                }
+            }
+            Body::Remove { instance: object_instance } => Callback::RemoveObjectInstanceWithTime {
+                object_instance,
+                user_supplied_tag,
+                producing_federate,
+                time,
+                sent_order_type,
+                received_order_type,
+                retraction,
+            },
+        }
+    }
+
+    fn without_time(&self) -> Callback {
+        let Self { body, tag, transportation, producer, .. } = self;
+        let (user_supplied_tag, transportation_type, producing_federate) =
+            (tag.clone(), *transportation, *producer);
+        let sent_regions = None;
+        match body.clone() {
+            Body::Reflect { instance: object_instance, values: attribute_values } => {
+                Callback::ReflectAttributeValues {
+                    object_instance,
+                    attribute_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                }
+            }
+            Body::Interaction { class: interaction_class, values: parameter_values } => {
+                Callback::ReceiveInteraction {
+                    interaction_class,
+                    parameter_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                }
+            }
+            Body::Directed { class, instance, values } => Callback::ReceiveDirectedInteraction {
+                interaction_class: class,
+                object_instance: instance,
+                parameter_values: values,
+                user_supplied_tag,
+                transportation_type,
+                producing_federate,
+            },
+            Body::Remove { instance: object_instance } => Callback::RemoveObjectInstance {
+                object_instance,
+                user_supplied_tag,
+                producing_federate,
+            },
+        }
+    }
+
+    /// The instance that has to be known to who gets it.
+    const fn subject(&self) -> Option<ObjectInstanceHandle> {
+        match &self.body {
+            Body::Interaction { .. } => None,
+            Body::Reflect { instance, .. }
+            | Body::Directed { instance, .. }
+            | Body::Remove { instance } => Some(*instance),
+        }
+    }
+}
+
+/// Sends a message to these federates: to those that are time-constrained by its time stamp, if it has one that orders,
+/// and to the others as it comes.
+pub(crate) fn dispatch(
+    federation: &mut Federation,
+    message: &Message,
+    receivers: &[FederateHandle],
+    out: &mut Vec<Output>,
+) {
+    let subject = message.subject();
+    let removes = matches!(message.body, Body::Remove { .. });
+    let retraction = message.stamp.retraction();
+    federation.sequence += 1;
+    let sequence = federation.sequence;
+    // One notice for all who get it in the same order.
+    let (mut ordered, mut unordered): (Option<Arc<Notice>>, Option<Arc<Notice>>) = (None, None);
+    let limit = federation.limits.undelivered;
+    for receiver in receivers {
+        let constrained = federation.federate(*receiver).time.constrained;
+        let time = match message.stamp {
+            Stamp::Ordering(time, _) if constrained => Some(time),
+            _ => None,
+        };
+        let notice = match time {
+            Some(_) => ordered.get_or_insert_with(|| {
+                Arc::new(Notice::new(message.callback(OrderType::TimeStamp)))
+            }),
+            None => unordered
+                .get_or_insert_with(|| Arc::new(Notice::new(message.callback(OrderType::Receive)))),
+        };
+        let waiting = Waiting { notice: Arc::clone(notice), subject, removes, retraction };
+        if time.is_none() && !federation.federate(*receiver).time.holds() {
+            deliver(federation, *receiver, waiting, out);
+            continue;
+        }
+        let state = &mut federation.federate_mut(*receiver).time;
+        if state.undelivered() >= limit {
+            federation.overflowed.insert(*receiver);
+            continue;
+        }
+        match time {
+            Some(time) => {
+                state.queue.insert((time, sequence), waiting);
+                // A message may be what a federate waits for.
+                federation.time_changed |= state.advance().is_some();
+            }
+            None => state.held.push_back(waiting),
+        }
+    }
+}
+
+/// Gives a federate a message that it may have now. Messages about instances it does not know any more are
+/// for nobody.
+pub(crate) fn deliver(
+    federation: &mut Federation,
+    to: FederateHandle,
+    Waiting { notice, subject, removes, .. }: Waiting,
+    out: &mut Vec<Output>,
+) {
+    if let Some(instance) = subject {
+        let known = federation.instances.get(&instance).and_then(|one| one.known_as(to));
+        if known.is_none() {
+            return;
+        }
+        if removes {
+            federation.send(to, notice, out);
+            object::forget(federation, to, instance, out);
+            return;
+        }
+    }
+    federation.send(to, notice, out);
+}
+
+/// A new handle to take a message of a federate back with.
+pub(crate) fn next_retraction(
+    federation: &mut Federation,
+    sender: FederateHandle,
+) -> MessageRetractionHandle {
+    let state = &mut federation.federate_mut(sender).time;
+    // The second half tells a federate's messages apart, also after it has begun from 1 again.
+    state.sent_count = state.sent_count.checked_add(1).unwrap_or(1);
+    MessageRetractionHandle::new(retraction_base(sender) | u64::from(state.sent_count))
+}
+
+/// Remembers who gets a message, so that it can be taken back. `first` is the first of its places among the messages of
+/// the federation; the last is the newest.
+pub(crate) fn remember(
+    federation: &mut Federation,
+    sender: FederateHandle,
+    stamp: Stamp,
+    first: u64,
+    receivers: Vec<FederateHandle>,
+    deletes: Option<ObjectInstanceHandle>,
+) {
+    let Stamp::Ordering(time, retraction) = stamp else { return };
+    let sent = Sent { time, sequence: (first, federation.sequence), receivers, deletes };
+    let number = u32::try_from(retraction.number() & u64::from(u32::MAX)).expect("four bytes");
+    let limit = federation.limits.retractable;
+    let state = &mut federation.federate_mut(sender).time;
+    state.sent.insert(number, sent);
+    let oldest = if state.sent.len() > limit { state.sent.pop_first() } else { None };
+    if let Some((_, Sent { deletes: Some(instance), .. })) = oldest {
+        object::deletion_is_final(federation, instance);
+    }
+}

@@ -1,0 +1,188 @@
+//! Clause 5, declaration management.
+
+mod advisory;
+mod directed;
+mod publication;
+mod subscription;
+
+use hemiola_hla::call::DeclarationCall;
+use hemiola_hla::{
+    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, Refusal,
+};
+
+use super::Answer;
+use crate::federate::{Activity, Reach};
+use crate::federation::Federation;
+use crate::input::Output;
+
+pub(crate) use advisory::{advise, advise_of_interactions, advise_of_registration};
+pub(crate) use subscription::{REPORT_OF_CALLS, forget};
+
+/// A service of the clause.
+pub(crate) fn call(
+    federation: &mut Federation,
+    me: FederateHandle,
+    call: DeclarationCall,
+    out: &mut Vec<Output>,
+) -> Answer {
+    use DeclarationCall as C;
+    match call {
+        C::PublishObjectClassAttributes { object_class, attributes } => {
+            publication::publish_object_class_attributes(
+                federation,
+                me,
+                object_class,
+                &attributes,
+                out,
+            )
+        }
+        C::UnpublishObjectClass { object_class } => {
+            publication::unpublish_object_class(federation, me, object_class, None, out)
+        }
+        C::UnpublishObjectClassAttributes { object_class, attributes } => {
+            publication::unpublish_object_class(
+                federation,
+                me,
+                object_class,
+                Some(&attributes),
+                out,
+            )
+        }
+        C::PublishInteractionClass { interaction_class } => {
+            publication::publish_interaction_class(federation, me, interaction_class, out)
+        }
+        C::UnpublishInteractionClass { interaction_class } => {
+            publication::unpublish_interaction_class(federation, me, interaction_class)
+        }
+        C::PublishObjectClassDirectedInteractions { object_class, interaction_classes } => {
+            directed::publish(federation, me, object_class, &interaction_classes)
+        }
+        C::UnpublishObjectClassDirectedInteractions { object_class } => {
+            directed::unpublish(federation, me, object_class, None)
+        }
+        C::UnpublishObjectClassDirectedInteractionsWithSet {
+            object_class,
+            interaction_classes,
+        } => directed::unpublish(federation, me, object_class, Some(&interaction_classes)),
+        C::SubscribeObjectClassAttributes { object_class, attributes } => subscription::subscribe(
+            federation,
+            me,
+            object_class,
+            &attributes,
+            Activity::Active,
+            None,
+            out,
+        ),
+        C::SubscribeObjectClassAttributesWithRate {
+            object_class,
+            attributes,
+            update_rate_designator: rate,
+        } => subscription::subscribe(
+            federation,
+            me,
+            object_class,
+            &attributes,
+            Activity::Active,
+            Some(&rate),
+            out,
+        ),
+        C::SubscribeObjectClassAttributesPassively { object_class, attributes } => {
+            subscription::subscribe(
+                federation,
+                me,
+                object_class,
+                &attributes,
+                Activity::Passive,
+                None,
+                out,
+            )
+        }
+        C::SubscribeObjectClassAttributesPassivelyWithRate {
+            object_class,
+            attributes,
+            update_rate_designator: rate,
+        } => subscription::subscribe(
+            federation,
+            me,
+            object_class,
+            &attributes,
+            Activity::Passive,
+            Some(&rate),
+            out,
+        ),
+        C::UnsubscribeObjectClass { object_class } => {
+            subscription::unsubscribe(federation, me, object_class, None, out)
+        }
+        C::UnsubscribeObjectClassAttributes { object_class, attributes } => {
+            subscription::unsubscribe(federation, me, object_class, Some(&attributes), out)
+        }
+        C::SubscribeInteractionClass { interaction_class } => {
+            subscription::subscribe_interaction_class(
+                federation,
+                me,
+                interaction_class,
+                Activity::Active,
+                out,
+            )
+        }
+        C::SubscribeInteractionClassPassively { interaction_class } => {
+            subscription::subscribe_interaction_class(
+                federation,
+                me,
+                interaction_class,
+                Activity::Passive,
+                out,
+            )
+        }
+        C::UnsubscribeInteractionClass { interaction_class } => {
+            subscription::unsubscribe_interaction_class(federation, me, interaction_class, out)
+        }
+        C::SubscribeObjectClassDirectedInteractions { object_class, interaction_classes } => {
+            directed::subscribe(federation, me, object_class, &interaction_classes, Reach::Owned)
+        }
+        C::SubscribeObjectClassDirectedInteractionsUniversally {
+            object_class,
+            interaction_classes,
+        } => directed::subscribe(
+            federation,
+            me,
+            object_class,
+            &interaction_classes,
+            Reach::Universal,
+        ),
+        C::UnsubscribeObjectClassDirectedInteractions { object_class } => {
+            directed::unsubscribe(federation, me, object_class, None)
+        }
+        C::UnsubscribeObjectClassDirectedInteractionsWithSet {
+            object_class,
+            interaction_classes,
+        } => directed::unsubscribe(federation, me, object_class, Some(&interaction_classes)),
+    }
+}
+
+/// Are the class and, in it, the attributes defined?
+pub(crate) fn defined(
+    federation: &Federation,
+    class: ObjectClassHandle,
+    attributes: &[AttributeHandle],
+) -> Result<(), Refusal> {
+    let model = &federation.model;
+    let Some(said) = model.object_class(class) else {
+        return Err(Exception::ObjectClassNotDefined.because(class.to_string()));
+    };
+    let unknown = attributes.iter().find(|one| !model.has_attribute(class, **one));
+    unknown.map_or(Ok(()), |one| {
+        Err(Exception::AttributeNotDefined.because(format!("{one} of {}", said.name)))
+    })
+}
+
+/// Is the interaction class defined?
+pub(crate) fn interaction_defined(
+    federation: &Federation,
+    class: InteractionClassHandle,
+) -> Result<(), Refusal> {
+    match federation.model.interaction_class(class) {
+        Some(_) => Ok(()),
+        None => Err(Exception::InteractionClassNotDefined.because(class.to_string())),
+    }
+}

@@ -1,0 +1,85 @@
+//! What federates say that they will send (clauses 5.2 to 5.5).
+
+use std::collections::BTreeSet;
+
+use hemiola_hla::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, Reply,
+};
+
+use super::{Answer, advise_of_interactions, advise_of_registration, defined, interaction_defined};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::services::object;
+
+/// Clause 5.2. The privilege to delete is published with any attribute.
+pub(super) fn publish_object_class_attributes(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    attributes: &[AttributeHandle],
+    out: &mut Vec<Output>,
+) -> Answer {
+    defined(federation, class, attributes)?;
+    if attributes.is_empty() {
+        return Ok(Reply::Done);
+    }
+    let privilege = object::privilege(&federation.model);
+    let published = &mut federation.federate_mut(me).published;
+    let set = published.classes.entry(class).or_default();
+    set.extend(attributes.iter().copied().chain([privilege]));
+    advise_of_registration(federation, me, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 5.3, both forms: all attributes, or some. What the federate owns by them becomes unowned. With the last
+/// attribute goes the privilege to delete, which was published because of them.
+pub(super) fn unpublish_object_class(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    attributes: Option<&[AttributeHandle]>,
+    out: &mut Vec<Output>,
+) -> Answer {
+    defined(federation, class, attributes.unwrap_or_default())?;
+    let privilege = object::privilege(&federation.model);
+    let published = &mut federation.federate_mut(me).published.classes;
+    let Some(set) = published.get_mut(&class) else { return Ok(Reply::Done) };
+    let left: BTreeSet<AttributeHandle> = match attributes {
+        Some(attributes) => set.iter().filter(|one| !attributes.contains(one)).copied().collect(),
+        None => BTreeSet::new(),
+    };
+    if left.iter().all(|one| *one == privilege) {
+        published.remove(&class);
+    } else {
+        *set = left;
+    }
+    object::divest_unpublished(federation, me, class, out);
+    advise_of_registration(federation, me, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 5.4.
+pub(super) fn publish_interaction_class(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    out: &mut Vec<Output>,
+) -> Answer {
+    interaction_defined(federation, class)?;
+    federation.federate_mut(me).published.interactions.insert(class);
+    advise_of_interactions(federation, me, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 5.5.
+pub(super) fn unpublish_interaction_class(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+) -> Answer {
+    interaction_defined(federation, class)?;
+    let federate = federation.federate_mut(me);
+    federate.published.interactions.remove(&class);
+    federate.advised.interactions.remove(&class);
+    Ok(Reply::Done)
+}

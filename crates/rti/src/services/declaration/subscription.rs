@@ -1,0 +1,140 @@
+//! What federates want to get (clauses 5.8 to 5.11).
+
+use hemiola_hla::{
+    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, Refusal,
+    Reply, Switch,
+};
+
+use super::{Answer, advise, defined, interaction_defined};
+use crate::federate::{Activity, Rate, Subscription};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::services::object;
+
+/// The reports of calls, which nobody may get whose own calls are reported: there would be no end.
+pub(crate) const REPORT_OF_CALLS: &str =
+    "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
+
+/// Clause 5.8, all forms. A subscription adds to those before; of what was subscribed already, it changes activity and
+/// rate.
+pub(super) fn subscribe(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    attributes: &[AttributeHandle],
+    activity: Activity,
+    rate: Option<&str>,
+    out: &mut Vec<Output>,
+) -> Answer {
+    defined(federation, class, attributes)?;
+    let rate = rate.map_or(Ok(None), |designator| rate_of(federation, designator))?;
+    if attributes.is_empty() {
+        return Ok(Reply::Done);
+    }
+    let subscribed = &mut federation.federate_mut(me).subscribed;
+    let entries = subscribed.classes.entry(class).or_default();
+    for attribute in attributes {
+        entries.insert(*attribute, Subscription { activity, rate: rate.clone() });
+    }
+    federation.class_subscribers.entry(class).or_default().insert(me);
+    object::interest_changed(federation, me, class, out);
+    advise(federation, out);
+    Ok(Reply::Done)
+}
+
+/// The rate of this designator; none if it is not limited.
+fn rate_of(federation: &Federation, designator: &str) -> Result<Option<Rate>, Refusal> {
+    if designator.is_empty() {
+        return Ok(None);
+    }
+    // The service has no exception of its own for this.
+    let hertz = *federation.model.update_rates().get(designator).ok_or_else(|| {
+        Exception::RTIinternalError.because(format!("no update rate is called {designator}"))
+    })?;
+    Ok((hertz > 0.0).then(|| Rate { designator: designator.to_owned(), hertz }))
+}
+
+/// Clause 5.9, both forms: all attributes, or some.
+pub(super) fn unsubscribe(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    attributes: Option<&[AttributeHandle]>,
+    out: &mut Vec<Output>,
+) -> Answer {
+    defined(federation, class, attributes.unwrap_or_default())?;
+    let subscribed = &mut federation.federate_mut(me).subscribed.classes;
+    let Some(entries) = subscribed.get_mut(&class) else { return Ok(Reply::Done) };
+    match attributes {
+        Some(attributes) => entries.retain(|one, _| !attributes.contains(one)),
+        None => entries.clear(),
+    }
+    if entries.is_empty() {
+        subscribed.remove(&class);
+        withdraw(&mut federation.class_subscribers, class, me);
+    }
+    object::interest_changed(federation, me, class, out);
+    advise(federation, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 5.10, both forms.
+pub(super) fn subscribe_interaction_class(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    activity: Activity,
+    out: &mut Vec<Output>,
+) -> Answer {
+    interaction_defined(federation, class)?;
+    let federate = federation.federate(me);
+    if federate.is_on(Switch::ServiceReporting)
+        && federation.model.interaction_class(class).is_some_and(|one| one.name == REPORT_OF_CALLS)
+    {
+        return Err(Exception::FederateServiceInvocationsAreBeingReportedViaMOM.into());
+    }
+    federation.federate_mut(me).subscribed.interactions.insert(class, activity);
+    federation.interaction_subscribers.entry(class).or_default().insert(me);
+    federation.receivers.clear();
+    advise(federation, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 5.11.
+pub(super) fn unsubscribe_interaction_class(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    out: &mut Vec<Output>,
+) -> Answer {
+    interaction_defined(federation, class)?;
+    federation.federate_mut(me).subscribed.interactions.remove(&class);
+    withdraw(&mut federation.interaction_subscribers, class, me);
+    federation.receivers.clear();
+    advise(federation, out);
+    Ok(Reply::Done)
+}
+
+/// Removes a federate from all lists of subscribers.
+pub(crate) fn forget(federation: &mut Federation, me: FederateHandle) {
+    let subscribed = std::mem::take(&mut federation.federate_mut(me).subscribed);
+    for class in subscribed.classes.into_keys() {
+        withdraw(&mut federation.class_subscribers, class, me);
+    }
+    for class in subscribed.interactions.into_keys() {
+        withdraw(&mut federation.interaction_subscribers, class, me);
+    }
+    federation.receivers.clear();
+}
+
+type Subscribers<C> = std::collections::BTreeMap<C, std::collections::BTreeSet<FederateHandle>>;
+
+/// Takes a federate out of a class's subscribers; the list is dropped with the last.
+fn withdraw<C: Ord>(subscribers: &mut Subscribers<C>, class: C, me: FederateHandle) {
+    if let Some(of_class) = subscribers.get_mut(&class) {
+        of_class.remove(&me);
+        if of_class.is_empty() {
+            subscribers.remove(&class);
+        }
+    }
+}

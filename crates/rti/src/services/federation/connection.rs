@@ -1,0 +1,84 @@
+//! Connect and disconnect (clauses 4.2 and 4.3).
+
+use hemiola_hla::data::{ConfigurationResult, Credentials, RtiConfiguration};
+use hemiola_hla::encoding::{HLAunicodeString, decode};
+use hemiola_hla::status::AdditionalSettingsResultCode;
+use hemiola_hla::{Exception, Refusal, Reply};
+
+use super::Answer;
+use crate::federate::Edition;
+use crate::input::SessionId;
+use crate::kernel::Kernel;
+
+/// What clients of 1516-2010 send as their first setting.
+const SETTING_OF_2010: &str = "API.version=IEEE 1516-2010";
+
+/// Clause 4.2.
+pub(super) fn connect(
+    kernel: &mut Kernel,
+    session: SessionId,
+    configuration: Option<&RtiConfiguration>,
+    credentials: Option<&Credentials>,
+) -> Answer {
+    let Some(state) = kernel.sessions.get_mut(&session) else {
+        return Err(Exception::ConnectionFailed.because("the session is over"));
+    };
+    if state.connected.is_some() {
+        return Err(Exception::AlreadyConnected.into());
+    }
+    credentials.map_or(Ok(()), are_of_a_known_kind)?;
+    let (edition, result) = configuration.map_or_else(Default::default, understood);
+    state.connected = Some(edition);
+    Ok(Reply::Configured(result))
+}
+
+/// This RTI lets everybody in who can reach it. Credentials are looked at only for being what they say they are.
+fn are_of_a_known_kind(credentials: &Credentials) -> Result<(), Refusal> {
+    let good = match credentials.kind.as_str() {
+        "HLAnoCredentials" => credentials.data.is_empty(),
+        "HLAplainTextPassword" => decode::<HLAunicodeString>(&credentials.data).is_ok(),
+        kind => {
+            let details = format!("credentials of type {kind} are none this RTI knows");
+            return Err(Exception::InvalidCredentials.because(details));
+        }
+    };
+    let details = || format!("the data is not what {} has", credentials.kind);
+    if good { Ok(()) } else { Err(Exception::InvalidCredentials.because(details())) }
+}
+
+fn understood(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult) {
+    let settings = configuration.additional_settings.lines().map(str::trim);
+    let settings: Vec<&str> = settings.filter(|setting| !setting.is_empty()).collect();
+    let is_of_2010 = settings.contains(&SETTING_OF_2010);
+    let edition = if is_of_2010 { Edition::Evolved } else { Edition::Hla4 };
+    // A setting may be a password: only its name is repeated.
+    let name = |setting: &&str| setting.split('=').next().unwrap_or_default().trim().to_owned();
+    let unknown = settings.iter().filter(|setting| **setting != SETTING_OF_2010).map(name);
+    let unknown: Vec<String> = unknown.collect();
+    let message = match &unknown[..] {
+        [] => String::new(),
+        unknown => format!("this RTI has no settings of the name {}", unknown.join(", ")),
+    };
+    let applied = is_of_2010 && unknown.is_empty();
+    let result = ConfigurationResult {
+        additional_settings_result: if applied {
+            AdditionalSettingsResultCode::SettingsApplied
+        } else {
+            AdditionalSettingsResultCode::SettingsIgnored
+        },
+        message,
+        ..ConfigurationResult::default()
+    };
+    (edition, result)
+}
+
+/// Clause 4.3. Who is not connected has nothing to end: its client waits for an answer before it ends the session.
+pub(super) fn disconnect(kernel: &mut Kernel, session: SessionId) -> Answer {
+    if let Some(state) = kernel.sessions.get_mut(&session) {
+        if state.member.is_some() {
+            return Err(Exception::FederateIsExecutionMember.into());
+        }
+        state.connected = None;
+    }
+    Ok(Reply::Done)
+}

@@ -1,0 +1,159 @@
+//! Federation executions are created, destroyed and listed (clauses 4.5 to 4.11).
+
+use std::sync::Arc;
+
+use hemiola_fom::{Module, Problem, exception, exception_of_mim, merge, open, render};
+use hemiola_hla::data::{FederationExecutionInformation, FederationExecutionMember, FomModule};
+use hemiola_hla::{Callback, Exception, Refusal, Reply, TimeImplementation};
+
+use super::Answer;
+use crate::federate::Edition;
+use crate::federation::Federation;
+use crate::input::{Output, SessionId};
+use crate::kernel::Kernel;
+use crate::notice::Notice;
+use crate::services::beyond;
+use crate::session::FederationId;
+
+/// The most bytes of text that say what is wrong with modules.
+const DETAILS_LEN_MAX: usize = 8 << 10;
+
+/// What the session is connected as.
+pub(super) fn connected(kernel: &Kernel, session: SessionId) -> Result<Edition, Refusal> {
+    let state = kernel.sessions.get(&session);
+    state.and_then(|state| state.connected).ok_or_else(|| Exception::NotConnected.into())
+}
+
+/// The refusal for what is wrong with modules.
+pub(super) fn refusal(problems: &[Problem]) -> Refusal {
+    let exception = exception(problems).unwrap_or(Exception::RTIinternalError);
+    let mut details = render(problems);
+    if details.len() > DETAILS_LEN_MAX {
+        details.truncate(details.floor_char_boundary(DETAILS_LEN_MAX));
+        details.push_str("\n…");
+    }
+    exception.because(details)
+}
+
+/// The modules a federate sent, with everything that is wrong with any.
+pub(super) fn opened(modules: &[FomModule]) -> Result<Vec<Arc<Module>>, Refusal> {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    for module in modules {
+        match open(module) {
+            Ok((modules, _)) => all.extend(modules),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if problems.is_empty() { Ok(all) } else { Err(refusal(&problems)) }
+}
+
+/// A management module of one's own counts like any other: it may only say what the standard one says, and more.
+fn opened_mim(module: &FomModule) -> Result<Vec<Arc<Module>>, Refusal> {
+    if matches!(module, FomModule::Url(name) if name == hemiola_fom::STANDARD_MIM) {
+        return Err(Exception::DesignatorIsHLAstandardMIM.into());
+    }
+    opened(std::slice::from_ref(module))
+        .map_err(|refusal| Refusal { exception: exception_of_mim(refusal.exception), ..refusal })
+}
+
+/// Clause 4.5, all forms.
+pub(super) fn create_federation_execution(
+    kernel: &mut Kernel,
+    session: SessionId,
+    name: String,
+    modules: &[FomModule],
+    mim: Option<&FomModule>,
+    time: &str,
+) -> Answer {
+    connected(kernel, session)?;
+    if kernel.names.contains_key(&name) {
+        return Err(Exception::FederationExecutionAlreadyExists.because(name));
+    }
+    if kernel.federations.len() >= kernel.limits.federations {
+        return Err(beyond(kernel.limits.federations, "federation executions"));
+    }
+    if name.is_empty() || name.len() > kernel.limits.name_len {
+        let most = kernel.limits.name_len;
+        let details = format!("the name of a federation has 1 to {most} bytes");
+        return Err(Exception::RTIinternalError.because(details));
+    }
+    let own_mim = mim.map_or(Ok(Vec::new()), opened_mim)?;
+    let mut modules = opened(modules)?;
+    modules.extend(own_mim);
+    let (model, _) = merge(&modules, None).map_err(|problems| refusal(&problems))?;
+    let Some(implementation) = TimeImplementation::named(time) else {
+        let details = format!("{time} is none of HLAinteger64Time, HLAfloat64Time");
+        // The two forms with a management module cannot raise the exception that says so.
+        let exception = match mim {
+            None => Exception::CouldNotCreateLogicalTimeFactory,
+            Some(_) => Exception::RTIinternalError,
+        };
+        return Err(exception.because(details));
+    };
+    kernel.federation_count += 1;
+    let id = FederationId(kernel.federation_count);
+    let model = Arc::new(model);
+    let federation =
+        Federation::new(name.clone(), model, implementation, kernel.limits, kernel.now);
+    kernel.federations.insert(id, federation);
+    kernel.names.insert(name, id);
+    Ok(Reply::Done)
+}
+
+/// Clause 4.6.
+pub(super) fn destroy_federation_execution(
+    kernel: &mut Kernel,
+    session: SessionId,
+    name: &str,
+) -> Answer {
+    connected(kernel, session)?;
+    let id = *kernel.names.get(name).ok_or_else(|| does_not_exist(name))?;
+    if !kernel.federations[&id].joined().is_empty() {
+        return Err(Exception::FederatesCurrentlyJoined.into());
+    }
+    kernel.names.remove(name);
+    kernel.federations.remove(&id);
+    Ok(Reply::Done)
+}
+
+pub(super) fn does_not_exist(name: &str) -> Refusal {
+    Exception::FederationExecutionDoesNotExist.because(name)
+}
+
+/// Clause 4.7; the answer comes as the callback of clause 4.8.
+pub(super) fn list_federation_executions(kernel: &mut Kernel, session: SessionId) -> Answer {
+    connected(kernel, session)?;
+    let report = kernel.names.values().map(|id| {
+        let federation = &kernel.federations[id];
+        FederationExecutionInformation {
+            federation_name: federation.name.clone(),
+            logical_time_implementation: federation.implementation.name().to_owned(),
+        }
+    });
+    let callback = Callback::ReportFederationExecutions { report: report.collect() };
+    kernel.after_reply.push(Output::Callback(session, Arc::new(Notice::new(callback))));
+    Ok(Reply::Done)
+}
+
+/// Clause 4.9; the answer comes as one of the callbacks of clauses 4.10 and 4.11.
+pub(super) fn list_federation_execution_members(
+    kernel: &mut Kernel,
+    session: SessionId,
+    federation_name: String,
+) -> Answer {
+    connected(kernel, session)?;
+    let federation = kernel.names.get(&federation_name).map(|id| &kernel.federations[id]);
+    let callback = match federation {
+        Some(federation) => {
+            let members = federation.federates().map(|(_, federate)| FederationExecutionMember {
+                federate_name: federate.name.clone(),
+                federate_type: federate.federate_type.clone(),
+            });
+            let report = members.collect();
+            Callback::ReportFederationExecutionMembers { federation_name, report }
+        }
+        None => Callback::ReportFederationExecutionDoesNotExist { federation_name },
+    };
+    kernel.after_reply.push(Output::Callback(session, Arc::new(Notice::new(callback))));
+    Ok(Reply::Done)
+}

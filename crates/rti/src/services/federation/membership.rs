@@ -1,0 +1,212 @@
+//! Federates join, resign, and are lost (clauses 4.11 to 4.13).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hemiola_fom::merge;
+use hemiola_hla::data::{Data, FomModule, JoinResult};
+use hemiola_hla::{
+    Callback, Exception, FederateHandle, ObjectInstanceHandle, Refusal, Reply, ResignAction,
+};
+
+use super::execution::{connected, does_not_exist, opened, refusal};
+use super::{Answer, synchronization};
+use crate::federate::{Edition, Federate};
+use crate::federation::{Federation, NameUse};
+use crate::input::{Output, SessionId};
+use crate::kernel::Kernel;
+use crate::services::{beyond, declaration, object, settle};
+use crate::session::{Member, Session};
+
+/// Clause 4.11, all forms.
+pub(super) fn join_federation_execution(
+    kernel: &mut Kernel,
+    session: SessionId,
+    name: Option<String>,
+    federate_type: String,
+    federation_name: &str,
+    modules: &[FomModule],
+) -> Answer {
+    let edition = connected(kernel, session)?;
+    if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
+        return Err(Exception::FederateAlreadyExecutionMember.into());
+    }
+    let modules = opened(modules)?;
+    let id = *kernel.names.get(federation_name).ok_or_else(|| does_not_exist(federation_name))?;
+    let federation = kernel.federations.get_mut(&id).expect("a name leads to a federation");
+    if federation.joined().len() >= federation.limits.federates {
+        return Err(beyond(federation.limits.federates, "federates in a federation"));
+    }
+    let longest = [name.as_deref().unwrap_or(""), &federate_type].map(str::len);
+    if longest.into_iter().any(|len| len > federation.limits.name_len)
+        || name.as_deref() == Some("")
+    {
+        let most = federation.limits.name_len;
+        let details = format!("the name of a federate has 1 to {most} bytes");
+        return Err(Exception::RTIinternalError.because(details));
+    }
+    let model = if modules.is_empty() {
+        None
+    } else {
+        let (model, _) =
+            merge(&modules, Some(&federation.model)).map_err(|problems| refusal(&problems))?;
+        Some(Arc::new(model))
+    };
+    let name = match name {
+        Some(name) if federation.federate_named(&name).is_some() => {
+            return Err(Exception::FederateNameAlreadyInUse.because(name));
+        }
+        Some(name) => name,
+        None => made_up_name(federation, &federate_type),
+    };
+    if let Some(model) = model {
+        extend(federation, model);
+    }
+    let time = federation.implementation;
+    let federate = Federate::new(name, federate_type, session, edition, &federation.model, time);
+    let federate = federation.join(federate);
+    let member = Member { federation: id, federate };
+    kernel.sessions.entry(session).or_default().member = Some(member);
+    synchronization::joined(federation, federate, &mut kernel.after_reply);
+    Ok(Reply::Joined(JoinResult { federate, logical_time_implementation: time.name().to_owned() }))
+}
+
+/// A name that no joined federate has, for one that gives none.
+fn made_up_name(federation: &Federation, federate_type: &str) -> String {
+    let number = federation.next_federate().number();
+    let mut name = format!("{federate_type}-{number}");
+    while federation.federate_named(&name).is_some() {
+        name.push('\'');
+    }
+    name
+}
+
+/// Takes a model with more in it. Handles stay, and those of new attributes come after all others.
+fn extend(federation: &mut Federation, model: Arc<hemiola_fom::Model>) {
+    for instance in federation.instances.values_mut() {
+        let class = model.object_class(instance.class).expect("classes stay");
+        for handle in &class.attributes[instance.attributes.len()..] {
+            let said = model.attribute(*handle).expect("a class has only defined attributes");
+            instance.attributes.push(crate::instance::InstanceAttribute {
+                handle: *handle,
+                owner: FederateHandle::INVALID,
+                order: said.order,
+                transportation: said.transportation,
+            });
+        }
+    }
+    federation.model = model;
+    federation.receivers.clear();
+}
+
+/// Clause 4.12.
+pub(super) fn resign_federation_execution(
+    kernel: &mut Kernel,
+    session: SessionId,
+    action: Option<ResignAction>,
+) -> Answer {
+    connected(kernel, session)?;
+    let state = kernel.sessions.get_mut(&session).expect("it is connected");
+    let Member { federation, federate } =
+        state.member.ok_or(Exception::FederateNotExecutionMember)?;
+    let federation = kernel.federations.get_mut(&federation);
+    let federation = federation.expect("a federation with members exists");
+    let action = action.ok_or(Exception::InvalidResignAction)?;
+    may_resign(federation, federate, action)?;
+    state.member = None;
+    resign(federation, federate, action, &mut kernel.after_reply);
+    settle(federation, &mut kernel.sessions, &mut kernel.after_reply);
+    Ok(Reply::Done)
+}
+
+/// Does the directive leave nothing that the federate owns?
+fn may_resign(
+    federation: &Federation,
+    me: FederateHandle,
+    action: ResignAction,
+) -> Result<(), Refusal> {
+    let (deletes, divests) = parts(action);
+    if divests {
+        return Ok(());
+    }
+    let left = federation.instances.values().find(|instance| {
+        let owns = instance.owned_by(me).next().is_some();
+        owns && !(deletes && object::may_delete(federation, instance, me))
+    });
+    left.map_or(Ok(()), |instance| {
+        let details = format!("attributes of {}, which {action} leaves", instance.name);
+        Err(Exception::FederateOwnsAttributes.because(details))
+    })
+}
+
+/// Does a directive delete; does it divest?
+const fn parts(action: ResignAction) -> (bool, bool) {
+    use ResignAction as A;
+    match action {
+        A::UnconditionallyDivestAttributes => (false, true),
+        A::DeleteObjects => (true, false),
+        A::CancelPendingOwnershipAcquisitions | A::NoAction => (false, false),
+        A::DeleteObjectsThenDivest | A::CancelThenDeleteThenDivest => (true, true),
+    }
+}
+
+/// A federate whose session is gone resigns with its automatic directive (clause 4.12).
+pub(crate) fn lose(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Output>) {
+    let action = federation.federate(federate).resign_action;
+    resign(federation, federate, action, out);
+}
+
+/// The RTI makes a federate resign, and says why (clause 4.13).
+pub(crate) fn evict(
+    federation: &mut Federation,
+    federate: FederateHandle,
+    reason: &str,
+    sessions: &mut BTreeMap<SessionId, Session>,
+    out: &mut Vec<Output>,
+) {
+    let Federate { session, edition, .. } = *federation.federate(federate);
+    match edition {
+        Edition::Hla4 => {
+            let reason_for_resign_description = reason.to_owned();
+            let callback = Callback::FederateResigned { reason_for_resign_description };
+            federation.tell(federate, callback, out);
+        }
+        // Clients of 1516-2010 have no such callback.
+        Edition::Evolved => out.push(Output::Close(session)),
+    }
+    lose(federation, federate, out);
+    if let Some(state) = sessions.get_mut(&session) {
+        state.member = None;
+        if edition == Edition::Evolved {
+            state.connected = None;
+        }
+    }
+}
+
+/// Carries out a directive, and removes what is left of the federate. What it still owns then becomes unowned:
+/// nobody is there to own it.
+fn resign(
+    federation: &mut Federation,
+    me: FederateHandle,
+    action: ResignAction,
+    out: &mut Vec<Output>,
+) {
+    let (deletes, _) = parts(action);
+    let all: Vec<ObjectInstanceHandle> = federation.instances.keys().copied().collect();
+    for handle in all {
+        let Some(instance) = federation.instances.get(&handle) else { continue };
+        if deletes && object::may_delete(federation, instance, me) {
+            object::delete(federation, me, handle, Data::new(), None, out);
+        }
+        object::leave(federation, me, handle, out);
+    }
+    federation.names.retain(|_, name| *name != NameUse::Reserved(me));
+    synchronization::resigned(federation, me, out);
+    federation.regulating.remove(&me);
+    federation.waiting.remove(&me);
+    federation.overflowed.remove(&me);
+    federation.time_changed = true;
+    declaration::forget(federation, me);
+    federation.leave(me);
+    declaration::advise(federation, out);
+}

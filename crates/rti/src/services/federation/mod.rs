@@ -1,0 +1,181 @@
+//! Clause 4, federation management.
+
+mod connection;
+mod execution;
+mod membership;
+mod synchronization;
+
+use std::ops::ControlFlow;
+
+use hemiola_hla::FederateHandle;
+use hemiola_hla::call::FederationCall;
+
+use super::{Answer, not_offered};
+use crate::federation::Federation;
+use crate::input::{Output, SessionId};
+use crate::kernel::Kernel;
+
+pub(crate) use membership::{evict, lose};
+pub(crate) use synchronization::Point;
+
+/// A service that a federate may use before it has joined, or that ends its membership; the call back if it is none of
+/// these.
+pub(crate) fn of_session(
+    kernel: &mut Kernel,
+    session: SessionId,
+    call: FederationCall,
+) -> ControlFlow<Answer, FederationCall> {
+    use FederationCall as C;
+    ControlFlow::Break(match call {
+        C::Connect => connection::connect(kernel, session, None, None),
+        C::ConnectWithCredentials { credentials } => {
+            connection::connect(kernel, session, None, Some(&credentials))
+        }
+        C::ConnectWithConfiguration { rti_configuration } => {
+            connection::connect(kernel, session, Some(&rti_configuration), None)
+        }
+        C::ConnectWithConfigurationAndCredentials { rti_configuration, credentials } => {
+            connection::connect(kernel, session, Some(&rti_configuration), Some(&credentials))
+        }
+        C::Disconnect => connection::disconnect(kernel, session),
+        C::CreateFederationExecution { federation_name: name, fom_module } => {
+            execution::create_federation_execution(kernel, session, name, &[fom_module], None, "")
+        }
+        C::CreateFederationExecutionWithTime {
+            federation_name: name,
+            fom_module,
+            logical_time_implementation_name: time,
+        } => execution::create_federation_execution(
+            kernel,
+            session,
+            name,
+            &[fom_module],
+            None,
+            &time,
+        ),
+        C::CreateFederationExecutionWithModules { federation_name: name, fom_modules } => {
+            execution::create_federation_execution(kernel, session, name, &fom_modules, None, "")
+        }
+        C::CreateFederationExecutionWithModulesAndTime {
+            federation_name: name,
+            fom_modules,
+            logical_time_implementation_name: time,
+        } => {
+            execution::create_federation_execution(kernel, session, name, &fom_modules, None, &time)
+        }
+        C::CreateFederationExecutionWithMIM { federation_name: name, fom_modules, mim_module } => {
+            let mim = Some(&mim_module);
+            execution::create_federation_execution(kernel, session, name, &fom_modules, mim, "")
+        }
+        C::CreateFederationExecutionWithMIMAndTime {
+            federation_name: name,
+            fom_modules,
+            mim_module,
+            logical_time_implementation_name: time,
+        } => {
+            let mim = Some(&mim_module);
+            execution::create_federation_execution(kernel, session, name, &fom_modules, mim, &time)
+        }
+        C::DestroyFederationExecution { federation_name } => {
+            execution::destroy_federation_execution(kernel, session, &federation_name)
+        }
+        C::ListFederationExecutions => execution::list_federation_executions(kernel, session),
+        C::ListFederationExecutionMembers { federation_name } => {
+            execution::list_federation_execution_members(kernel, session, federation_name)
+        }
+        C::JoinFederationExecution { federate_type, federation_name } => {
+            membership::join_federation_execution(
+                kernel,
+                session,
+                None,
+                federate_type,
+                &federation_name,
+                &[],
+            )
+        }
+        C::JoinFederationExecutionWithModules {
+            federate_type,
+            federation_name,
+            additional_fom_modules: modules,
+        } => membership::join_federation_execution(
+            kernel,
+            session,
+            None,
+            federate_type,
+            &federation_name,
+            &modules,
+        ),
+        C::JoinFederationExecutionWithName { federate_name, federate_type, federation_name } => {
+            let name = Some(federate_name);
+            membership::join_federation_execution(
+                kernel,
+                session,
+                name,
+                federate_type,
+                &federation_name,
+                &[],
+            )
+        }
+        C::JoinFederationExecutionWithNameAndModules {
+            federate_name,
+            federate_type,
+            federation_name,
+            additional_fom_modules: modules,
+        } => {
+            let name = Some(federate_name);
+            membership::join_federation_execution(
+                kernel,
+                session,
+                name,
+                federate_type,
+                &federation_name,
+                &modules,
+            )
+        }
+        C::ResignFederationExecution { resign_action } => {
+            membership::resign_federation_execution(kernel, session, resign_action)
+        }
+        call => return ControlFlow::Continue(call),
+    })
+}
+
+/// A service that only a joined federate may use.
+pub(crate) fn call(
+    federation: &mut Federation,
+    me: FederateHandle,
+    call: FederationCall,
+    out: &mut Vec<Output>,
+) -> Answer {
+    use FederationCall as C;
+    let name = call.entry().name;
+    match call {
+        C::RegisterFederationSynchronizationPoint {
+            synchronization_point_label: label,
+            user_supplied_tag: tag,
+        } => synchronization::register_federation_synchronization_point(
+            federation,
+            me,
+            label,
+            tag,
+            &[],
+            out,
+        ),
+        C::RegisterFederationSynchronizationPointWithSet {
+            synchronization_point_label: label,
+            user_supplied_tag: tag,
+            synchronization_set: set,
+        } => synchronization::register_federation_synchronization_point(
+            federation, me, label, tag, &set, out,
+        ),
+        C::SynchronizationPointAchieved { synchronization_point_label: label, successfully } => {
+            synchronization::synchronization_point_achieved(
+                federation,
+                me,
+                label,
+                successfully,
+                out,
+            )
+        }
+        _ => Err(not_offered(name)),
+    }
+}

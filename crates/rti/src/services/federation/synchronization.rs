@@ -1,0 +1,152 @@
+//! Synchronization points (clauses 4.14 to 4.18).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hemiola_hla::data::Data;
+use hemiola_hla::status::SynchronizationPointFailureReason as Reason;
+use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
+
+use super::Answer;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::notice::Notice;
+use crate::services::beyond;
+
+/// A synchronization point that not everybody has reached.
+#[derive(Debug)]
+pub(crate) struct Point {
+    tag: Data,
+    /// Is it for everybody, also for who joins later?
+    for_all: bool,
+    /// Its federates, and whether they reached it: not yet, or in success or without.
+    members: BTreeMap<FederateHandle, Option<bool>>,
+}
+
+impl Point {
+    fn is_reached(&self) -> bool {
+        self.members.values().all(Option::is_some)
+    }
+
+    pub(crate) fn check_invariants(&self, federation: &Federation) {
+        assert!(!self.is_reached(), "who reached it together was told");
+        let members: BTreeSet<FederateHandle> = self.members.keys().copied().collect();
+        assert!(members.is_subset(federation.joined()));
+        assert!(!self.for_all || members == *federation.joined());
+    }
+}
+
+/// Clause 4.14; an empty set means everybody. What became of it is said by one of the callbacks of clause 4.15.
+pub(super) fn register_federation_synchronization_point(
+    federation: &mut Federation,
+    me: FederateHandle,
+    label: String,
+    tag: Data,
+    set: &[FederateHandle],
+    out: &mut Vec<Output>,
+) -> Answer {
+    if let Some(unknown) = set.iter().find(|one| !federation.was_joined(**one)) {
+        return Err(Exception::InvalidFederateHandle.because(unknown.to_string()));
+    }
+    let limits = federation.limits;
+    if label.len() > limits.name_len {
+        return Err(beyond(limits.name_len, "bytes of a label"));
+    }
+    if federation.points.len() >= limits.synchronization_points {
+        return Err(beyond(limits.synchronization_points, "synchronization points"));
+    }
+    let failed = if federation.points.contains_key(&label) {
+        Some(Reason::SynchronizationPointLabelNotUnique)
+    } else if set.iter().any(|one| !federation.joined().contains(one)) {
+        Some(Reason::SynchronizationSetMemberNotJoined)
+    } else {
+        None
+    };
+    if let Some(reason) = failed {
+        let synchronization_point_label = label;
+        let callback = Callback::SynchronizationPointRegistrationFailed {
+            synchronization_point_label,
+            reason,
+        };
+        federation.tell(me, callback, out);
+        return Ok(Reply::Done);
+    }
+    let succeeded = Callback::SynchronizationPointRegistrationSucceeded {
+        synchronization_point_label: label.clone(),
+    };
+    federation.tell(me, succeeded, out);
+    let for_all = set.is_empty();
+    let members: BTreeSet<FederateHandle> =
+        if for_all { federation.joined().clone() } else { set.iter().copied().collect() };
+    let members = members.into_iter().map(|one| (one, None)).collect();
+    let point = Point { tag, for_all, members };
+    let announcement = announcement(&label, &point);
+    for member in point.members.keys() {
+        federation.send(*member, Arc::clone(&announcement), out);
+    }
+    federation.points.insert(label, point);
+    Ok(Reply::Done)
+}
+
+/// Clause 4.16.
+fn announcement(label: &str, point: &Point) -> Arc<Notice> {
+    Arc::new(Notice::new(Callback::AnnounceSynchronizationPoint {
+        synchronization_point_label: label.to_owned(),
+        user_supplied_tag: point.tag.clone(),
+    }))
+}
+
+/// Clause 4.17.
+pub(super) fn synchronization_point_achieved(
+    federation: &mut Federation,
+    me: FederateHandle,
+    label: String,
+    successfully: bool,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let point = federation.points.get_mut(&label);
+    let mine = point.and_then(|point| point.members.get_mut(&me));
+    let Some(mine @ None) = mine else {
+        return Err(Exception::SynchronizationPointLabelNotAnnounced.because(label));
+    };
+    *mine = Some(successfully);
+    conclude(federation, label, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 4.18: tells the federates of a point that all of them reached it, if they did.
+fn conclude(federation: &mut Federation, label: String, out: &mut Vec<Output>) {
+    if !federation.points.get(&label).is_some_and(Point::is_reached) {
+        return;
+    }
+    let Some(point) = federation.points.remove(&label) else { return };
+    let failed = point.members.iter().filter(|(_, reached)| **reached == Some(false));
+    let notice = Arc::new(Notice::new(Callback::FederationSynchronized {
+        synchronization_point_label: label,
+        failed_to_sync_set: failed.map(|(federate, _)| *federate).collect(),
+    }));
+    for member in point.members.keys() {
+        federation.send(*member, Arc::clone(&notice), out);
+    }
+}
+
+/// Who joins is told of the points that are for everybody.
+pub(super) fn joined(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Output>) {
+    let mut announced = Vec::new();
+    for (label, point) in federation.points.iter_mut().filter(|(_, point)| point.for_all) {
+        point.members.insert(federate, None);
+        announced.push(announcement(label, point));
+    }
+    announced.into_iter().for_each(|notice| federation.send(federate, notice, out));
+}
+
+/// Nobody waits for who resigned.
+pub(super) fn resigned(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Output>) {
+    let mut left = Vec::new();
+    for (label, point) in &mut federation.points {
+        if point.members.remove(&me).is_some() {
+            left.push(label.clone());
+        }
+    }
+    left.into_iter().for_each(|label| conclude(federation, label, out));
+}

@@ -1,0 +1,344 @@
+//! Instances are registered, discovered, deleted and forgotten (clauses 6.8, 6.9, 6.16 to 6.18).
+
+use hemiola_hla::data::{Data, Retraction};
+use hemiola_hla::{
+    AttributeHandle, Callback, EncodedTime, Exception, FederateHandle, ObjectClassHandle,
+    ObjectInstanceHandle, OrderType, Refusal, Reply, Switch,
+};
+
+use super::{Answer, advise_of_scope, advise_of_updates, may_delete, privilege, provide, stamped};
+use crate::federation::{Federation, NameUse};
+use crate::input::Output;
+use crate::instance::{Deletion, Instance, InstanceAttribute};
+use crate::message::{Body, Message, Stamp, dispatch, next_retraction, remember};
+use crate::services::{beyond, declaration};
+
+/// Clause 6.8, both forms. The federate owns what it publishes of the class.
+pub(super) fn register_object_instance(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    name: Option<String>,
+    out: &mut Vec<Output>,
+) -> Answer {
+    declaration::defined(federation, class, &[])?;
+    let federate = federation.federate(me);
+    if !federate.published.classes.contains_key(&class) {
+        return Err(Exception::ObjectClassNotPublished.into());
+    }
+    if let Some(name) = &name {
+        match federation.names.get(name) {
+            Some(NameUse::Reserved(by)) if *by == me => {}
+            Some(NameUse::Registered(_)) => return Err(Exception::ObjectInstanceNameInUse.into()),
+            _ => return Err(Exception::ObjectInstanceNameNotReserved.into()),
+        }
+    }
+    let limit = federation.limits.instances;
+    if federation.instances.len() >= limit {
+        return Err(beyond(limit, "object instances"));
+    }
+    let available = &federation.model.object_class(class).expect("just seen").attributes;
+    let attributes = available.iter().map(|handle| {
+        let (order, transportation) = federate.attribute_manner(&federation.model, class, *handle);
+        let owner = if federate.publishes(class, *handle) { me } else { FederateHandle::INVALID };
+        InstanceAttribute { handle: *handle, owner, order, transportation }
+    });
+    let attributes = attributes.collect();
+    federation.instance_count += 1;
+    let handle = ObjectInstanceHandle::new(federation.instance_count);
+    // Nobody else can have such a name: none that begins with HLA is given to who asks for it.
+    let name = name.unwrap_or_else(|| format!("HLAobject-{handle}"));
+    federation.names.insert(name.clone(), NameUse::Registered(handle));
+    let mut instance = Instance::new(name, class, me, attributes);
+    instance.know(me, class);
+    federation.instances.insert(handle, instance);
+    federation.of_class.entry(class).or_default().insert(handle);
+    discover_by_all(federation, handle, out);
+    advise_of_updates(federation, handle, out);
+    Ok(Reply::ObjectInstance(handle))
+}
+
+/// All who now have reason to, discover an instance.
+fn discover_by_all(
+    federation: &mut Federation,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let class = federation.instances[&handle].class;
+    for federate in federation.subscribers_above(class) {
+        discover(federation, federate, handle, out);
+    }
+}
+
+/// Clause 6.9: a federate discovers an instance as the nearest class that it subscribes to, if another federate owns an
+/// attribute that it subscribes to there.
+fn discover(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let instance = &federation.instances[&handle];
+    if instance.deletion.is_some() || instance.known_as(me).is_some() {
+        return;
+    }
+    let subscribed = &federation.federate(me).subscribed.classes;
+    let class =
+        federation.object_class_line(instance.class).find(|one| subscribed.contains_key(one));
+    let Some(class) = class else { return };
+    let of_others = |attribute: &&AttributeHandle| {
+        let owner = instance.owner(**attribute);
+        owner != FederateHandle::INVALID && owner != me
+    };
+    let wanted: Vec<AttributeHandle> =
+        subscribed[&class].keys().filter(of_others).copied().collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let callback = Callback::DiscoverObjectInstance {
+        object_instance: handle,
+        object_class: class,
+        object_instance_name: instance.name.clone(),
+        producing_federate: instance.registered_by,
+    };
+    federation.tell(me, callback, out);
+    federation.instance_mut(handle).know(me, class);
+    advise_of_scope(federation, me, handle, out);
+    advise_of_updates(federation, handle, out);
+    if federation.is_on(Switch::AutoProvide) {
+        provide::ask_owners(federation, me, handle, &wanted, &Data::new(), out);
+    }
+}
+
+/// After a federate's subscription to a class changed: what it discovers, and what others have to know of it.
+pub(crate) fn interest_changed(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    out: &mut Vec<Output>,
+) {
+    for handle in federation.instances_below(class) {
+        discover(federation, me, handle, out);
+        if federation.instances[&handle].known_as(me) == Some(class) {
+            advise_of_scope(federation, me, handle, out);
+            advise_of_updates(federation, handle, out);
+        }
+    }
+}
+
+/// After the owners of an instance's attributes changed.
+fn owners_changed(
+    federation: &mut Federation,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let known = federation.instances[&handle].known().iter().map(|(federate, _)| *federate);
+    let known: Vec<FederateHandle> = known.collect();
+    for federate in known {
+        advise_of_scope(federation, federate, handle, out);
+    }
+    advise_of_updates(federation, handle, out);
+}
+
+/// What a federate owns of a class that it does not publish any more becomes unowned.
+pub(crate) fn divest_unpublished(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    out: &mut Vec<Output>,
+) {
+    for handle in federation.instances_below(class) {
+        let published = federation.federate(me).published.classes.get(&class).cloned();
+        let instance = federation.instance_mut(handle);
+        if instance.known_as(me) != Some(class) {
+            continue;
+        }
+        let kept = |one: AttributeHandle| published.as_ref().is_some_and(|set| set.contains(&one));
+        let mut changed = false;
+        for one in instance.attributes.iter_mut().filter(|one| one.owner == me && !kept(one.handle))
+        {
+            one.owner = FederateHandle::INVALID;
+            changed = true;
+        }
+        if changed {
+            owners_changed(federation, handle, out);
+        }
+    }
+}
+
+/// Clause 6.16, both forms.
+pub(super) fn delete_object_instance(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    tag: Data,
+    time: Option<EncodedTime>,
+    out: &mut Vec<Output>,
+) -> Result<Retraction, Refusal> {
+    let (instance, _) = federation.known(me, handle)?;
+    if !may_delete(federation, instance, me) {
+        return Err(Exception::DeletePrivilegeNotHeld.into());
+    }
+    let time = stamped(federation, me, time)?;
+    Ok(delete(federation, me, handle, tag, time, out))
+}
+
+/// Deletes an instance: for the federate at once, for the others when they are told. It ends when nobody knows it, and
+/// nobody can take the deletion back.
+pub(crate) fn delete(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    tag: Data,
+    time: Option<hemiola_hla::LogicalTime>,
+    out: &mut Vec<Output>,
+) -> Retraction {
+    let instance = &federation.instances[&handle];
+    let said = *instance.attribute(privilege(&federation.model)).expect("all instances have it");
+    let regulates = federation.federate(me).time.regulation().is_some();
+    let stamp = match time {
+        Some(time) if regulates && said.order == OrderType::TimeStamp => {
+            Stamp::Ordering(time, next_retraction(federation, me))
+        }
+        Some(time) => Stamp::Told(time),
+        None => Stamp::None,
+    };
+    let retraction = match stamp {
+        Stamp::Ordering(_, retraction) => Some(retraction),
+        Stamp::None | Stamp::Told(_) => None,
+    };
+    let instance = federation.instance_mut(handle);
+    let known_as = instance.known_as(me).expect("who deletes an instance knows it");
+    let owned = instance.divest(me);
+    instance.forget(me);
+    instance.deletion =
+        Some(Deletion { by: me, known_as, owned, retractable: retraction.is_some() });
+    let receivers: Vec<FederateHandle> = instance.known().iter().map(|(one, _)| *one).collect();
+    forget_advice(federation, me, handle);
+    let message = Message {
+        body: Body::Remove { instance: handle },
+        tag,
+        transportation: said.transportation,
+        producer: me,
+        stamp,
+    };
+    let first = federation.sequence + 1;
+    dispatch(federation, &message, &receivers, out);
+    remember(federation, me, stamp, first, receivers, Some(handle));
+    end_if_unknown(federation, handle);
+    retraction
+}
+
+/// A federate does not know an instance any more, and owns nothing of it.
+pub(crate) fn forget(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let instance = federation.instance_mut(handle);
+    let divested = instance.divest(me);
+    if !instance.forget(me) {
+        return;
+    }
+    forget_advice(federation, me, handle);
+    if divested.is_empty() {
+        advise_of_updates(federation, handle, out);
+    } else {
+        owners_changed(federation, handle, out);
+    }
+    end_if_unknown(federation, handle);
+}
+
+fn forget_advice(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
+    let federate = federation.federate_mut(me);
+    federate.advised.scope.remove(&handle);
+    federate.advised.updates.remove(&handle);
+    if !federate.last_reflected.is_empty() {
+        federate.last_reflected.retain(|(instance, _), _| *instance != handle);
+    }
+}
+
+/// A resigning federate leaves an instance.
+pub(crate) fn leave(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let Some(instance) = federation.instances.get_mut(&handle) else { return };
+    match &mut instance.deletion {
+        // Who is gone takes nothing back.
+        Some(deletion) if deletion.by == me => deletion.retractable = false,
+        _ => {}
+    }
+    forget(federation, me, handle, out);
+    end_if_unknown(federation, handle);
+}
+
+/// A deletion cannot be taken back any more.
+pub(crate) fn deletion_is_final(federation: &mut Federation, handle: ObjectInstanceHandle) {
+    if let Some(instance) = federation.instances.get_mut(&handle) {
+        if let Some(deletion) = &mut instance.deletion {
+            deletion.retractable = false;
+        }
+        end_if_unknown(federation, handle);
+    }
+}
+
+/// A deletion is taken back: the instance is what it was before, also for who was told of its removal.
+pub(crate) fn undelete(
+    federation: &mut Federation,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let Some(instance) = federation.instances.get_mut(&handle) else { return };
+    let Some(Deletion { by, known_as, owned, .. }) = instance.deletion.take() else { return };
+    instance.know(by, known_as);
+    let published = &federation.federate(by).published.classes;
+    let kept: Vec<AttributeHandle> = owned
+        .into_iter()
+        .filter(|one| published.get(&known_as).is_some_and(|set| set.contains(one)))
+        .collect();
+    let instance = federation.instance_mut(handle);
+    for attribute in kept {
+        let attribute = instance.attribute_mut(attribute).expect("attributes stay");
+        if attribute.owner == FederateHandle::INVALID {
+            attribute.owner = by;
+        }
+    }
+    owners_changed(federation, handle, out);
+    discover_by_all(federation, handle, out);
+}
+
+/// Removes an instance that is deleted for everybody.
+fn end_if_unknown(federation: &mut Federation, handle: ObjectInstanceHandle) {
+    let Some(instance) = federation.instances.get(&handle) else { return };
+    let over = instance.deletion.as_ref().is_some_and(|deletion| !deletion.retractable);
+    if !over || !instance.known().is_empty() {
+        return;
+    }
+    let instance = federation.instances.remove(&handle).expect("just seen");
+    federation.names.remove(&instance.name);
+    if let Some(of_class) = federation.of_class.get_mut(&instance.class) {
+        of_class.remove(&handle);
+        if of_class.is_empty() {
+            federation.of_class.remove(&instance.class);
+        }
+    }
+}
+
+/// Clause 6.18. The federate may discover the instance again, if it subscribes anew or an owner changes.
+pub(super) fn local_delete_object_instance(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let (instance, _) = federation.known(me, handle)?;
+    if instance.owned_by(me).next().is_some() {
+        return Err(Exception::FederateOwnsAttributes.into());
+    }
+    forget(federation, me, handle, out);
+    Ok(Reply::Done)
+}

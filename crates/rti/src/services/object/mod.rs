@@ -1,0 +1,232 @@
+//! Clause 6, object management.
+
+mod instance;
+mod interaction;
+mod name;
+mod provide;
+mod relevance;
+mod transportation;
+mod update;
+
+use hemiola_fom::Model;
+use hemiola_hla::call::ObjectCall;
+use hemiola_hla::{
+    AttributeHandle, Exception, FederateHandle, LogicalTime, ObjectClassHandle, Refusal, Reply,
+};
+
+use super::Answer;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::instance::Instance;
+
+pub(crate) use instance::{
+    delete, deletion_is_final, divest_unpublished, forget, interest_changed, leave, undelete,
+};
+pub(crate) use relevance::{advise_of_scope, advise_of_updates};
+
+/// A service of the clause.
+pub(crate) fn call(
+    federation: &mut Federation,
+    me: FederateHandle,
+    call: ObjectCall,
+    out: &mut Vec<Output>,
+) -> Answer {
+    use ObjectCall as C;
+    match call {
+        C::ReserveObjectInstanceName { object_instance_name: name } => {
+            name::reserve_object_instance_name(federation, me, name, out)
+        }
+        C::ReleaseObjectInstanceName { object_instance_name: name } => {
+            name::release_object_instance_names(federation, me, &[name])
+        }
+        C::ReserveMultipleObjectInstanceNames { object_instance_names: names } => {
+            name::reserve_multiple_object_instance_names(federation, me, names, out)
+        }
+        C::ReleaseMultipleObjectInstanceNames { object_instance_names: names } => {
+            name::release_object_instance_names(federation, me, &names)
+        }
+        C::RegisterObjectInstance { object_class } => {
+            instance::register_object_instance(federation, me, object_class, None, out)
+        }
+        C::RegisterObjectInstanceWithName { object_class, object_instance_name: name } => {
+            instance::register_object_instance(federation, me, object_class, Some(name), out)
+        }
+        C::UpdateAttributeValues { object_instance, attribute_values, user_supplied_tag } => {
+            let (values, tag) = (attribute_values, user_supplied_tag);
+            update::update_attribute_values(federation, me, object_instance, values, tag, None, out)
+                .map(|_| Reply::Done)
+        }
+        C::UpdateAttributeValuesWithTime {
+            object_instance,
+            attribute_values,
+            user_supplied_tag,
+            time,
+        } => {
+            let (values, tag, time) = (attribute_values, user_supplied_tag, Some(time));
+            update::update_attribute_values(federation, me, object_instance, values, tag, time, out)
+                .map(Reply::Retraction)
+        }
+        C::SendInteraction { interaction_class, parameter_values, user_supplied_tag } => {
+            let (values, tag) = (parameter_values, user_supplied_tag);
+            interaction::send_interaction(federation, me, interaction_class, values, tag, None, out)
+                .map(|_| Reply::Done)
+        }
+        C::SendInteractionWithTime {
+            interaction_class,
+            parameter_values,
+            user_supplied_tag,
+            time,
+        } => {
+            let (values, tag, time) = (parameter_values, user_supplied_tag, Some(time));
+            interaction::send_interaction(federation, me, interaction_class, values, tag, time, out)
+                .map(Reply::Retraction)
+        }
+        C::SendDirectedInteraction {
+            interaction_class,
+            object_instance,
+            parameter_values,
+            user_supplied_tag,
+        } => {
+            let directed = interaction::Directed {
+                class: interaction_class,
+                instance: object_instance,
+                values: parameter_values,
+                tag: user_supplied_tag,
+            };
+            interaction::send_directed_interaction(federation, me, directed, None, out)
+                .map(|_| Reply::Done)
+        }
+        C::SendDirectedInteractionWithTime {
+            interaction_class,
+            object_instance,
+            parameter_values,
+            user_supplied_tag,
+            time,
+        } => {
+            let directed = interaction::Directed {
+                class: interaction_class,
+                instance: object_instance,
+                values: parameter_values,
+                tag: user_supplied_tag,
+            };
+            interaction::send_directed_interaction(federation, me, directed, Some(time), out)
+                .map(Reply::Retraction)
+        }
+        C::DeleteObjectInstance { object_instance, user_supplied_tag: tag } => {
+            instance::delete_object_instance(federation, me, object_instance, tag, None, out)
+                .map(|_| Reply::Done)
+        }
+        C::DeleteObjectInstanceWithTime { object_instance, user_supplied_tag: tag, time } => {
+            instance::delete_object_instance(federation, me, object_instance, tag, Some(time), out)
+                .map(Reply::Retraction)
+        }
+        C::LocalDeleteObjectInstance { object_instance } => {
+            instance::local_delete_object_instance(federation, me, object_instance, out)
+        }
+        C::RequestInstanceAttributeValueUpdate {
+            object_instance,
+            attributes,
+            user_supplied_tag: tag,
+        } => provide::of_instance(federation, me, object_instance, &attributes, &tag, out),
+        C::RequestClassAttributeValueUpdate {
+            object_class,
+            attributes,
+            user_supplied_tag: tag,
+        } => provide::of_class(federation, me, object_class, &attributes, &tag, out),
+        C::RequestAttributeTransportationTypeChange {
+            object_instance,
+            attributes,
+            transportation_type: kind,
+        } => transportation::request_attribute_transportation_type_change(
+            federation,
+            me,
+            object_instance,
+            attributes,
+            kind,
+            out,
+        ),
+        C::ChangeDefaultAttributeTransportationType {
+            object_class,
+            attributes,
+            transportation_type: kind,
+        } => transportation::change_default_attribute_transportation_type(
+            federation,
+            me,
+            object_class,
+            &attributes,
+            kind,
+        ),
+        C::QueryAttributeTransportationType { object_instance, attribute } => {
+            transportation::query_attribute_transportation_type(
+                federation,
+                me,
+                object_instance,
+                attribute,
+                out,
+            )
+        }
+        C::RequestInteractionTransportationTypeChange {
+            interaction_class,
+            transportation_type: kind,
+        } => transportation::request_interaction_transportation_type_change(
+            federation,
+            me,
+            interaction_class,
+            kind,
+            out,
+        ),
+        C::QueryInteractionTransportationType { federate, interaction_class } => {
+            transportation::query_interaction_transportation_type(
+                federation,
+                me,
+                federate,
+                interaction_class,
+                out,
+            )
+        }
+    }
+}
+
+/// The attribute whose owner may delete an instance.
+pub(crate) fn privilege(model: &Model) -> AttributeHandle {
+    let privilege = model.attribute_named(ObjectClassHandle::new(1), "HLAprivilegeToDeleteObject");
+    privilege.expect("the standard module gives it to the root")
+}
+
+/// May a federate delete an instance?
+pub(crate) fn may_delete(federation: &Federation, instance: &Instance, me: FederateHandle) -> bool {
+    instance.deletion.is_none() && instance.owner(privilege(&federation.model)) == me
+}
+
+/// Are all of these attributes available in the class a federate knows an instance as?
+pub(crate) fn available(
+    federation: &Federation,
+    class: ObjectClassHandle,
+    attributes: impl IntoIterator<Item = AttributeHandle>,
+) -> Result<(), Refusal> {
+    let model = &federation.model;
+    match attributes.into_iter().find(|one| !model.has_attribute(class, *one)) {
+        Some(one) => Err(Exception::AttributeNotDefined.because(one.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// The time that a federate gives a message. A time-regulating one may not break its promise; another's time stamps
+/// order nothing.
+pub(crate) fn stamped(
+    federation: &Federation,
+    me: FederateHandle,
+    time: Option<hemiola_hla::EncodedTime>,
+) -> Result<Option<LogicalTime>, Refusal> {
+    let Some(time) = time else { return Ok(None) };
+    let time = time
+        .decode(federation.implementation)
+        .map_err(|error| Exception::InvalidLogicalTime.because(error.to_string()))?;
+    match federation.federate(me).time.output_bound() {
+        Some(bound) if !bound.allows(time) => {
+            let details = format!("{time} is before what the federate may send: {}", bound.time());
+            Err(Exception::InvalidLogicalTime.because(details))
+        }
+        _ => Ok(Some(time)),
+    }
+}

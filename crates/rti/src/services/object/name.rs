@@ -1,0 +1,94 @@
+//! Names of instances are reserved and released (clauses 6.2 to 6.7).
+
+use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+
+use hemiola_hla::{Callback, Exception, FederateHandle, Refusal, Reply};
+
+use super::Answer;
+use crate::federation::{Federation, NameUse};
+use crate::input::Output;
+use crate::services::beyond;
+
+/// Can a federate have such a name at all? Those that begin with `HLA` are the RTI's.
+fn is_legal(federation: &Federation, name: &str) -> Result<(), Refusal> {
+    let limits = federation.limits;
+    if name.is_empty() || name.starts_with("HLA") || name.len() > limits.name_len {
+        let most = limits.name_len;
+        let details = format!("a name has 1 to {most} bytes and does not begin with HLA");
+        return Err(Exception::IllegalName.because(details));
+    }
+    Ok(())
+}
+
+fn has_room(federation: &Federation, more: usize) -> Result<(), Refusal> {
+    let limit = federation.limits.instances;
+    if federation.names.len() + more > limit {
+        Err(beyond(limit, "names of instances"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Clause 6.2; what became of it is said by one of the callbacks of clause 6.3.
+pub(super) fn reserve_object_instance_name(
+    federation: &mut Federation,
+    me: FederateHandle,
+    name: String,
+    out: &mut Vec<Output>,
+) -> Answer {
+    is_legal(federation, &name)?;
+    has_room(federation, 1)?;
+    let object_instance_name = name.clone();
+    let callback = match federation.names.entry(name) {
+        Entry::Vacant(free) => {
+            free.insert(NameUse::Reserved(me));
+            Callback::ObjectInstanceNameReservationSucceeded { object_instance_name }
+        }
+        Entry::Occupied(_) => {
+            Callback::ObjectInstanceNameReservationFailed { object_instance_name }
+        }
+    };
+    federation.tell(me, callback, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 6.5: all of the names or none. What became of it is said by one of the callbacks of clause 6.6.
+pub(super) fn reserve_multiple_object_instance_names(
+    federation: &mut Federation,
+    me: FederateHandle,
+    names: Vec<String>,
+    out: &mut Vec<Output>,
+) -> Answer {
+    if names.is_empty() {
+        return Err(Exception::NameSetWasEmpty.into());
+    }
+    names.iter().try_for_each(|name| is_legal(federation, name))?;
+    has_room(federation, names.len())?;
+    let free = names.iter().all(|name| !federation.names.contains_key(name));
+    let callback = if free {
+        federation.names.extend(names.iter().map(|name| (name.clone(), NameUse::Reserved(me))));
+        Callback::MultipleObjectInstanceNameReservationSucceeded { object_instance_names: names }
+    } else {
+        Callback::MultipleObjectInstanceNameReservationFailed { object_instance_names: names }
+    };
+    federation.tell(me, callback, out);
+    Ok(Reply::Done)
+}
+
+/// Clauses 6.4 and 6.7: all of the names or none.
+pub(super) fn release_object_instance_names(
+    federation: &mut Federation,
+    me: FederateHandle,
+    names: &[String],
+) -> Answer {
+    let names: BTreeSet<&String> = names.iter().collect();
+    let mine = |name: &&String| federation.names.get(*name) == Some(&NameUse::Reserved(me));
+    if let Some(other) = names.iter().copied().find(|name| !mine(name)) {
+        return Err(Exception::ObjectInstanceNameNotReserved.because(other.as_str()));
+    }
+    for name in names {
+        federation.names.remove(name);
+    }
+    Ok(Reply::Done)
+}

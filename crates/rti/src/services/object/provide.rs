@@ -1,0 +1,71 @@
+//! Owners are asked for values (clauses 6.21 and 6.22).
+
+use std::collections::BTreeMap;
+
+use hemiola_hla::data::Data;
+use hemiola_hla::{
+    AttributeHandle, Callback, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Reply,
+};
+
+use super::{Answer, available};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::services::declaration;
+
+/// Clause 6.21 for an instance.
+pub(super) fn of_instance(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let (_, class) = federation.known(me, handle)?;
+    available(federation, class, attributes.iter().copied())?;
+    ask_owners(federation, me, handle, attributes, tag, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 6.21 for all instances of a class and those below it.
+pub(super) fn of_class(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    declaration::defined(federation, class, attributes)?;
+    for handle in federation.instances_below(class) {
+        ask_owners(federation, me, handle, attributes, tag, out);
+    }
+    Ok(Reply::Done)
+}
+
+/// Clause 6.22: asks every other owner for its attributes among these.
+pub(super) fn ask_owners(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) {
+    let instance = &federation.instances[&handle];
+    let mut owned: BTreeMap<FederateHandle, Vec<AttributeHandle>> = BTreeMap::new();
+    for attribute in attributes {
+        let owner = instance.owner(*attribute);
+        if owner != FederateHandle::INVALID && owner != me {
+            owned.entry(owner).or_default().push(*attribute);
+        }
+    }
+    for (owner, attributes) in owned {
+        let callback = Callback::ProvideAttributeValueUpdate {
+            object_instance: handle,
+            attributes,
+            user_supplied_tag: tag.clone(),
+        };
+        federation.tell(owner, callback, out);
+    }
+}

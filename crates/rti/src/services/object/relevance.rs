@@ -1,0 +1,131 @@
+//! Federates are told which attributes reach them, and owners which are wanted (clauses 6.19, 6.20, 6.23, 6.24).
+//!
+//! As with the advisories of clause 5, a federate is told of changes to what it was last told, while its switch is on.
+
+use std::collections::BTreeSet;
+
+use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Switch};
+
+use crate::federate::{Activity, Rate};
+use crate::federation::Federation;
+use crate::input::Output;
+
+/// Tells a federate which attributes of an instance have come into its scope or gone out of it: those that it subscribes
+/// to and that another federate owns.
+pub(crate) fn advise_of_scope(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let federate = federation.federate(me);
+    if !federate.is_on(Switch::AttributeScopeAdvisory) {
+        return;
+    }
+    let instance = &federation.instances[&handle];
+    let Some(class) = instance.known_as(me) else { return };
+    let subscribed = federate.subscribed.classes.get(&class);
+    let of_others = |one: &AttributeHandle| {
+        let owner = instance.owner(*one);
+        owner != FederateHandle::INVALID && owner != me
+    };
+    let subscribed = subscribed.into_iter().flat_map(|entries| entries.keys().copied());
+    let scope: BTreeSet<AttributeHandle> = subscribed.filter(of_others).collect();
+    let before = federate.advised.scope.get(&handle).cloned().unwrap_or_default();
+    let object_instance = handle;
+    let attributes: Vec<AttributeHandle> = scope.difference(&before).copied().collect();
+    if !attributes.is_empty() {
+        federation.tell(me, Callback::AttributesInScope { object_instance, attributes }, out);
+    }
+    let attributes: Vec<AttributeHandle> = before.difference(&scope).copied().collect();
+    if !attributes.is_empty() {
+        federation.tell(me, Callback::AttributesOutOfScope { object_instance, attributes }, out);
+    }
+    federation.federate_mut(me).advised.scope.insert(handle, scope);
+}
+
+/// Tells the owners of an instance which of their attributes are wanted now, and which not any more.
+pub(crate) fn advise_of_updates(
+    federation: &mut Federation,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let instance = &federation.instances[&handle];
+    let mut owners: Vec<FederateHandle> =
+        instance.attributes.iter().map(|attribute| attribute.owner).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    for owner in owners.into_iter().filter(|owner| *owner != FederateHandle::INVALID) {
+        if federation.federate(owner).is_on(Switch::AttributeRelevanceAdvisory) {
+            advise_owner(federation, owner, handle, out);
+        }
+    }
+}
+
+fn advise_owner(
+    federation: &mut Federation,
+    owner: FederateHandle,
+    handle: ObjectInstanceHandle,
+    out: &mut Vec<Output>,
+) {
+    let instance = &federation.instances[&handle];
+    let mut wanted = BTreeSet::new();
+    // By rate, the fastest first; without a limit before all.
+    let mut news: Vec<(Option<Rate>, Vec<AttributeHandle>)> = Vec::new();
+    let before =
+        federation.federate(owner).advised.updates.get(&handle).cloned().unwrap_or_default();
+    for attribute in instance.owned_by(owner) {
+        let Some(rate) = greatest_rate(federation, handle, attribute) else { continue };
+        wanted.insert(attribute);
+        if before.contains(&attribute) {
+            continue;
+        }
+        match news.iter_mut().find(|(other, _)| *other == rate) {
+            Some((_, attributes)) => attributes.push(attribute),
+            None => news.push((rate, vec![attribute])),
+        }
+    }
+    let object_instance = handle;
+    for (rate, attributes) in news {
+        let callback = match rate {
+            None => Callback::TurnUpdatesOnForObjectInstance { object_instance, attributes },
+            Some(Rate { designator: update_rate_designator, .. }) => {
+                Callback::TurnUpdatesOnForObjectInstanceWithRate {
+                    object_instance,
+                    attributes,
+                    update_rate_designator,
+                }
+            }
+        };
+        federation.tell(owner, callback, out);
+    }
+    let attributes: Vec<AttributeHandle> = before
+        .difference(&wanted)
+        .copied()
+        .filter(|attribute| instance.owner(*attribute) == owner)
+        .collect();
+    if !attributes.is_empty() {
+        let callback = Callback::TurnUpdatesOffForObjectInstance { object_instance, attributes };
+        federation.tell(owner, callback, out);
+    }
+    federation.federate_mut(owner).advised.updates.insert(handle, wanted);
+}
+
+/// How often anybody else wants an attribute: `None` if nobody does, and no rate if somebody wants all updates.
+fn greatest_rate(
+    federation: &Federation,
+    handle: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> Option<Option<Rate>> {
+    let instance = &federation.instances[&handle];
+    let owner = instance.owner(attribute);
+    let others = instance.known().iter().filter(|(federate, _)| *federate != owner);
+    let subscriptions = others.filter_map(|(federate, class)| {
+        let subscription = federation.federate(*federate).subscription(*class, attribute)?;
+        (subscription.activity == Activity::Active).then_some(&subscription.rate)
+    });
+    subscriptions.cloned().reduce(|one, other| match (one, other) {
+        (Some(one), Some(other)) => Some(if one.hertz >= other.hertz { one } else { other }),
+        _ => None,
+    })
+}

@@ -1,0 +1,85 @@
+//! Switches of the federate and of the federation (clauses 10.34 to 10.56).
+
+use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle, Reply, ResignAction, Switch};
+
+use super::Answer;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::services::{declaration, object};
+
+pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -> Answer {
+    Ok(Reply::Flag(if switch.is_per_federate() {
+        federation.federate(me).is_on(switch)
+    } else {
+        federation.is_on(switch)
+    }))
+}
+
+/// Sets a switch of the federate. Who turns advice on is told how things are; who turns it off is told nothing any more.
+pub(super) fn set(
+    federation: &mut Federation,
+    me: FederateHandle,
+    switch: Switch,
+    on: bool,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let federate = federation.federate_mut(me);
+    if federate.is_on(switch) == on {
+        return Ok(Reply::Done);
+    }
+    if on {
+        federate.switches.insert(switch);
+    } else {
+        federate.switches.remove(&switch);
+    }
+    match switch {
+        Switch::ObjectClassRelevanceAdvisory => {
+            declaration::advise_of_registration(federation, me, out);
+        }
+        Switch::InteractionRelevanceAdvisory => {
+            declaration::advise_of_interactions(federation, me, out);
+        }
+        Switch::AttributeScopeAdvisory if !on => federate.advised.scope.clear(),
+        Switch::AttributeRelevanceAdvisory if !on => federate.advised.updates.clear(),
+        Switch::AttributeScopeAdvisory | Switch::AttributeRelevanceAdvisory => {
+            let known = federation.instances.iter();
+            let known = known.filter(|(_, instance)| instance.known_as(me).is_some());
+            let known: Vec<ObjectInstanceHandle> = known.map(|(handle, _)| *handle).collect();
+            for handle in known {
+                if switch == Switch::AttributeScopeAdvisory {
+                    object::advise_of_scope(federation, me, handle, out);
+                } else {
+                    object::advise_of_updates(federation, handle, out);
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(Reply::Done)
+}
+
+/// Clause 10.45.
+pub(super) fn set_automatic_resign_directive(
+    federation: &mut Federation,
+    me: FederateHandle,
+    action: Option<ResignAction>,
+) -> Answer {
+    let action = action.ok_or(Exception::InvalidResignAction)?;
+    federation.federate_mut(me).resign_action = action;
+    Ok(Reply::Done)
+}
+
+/// Clause 10.47.
+pub(super) fn set_service_reporting_switch(
+    federation: &mut Federation,
+    me: FederateHandle,
+    on: bool,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let reports = federation.model.interaction_class_named(declaration::REPORT_OF_CALLS);
+    let subscribed = &federation.federate(me).subscribed.interactions;
+    if on && reports.is_some_and(|reports| subscribed.contains_key(&reports)) {
+        return Err(Exception::ReportServiceInvocationsAreSubscribed.into());
+    }
+    set(federation, me, Switch::ServiceReporting, on, out)
+}

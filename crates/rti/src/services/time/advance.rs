@@ -1,0 +1,154 @@
+//! Federates ask for an advance, and are granted it (clauses 8.8 to 8.14).
+
+use std::sync::Arc;
+
+use hemiola_hla::{Callback, EncodedTime, Exception, FederateHandle, LogicalTime, Refusal, Reply};
+
+use super::galt::Galts;
+use super::{Answer, constrained, delivery, retraction};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::message::deliver;
+use crate::notice::Notice;
+use crate::time::{Advance, Bound, Service};
+
+/// The preconditions that all requests have in common, and the time that is asked for.
+fn requested(
+    federation: &Federation,
+    me: FederateHandle,
+    time: EncodedTime,
+) -> Result<LogicalTime, Refusal> {
+    let state = &federation.federate(me).time;
+    if state.constrained_pending.is_some() {
+        return Err(Exception::RequestForTimeConstrainedPending.into());
+    }
+    if state.advance().is_some() {
+        return Err(Exception::InTimeAdvancingState.into());
+    }
+    let time = time
+        .decode(federation.implementation)
+        .map_err(|error| Exception::InvalidLogicalTime.because(error.to_string()))?;
+    if time < state.now() {
+        let details = format!("{time} is before {}", state.now());
+        return Err(Exception::LogicalTimeAlreadyPassed.because(details));
+    }
+    Ok(time)
+}
+
+/// Clauses 8.8 to 8.11. What is asked for is granted by [`grant`], which may be at once.
+pub(super) fn request(
+    federation: &mut Federation,
+    me: FederateHandle,
+    service: Service,
+    time: EncodedTime,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let until = requested(federation, me, time)?;
+    let since = federation.now;
+    federation.federate_mut(me).time.request(Advance { service, until, since });
+    federation.waiting.insert(me);
+    federation.time_changed = true;
+    delivery::release(federation, me, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 8.12: everything that waits is delivered, whatever its time stamp, and the grant is at once: to GALT or the
+/// first message, if one of these is before the time asked for. Without GALT the federate could have gone on to
+/// the first message, or to the time it asked for: that is the optimistic time.
+pub(super) fn flush_queue_request(
+    federation: &mut Federation,
+    me: FederateHandle,
+    time: EncodedTime,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let until = requested(federation, me, time)?;
+    let state = &federation.federate(me).time;
+    let optimistic = state.head().map_or(until, |head| head.min(until));
+    let galt = if state.constrained { Galts::of(federation).galt(me) } else { None };
+    let granted = galt.map_or(optimistic, |galt| galt.time().min(optimistic));
+    let since = federation.now;
+    let service = Service::TimeAdvanceRequestAvailable;
+    let granted = granted.max(federation.federate(me).time.now());
+    // While it advances, messages without a time stamp are delivered too.
+    federation.federate_mut(me).time.request(Advance { service, until: granted, since });
+    delivery::release(federation, me, out);
+    while let Some((_, waiting)) = federation.federate_mut(me).time.queue.pop_first() {
+        deliver(federation, me, waiting, out);
+    }
+    federation.federate_mut(me).time.arrive(granted, Bound::from(granted));
+    federation.time_changed = true;
+    retraction::prune(federation, me);
+    let callback =
+        Callback::FlushQueueGrant { time: granted.into(), optimistic_time: optimistic.into() };
+    federation.send(me, Arc::new(Notice::new(callback)), out);
+    Ok(Reply::Done)
+}
+
+/// Ends every wait that has nothing to wait for any more: grants advances (clause 8.14), and makes federates
+/// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass.
+pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Output>) {
+    if federation.waiting.is_empty() {
+        return;
+    }
+    let galts = Galts::of(federation);
+    let waiting: Vec<FederateHandle> = federation.waiting.iter().copied().collect();
+    for federate in waiting {
+        if !is_due(federation, federate, galts) {
+            continue;
+        }
+        federation.waiting.remove(&federate);
+        match federation.federate(federate).time.advance() {
+            Some(advance) => arrive(federation, federate, advance, out),
+            None => constrained::time_constrained_enabled(federation, federate, out),
+        }
+    }
+}
+
+/// Does a federate wait for something that it can have?
+pub(super) fn is_due(federation: &Federation, federate: FederateHandle, galts: Galts) -> bool {
+    let state = &federation.federate(federate).time;
+    let galt = galts.galt(federate);
+    match state.advance() {
+        Some(_) if !state.constrained => true,
+        Some(advance) => {
+            let Some(galt) = galt else {
+                return !federation.waits_for_regulation || !federation.regulating.is_empty();
+            };
+            let needed = advance.service.bound_at(destination(federation, federate, advance));
+            galt >= needed
+        }
+        None if state.constrained_pending.is_some() => {
+            galt.is_none_or(|galt| galt >= Bound::from(state.now()))
+        }
+        None => false,
+    }
+}
+
+/// Where a request leads: to its time, or to that of an earlier message if it stops at messages.
+fn destination(federation: &Federation, federate: FederateHandle, advance: Advance) -> LogicalTime {
+    let head = federation.federate(federate).time.head();
+    match head {
+        Some(head) if advance.service.stops_at_messages() => head.min(advance.until),
+        _ => advance.until,
+    }
+}
+
+/// Clause 8.14: delivers what is due by the time, in the order of time stamps, then grants it.
+fn arrive(
+    federation: &mut Federation,
+    me: FederateHandle,
+    advance: Advance,
+    out: &mut Vec<Output>,
+) {
+    let time = destination(federation, me, advance);
+    loop {
+        let queue = &mut federation.federate_mut(me).time.queue;
+        let Some(entry) = queue.first_entry().filter(|entry| entry.key().0 <= time) else { break };
+        let waiting = entry.remove();
+        deliver(federation, me, waiting, out);
+    }
+    let floor = advance.service.bound_at(time);
+    federation.federate_mut(me).time.arrive(time, floor);
+    retraction::prune(federation, me);
+    federation.tell(me, Callback::TimeAdvanceGrant { time: time.into() }, out);
+}

@@ -1,0 +1,59 @@
+//! Federates become time-constrained, and cease to be (clauses 8.5 to 8.7).
+
+use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
+
+use super::{Answer, delivery};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::message::deliver;
+
+/// Clause 8.5. It is one when nothing can come into its past any more; [`grant`](super::grant) sees to that.
+pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
+    let now = federation.now;
+    let state = &mut federation.federate_mut(me).time;
+    if state.constrained {
+        return Err(Exception::TimeConstrainedAlreadyEnabled.into());
+    }
+    if state.constrained_pending.is_some() {
+        return Err(Exception::RequestForTimeConstrainedPending.into());
+    }
+    if state.advance().is_some() {
+        return Err(Exception::InTimeAdvancingState.into());
+    }
+    state.constrained_pending = Some(now);
+    federation.waiting.insert(me);
+    federation.time_changed = true;
+    Ok(Reply::Done)
+}
+
+/// Clause 8.6.
+pub(super) fn time_constrained_enabled(
+    federation: &mut Federation,
+    me: FederateHandle,
+    out: &mut Vec<Output>,
+) {
+    let state = &mut federation.federate_mut(me).time;
+    state.constrain();
+    let time = state.now().into();
+    federation.tell(me, Callback::TimeConstrainedEnabled { time }, out);
+}
+
+/// Clause 8.7. What waits for its time is delivered as it is: nothing keeps it any more.
+pub(super) fn disable_time_constrained(
+    federation: &mut Federation,
+    me: FederateHandle,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let state = &mut federation.federate_mut(me).time;
+    if !state.constrained {
+        return Err(Exception::TimeConstrainedIsNotEnabled.into());
+    }
+    state.constrained = false;
+    let queue = std::mem::take(&mut state.queue);
+    delivery::release(federation, me, out);
+    for waiting in queue.into_values() {
+        deliver(federation, me, waiting, out);
+    }
+    federation.time_changed = true;
+    Ok(Reply::Done)
+}

@@ -1,0 +1,45 @@
+//! Messages without time stamps reach a time-constrained federate only while it advances, unless it wants them
+//! always (clauses 8.15 and 8.16).
+
+use hemiola_hla::{Exception, FederateHandle, Reply};
+
+use super::Answer;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::message::deliver;
+
+/// Clause 8.15.
+pub(super) fn enable_asynchronous_delivery(
+    federation: &mut Federation,
+    me: FederateHandle,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let state = &mut federation.federate_mut(me).time;
+    if state.asynchronous_delivery {
+        return Err(Exception::AsynchronousDeliveryAlreadyEnabled.into());
+    }
+    state.asynchronous_delivery = true;
+    release(federation, me, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 8.16.
+pub(super) fn disable_asynchronous_delivery(
+    federation: &mut Federation,
+    me: FederateHandle,
+) -> Answer {
+    let state = &mut federation.federate_mut(me).time;
+    if !state.asynchronous_delivery {
+        return Err(Exception::AsynchronousDeliveryAlreadyDisabled.into());
+    }
+    state.asynchronous_delivery = false;
+    Ok(Reply::Done)
+}
+
+/// Delivers what was held, in the order it came, to a federate that may have it now.
+pub(super) fn release(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Output>) {
+    while !federation.federate(me).time.holds() {
+        let Some(waiting) = federation.federate_mut(me).time.held.pop_front() else { break };
+        deliver(federation, me, waiting, out);
+    }
+}

@@ -1,0 +1,39 @@
+//! The lookahead is changed and asked for (clauses 8.20 and 8.21).
+
+use hemiola_hla::{EncodedInterval, Exception, FederateHandle, Reply};
+
+use super::{Answer, decoded};
+use crate::federation::Federation;
+
+/// Clause 8.20. A longer one holds at once; a shorter one as time advances, because what was promised is kept.
+pub(super) fn modify_lookahead(
+    federation: &mut Federation,
+    me: FederateHandle,
+    lookahead: EncodedInterval,
+) -> Answer {
+    let state = &federation.federate(me).time;
+    if state.regulation().is_none() {
+        return Err(Exception::TimeRegulationIsNotEnabled.into());
+    }
+    if state.advance().is_some() {
+        return Err(Exception::InTimeAdvancingState.into());
+    }
+    let lookahead = decoded(federation, lookahead)?;
+    federation.federate_mut(me).time.set_lookahead(lookahead);
+    federation.time_changed = true;
+    Ok(Reply::Done)
+}
+
+/// Clause 8.21: the actual lookahead, which is longer than the one asked for while that is not yet reached.
+pub(super) fn query_lookahead(federation: &Federation, me: FederateHandle) -> Answer {
+    let state = &federation.federate(me).time;
+    let Some(regulation) = state.regulation() else {
+        return Err(Exception::TimeRegulationIsNotEnabled.into());
+    };
+    let base = state.advance().map_or(state.now(), |advance| advance.until);
+    let bound = state.output_bound().expect("it regulates").time();
+    // Where the difference of two doubles is less than the lookahead, that is only the rounding of their sum.
+    let actual =
+        bound.since(base).map_or(regulation.lookahead, |actual| actual.max(regulation.lookahead));
+    Ok(Reply::Interval(actual.into()))
+}

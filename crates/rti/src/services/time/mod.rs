@@ -1,0 +1,101 @@
+//! Clause 8, time management.
+
+mod advance;
+mod constrained;
+mod delivery;
+mod galt;
+mod lookahead;
+mod order;
+mod regulation;
+mod retraction;
+
+use hemiola_hla::call::TimeCall;
+use hemiola_hla::{EncodedInterval, Exception, FederateHandle, LogicalInterval, Refusal, Reply};
+
+use super::Answer;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::time::Service;
+
+pub(crate) use advance::grant;
+pub(crate) use galt::{Galts, check_invariants};
+
+/// A service of the clause.
+pub(crate) fn call(
+    federation: &mut Federation,
+    me: FederateHandle,
+    call: TimeCall,
+    out: &mut Vec<Output>,
+) -> Answer {
+    use TimeCall as C;
+    match call {
+        C::EnableTimeRegulation { lookahead } => {
+            regulation::enable_time_regulation(federation, me, lookahead, out)
+        }
+        C::DisableTimeRegulation => regulation::disable_time_regulation(federation, me),
+        C::EnableTimeConstrained => constrained::enable_time_constrained(federation, me),
+        C::DisableTimeConstrained => constrained::disable_time_constrained(federation, me, out),
+        C::TimeAdvanceRequest { time } => {
+            advance::request(federation, me, Service::TimeAdvanceRequest, time, out)
+        }
+        C::TimeAdvanceRequestAvailable { time } => {
+            advance::request(federation, me, Service::TimeAdvanceRequestAvailable, time, out)
+        }
+        C::NextMessageRequest { time } => {
+            advance::request(federation, me, Service::NextMessageRequest, time, out)
+        }
+        C::NextMessageRequestAvailable { time } => {
+            advance::request(federation, me, Service::NextMessageRequestAvailable, time, out)
+        }
+        C::FlushQueueRequest { time } => advance::flush_queue_request(federation, me, time, out),
+        C::EnableAsynchronousDelivery => {
+            delivery::enable_asynchronous_delivery(federation, me, out)
+        }
+        C::DisableAsynchronousDelivery => delivery::disable_asynchronous_delivery(federation, me),
+        C::QueryGALT => {
+            let galt = Galts::of(federation).galt(me);
+            Ok(Reply::OptionalTime(galt.map(|bound| bound.time().into())))
+        }
+        C::QueryLogicalTime => Ok(Reply::Time(federation.federate(me).time.now().into())),
+        C::QueryLITS => {
+            let galt = Galts::of(federation).galt(me).map(crate::time::Bound::time);
+            let head = federation.federate(me).time.head();
+            let lits = galt.into_iter().chain(head).min();
+            Ok(Reply::OptionalTime(lits.map(Into::into)))
+        }
+        C::ModifyLookahead { lookahead } => lookahead::modify_lookahead(federation, me, lookahead),
+        C::QueryLookahead => lookahead::query_lookahead(federation, me),
+        C::Retract { retraction } => retraction::retract(federation, me, retraction, out),
+        C::ChangeAttributeOrderType { object_instance, attributes, order_type } => {
+            order::change_attribute_order_type(
+                federation,
+                me,
+                object_instance,
+                &attributes,
+                order_type,
+            )
+        }
+        C::ChangeDefaultAttributeOrderType { object_class, attributes, order_type } => {
+            order::change_default_attribute_order_type(
+                federation,
+                me,
+                object_class,
+                &attributes,
+                order_type,
+            )
+        }
+        C::ChangeInteractionOrderType { interaction_class, order_type } => {
+            order::change_interaction_order_type(federation, me, interaction_class, order_type)
+        }
+    }
+}
+
+/// The lookahead that a federate gives.
+fn decoded(
+    federation: &Federation,
+    lookahead: EncodedInterval,
+) -> Result<LogicalInterval, Refusal> {
+    lookahead
+        .decode(federation.implementation)
+        .map_err(|error| Exception::InvalidLookahead.because(error.to_string()))
+}

@@ -1,0 +1,68 @@
+//! In which order values and interactions are sent (clauses 8.24 to 8.26).
+
+use hemiola_hla::{
+    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, OrderType, Refusal, Reply,
+};
+
+use super::Answer;
+use crate::federation::Federation;
+use crate::services::{declaration, object};
+
+/// The services have no exception of their own for a number that means no order.
+fn meant(order: Option<OrderType>) -> Result<OrderType, Refusal> {
+    order.ok_or_else(|| Exception::RTIinternalError.because("the number means no order"))
+}
+
+/// Clause 8.24.
+pub(super) fn change_attribute_order_type(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    order: Option<OrderType>,
+) -> Answer {
+    let order = meant(order)?;
+    let (instance, class) = federation.known(me, handle)?;
+    object::available(federation, class, attributes.iter().copied())?;
+    if let Some(other) = attributes.iter().find(|one| instance.owner(**one) != me) {
+        return Err(Exception::AttributeNotOwned.because(other.to_string()));
+    }
+    let instance = federation.instance_mut(handle);
+    for attribute in attributes {
+        instance.attribute_mut(*attribute).expect("it is owned").order = order;
+    }
+    Ok(Reply::Done)
+}
+
+/// Clause 8.25: for instances that the federate registers from now on.
+pub(super) fn change_default_attribute_order_type(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    attributes: &[AttributeHandle],
+    order: Option<OrderType>,
+) -> Answer {
+    let order = meant(order)?;
+    declaration::defined(federation, class, attributes)?;
+    let defaults = &mut federation.federate_mut(me).defaults.attribute_order;
+    defaults.extend(attributes.iter().map(|attribute| ((class, *attribute), order)));
+    Ok(Reply::Done)
+}
+
+/// Clause 8.26.
+pub(super) fn change_interaction_order_type(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    order: Option<OrderType>,
+) -> Answer {
+    let order = meant(order)?;
+    declaration::interaction_defined(federation, class)?;
+    let federate = federation.federate_mut(me);
+    if !federate.published.interactions.contains(&class) {
+        return Err(Exception::InteractionClassNotPublished.into());
+    }
+    federate.defaults.interaction_order.insert(class, order);
+    Ok(Reply::Done)
+}

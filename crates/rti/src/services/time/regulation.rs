@@ -1,0 +1,61 @@
+//! Federates become time-regulating, and cease to be (clauses 8.2 to 8.4).
+
+use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, Reply};
+
+use super::{Answer, decoded};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::message::deliver;
+use crate::time::Bound;
+
+/// Clause 8.2. Nothing may come into the past of a time-constrained federate. So who could send earlier than what some
+/// federate has passed, begins at the time of the most advanced one. It never has to wait for that: what all other
+/// regulating federates promised lies there or later, also for a federate that is time-constrained itself.
+pub(super) fn enable_time_regulation(
+    federation: &mut Federation,
+    me: FederateHandle,
+    lookahead: EncodedInterval,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let state = &federation.federate(me).time;
+    if state.regulation().is_some() {
+        return Err(Exception::TimeRegulationAlreadyEnabled.into());
+    }
+    if state.advance().is_some() {
+        return Err(Exception::InTimeAdvancingState.into());
+    }
+    let lookahead = decoded(federation, lookahead)?;
+    let others =
+        federation.federates().filter(|(handle, other)| *handle != me && other.time.constrained);
+    let passed = others.map(|(_, other)| other.time.floor()).max();
+    let mut now = state.now();
+    let least = passed.unwrap_or_else(|| Bound::from(now));
+    if Bound::from(now).plus(lookahead) < least {
+        now = now.max(least.time());
+    }
+    while let Some(entry) =
+        federation.federate_mut(me).time.queue.first_entry().filter(|entry| entry.key().0 < now)
+    {
+        let waiting = entry.remove();
+        deliver(federation, me, waiting, out);
+    }
+    federation.federate_mut(me).time.regulate(now, lookahead, least);
+    federation.regulating.insert(me);
+    federation.time_changed = true;
+    // Clause 8.3.
+    federation.tell(me, Callback::TimeRegulationEnabled { time: now.into() }, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 8.4. What it sent with time stamps stays so; it cannot be taken back any more.
+pub(super) fn disable_time_regulation(federation: &mut Federation, me: FederateHandle) -> Answer {
+    let state = &mut federation.federate_mut(me).time;
+    if state.regulation().is_none() {
+        return Err(Exception::TimeRegulationIsNotEnabled.into());
+    }
+    state.stop_regulating();
+    super::retraction::prune(federation, me);
+    federation.regulating.remove(&me);
+    federation.time_changed = true;
+    Ok(Reply::Done)
+}

@@ -1,0 +1,87 @@
+//! Messages are taken back (clauses 8.22 and 8.23).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hemiola_hla::{Callback, Exception, FederateHandle, MessageRetractionHandle, Reply};
+
+use super::Answer;
+use crate::federate::retraction_base;
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::notice::Notice;
+use crate::services::object;
+use crate::time::Sent;
+
+/// Clause 8.22. A federate may take back what it could still send: later it may already have been acted upon. Who has
+/// got the message is asked to undo it (clause 8.23), the others never get it.
+pub(super) fn retract(
+    federation: &mut Federation,
+    me: FederateHandle,
+    retraction: MessageRetractionHandle,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let state = &federation.federate(me).time;
+    let Some(bound) = state.output_bound() else {
+        return Err(Exception::TimeRegulationIsNotEnabled.into());
+    };
+    let number = retraction.number().checked_sub(retraction_base(me));
+    let number = number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
+    let Some(number) = number.filter(|number| *number <= state.sent_count) else {
+        return Err(Exception::InvalidMessageRetractionHandle.because(retraction.to_string()));
+    };
+    if !state.sent.get(&number).is_some_and(|sent| bound.allows(sent.time)) {
+        return Err(Exception::MessageCanNoLongerBeRetracted.into());
+    }
+    let sent = federation.federate_mut(me).time.sent.remove(&number);
+    let Sent { time, sequence: (first, last), receivers, deletes } = sent.expect("just seen");
+    let notice = Arc::new(Notice::new(Callback::RequestRetraction { retraction }));
+    // One that was constrained when only a part was sent may have it in both ways, and is asked once.
+    let receivers: BTreeSet<FederateHandle> = receivers.into_iter().collect();
+    for receiver in receivers {
+        if federation.joined_federate(receiver).is_none() {
+            continue;
+        }
+        let state = &mut federation.federate_mut(receiver).time;
+        let before = state.undelivered();
+        let places: Vec<_> =
+            state.queue.range((time, first)..=(time, last)).map(|(key, _)| *key).collect();
+        for place in places {
+            // Other messages may have come between the parts of one.
+            let this =
+                state.queue.get(&place).is_some_and(|one| one.retraction == Some(retraction));
+            if this {
+                state.queue.remove(&place);
+            }
+        }
+        state.held.retain(|one| one.retraction != Some(retraction));
+        if state.undelivered() == before {
+            federation.send(receiver, Arc::clone(&notice), out);
+        }
+    }
+    if let Some(instance) = deletes {
+        object::undelete(federation, instance, out);
+    }
+    federation.time_changed = true;
+    Ok(Reply::Done)
+}
+
+/// Forgets what a federate cannot take back any more.
+pub(super) fn prune(federation: &mut Federation, me: FederateHandle) {
+    let state = &mut federation.federate_mut(me).time;
+    if state.sent.is_empty() {
+        return;
+    }
+    let bound = state.output_bound();
+    let mut deleted = Vec::new();
+    state.sent.retain(|_, sent| {
+        let kept = bound.is_some_and(|bound| bound.allows(sent.time));
+        if !kept {
+            deleted.extend(sent.deletes);
+        }
+        kept
+    });
+    for instance in deleted {
+        object::deletion_is_final(federation, instance);
+    }
+}

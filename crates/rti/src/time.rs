@@ -1,0 +1,322 @@
+//! The time of one federate: where it is, what it promised, and what waits for it.
+
+use std::cmp::max;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use hemiola_hla::{
+    FederateHandle, LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectInstanceHandle,
+    TimeImplementation,
+};
+use hemiola_units::Instant;
+
+use crate::notice::Notice;
+
+/// The least time that something may have: this one, or only later ones. Ordered by what it leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Bound {
+    time: LogicalTime,
+    /// Is the time itself left out? With no lookahead, a federate that advanced by one of the services that end
+    /// a time step sends nothing more at the time it has.
+    exclusive: bool,
+}
+
+impl Bound {
+    /// This time or later.
+    pub(crate) const fn from(time: LogicalTime) -> Self {
+        Self { time, exclusive: false }
+    }
+
+    /// Later than this time.
+    pub(crate) const fn after(time: LogicalTime) -> Self {
+        Self { time, exclusive: true }
+    }
+
+    pub(crate) const fn time(self) -> LogicalTime {
+        self.time
+    }
+
+    pub(crate) fn allows(self, time: LogicalTime) -> bool {
+        Self::from(time) >= self
+    }
+
+    /// What may come of something within this bound after a lookahead. A sum beyond the last time is a
+    /// bound that leaves out everything.
+    pub(crate) fn plus(self, lookahead: LogicalInterval) -> Self {
+        if lookahead.is_zero() {
+            return self;
+        }
+        let after_all = Self::after(LogicalTime::last(self.time.implementation()));
+        self.time.plus(lookahead).map_or(after_all, Self::from)
+    }
+}
+
+/// The services that ask for an advance and may have to wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    TimeAdvanceRequest,
+    TimeAdvanceRequestAvailable,
+    NextMessageRequest,
+    NextMessageRequestAvailable,
+}
+
+impl Service {
+    /// Is the grant at the time of the next message, if that is earlier?
+    pub(crate) const fn stops_at_messages(self) -> bool {
+        matches!(self, Self::NextMessageRequest | Self::NextMessageRequestAvailable)
+    }
+
+    /// Is everything over at the time of the grant: nothing comes at it any more, and with no lookahead nothing is
+    /// sent at it?
+    pub(crate) const fn ends_the_step(self) -> bool {
+        matches!(self, Self::TimeAdvanceRequest | Self::NextMessageRequest)
+    }
+
+    /// What may still happen to a federate that this service brought to a time.
+    pub(crate) const fn bound_at(self, time: LogicalTime) -> Bound {
+        Bound { time, exclusive: self.ends_the_step() }
+    }
+}
+
+/// A request that waits for its grant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Advance {
+    pub(crate) service: Service,
+    pub(crate) until: LogicalTime,
+    pub(crate) since: Instant,
+}
+
+/// What a time-regulating federate promised.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Regulation {
+    /// The lookahead it asked for.
+    pub(crate) lookahead: LogicalInterval,
+    /// Nothing it sends is earlier, whatever its time and its lookahead are. Never decreases: this is how a
+    /// lookahead that was made shorter comes into force only while time advances.
+    promise: Bound,
+}
+
+/// A message that waits for the time of a federate to come to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) notice: Arc<Notice>,
+    /// The instance that it is about; who does not know that any more is not told.
+    pub(crate) subject: Option<ObjectInstanceHandle>,
+    /// Does the federate forget the instance with it?
+    pub(crate) removes: bool,
+    /// What takes it back, if it was sent with a time stamp.
+    pub(crate) retraction: Option<MessageRetractionHandle>,
+}
+
+/// A message that may be taken back.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) time: LogicalTime,
+    /// Its places among the messages of the federation: first and last.
+    pub(crate) sequence: (u64, u64),
+    pub(crate) receivers: Vec<FederateHandle>,
+    /// The instance that it deletes.
+    pub(crate) deletes: Option<ObjectInstanceHandle>,
+}
+
+/// The time of a federate.
+#[derive(Debug)]
+pub(crate) struct TimeState {
+    now: LogicalTime,
+    /// Nothing comes to it with an earlier time stamp.
+    floor: Bound,
+    regulation: Option<Regulation>,
+    pub(crate) constrained: bool,
+    /// It waits to become time-constrained, since then.
+    pub(crate) constrained_pending: Option<Instant>,
+    advance: Option<Advance>,
+    pub(crate) asynchronous_delivery: bool,
+    /// Messages with time stamps, by these and by their place among the messages of the federation.
+    pub(crate) queue: BTreeMap<(LogicalTime, u64), Waiting>,
+    /// Messages without, which a constrained federate gets only while it advances.
+    pub(crate) held: VecDeque<Waiting>,
+    /// By the second half of their handles.
+    pub(crate) sent: BTreeMap<u32, Sent>,
+    /// How many messages with time stamps it has sent.
+    pub(crate) sent_count: u32,
+}
+
+impl TimeState {
+    pub(crate) fn new(implementation: TimeImplementation) -> Self {
+        let now = LogicalTime::initial(implementation);
+        Self {
+            now,
+            floor: Bound::from(now),
+            regulation: None,
+            constrained: false,
+            constrained_pending: None,
+            advance: None,
+            asynchronous_delivery: false,
+            queue: BTreeMap::new(),
+            held: VecDeque::new(),
+            sent: BTreeMap::new(),
+            sent_count: 0,
+        }
+    }
+
+    pub(crate) const fn now(&self) -> LogicalTime {
+        self.now
+    }
+
+    pub(crate) const fn floor(&self) -> Bound {
+        self.floor
+    }
+
+    pub(crate) const fn regulation(&self) -> Option<Regulation> {
+        self.regulation
+    }
+
+    pub(crate) const fn advance(&self) -> Option<Advance> {
+        self.advance
+    }
+
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.advance.is_some() || self.constrained_pending.is_some()
+    }
+
+    /// Does it get messages without time stamps only when it next asks for an advance?
+    pub(crate) const fn holds(&self) -> bool {
+        self.constrained && !self.asynchronous_delivery && self.advance.is_none()
+    }
+
+    pub(crate) fn undelivered(&self) -> usize {
+        self.queue.len() + self.held.len()
+    }
+
+    /// The time stamp of the first message that waits.
+    pub(crate) fn head(&self) -> Option<LogicalTime> {
+        self.queue.first_key_value().map(|((time, _), _)| *time)
+    }
+
+    /// The least time stamp that it may send now, if it regulates (clause 8.1). While it advances, that of the time it
+    /// asked for.
+    pub(crate) fn output_bound(&self) -> Option<Bound> {
+        let Regulation { lookahead, promise } = self.regulation?;
+        let base = match self.advance {
+            Some(Advance { service, until, .. }) => service.bound_at(until),
+            None => Bound::from(self.now),
+        };
+        Some(max(base.plus(lookahead), promise))
+    }
+
+    /// The least time stamp that it can come to send from where it is, if nothing reaches it before `galt`.
+    pub(crate) fn contribution(&self, galt: Option<Bound>) -> Option<Bound> {
+        let Regulation { lookahead, promise } = self.regulation?;
+        let Some(Advance { service, until, .. }) = self.advance.filter(|_| self.constrained) else {
+            return self.output_bound();
+        };
+        if !service.stops_at_messages() {
+            return self.output_bound();
+        }
+        let mut base = service.bound_at(self.head().map_or(until, |head| head.min(until)));
+        if let Some(galt) = galt {
+            // A message that comes at `galt` would be where it stops.
+            base = base.min(max(galt, service.bound_at(galt.time)));
+        }
+        Some(max(base.plus(lookahead), promise))
+    }
+
+    /// Becomes time-regulating at this time; nothing it sends is before `least`.
+    pub(crate) fn regulate(&mut self, now: LogicalTime, lookahead: LogicalInterval, least: Bound) {
+        assert!(now >= self.now, "logical time does not go back");
+        self.now = now;
+        self.floor = max(self.floor, Bound::from(now));
+        let promise = max(least, Bound::from(now).plus(lookahead));
+        self.regulation = Some(Regulation { lookahead, promise });
+    }
+
+    /// Becomes time-constrained where it is.
+    pub(crate) const fn constrain(&mut self) {
+        self.constrained = true;
+        self.constrained_pending = None;
+        self.floor = Bound::from(self.now);
+    }
+
+    pub(crate) const fn stop_regulating(&mut self) {
+        self.regulation = None;
+    }
+
+    /// Another lookahead. What was promised stays so.
+    pub(crate) fn set_lookahead(&mut self, lookahead: LogicalInterval) {
+        let promise = self.output_bound();
+        if let (Some(regulation), Some(promise)) = (&mut self.regulation, promise) {
+            *regulation = Regulation { lookahead, promise };
+        }
+        self.keep_promise();
+    }
+
+    /// Begins to wait for an advance.
+    pub(crate) fn request(&mut self, advance: Advance) {
+        assert!(advance.until >= self.now && self.advance.is_none());
+        self.keep_promise();
+        self.advance = Some(advance);
+        // One that stops at messages may be granted earlier than it asked for.
+        if !advance.service.stops_at_messages() {
+            self.keep_promise();
+        }
+    }
+
+    /// Is at this time, and nothing comes to it before `floor`.
+    pub(crate) fn arrive(&mut self, time: LogicalTime, floor: Bound) {
+        assert!(time >= self.now, "logical time does not go back");
+        self.advance = None;
+        self.now = time;
+        self.floor = max(self.floor, floor);
+        if let Some(regulation) = &mut self.regulation {
+            // With no lookahead, what does not come any more is not sent any more either.
+            let Regulation { lookahead, promise } = regulation;
+            *promise = max(*promise, floor.plus(*lookahead));
+        }
+    }
+
+    fn keep_promise(&mut self) {
+        let bound = self.output_bound();
+        if let (Some(regulation), Some(bound)) = (&mut self.regulation, bound) {
+            regulation.promise = bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(value: i64) -> LogicalTime {
+        LogicalTime::integer(value).unwrap()
+    }
+
+    fn interval(value: i64) -> LogicalInterval {
+        LogicalInterval::integer(value).unwrap()
+    }
+
+    #[test]
+    fn later_than_a_time_is_between_it_and_the_next() {
+        assert!(Bound::from(time(5)) < Bound::after(time(5)));
+        assert!(Bound::after(time(5)) < Bound::from(time(6)));
+        assert!(Bound::from(time(5)).allows(time(5)) && !Bound::after(time(5)).allows(time(5)));
+    }
+
+    #[test]
+    fn a_positive_lookahead_reaches_the_time_itself() {
+        assert_eq!(Bound::after(time(5)).plus(interval(2)), Bound::from(time(7)));
+        assert_eq!(Bound::after(time(5)).plus(interval(0)), Bound::after(time(5)));
+        assert!(!Bound::from(time(i64::MAX)).plus(interval(1)).allows(time(i64::MAX)));
+    }
+
+    #[test]
+    fn a_shorter_lookahead_comes_into_force_while_time_advances() {
+        let mut state = TimeState::new(TimeImplementation::Integer64);
+        state.regulate(time(0), interval(10), Bound::from(time(0)));
+        state.set_lookahead(interval(3));
+        assert_eq!(state.output_bound(), Some(Bound::from(time(10))));
+        state.arrive(time(4), Bound::after(time(4)));
+        assert_eq!(state.output_bound(), Some(Bound::from(time(10))));
+        state.arrive(time(8), Bound::after(time(8)));
+        assert_eq!(state.output_bound(), Some(Bound::from(time(11))));
+    }
+}

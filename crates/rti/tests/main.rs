@@ -1,0 +1,4 @@
+//! The kernel as federates see it: a folder for each clause, and seeded worlds of federates.
+
+mod services;
+mod world;

@@ -1,0 +1,3 @@
+//! The services, by clause.
+
+mod time;

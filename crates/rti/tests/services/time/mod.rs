@@ -1,0 +1,8 @@
+//! Clause 8.
+
+mod advance;
+mod constrained;
+mod order;
+mod regulation;
+mod retraction;
+mod zero;

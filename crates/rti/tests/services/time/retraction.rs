@@ -1,0 +1,143 @@
+//! Messages that are taken back (clauses 8.22 and 8.23).
+
+use hemiola_hla::call::{ObjectCall, TimeCall};
+use hemiola_hla::{Exception, MessageRetractionHandle, ObjectInstanceHandle, Reply};
+
+use crate::world::{Fed, World, time};
+
+fn retract(w: &mut World, fed: Fed, retraction: Option<MessageRetractionHandle>) {
+    w.ok(fed, TimeCall::Retract { retraction: retraction.unwrap() });
+}
+
+fn delete_at(
+    w: &mut World,
+    fed: Fed,
+    instance: ObjectInstanceHandle,
+    at: i64,
+) -> Option<MessageRetractionHandle> {
+    let call = ObjectCall::DeleteObjectInstanceWithTime {
+        object_instance: instance,
+        user_supplied_tag: "tag".into(),
+        time: time(at).into(),
+    };
+    let Reply::Retraction(retraction) = w.ok(fed, call) else { panic!() };
+    retraction
+}
+
+#[test]
+fn a_message_that_waits_is_never_delivered() {
+    let mut w = World::new();
+    let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.federate("c"));
+    w.publish_interaction(a, "Command.Stop");
+    w.subscribe_interaction(b, "Command");
+    w.subscribe_interaction(c, "Command.Stop");
+    let message = w.send_at(a, "Command.Stop", 5);
+    w.send_at(a, "Command.Stop", 5);
+    assert_eq!(w.told(c), ["receive Command.Stop of 5", "receive Command.Stop of 5"]);
+    retract(&mut w, a, message);
+    assert_eq!(w.told(c), ["retract"], "it has it already");
+    let again = TimeCall::Retract { retraction: message.unwrap() };
+    assert_eq!(w.refused(a, again), Exception::MessageCanNoLongerBeRetracted);
+    w.tar(a, 10);
+    w.tar(b, 10);
+    assert_eq!(w.told(b), ["receive Command at 5", "grant 10"]);
+}
+
+#[test]
+fn a_waiting_federate_goes_on_without_the_message() {
+    let mut w = World::new();
+    let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.in_time("c", 1));
+    w.publish_interaction(a, "Command.Stop");
+    w.subscribe_interaction(b, "Command");
+    let message = w.send_at(a, "Command.Stop", 50);
+    w.nmr(b, 100);
+    w.tar(c, 200);
+    w.tara(a, 40);
+    assert_eq!(w.told(b), Vec::<String>::new());
+    retract(&mut w, a, message);
+    w.tar(a, 200);
+    assert_eq!(w.told(b), ["grant 100"]);
+}
+
+#[test]
+fn only_what_could_still_be_sent_is_taken_back() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
+    w.publish_interaction(a, "Command.Stop");
+    w.subscribe_interaction(b, "Command");
+    let message = w.send_at(a, "Command.Stop", 5);
+    w.tara(a, 5);
+    let call = TimeCall::Retract { retraction: message.unwrap() };
+    assert_eq!(w.refused(a, call.clone()), Exception::MessageCanNoLongerBeRetracted);
+    assert_eq!(w.refused(b, call), Exception::InvalidMessageRetractionHandle, "of another");
+    let never = MessageRetractionHandle::new(77);
+    assert_eq!(
+        w.refused(a, TimeCall::Retract { retraction: never }),
+        Exception::InvalidMessageRetractionHandle
+    );
+    let nobody = w.federate("c");
+    assert_eq!(
+        w.refused(nobody, TimeCall::Retract { retraction: never }),
+        Exception::TimeRegulationIsNotEnabled
+    );
+}
+
+#[test]
+fn a_deletion_that_is_taken_back_never_was() {
+    let mut w = World::new();
+    let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.federate("c"));
+    w.publish(a, "Vehicle", "Position");
+    w.ok(
+        a,
+        TimeCall::ChangeDefaultAttributeOrderType {
+            object_class: w.class("Vehicle"),
+            attributes: vec![w.attribute("HLAprivilegeToDeleteObject")],
+            order_type: Some(hemiola_hla::OrderType::TimeStamp),
+        },
+    );
+    w.subscribe(b, "Vehicle", "Position");
+    w.subscribe(c, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    let deletion = delete_at(&mut w, a, car, 5);
+    assert_eq!(w.told(c), [format!("discover {car} as Vehicle"), format!("remove {car} of 5")]);
+    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+    let call = w.update_at_call(car, "Position", 6);
+    assert_eq!(w.refused(a, call), Exception::ObjectInstanceNotKnown);
+    retract(&mut w, a, deletion);
+    assert_eq!(w.told(c), ["retract".to_owned(), format!("discover {car} as Vehicle")]);
+    w.update_at(a, car, "Position", 6);
+    w.tar(a, 10);
+    w.tar(b, 10);
+    assert_eq!(w.told(b), [format!("reflect {car} Position at 6"), "grant 10".into()]);
+    assert_eq!(w.told(c), [format!("reflect {car} Position of 6")]);
+}
+
+#[test]
+fn a_deletion_takes_place_at_its_time() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
+    w.publish(a, "Vehicle", "Position HLAprivilegeToDeleteObject");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    w.ok(
+        a,
+        TimeCall::ChangeAttributeOrderType {
+            object_instance: car,
+            attributes: vec![w.attribute("HLAprivilegeToDeleteObject")],
+            order_type: Some(hemiola_hla::OrderType::TimeStamp),
+        },
+    );
+    w.update_at(a, car, "Position", 5);
+    delete_at(&mut w, a, car, 5);
+    w.tar(a, 10);
+    w.tar(b, 10);
+    let told = [
+        format!("discover {car} as Vehicle"),
+        format!("reflect {car} Position at 5"),
+        format!("remove {car} at 5"),
+        "grant 10".into(),
+    ];
+    assert_eq!(w.told(b), told);
+    let status = w.kernel.status();
+    assert_eq!(status.federations[0].instances, 0);
+}

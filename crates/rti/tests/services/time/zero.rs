@@ -1,0 +1,68 @@
+//! Lookahead of no length (clause 8.1).
+
+use hemiola_hla::Exception;
+
+use crate::world::World;
+
+#[test]
+fn federates_without_lookahead_go_on_in_steps() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 0), w.in_time("b", 0));
+    for step in 1..5 {
+        w.tar(a, step);
+        w.tar(b, step);
+        assert_eq!(
+            (w.told(a), w.told(b)),
+            (vec![format!("grant {step}")], vec![format!("grant {step}")])
+        );
+    }
+}
+
+#[test]
+fn after_a_step_nothing_is_sent_at_its_time_any_more() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 0), w.in_time("b", 0));
+    w.publish(a, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    assert!(w.update_at(a, car, "Position", 0).is_some());
+    w.tar(a, 10);
+    w.tar(b, 10);
+    let call = w.update_at_call(car, "Position", 10);
+    assert_eq!(w.refused(a, call), Exception::InvalidLogicalTime);
+    // A request for the same time again does not bring it back.
+    w.tara(a, 10);
+    let call = w.update_at_call(car, "Position", 10);
+    assert_eq!(w.refused(a, call), Exception::InvalidLogicalTime);
+    assert!(w.update_at(a, car, "Position", 11).is_some());
+}
+
+#[test]
+fn available_lets_federates_answer_at_the_same_time() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 0), w.in_time("b", 0));
+    for (one, other) in [(a, "Command.Stop"), (b, "Command")] {
+        w.publish_interaction(one, other);
+        w.subscribe_interaction(one, "Command");
+    }
+    w.tara(a, 10);
+    w.tara(b, 10);
+    assert_eq!((w.told(a), w.told(b)), (vec!["grant 10".into()], vec!["grant 10".into()]));
+    assert!(w.send_at(a, "Command.Stop", 10).is_some());
+    w.nmra(b, 20);
+    assert_eq!(w.told(b), ["receive Command at 10", "grant 10"], "the answer can be at 10 too");
+    w.tar(a, 20);
+    w.tar(b, 20);
+    assert_eq!((w.told(a), w.told(b)), (vec!["grant 20".into()], vec!["grant 20".into()]));
+}
+
+#[test]
+fn next_message_requests_without_lookahead_do_not_wait_for_each_other_for_ever() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 0), w.in_time("b", 0));
+    w.nmr(a, 10);
+    w.nmr(b, 10);
+    assert_eq!((w.told(a), w.told(b)), (vec!["grant 10".into()], vec!["grant 10".into()]));
+    w.nmr(a, 20);
+    w.nmr(b, 30);
+    assert_eq!((w.told(a), w.told(b)), (vec!["grant 20".into()], vec![]));
+}

@@ -1,0 +1,530 @@
+//! A small language: a kernel, federates as plain values, and verbs for what they do.
+
+use std::sync::Arc;
+
+use hemiola_fom::{Model, merge, read};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
+use hemiola_hla::data::{AttributeValues, FomModule, ParameterValues};
+use hemiola_hla::{
+    AttributeHandle, Call, Callback, Exception, FederateHandle, InteractionClassHandle,
+    LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+    OrderType, ParameterHandle, Refusal, Reply, ResignAction,
+};
+use hemiola_rti::{CallId, Input, Kernel, Limits, Notice, Output, SessionId};
+
+/// The object model of all tests: vehicles and commands to them.
+pub(crate) const MODEL: &str = include_str!("world.xml");
+
+/// The name of the federation that all tests use.
+pub(crate) const YARD: &str = "Yard";
+
+/// A federate: its session, and its handle once it has joined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fed {
+    pub(crate) session: SessionId,
+    pub(crate) handle: FederateHandle,
+}
+
+/// A kernel and all that it has said.
+pub(crate) struct World {
+    pub(crate) kernel: Kernel,
+    pub(crate) model: Model,
+    inbox: Vec<(SessionId, Arc<Notice>)>,
+    closed: Vec<SessionId>,
+    sessions: u64,
+    calls: u32,
+}
+
+pub(crate) fn module(text: &str) -> FomModule {
+    FomModule::File { name: "world.xml".into(), content: text.as_bytes().to_vec().into() }
+}
+
+pub(crate) fn time(value: i64) -> LogicalTime {
+    LogicalTime::integer(value).unwrap()
+}
+
+pub(crate) fn interval(value: i64) -> LogicalInterval {
+    LogicalInterval::integer(value).unwrap()
+}
+
+impl World {
+    /// A kernel with the federation `Yard` in integer time.
+    pub(crate) fn new() -> Self {
+        Self::with(Limits::default(), MODEL)
+    }
+
+    pub(crate) fn with(limits: Limits, model: &str) -> Self {
+        let mut world = Self::empty(limits, model);
+        let creator = world.connect();
+        world.ok(
+            creator,
+            FederationCall::CreateFederationExecutionWithTime {
+                federation_name: YARD.into(),
+                fom_module: module(model),
+                logical_time_implementation_name: "HLAinteger64Time".into(),
+            },
+        );
+        world
+    }
+
+    /// A kernel without federations.
+    pub(crate) fn empty(limits: Limits, model: &str) -> Self {
+        let (modules, _) = read("world.xml", model.as_bytes()).unwrap();
+        let (model, _) = merge(&modules, None).unwrap();
+        let kernel = Kernel::new(limits);
+        Self { kernel, model, inbox: Vec::new(), closed: Vec::new(), sessions: 0, calls: 0 }
+    }
+
+    pub(crate) fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
+        let mut out = Vec::new();
+        self.kernel.handle(input, &mut out);
+        self.kernel.check_invariants();
+        let mut answer = None;
+        for output in out {
+            match output {
+                Output::Reply(_, number, reply) => {
+                    assert_eq!(number, CallId(self.calls));
+                    assert!(answer.replace(reply).is_none(), "answered twice");
+                }
+                Output::Callback(session, notice) => self.inbox.push((session, notice)),
+                Output::Close(session) => self.closed.push(session),
+            }
+        }
+        answer
+    }
+
+    pub(crate) fn call(&mut self, fed: Fed, call: impl Into<Call>) -> Result<Reply, Refusal> {
+        self.calls += 1;
+        let call = call.into();
+        let entry = call.entry();
+        let answer = self.input(Input::Called(fed.session, CallId(self.calls), call));
+        let answer = answer.expect("every call is answered");
+        match &answer {
+            Ok(reply) => assert_eq!(reply.shape(), entry.shape, "{entry:?}"),
+            Err(refusal) => assert!(entry.exceptions.contains(&refusal.exception), "{refusal}"),
+        }
+        answer
+    }
+
+    /// The reply to a call that is not refused.
+    pub(crate) fn ok(&mut self, fed: Fed, call: impl Into<Call>) -> Reply {
+        self.call(fed, call).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// The exception of a call that is refused.
+    pub(crate) fn refused(&mut self, fed: Fed, call: impl Into<Call>) -> Exception {
+        match self.call(fed, call) {
+            Ok(reply) => panic!("not refused: {reply:?}"),
+            Err(refusal) => refusal.exception,
+        }
+    }
+
+    pub(crate) fn open(&mut self) -> Fed {
+        self.sessions += 1;
+        let session = SessionId(self.sessions);
+        self.input(Input::Opened(session));
+        Fed { session, handle: FederateHandle::INVALID }
+    }
+
+    pub(crate) fn connect(&mut self) -> Fed {
+        let fed = self.open();
+        self.ok(fed, FederationCall::Connect);
+        fed
+    }
+
+    pub(crate) fn lose(&mut self, fed: Fed) {
+        self.input(Input::Lost(fed.session));
+    }
+
+    /// A federate of this name that has joined `Yard`.
+    pub(crate) fn federate(&mut self, name: &str) -> Fed {
+        let fed = self.connect();
+        self.join(fed, name)
+    }
+
+    pub(crate) fn join(&mut self, fed: Fed, name: &str) -> Fed {
+        let reply = self.ok(
+            fed,
+            FederationCall::JoinFederationExecutionWithName {
+                federate_name: name.into(),
+                federate_type: "test".into(),
+                federation_name: YARD.into(),
+            },
+        );
+        let Reply::Joined(joined) = reply else { panic!("{reply:?}") };
+        Fed { handle: joined.federate, ..fed }
+    }
+
+    pub(crate) fn resign(&mut self, fed: Fed, action: ResignAction) {
+        self.ok(fed, FederationCall::ResignFederationExecution { resign_action: Some(action) });
+    }
+
+    // Names of the object model.
+
+    pub(crate) fn class(&self, name: &str) -> ObjectClassHandle {
+        self.model.object_class_named(name).unwrap()
+    }
+
+    pub(crate) fn attribute(&self, name: &str) -> AttributeHandle {
+        self.model.attribute_named(self.class("Vehicle.Car"), name).unwrap()
+    }
+
+    pub(crate) fn attributes(&self, names: &str) -> Vec<AttributeHandle> {
+        names.split_whitespace().map(|name| self.attribute(name)).collect()
+    }
+
+    pub(crate) fn interaction(&self, name: &str) -> InteractionClassHandle {
+        self.model.interaction_class_named(name).unwrap()
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> ParameterHandle {
+        self.model.parameter_named(self.interaction("Command.Stop"), name).unwrap()
+    }
+
+    pub(crate) fn values(&self, names: &str) -> AttributeValues {
+        let value = |name: &str| name.as_bytes().to_vec().into();
+        names.split_whitespace().map(|name| (self.attribute(name), value(name))).collect()
+    }
+
+    pub(crate) fn parameters(&self, names: &str) -> ParameterValues {
+        let value = |name: &str| name.as_bytes().to_vec().into();
+        names.split_whitespace().map(|name| (self.parameter(name), value(name))).collect()
+    }
+
+    // Clause 5.
+
+    pub(crate) fn publish(&mut self, fed: Fed, class: &str, attributes: &str) {
+        let (object_class, attributes) = (self.class(class), self.attributes(attributes));
+        self.ok(fed, DeclarationCall::PublishObjectClassAttributes { object_class, attributes });
+    }
+
+    pub(crate) fn subscribe(&mut self, fed: Fed, class: &str, attributes: &str) {
+        let (object_class, attributes) = (self.class(class), self.attributes(attributes));
+        self.ok(fed, DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes });
+    }
+
+    pub(crate) fn unsubscribe(&mut self, fed: Fed, class: &str) {
+        let object_class = self.class(class);
+        self.ok(fed, DeclarationCall::UnsubscribeObjectClass { object_class });
+    }
+
+    pub(crate) fn publish_interaction(&mut self, fed: Fed, class: &str) {
+        let interaction_class = self.interaction(class);
+        self.ok(fed, DeclarationCall::PublishInteractionClass { interaction_class });
+    }
+
+    pub(crate) fn subscribe_interaction(&mut self, fed: Fed, class: &str) {
+        let interaction_class = self.interaction(class);
+        self.ok(fed, DeclarationCall::SubscribeInteractionClass { interaction_class });
+    }
+
+    // Clause 6.
+
+    pub(crate) fn register(&mut self, fed: Fed, class: &str) -> ObjectInstanceHandle {
+        let object_class = self.class(class);
+        let reply = self.ok(fed, ObjectCall::RegisterObjectInstance { object_class });
+        let Reply::ObjectInstance(handle) = reply else { panic!("{reply:?}") };
+        handle
+    }
+
+    /// An update without a time.
+    pub(crate) fn update(&mut self, fed: Fed, instance: ObjectInstanceHandle, names: &str) {
+        let call = ObjectCall::UpdateAttributeValues {
+            object_instance: instance,
+            attribute_values: self.values(names),
+            user_supplied_tag: "tag".into(),
+        };
+        self.ok(fed, call);
+    }
+
+    pub(crate) fn update_at_call(
+        &self,
+        instance: ObjectInstanceHandle,
+        names: &str,
+        at: i64,
+    ) -> ObjectCall {
+        ObjectCall::UpdateAttributeValuesWithTime {
+            object_instance: instance,
+            attribute_values: self.values(names),
+            user_supplied_tag: "tag".into(),
+            time: time(at).into(),
+        }
+    }
+
+    pub(crate) fn update_at(
+        &mut self,
+        fed: Fed,
+        instance: ObjectInstanceHandle,
+        names: &str,
+        at: i64,
+    ) -> Option<MessageRetractionHandle> {
+        let call = self.update_at_call(instance, names, at);
+        let reply = self.ok(fed, call);
+        let Reply::Retraction(retraction) = reply else { panic!("{reply:?}") };
+        retraction
+    }
+
+    pub(crate) fn send(&mut self, fed: Fed, class: &str, names: &str) {
+        let call = ObjectCall::SendInteraction {
+            interaction_class: self.interaction(class),
+            parameter_values: self.parameters(names),
+            user_supplied_tag: "tag".into(),
+        };
+        self.ok(fed, call);
+    }
+
+    pub(crate) fn send_at(
+        &mut self,
+        fed: Fed,
+        class: &str,
+        at: i64,
+    ) -> Option<MessageRetractionHandle> {
+        let call = ObjectCall::SendInteractionWithTime {
+            interaction_class: self.interaction(class),
+            parameter_values: Vec::new(),
+            user_supplied_tag: "tag".into(),
+            time: time(at).into(),
+        };
+        let reply = self.ok(fed, call);
+        let Reply::Retraction(retraction) = reply else { panic!("{reply:?}") };
+        retraction
+    }
+
+    pub(crate) fn delete(&mut self, fed: Fed, instance: ObjectInstanceHandle) {
+        let call = ObjectCall::DeleteObjectInstance {
+            object_instance: instance,
+            user_supplied_tag: "tag".into(),
+        };
+        self.ok(fed, call);
+    }
+
+    // Clause 8.
+
+    pub(crate) fn regulate(&mut self, fed: Fed, lookahead: i64) {
+        let lookahead = interval(lookahead).into();
+        self.ok(fed, TimeCall::EnableTimeRegulation { lookahead });
+    }
+
+    pub(crate) fn constrain(&mut self, fed: Fed) {
+        self.ok(fed, TimeCall::EnableTimeConstrained);
+    }
+
+    /// Time-regulating with this lookahead, and time-constrained; what it is told of that is forgotten.
+    pub(crate) fn in_time(&mut self, name: &str, lookahead: i64) -> Fed {
+        let fed = self.federate(name);
+        self.regulate(fed, lookahead);
+        self.constrain(fed);
+        self.told(fed);
+        fed
+    }
+
+    pub(crate) fn tar(&mut self, fed: Fed, to: i64) {
+        self.ok(fed, TimeCall::TimeAdvanceRequest { time: time(to).into() });
+    }
+
+    pub(crate) fn tara(&mut self, fed: Fed, to: i64) {
+        self.ok(fed, TimeCall::TimeAdvanceRequestAvailable { time: time(to).into() });
+    }
+
+    pub(crate) fn nmr(&mut self, fed: Fed, to: i64) {
+        self.ok(fed, TimeCall::NextMessageRequest { time: time(to).into() });
+    }
+
+    pub(crate) fn nmra(&mut self, fed: Fed, to: i64) {
+        self.ok(fed, TimeCall::NextMessageRequestAvailable { time: time(to).into() });
+    }
+
+    pub(crate) fn fqr(&mut self, fed: Fed, to: i64) {
+        self.ok(fed, TimeCall::FlushQueueRequest { time: time(to).into() });
+    }
+
+    pub(crate) fn galt(&mut self, fed: Fed) -> Option<i64> {
+        let reply = self.ok(fed, TimeCall::QueryGALT);
+        let Reply::OptionalTime(galt) = reply else { panic!("{reply:?}") };
+        galt.map(number)
+    }
+
+    pub(crate) fn lits(&mut self, fed: Fed) -> Option<i64> {
+        let reply = self.ok(fed, TimeCall::QueryLITS);
+        let Reply::OptionalTime(lits) = reply else { panic!("{reply:?}") };
+        lits.map(number)
+    }
+
+    // What federates are told.
+
+    /// The callbacks that a federate has got since it was last asked, in short.
+    pub(crate) fn told(&mut self, fed: Fed) -> Vec<String> {
+        let notices = self.notices(fed);
+        notices.iter().map(|notice| self.short(notice.callback())).collect()
+    }
+
+    /// The same as they came.
+    pub(crate) fn notices(&mut self, fed: Fed) -> Vec<Arc<Notice>> {
+        let mine = |(session, _): &mut (SessionId, Arc<Notice>)| *session == fed.session;
+        self.inbox.extract_if(.., mine).map(|(_, notice)| notice).collect()
+    }
+
+    pub(crate) fn is_closed(&self, fed: Fed) -> bool {
+        self.closed.contains(&fed.session)
+    }
+
+    fn names(&self, attributes: impl IntoIterator<Item = AttributeHandle>) -> String {
+        let name = |one| self.model.attribute(one).unwrap().name.clone();
+        attributes.into_iter().map(name).collect::<Vec<_>>().join("+")
+    }
+
+    fn values_name(&self, values: &AttributeValues) -> String {
+        for (attribute, value) in values {
+            assert_eq!(self.model.attribute(*attribute).unwrap().name.as_bytes(), value);
+        }
+        self.names(values.iter().map(|(attribute, _)| *attribute))
+    }
+
+    fn parameters_name(&self, values: &ParameterValues) -> String {
+        let name = |one: &(ParameterHandle, _)| self.model.parameter(one.0).unwrap().name.clone();
+        values.iter().map(name).collect::<Vec<_>>().join("+")
+    }
+
+    fn class_name(&self, class: ObjectClassHandle) -> String {
+        self.model.object_class(class).unwrap().name.replace("HLAobjectRoot.", "")
+    }
+
+    fn interaction_name(&self, class: InteractionClassHandle) -> String {
+        self.model.interaction_class(class).unwrap().name.replace("HLAinteractionRoot.", "")
+    }
+
+    /// A callback in a few words.
+    fn short(&self, callback: &Callback) -> String {
+        use Callback as C;
+        let at = |time: &hemiola_hla::EncodedTime, received: &OrderType| match received {
+            OrderType::TimeStamp => format!("at {}", number(*time)),
+            OrderType::Receive => format!("of {}", number(*time)),
+        };
+        match callback {
+            C::SynchronizationPointRegistrationSucceeded { synchronization_point_label: label } => {
+                format!("registered {label}")
+            }
+            C::SynchronizationPointRegistrationFailed {
+                synchronization_point_label: label,
+                reason,
+            } => {
+                format!("not registered {label}: {reason}")
+            }
+            C::AnnounceSynchronizationPoint { synchronization_point_label: label, .. } => {
+                format!("announce {label}")
+            }
+            C::FederationSynchronized {
+                synchronization_point_label: label,
+                failed_to_sync_set,
+            } => {
+                let failed: Vec<String> =
+                    failed_to_sync_set.iter().map(|one| one.to_string()).collect();
+                format!("synchronized {label} without [{}]", failed.join(" "))
+            }
+            C::FederateResigned { reason_for_resign_description } => {
+                format!("resigned: {reason_for_resign_description}")
+            }
+            C::StartRegistrationForObjectClass { object_class } => {
+                format!("start {}", self.class_name(*object_class))
+            }
+            C::StopRegistrationForObjectClass { object_class } => {
+                format!("stop {}", self.class_name(*object_class))
+            }
+            C::TurnInteractionsOn { interaction_class } => {
+                format!("on {}", self.interaction_name(*interaction_class))
+            }
+            C::TurnInteractionsOff { interaction_class } => {
+                format!("off {}", self.interaction_name(*interaction_class))
+            }
+            C::ObjectInstanceNameReservationSucceeded { object_instance_name } => {
+                format!("reserved {object_instance_name}")
+            }
+            C::ObjectInstanceNameReservationFailed { object_instance_name } => {
+                format!("not reserved {object_instance_name}")
+            }
+            C::MultipleObjectInstanceNameReservationSucceeded { object_instance_names } => {
+                format!("reserved {}", object_instance_names.join(" "))
+            }
+            C::MultipleObjectInstanceNameReservationFailed { object_instance_names } => {
+                format!("not reserved {}", object_instance_names.join(" "))
+            }
+            C::DiscoverObjectInstance { object_instance, object_class, .. } => {
+                format!("discover {object_instance} as {}", self.class_name(*object_class))
+            }
+            C::ReflectAttributeValues { object_instance, attribute_values, .. } => {
+                format!("reflect {object_instance} {}", self.values_name(attribute_values))
+            }
+            C::ReflectAttributeValuesWithTime {
+                object_instance,
+                attribute_values,
+                time,
+                received_order_type,
+                ..
+            } => {
+                let names = self.values_name(attribute_values);
+                format!("reflect {object_instance} {names} {}", at(time, received_order_type))
+            }
+            C::ReceiveInteraction { interaction_class, parameter_values, .. } => {
+                let values = self.parameters_name(parameter_values);
+                format!("receive {} {values}", self.interaction_name(*interaction_class))
+                    .trim_end()
+                    .into()
+            }
+            C::ReceiveInteractionWithTime {
+                interaction_class, time, received_order_type, ..
+            } => {
+                let class = self.interaction_name(*interaction_class);
+                format!("receive {class} {}", at(time, received_order_type))
+            }
+            C::ReceiveDirectedInteraction { interaction_class, object_instance, .. } => {
+                format!(
+                    "receive {} to {object_instance}",
+                    self.interaction_name(*interaction_class)
+                )
+            }
+            C::RemoveObjectInstance { object_instance, .. } => format!("remove {object_instance}"),
+            C::RemoveObjectInstanceWithTime {
+                object_instance, time, received_order_type, ..
+            } => {
+                format!("remove {object_instance} {}", at(time, received_order_type))
+            }
+            C::AttributesInScope { object_instance, attributes } => {
+                format!("in scope {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::AttributesOutOfScope { object_instance, attributes } => {
+                format!("out of scope {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::ProvideAttributeValueUpdate { object_instance, attributes, .. } => {
+                format!("provide {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::TurnUpdatesOnForObjectInstance { object_instance, attributes } => {
+                format!("updates on {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::TurnUpdatesOnForObjectInstanceWithRate {
+                object_instance,
+                attributes,
+                update_rate_designator: rate,
+            } => {
+                format!(
+                    "updates on {object_instance} {} {rate}",
+                    self.names(attributes.iter().copied())
+                )
+            }
+            C::TurnUpdatesOffForObjectInstance { object_instance, attributes } => {
+                format!("updates off {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::TimeRegulationEnabled { time } => format!("regulating {}", number(*time)),
+            C::TimeConstrainedEnabled { time } => format!("constrained {}", number(*time)),
+            C::TimeAdvanceGrant { time } => format!("grant {}", number(*time)),
+            C::FlushQueueGrant { time, optimistic_time } => {
+                format!("flush grant {} optimistic {}", number(*time), number(*optimistic_time))
+            }
+            C::RequestRetraction { .. } => "retract".into(),
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+fn number(time: hemiola_hla::EncodedTime) -> i64 {
+    i64::from_be_bytes(time.bytes())
+}
