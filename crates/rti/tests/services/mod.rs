@@ -1,3 +1,4 @@
 //! The services, by clause.
 
+mod federation;
 mod time;

@@ -1,0 +1,103 @@
+//! Connect and disconnect (clauses 4.2 and 4.3).
+
+use hemiola_hla::call::{FederationCall, SupportCall};
+use hemiola_hla::data::{ConfigurationResult, Credentials, RtiConfiguration};
+use hemiola_hla::encoding::{HLAunicodeString, encode};
+use hemiola_hla::status::AdditionalSettingsResultCode;
+use hemiola_hla::{Exception, Reply, ResignAction};
+use hemiola_rti::Limits;
+
+use crate::world::{Fed, MODEL, World};
+
+fn empty() -> World {
+    World::empty(Limits::default(), MODEL)
+}
+
+fn configured(w: &mut World, fed: Fed, settings: &str) -> ConfigurationResult {
+    let rti_configuration =
+        RtiConfiguration { additional_settings: settings.into(), ..RtiConfiguration::default() };
+    let reply = w.ok(fed, FederationCall::ConnectWithConfiguration { rti_configuration });
+    let Reply::Configured(result) = reply else { panic!("{reply:?}") };
+    result
+}
+
+#[test]
+fn nothing_is_done_before_connect() {
+    let mut w = empty();
+    let fed = w.open();
+    assert_eq!(w.refused(fed, FederationCall::ListFederationExecutions), Exception::NotConnected);
+    let call = SupportCall::GetOrderType { order_type_name: "Receive".into() };
+    assert_eq!(w.refused(fed, call), Exception::NotConnected);
+    let resign =
+        FederationCall::ResignFederationExecution { resign_action: Some(ResignAction::NoAction) };
+    assert_eq!(w.refused(fed, resign), Exception::NotConnected);
+}
+
+#[test]
+fn a_federate_connects_once() {
+    let mut w = empty();
+    let fed = w.connect();
+    assert_eq!(w.refused(fed, FederationCall::Connect), Exception::AlreadyConnected);
+    w.ok(fed, FederationCall::Disconnect);
+    assert_eq!(w.refused(fed, FederationCall::ListFederationExecutions), Exception::NotConnected);
+    w.ok(fed, FederationCall::Connect);
+}
+
+#[test]
+fn disconnecting_is_always_answered() {
+    let mut w = World::new();
+    let fed = w.open();
+    w.ok(fed, FederationCall::Disconnect);
+    let fed = w.federate("a");
+    assert_eq!(w.refused(fed, FederationCall::Disconnect), Exception::FederateIsExecutionMember);
+    w.resign(fed, ResignAction::NoAction);
+    w.ok(fed, FederationCall::Disconnect);
+}
+
+#[test]
+fn credentials_have_to_be_what_they_say() {
+    let mut w = empty();
+    let fed = w.open();
+    let connect = |kind: &str, data: Vec<u8>| FederationCall::ConnectWithCredentials {
+        credentials: Credentials { kind: kind.into(), data: data.into() },
+    };
+    let password = encode(&HLAunicodeString::from("pässwd"));
+    for (kind, data) in
+        [("HLAnoCredentials", vec![1]), ("HLAplainTextPassword", vec![1]), ("own", vec![])]
+    {
+        assert_eq!(w.refused(fed, connect(kind, data)), Exception::InvalidCredentials);
+    }
+    w.ok(fed, connect("HLAplainTextPassword", password));
+    let other = w.open();
+    w.ok(other, connect("HLAnoCredentials", vec![]));
+}
+
+#[test]
+fn settings_that_are_not_known_are_named_without_their_values() {
+    let mut w = empty();
+    let fed = w.open();
+    let result = configured(&mut w, fed, "colour=blue\nsecret=1234\n");
+    assert_eq!(result.additional_settings_result, AdditionalSettingsResultCode::SettingsIgnored);
+    assert!(result.message.contains("colour, secret") && !result.message.contains("1234"));
+    assert!(!result.address_used && !result.configuration_used);
+}
+
+#[test]
+fn clients_of_2010_get_only_callbacks_that_they_have() {
+    let mut w = World::new();
+    let fed = w.open();
+    let result = configured(&mut w, fed, "API.version=IEEE 1516-2010");
+    assert_eq!(result.additional_settings_result, AdditionalSettingsResultCode::SettingsApplied);
+    let fed = w.join(fed, "old");
+    w.fqr(fed, 10);
+    assert_eq!(w.told(fed), ["grant 10"]);
+}
+
+#[test]
+fn a_call_of_a_session_that_is_gone_is_still_answered() {
+    let mut w = World::new();
+    let fed = w.federate("a");
+    w.lose(fed);
+    assert_eq!(w.refused(fed, FederationCall::ListFederationExecutions), Exception::NotConnected);
+    assert_eq!(w.refused(fed, FederationCall::Connect), Exception::ConnectionFailed);
+}

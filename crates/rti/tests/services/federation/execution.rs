@@ -1,0 +1,154 @@
+//! Federation executions are created, destroyed and listed (clauses 4.5 to 4.11).
+
+use hemiola_hla::call::FederationCall;
+use hemiola_hla::data::{FederationExecutionInformation, FomModule};
+use hemiola_hla::{Callback, Exception, Reply, ResignAction};
+use hemiola_rti::Limits;
+
+use crate::world::{Fed, MODEL, World, YARD, module};
+
+fn create(time: &str) -> FederationCall {
+    FederationCall::CreateFederationExecutionWithTime {
+        federation_name: YARD.into(),
+        fom_module: module(MODEL),
+        logical_time_implementation_name: time.into(),
+    }
+}
+
+fn with_mim(mim_module: FomModule, time: &str) -> FederationCall {
+    FederationCall::CreateFederationExecutionWithMIMAndTime {
+        federation_name: YARD.into(),
+        fom_modules: vec![module(MODEL)],
+        mim_module,
+        logical_time_implementation_name: time.into(),
+    }
+}
+
+fn destroy() -> FederationCall {
+    FederationCall::DestroyFederationExecution { federation_name: YARD.into() }
+}
+
+fn listed(w: &mut World, fed: Fed) -> Vec<FederationExecutionInformation> {
+    w.ok(fed, FederationCall::ListFederationExecutions);
+    let notices = w.notices(fed);
+    let [notice] = &notices[..] else { panic!("{notices:?}") };
+    let Callback::ReportFederationExecutions { report } = notice.callback() else { panic!() };
+    report.clone()
+}
+
+#[test]
+fn every_form_creates() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    let (federation_name, fom_modules) = (YARD.to_owned(), vec![module(MODEL)]);
+    let mim = module(hemiola_fom::standard_mim_text());
+    let time = "HLAfloat64Time".to_owned();
+    let calls = [
+        FederationCall::CreateFederationExecution {
+            federation_name: federation_name.clone(),
+            fom_module: module(MODEL),
+        },
+        create(""),
+        FederationCall::CreateFederationExecutionWithModules {
+            federation_name: federation_name.clone(),
+            fom_modules: fom_modules.clone(),
+        },
+        FederationCall::CreateFederationExecutionWithModulesAndTime {
+            federation_name: federation_name.clone(),
+            fom_modules: fom_modules.clone(),
+            logical_time_implementation_name: time,
+        },
+        FederationCall::CreateFederationExecutionWithMIM {
+            federation_name,
+            fom_modules,
+            mim_module: mim.clone(),
+        },
+        with_mim(mim, ""),
+    ];
+    for call in calls {
+        w.ok(fed, call);
+        assert_eq!(listed(&mut w, fed)[0].logical_time_implementation, "HLAfloat64Time");
+        w.ok(fed, destroy());
+    }
+    assert_eq!(listed(&mut w, fed), []);
+}
+
+#[test]
+fn a_name_is_used_once_at_a_time() {
+    let mut w = World::new();
+    let fed = w.connect();
+    assert_eq!(w.refused(fed, create("")), Exception::FederationExecutionAlreadyExists);
+    assert_eq!(w.refused(fed, create("no time")), Exception::FederationExecutionAlreadyExists);
+    w.ok(fed, destroy());
+    assert_eq!(w.refused(fed, create("no time")), Exception::CouldNotCreateLogicalTimeFactory);
+    w.ok(fed, create("HLAinteger64Time"));
+}
+
+#[test]
+fn modules_are_refused_with_what_is_wrong() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    let of = |fom_module| FederationCall::CreateFederationExecution {
+        federation_name: YARD.into(),
+        fom_module,
+    };
+    let url = |name: &str| FomModule::Url(name.into());
+    assert_eq!(w.refused(fed, of(url("http://x/y.xml"))), Exception::CouldNotOpenFOM);
+    assert_eq!(w.refused(fed, of(module("<a><b>"))), Exception::ErrorReadingFOM);
+    let invalid = MODEL.replace("<name>Load</name>", "<name>Position</name>");
+    assert_eq!(w.refused(fed, of(module(&invalid))), Exception::InvalidFOM);
+    let inconsistent = MODEL.replace("HLAfloat64BE", "Nothing");
+    let refusal = w.call(fed, of(module(&inconsistent))).unwrap_err();
+    assert_eq!(refusal.exception, Exception::InconsistentFOM);
+    assert!(refusal.details.contains("world.xml:10:42"), "{}", refusal.details);
+
+    let standard = with_mim(url("HLAstandardMIM"), "");
+    assert_eq!(w.refused(fed, standard), Exception::DesignatorIsHLAstandardMIM);
+    assert_eq!(w.refused(fed, with_mim(url("other"), "")), Exception::CouldNotOpenMIM);
+    assert_eq!(w.refused(fed, with_mim(module("<a>"), "")), Exception::ErrorReadingMIM);
+    assert_eq!(w.refused(fed, with_mim(module(&invalid), "")), Exception::InvalidMIM);
+    assert_eq!(listed(&mut w, fed), []);
+}
+
+#[test]
+fn federates_keep_their_federation() {
+    let mut w = World::new();
+    let (a, other) = (w.federate("a"), w.connect());
+    assert_eq!(w.refused(other, destroy()), Exception::FederatesCurrentlyJoined);
+    w.resign(a, ResignAction::NoAction);
+    w.ok(other, destroy());
+    assert_eq!(w.refused(other, destroy()), Exception::FederationExecutionDoesNotExist);
+}
+
+#[test]
+fn members_are_listed() {
+    let mut w = World::new();
+    let (other, _a, _b) = (w.connect(), w.federate("a"), w.federate("b"));
+    let list = |name: &str| FederationCall::ListFederationExecutionMembers {
+        federation_name: name.into(),
+    };
+    assert_eq!(w.ok(other, list(YARD)), Reply::Done);
+    w.ok(other, list("Nowhere"));
+    let notices = w.notices(other);
+    let Callback::ReportFederationExecutionMembers { report, .. } = notices[0].callback() else {
+        panic!()
+    };
+    let names: Vec<&str> = report.iter().map(|one| one.federate_name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(report[0].federate_type, "test");
+    let federation_name = "Nowhere".to_owned();
+    let expected = Callback::ReportFederationExecutionDoesNotExist { federation_name };
+    assert_eq!(notices[1].callback(), &expected);
+}
+
+#[test]
+fn there_is_an_end_to_federations() {
+    let limits = Limits { federations: 1, ..Limits::default() };
+    let mut w = World::with(limits, MODEL);
+    let fed = w.connect();
+    let call = FederationCall::CreateFederationExecution {
+        federation_name: "Second".into(),
+        fom_module: module(MODEL),
+    };
+    assert_eq!(w.refused(fed, call), Exception::RTIinternalError);
+}

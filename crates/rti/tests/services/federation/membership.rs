@@ -1,0 +1,163 @@
+//! Federates join, resign, and are lost (clauses 4.11 to 4.13).
+
+use hemiola_hla::call::{FederationCall, SupportCall};
+use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction};
+use hemiola_rti::Limits;
+
+use crate::world::{MODEL, World, YARD, module};
+
+fn join(name: &str, federation: &str) -> FederationCall {
+    FederationCall::JoinFederationExecutionWithName {
+        federate_name: name.into(),
+        federate_type: "test".into(),
+        federation_name: federation.into(),
+    }
+}
+
+fn resign(action: ResignAction) -> FederationCall {
+    FederationCall::ResignFederationExecution { resign_action: Some(action) }
+}
+
+#[test]
+fn the_reply_says_who_the_federate_is() {
+    let mut w = World::new();
+    let fed = w.connect();
+    let Reply::Joined(joined) = w.ok(fed, join("a", YARD)) else { panic!() };
+    assert_eq!(joined.federate, FederateHandle::new(1));
+    assert_eq!(joined.logical_time_implementation, "HLAinteger64Time");
+    assert_eq!(w.refused(fed, join("b", YARD)), Exception::FederateAlreadyExecutionMember);
+}
+
+#[test]
+fn names_of_federates_differ() {
+    let mut w = World::new();
+    let (_a, other) = (w.federate("a"), w.connect());
+    assert_eq!(w.refused(other, join("a", YARD)), Exception::FederateNameAlreadyInUse);
+    assert_eq!(w.refused(other, join("a", "Nowhere")), Exception::FederationExecutionDoesNotExist);
+    let unnamed = FederationCall::JoinFederationExecution {
+        federate_type: "viewer".into(),
+        federation_name: YARD.into(),
+    };
+    w.ok(other, unnamed.clone());
+    let third = w.connect();
+    w.ok(third, unnamed);
+    let name = |handle| SupportCall::GetFederateName { federate: FederateHandle::new(handle) };
+    assert_ne!(w.ok(third, name(2)), w.ok(third, name(3)));
+}
+
+#[test]
+fn a_federate_may_bring_modules() {
+    let mut w = World::new();
+    let a = w.federate("a");
+    w.publish(a, "Vehicle.Car", "Position");
+    w.register(a, "Vehicle.Car");
+    let more = MODEL
+        .replace("<name>Driver</name>", "<name>Wheels</name>")
+        .replace("<name>Stop</name>", "<name>Go</name>");
+    let fed = w.connect();
+    let bring = |text: &str| FederationCall::JoinFederationExecutionWithNameAndModules {
+        federate_name: "b".into(),
+        federate_type: "test".into(),
+        federation_name: YARD.into(),
+        additional_fom_modules: vec![module(text)],
+    };
+    let contrary = MODEL.replace("<order>TimeStamp</order>", "<order>Receive</order>");
+    assert_eq!(w.refused(fed, bring(&contrary)), Exception::InconsistentFOM);
+    assert_eq!(w.refused(fed, bring("<a>")), Exception::ErrorReadingFOM);
+    w.ok(fed, bring(&more));
+    let object_class = w.class("Vehicle.Car");
+    let wheels = SupportCall::GetAttributeHandle { object_class, attribute_name: "Wheels".into() };
+    assert!(matches!(w.ok(a, wheels), Reply::Attribute(_)), "for everybody");
+    let driver = SupportCall::GetAttributeHandle { object_class, attribute_name: "Driver".into() };
+    assert_eq!(w.ok(fed, driver), Reply::Attribute(w.attribute("Driver")), "handles stay");
+    let class =
+        SupportCall::GetInteractionClassHandle { interaction_class_name: "Command.Go".into() };
+    w.ok(a, class);
+}
+
+#[test]
+fn directives_have_to_leave_nothing_owned() {
+    let mut w = World::new();
+    let a = w.federate("a");
+    w.publish(a, "Vehicle", "Position");
+    let call = FederationCall::ResignFederationExecution { resign_action: None };
+    assert_eq!(w.refused(a, call), Exception::InvalidResignAction);
+    let car = w.register(a, "Vehicle");
+    for action in [ResignAction::NoAction, ResignAction::CancelPendingOwnershipAcquisitions] {
+        assert_eq!(w.refused(a, resign(action)), Exception::FederateOwnsAttributes);
+    }
+    w.delete(a, car);
+    w.ok(a, resign(ResignAction::NoAction));
+    assert_eq!(w.refused(a, resign(ResignAction::NoAction)), Exception::FederateNotExecutionMember);
+}
+
+#[test]
+fn a_directive_deletes_or_divests() {
+    for (action, remains) in [
+        (ResignAction::UnconditionallyDivestAttributes, 1),
+        (ResignAction::DeleteObjects, 0),
+        (ResignAction::DeleteObjectsThenDivest, 0),
+        (ResignAction::CancelThenDeleteThenDivest, 0),
+    ] {
+        let mut w = World::new();
+        let (a, b) = (w.federate("a"), w.federate("b"));
+        w.subscribe(b, "Vehicle", "Position");
+        w.publish(a, "Vehicle", "Position");
+        let car = w.register(a, "Vehicle");
+        w.resign(a, action);
+        let mut told = vec![format!("discover {car} as Vehicle")];
+        if remains == 0 {
+            told.push(format!("remove {car}"));
+        }
+        assert_eq!(w.told(b), told, "{action}");
+        assert_eq!(w.kernel.status().federations[0].instances, remains, "{action}");
+    }
+}
+
+#[test]
+fn a_lost_federate_resigns_with_its_directive() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.subscribe(b, "Vehicle", "Position");
+    w.publish(a, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    let value = Some(ResignAction::DeleteObjects);
+    w.ok(a, SupportCall::SetAutomaticResignDirective { value });
+    w.lose(a);
+    assert_eq!(w.told(b), [format!("discover {car} as Vehicle"), format!("remove {car}")]);
+    let name = SupportCall::GetFederateName { federate: a.handle };
+    assert_eq!(w.refused(b, name), Exception::FederateHandleNotKnown);
+    let again = w.federate("a");
+    assert_ne!(again.handle, a.handle, "a handle is never another's");
+}
+
+#[test]
+fn whoever_leaves_too_much_undelivered_is_resigned() {
+    let limits = Limits { undelivered: 10, ..Limits::default() };
+    let mut w = World::with(limits, MODEL);
+    let (a, b, c) = (w.federate("a"), w.federate("b"), w.federate("c"));
+    w.publish_interaction(a, "Command");
+    for fed in [b, c] {
+        w.subscribe_interaction(fed, "Command");
+    }
+    w.constrain(b);
+    for _ in 0..11 {
+        w.send(a, "Command", "What");
+    }
+    assert_eq!(w.told(b), ["constrained 0", "resigned: too many messages wait for it"]);
+    assert_eq!(w.told(c).len(), 11);
+    let call = SupportCall::GetAutoProvideSwitch;
+    assert_eq!(w.refused(b, call), Exception::FederateNotExecutionMember);
+    w.join(b, "b");
+}
+
+#[test]
+fn ten_thousand_joins_leave_nothing_behind() {
+    let mut w = World::new();
+    let fed = w.connect();
+    for _ in 0..10_000 {
+        w.join(fed, "a");
+        w.resign(fed, ResignAction::NoAction);
+    }
+    assert_eq!(w.kernel.status().federations[0].federates, []);
+}

@@ -1,0 +1,6 @@
+//! Clause 4.
+
+mod connection;
+mod execution;
+mod membership;
+mod synchronization;
