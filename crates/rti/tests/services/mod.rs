@@ -1,4 +1,5 @@
 //! The services, by clause.
 
+mod declaration;
 mod federation;
 mod time;

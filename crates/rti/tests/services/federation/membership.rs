@@ -1,6 +1,7 @@
 //! Federates join, resign, and are lost (clauses 4.11 to 4.13).
 
 use hemiola_hla::call::{FederationCall, SupportCall};
+use hemiola_hla::data::RtiConfiguration;
 use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction};
 use hemiola_rti::Limits;
 
@@ -149,6 +150,28 @@ fn whoever_leaves_too_much_undelivered_is_resigned() {
     let call = SupportCall::GetAutoProvideSwitch;
     assert_eq!(w.refused(b, call), Exception::FederateNotExecutionMember);
     w.join(b, "b");
+}
+
+#[test]
+fn a_client_of_2010_that_is_resigned_loses_its_session() {
+    let limits = Limits { undelivered: 10, ..Limits::default() };
+    let mut w = World::with(limits, MODEL);
+    let (a, b) = (w.federate("a"), w.open());
+    let rti_configuration = RtiConfiguration {
+        additional_settings: "API.version=IEEE 1516-2010".into(),
+        ..RtiConfiguration::default()
+    };
+    w.ok(b, FederationCall::ConnectWithConfiguration { rti_configuration });
+    let b = w.join(b, "b");
+    w.publish_interaction(a, "Command");
+    w.subscribe_interaction(b, "Command");
+    w.constrain(b);
+    for _ in 0..11 {
+        assert!(!w.is_closed(b));
+        w.send(a, "Command", "What");
+    }
+    assert!(w.is_closed(b));
+    assert_eq!(w.told(b), ["constrained 0"]);
 }
 
 #[test]

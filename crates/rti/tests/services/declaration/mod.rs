@@ -1,0 +1,5 @@
+//! Clause 5.
+
+mod advisory;
+mod publication;
+mod subscription;
