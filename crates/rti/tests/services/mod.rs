@@ -2,4 +2,5 @@
 
 mod declaration;
 mod federation;
+mod object;
 mod time;

@@ -1,0 +1,86 @@
+//! Interactions directed at instances (clauses 6.14 and 6.15).
+
+use hemiola_hla::call::{DeclarationCall, ObjectCall};
+use hemiola_hla::{Exception, ObjectInstanceHandle};
+
+use crate::world::{Fed, World};
+
+fn publish(w: &mut World, fed: Fed, class: &str) {
+    let (object_class, interaction_classes) = (w.class(class), vec![w.interaction("Command.Stop")]);
+    let call = DeclarationCall::PublishObjectClassDirectedInteractions {
+        object_class,
+        interaction_classes,
+    };
+    w.ok(fed, call);
+}
+
+fn subscribe(w: &mut World, fed: Fed, interaction: &str, universally: bool) {
+    let (object_class, interaction_classes) =
+        (w.class("Vehicle"), vec![w.interaction(interaction)]);
+    let call = if universally {
+        DeclarationCall::SubscribeObjectClassDirectedInteractionsUniversally {
+            object_class,
+            interaction_classes,
+        }
+    } else {
+        DeclarationCall::SubscribeObjectClassDirectedInteractions {
+            object_class,
+            interaction_classes,
+        }
+    };
+    w.ok(fed, call);
+}
+
+fn send(w: &World, to: ObjectInstanceHandle) -> ObjectCall {
+    ObjectCall::SendDirectedInteraction {
+        interaction_class: w.interaction("Command.Stop"),
+        object_instance: to,
+        parameter_values: w.parameters("What Within"),
+        user_supplied_tag: "tag".into(),
+    }
+}
+
+#[test]
+fn it_reaches_the_owner_and_who_wants_all() {
+    let mut w = World::new();
+    let feds = ["sender", "owner", "log", "other"].map(|name| w.federate(name));
+    let [sender, owner, log, other] = feds;
+    w.publish(owner, "Vehicle.Car", "Position");
+    for fed in feds {
+        w.subscribe(fed, "Vehicle", "Position");
+    }
+    let car = w.register(owner, "Vehicle.Car");
+    publish(&mut w, sender, "Vehicle");
+    subscribe(&mut w, owner, "Command", false);
+    subscribe(&mut w, log, "Command.Stop", true);
+    subscribe(&mut w, other, "Command.Stop", false);
+    for fed in feds {
+        w.told(fed);
+    }
+    let call = send(&w, car);
+    w.ok(sender, call);
+    assert_eq!(w.told(owner), [format!("receive Command to {car}")]);
+    assert_eq!(w.told(log), [format!("receive Command.Stop to {car}")]);
+    assert_eq!((w.told(other), w.told(sender)), (vec![], vec![]));
+    let object_class = w.class("Vehicle");
+    w.ok(log, DeclarationCall::UnsubscribeObjectClassDirectedInteractions { object_class });
+    let call = send(&w, car);
+    w.ok(sender, call);
+    assert_eq!(w.told(log), Vec::<String>::new());
+}
+
+#[test]
+fn it_has_to_be_published_for_the_class_of_a_known_instance() {
+    let mut w = World::new();
+    let (sender, owner) = (w.federate("sender"), w.federate("owner"));
+    w.publish(owner, "Vehicle", "Position");
+    let car = w.register(owner, "Vehicle");
+    let call = send(&w, car);
+    assert_eq!(w.refused(sender, call.clone()), Exception::InteractionClassNotPublished);
+    publish(&mut w, sender, "Vehicle.Car");
+    assert_eq!(w.refused(sender, call.clone()), Exception::ObjectInstanceNotKnown);
+    w.subscribe(sender, "Vehicle", "Position");
+    assert_eq!(w.refused(sender, call.clone()), Exception::InteractionClassNotPublished);
+    publish(&mut w, sender, "Vehicle");
+    w.ok(sender, call);
+}

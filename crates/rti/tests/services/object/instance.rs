@@ -1,0 +1,149 @@
+//! Instances are registered, discovered, deleted and forgotten (clauses 6.8, 6.9, 6.16 to 6.18).
+
+use hemiola_hla::call::{ObjectCall, SupportCall};
+use hemiola_hla::{Callback, Exception, ObjectClassHandle, ObjectInstanceHandle, Reply};
+
+use crate::world::{MODEL, World};
+
+fn delete(object_instance: ObjectInstanceHandle) -> ObjectCall {
+    ObjectCall::DeleteObjectInstance { object_instance, user_supplied_tag: "".into() }
+}
+
+fn local_delete(object_instance: ObjectInstanceHandle) -> ObjectCall {
+    ObjectCall::LocalDeleteObjectInstance { object_instance }
+}
+
+#[test]
+fn discovery_tells_class_name_and_who() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.publish(a, "Vehicle.Car", "Driver");
+    w.subscribe(b, "Vehicle.Car", "Driver");
+    let car = w.register(a, "Vehicle.Car");
+    let Reply::Name(name) = w.ok(a, SupportCall::GetObjectInstanceName { object_instance: car })
+    else {
+        panic!()
+    };
+    let expected = Callback::DiscoverObjectInstance {
+        object_instance: car,
+        object_class: w.class("Vehicle.Car"),
+        object_instance_name: name.clone(),
+        producing_federate: a.handle,
+    };
+    assert_eq!(w.notices(b)[0].callback(), &expected);
+    let call = SupportCall::GetObjectInstanceHandle { object_instance_name: name };
+    assert_eq!(w.ok(b, call), Reply::ObjectInstance(car));
+    let known = SupportCall::GetKnownObjectClassHandle { object_instance: car };
+    assert_eq!(w.ok(b, known), Reply::ObjectClass(w.class("Vehicle.Car")));
+}
+
+#[test]
+fn only_published_classes_are_registered() {
+    let mut w = World::new();
+    let a = w.federate("a");
+    let register = |object_class| ObjectCall::RegisterObjectInstance { object_class };
+    assert_eq!(
+        w.refused(a, register(ObjectClassHandle::INVALID)),
+        Exception::ObjectClassNotDefined
+    );
+    w.publish(a, "Vehicle", "Position");
+    let car = w.class("Vehicle.Car");
+    assert_eq!(w.refused(a, register(car)), Exception::ObjectClassNotPublished);
+}
+
+#[test]
+fn only_who_has_the_privilege_deletes() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.publish(a, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    assert_eq!(w.refused(b, delete(car)), Exception::ObjectInstanceNotKnown);
+    w.subscribe(b, "Vehicle", "Position");
+    assert_eq!(w.refused(b, delete(car)), Exception::DeletePrivilegeNotHeld);
+    w.delete(a, car);
+    assert_eq!(w.told(b), [format!("discover {car} as Vehicle"), format!("remove {car}")]);
+    assert_eq!(w.refused(a, delete(car)), Exception::ObjectInstanceNotKnown);
+    w.subscribe(b, "Vehicle.Car", "Position");
+    assert_eq!(w.told(b), Vec::<String>::new());
+}
+
+#[test]
+fn a_removal_waits_like_any_message() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.in_time("b", 1));
+    w.publish(a, "Vehicle", "Position");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    w.update(a, car, "Position");
+    w.delete(a, car);
+    let name = SupportCall::GetObjectInstanceName { object_instance: car };
+    w.ok(b, name.clone());
+    w.tar(b, 5);
+    let told = [
+        format!("discover {car} as Vehicle"),
+        format!("reflect {car} Position"),
+        format!("remove {car}"),
+        "grant 5".into(),
+    ];
+    assert_eq!(w.told(b), told);
+    assert_eq!(w.refused(b, name), Exception::ObjectInstanceNotKnown);
+}
+
+#[test]
+fn what_is_forgotten_may_be_discovered_again() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.publish(a, "Vehicle", "Position");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    assert_eq!(w.refused(a, local_delete(car)), Exception::FederateOwnsAttributes);
+    w.ok(b, local_delete(car));
+    assert_eq!(w.refused(b, local_delete(car)), Exception::ObjectInstanceNotKnown);
+    w.told(b);
+    w.update(a, car, "Position");
+    assert_eq!(w.told(b), Vec::<String>::new());
+    w.subscribe(b, "Vehicle", "Position");
+    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+}
+
+#[test]
+fn owners_are_asked_for_values() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.publish(a, "Vehicle.Car", "Position Driver");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle.Car");
+    let of_instance = |attributes| ObjectCall::RequestInstanceAttributeValueUpdate {
+        object_instance: car,
+        attributes,
+        user_supplied_tag: "please".into(),
+    };
+    let call = of_instance(w.attributes("Position Load"));
+    w.ok(b, call);
+    assert_eq!(w.told(a), [format!("provide {car} Position")], "nobody owns its load");
+    let call = of_instance(w.attributes("Driver"));
+    assert_eq!(w.refused(b, call), Exception::AttributeNotDefined, "known as a Vehicle");
+    let of_class = |object_class, attributes| ObjectCall::RequestClassAttributeValueUpdate {
+        object_class,
+        attributes,
+        user_supplied_tag: "please".into(),
+    };
+    let call = of_class(w.class("Vehicle"), w.attributes("Position"));
+    w.ok(b, call.clone());
+    assert_eq!(w.told(a), [format!("provide {car} Position")]);
+    w.ok(a, call);
+    assert_eq!(w.told(a), Vec::<String>::new(), "one does not ask oneself");
+}
+
+#[test]
+fn auto_provide_asks_for_the_newcomer() {
+    let on = "</interactions><switches><autoProvide isEnabled=\"true\"/></switches>";
+    let model = MODEL.replace("</interactions>", on);
+    let mut w = World::with(hemiola_rti::Limits::default(), &model);
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.publish(a, "Vehicle", "Position Load");
+    let car = w.register(a, "Vehicle");
+    w.subscribe(b, "Vehicle", "Position");
+    assert_eq!(w.told(a), [format!("provide {car} Position")]);
+    assert_eq!(w.ok(a, SupportCall::GetAutoProvideSwitch), Reply::Flag(true));
+}
