@@ -3,4 +3,5 @@
 mod declaration;
 mod federation;
 mod object;
+mod support;
 mod time;
