@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_fom::Model;
 use hemiola_hla::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, OrderType, ResignAction, Switch, TimeImplementation,
-    TransportationTypeHandle,
+    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
+    ResignAction, Switch, TimeImplementation, TransportationTypeHandle,
 };
 use hemiola_units::Instant;
 
@@ -197,9 +196,4 @@ impl Federate {
                 .unwrap_or(said.transportation),
         )
     }
-}
-
-/// The number of a federate among those of its federation, in the first half of its retraction handles.
-pub(crate) fn retraction_base(federate: FederateHandle) -> u64 {
-    u64::from(federate.number()) << 32
 }

@@ -13,7 +13,7 @@ use hemiola_units::Instant;
 
 use crate::federate::{Edition, Federate};
 use crate::input::Output;
-use crate::instance::Instance;
+use crate::instance::{Instance, Knower};
 use crate::limits::Limits;
 use crate::notice::Notice;
 use crate::services::federation::Point;
@@ -242,6 +242,9 @@ impl Federation {
                 "who keeps too much is resigned"
             );
             assert!(!(time.constrained && time.constrained_pending.is_some()));
+            if let Some((_, head)) = time.queue.first_key_value() {
+                assert!(crate::message::is_for(self, handle, head), "nobody waits for nothing");
+            }
             let in_order = time.queue.keys().all(|(stamp, _)| time.floor().allows(*stamp));
             assert!(in_order, "{}: a message in its past", federate.name);
             for class in federate.subscribed.classes.keys() {
@@ -253,8 +256,8 @@ impl Federation {
         for (handle, instance) in &self.instances {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));
             assert!(self.of_class[&instance.class].contains(handle));
-            assert!(instance.known().is_sorted_by_key(|(federate, _)| *federate));
-            for (federate, class) in instance.known() {
+            assert!(instance.known().is_sorted_by_key(|one| one.federate));
+            for Knower { federate, class, .. } in instance.known() {
                 assert!(self.joined.contains(federate));
                 assert!(self.model.is_object_class(instance.class, *class));
             }

@@ -13,9 +13,20 @@ pub(crate) struct Instance {
     pub(crate) registered_by: FederateHandle,
     /// By handle: all available attributes of its class.
     pub(crate) attributes: Vec<InstanceAttribute>,
-    /// Who knows it, by handle, and as which class.
-    known: Vec<(FederateHandle, ObjectClassHandle)>,
+    /// Who knows it, by handle.
+    known: Vec<Knower>,
     pub(crate) deletion: Option<Deletion>,
+}
+
+/// A federate that knows an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Knower {
+    pub(crate) federate: FederateHandle,
+    /// As what.
+    pub(crate) class: ObjectClassHandle,
+    /// How many messages there had been when it came to know it: what is older is not for it, even if it knew the
+    /// instance before.
+    pub(crate) since: u64,
 }
 
 /// An attribute of an instance.
@@ -50,26 +61,31 @@ impl Instance {
         Self { name, class, registered_by, attributes, known: Vec::new(), deletion: None }
     }
 
-    /// Who knows it, by handle, and as which class.
-    pub(crate) fn known(&self) -> &[(FederateHandle, ObjectClassHandle)] {
+    /// Who knows it, by handle.
+    pub(crate) fn known(&self) -> &[Knower] {
         &self.known
+    }
+
+    /// What a federate knows it as, and since when.
+    pub(crate) fn knower(&self, federate: FederateHandle) -> Option<&Knower> {
+        let at = self.known.binary_search_by_key(&federate, |one| one.federate).ok()?;
+        Some(&self.known[at])
     }
 
     /// As which class a federate knows it.
     pub(crate) fn known_as(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        let at = self.known.binary_search_by_key(&federate, |(who, _)| *who).ok()?;
-        Some(self.known[at].1)
+        self.knower(federate).map(|one| one.class)
     }
 
-    pub(crate) fn know(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
-        let place = self.known.binary_search_by_key(&federate, |(who, _)| *who);
+    pub(crate) fn know(&mut self, federate: FederateHandle, class: ObjectClassHandle, since: u64) {
+        let place = self.known.binary_search_by_key(&federate, |one| one.federate);
         let at = place.expect_err("a federate discovers an instance once");
-        self.known.insert(at, (federate, class));
+        self.known.insert(at, Knower { federate, class, since });
     }
 
     /// Did it know the instance until now?
     pub(crate) fn forget(&mut self, federate: FederateHandle) -> bool {
-        let place = self.known.binary_search_by_key(&federate, |(who, _)| *who);
+        let place = self.known.binary_search_by_key(&federate, |one| one.federate);
         place.map(|at| self.known.remove(at)).is_ok()
     }
 

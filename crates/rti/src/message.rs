@@ -8,7 +8,6 @@ use hemiola_hla::{
     ObjectInstanceHandle, OrderType, TransportationTypeHandle,
 };
 
-use crate::federate::retraction_base;
 use crate::federation::Federation;
 use crate::input::Output;
 use crate::notice::Notice;
@@ -217,7 +216,8 @@ pub(crate) fn dispatch(
             None => unordered
                 .get_or_insert_with(|| Arc::new(Notice::new(message.callback(OrderType::Receive)))),
         };
-        let waiting = Waiting { notice: Arc::clone(notice), subject, removes, retraction };
+        let notice = Arc::clone(notice);
+        let waiting = Waiting { notice, sequence, subject, removes, retraction };
         if time.is_none() && !federation.federate(*receiver).time.holds() {
             deliver(federation, *receiver, waiting, out);
             continue;
@@ -238,26 +238,58 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Gives a federate a message that it may have now. Messages about instances it does not know any more are
-/// for nobody.
+/// Is a message still for a federate? Not if it is about an instance that the federate does not know any more, or has come
+/// to know again since.
+pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Waiting) -> bool {
+    let Some(subject) = message.subject else { return true };
+    let knower = federation.instances.get(&subject).and_then(|one| one.knower(to));
+    knower.is_some_and(|one| message.sequence > one.since)
+}
+
+/// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop at them.
+pub(crate) fn drop_stale(federation: &mut Federation, to: FederateHandle) {
+    while let Some((key, head)) = federation.federate(to).time.queue.first_key_value() {
+        let key = *key;
+        if is_for(federation, to, head) {
+            break;
+        }
+        let dropped = federation.federate_mut(to).time.queue.remove(&key);
+        federation.time_changed = true;
+        unreached(federation, to, dropped.and_then(|message| message.retraction));
+    }
+}
+
+/// Notes that a message did not reach a federate: if it is taken back, there is nothing to undo.
+fn unreached(
+    federation: &mut Federation,
+    to: FederateHandle,
+    retraction: Option<MessageRetractionHandle>,
+) {
+    let Some((sender, number)) = retraction.map(sender_and_number) else { return };
+    if federation.joined_federate(sender).is_some() {
+        let sent = &mut federation.federate_mut(sender).time.sent;
+        if let Some(sent) = sent.get_mut(&number) {
+            sent.receivers.retain(|one| *one != to);
+        }
+    }
+}
+
+/// Gives a federate a message that it may have now, if it is still for it.
 pub(crate) fn deliver(
     federation: &mut Federation,
     to: FederateHandle,
-    Waiting { notice, subject, removes, .. }: Waiting,
+    message: Waiting,
     out: &mut Vec<Output>,
 ) {
-    if let Some(instance) = subject {
-        let known = federation.instances.get(&instance).and_then(|one| one.known_as(to));
-        if known.is_none() {
-            return;
-        }
-        if removes {
-            federation.send(to, notice, out);
-            object::forget(federation, to, instance, out);
-            return;
-        }
+    if !is_for(federation, to, &message) {
+        unreached(federation, to, message.retraction);
+        return;
     }
+    let Waiting { notice, subject, removes, .. } = message;
     federation.send(to, notice, out);
+    if let Some(instance) = subject.filter(|_| removes) {
+        object::forget(federation, to, instance, out);
+    }
 }
 
 /// A new handle to take a message of a federate back with.
@@ -268,7 +300,14 @@ pub(crate) fn next_retraction(
     let state = &mut federation.federate_mut(sender).time;
     // The second half tells a federate's messages apart, also after it has begun from 1 again.
     state.sent_count = state.sent_count.checked_add(1).unwrap_or(1);
-    MessageRetractionHandle::new(retraction_base(sender) | u64::from(state.sent_count))
+    MessageRetractionHandle::new(u64::from(sender.number()) << 32 | u64::from(state.sent_count))
+}
+
+/// Who sent a message, and which of its messages it is, by the two halves of the handle.
+pub(crate) fn sender_and_number(retraction: MessageRetractionHandle) -> (FederateHandle, u32) {
+    let half = |bits: u64| u32::try_from(bits).expect("half of eight bytes");
+    let number = retraction.number();
+    (FederateHandle::new(half(number >> 32)), half(number & u64::from(u32::MAX)))
 }
 
 /// Remembers who gets a message, so that it can be taken back. `first` is the first of its places among the messages of
@@ -283,7 +322,7 @@ pub(crate) fn remember(
 ) {
     let Stamp::Ordering(time, retraction) = stamp else { return };
     let sent = Sent { time, sequence: (first, federation.sequence), receivers, deletes };
-    let number = u32::try_from(retraction.number() & u64::from(u32::MAX)).expect("four bytes");
+    let (_, number) = sender_and_number(retraction);
     let limit = federation.limits.retractable;
     let state = &mut federation.federate_mut(sender).time;
     state.sent.insert(number, sent);

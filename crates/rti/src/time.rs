@@ -100,6 +100,8 @@ pub(crate) struct Regulation {
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) notice: Arc<Notice>,
+    /// Its place among the messages of the federation.
+    pub(crate) sequence: u64,
     /// The instance that it is about; who does not know that any more is not told.
     pub(crate) subject: Option<ObjectInstanceHandle>,
     /// Does the federate forget the instance with it?
@@ -188,7 +190,8 @@ impl TimeState {
         self.queue.len() + self.held.len()
     }
 
-    /// The time stamp of the first message that waits.
+    /// The time stamp of the first message that waits. It is one that the federate will get: others are dropped before
+    /// they are first.
     pub(crate) fn head(&self) -> Option<LogicalTime> {
         self.queue.first_key_value().map(|((time, _), _)| *time)
     }

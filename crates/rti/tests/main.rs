@@ -1,4 +1,5 @@
 //! The kernel as federates see it: a folder for each clause, and seeded worlds of federates.
 
 mod services;
+mod simulation;
 mod world;

@@ -10,7 +10,7 @@ use super::{Answer, advise_of_scope, advise_of_updates, may_delete, privilege, p
 use crate::federation::{Federation, NameUse};
 use crate::input::Output;
 use crate::instance::{Deletion, Instance, InstanceAttribute};
-use crate::message::{Body, Message, Stamp, dispatch, next_retraction, remember};
+use crate::message::{Body, Message, Stamp, dispatch, drop_stale, next_retraction, remember};
 use crate::services::{beyond, declaration};
 
 /// Clause 6.8, both forms. The federate owns what it publishes of the class.
@@ -50,7 +50,7 @@ pub(super) fn register_object_instance(
     let name = name.unwrap_or_else(|| format!("HLAobject-{handle}"));
     federation.names.insert(name.clone(), NameUse::Registered(handle));
     let mut instance = Instance::new(name, class, me, attributes);
-    instance.know(me, class);
+    instance.know(me, class, federation.sequence);
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
     discover_by_all(federation, handle, out);
@@ -102,7 +102,8 @@ fn discover(
         producing_federate: instance.registered_by,
     };
     federation.tell(me, callback, out);
-    federation.instance_mut(handle).know(me, class);
+    let since = federation.sequence;
+    federation.instance_mut(handle).know(me, class, since);
     advise_of_scope(federation, me, handle, out);
     advise_of_updates(federation, handle, out);
     if federation.is_on(Switch::AutoProvide) {
@@ -132,7 +133,7 @@ fn owners_changed(
     handle: ObjectInstanceHandle,
     out: &mut Vec<Output>,
 ) {
-    let known = federation.instances[&handle].known().iter().map(|(federate, _)| *federate);
+    let known = federation.instances[&handle].known().iter().map(|one| one.federate);
     let known: Vec<FederateHandle> = known.collect();
     for federate in known {
         advise_of_scope(federation, federate, handle, out);
@@ -213,7 +214,7 @@ pub(crate) fn delete(
     instance.forget(me);
     instance.deletion =
         Some(Deletion { by: me, known_as, owned, retractable: retraction.is_some() });
-    let receivers: Vec<FederateHandle> = instance.known().iter().map(|(one, _)| *one).collect();
+    let receivers: Vec<FederateHandle> = instance.known().iter().map(|one| one.federate).collect();
     forget_advice(federation, me, handle);
     let message = Message {
         body: Body::Remove { instance: handle },
@@ -241,6 +242,7 @@ pub(crate) fn forget(
     if !instance.forget(me) {
         return;
     }
+    drop_stale(federation, me);
     forget_advice(federation, me, handle);
     if divested.is_empty() {
         advise_of_updates(federation, handle, out);
@@ -294,7 +296,7 @@ pub(crate) fn undelete(
 ) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     let Some(Deletion { by, known_as, owned, .. }) = instance.deletion.take() else { return };
-    instance.know(by, known_as);
+    instance.know(by, known_as, federation.sequence);
     let published = &federation.federate(by).published.classes;
     let kept: Vec<AttributeHandle> = owned
         .into_iter()

@@ -13,6 +13,7 @@ use super::{stamped, update};
 use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
 use crate::input::Output;
+use crate::instance::Knower;
 use crate::message::{Body, Message, dispatch, next_retraction, remember};
 use crate::services::declaration;
 
@@ -141,7 +142,9 @@ pub(super) fn send_directed_interaction(
     }
     let (instance, _) = known?;
     let mut groups: Vec<(InteractionClassHandle, Vec<FederateHandle>)> = Vec::new();
-    for (federate, known_as) in instance.known().iter().filter(|(federate, _)| *federate != me) {
+    for Knower { federate, class: known_as, .. } in
+        instance.known().iter().filter(|one| one.federate != me)
+    {
         let subscribed = &federation.federate(*federate).subscribed.directed;
         let reached = |received: InteractionClassHandle| {
             let mut reaches = federation

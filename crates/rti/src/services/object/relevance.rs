@@ -119,9 +119,9 @@ fn greatest_rate(
 ) -> Option<Option<Rate>> {
     let instance = &federation.instances[&handle];
     let owner = instance.owner(attribute);
-    let others = instance.known().iter().filter(|(federate, _)| *federate != owner);
-    let subscriptions = others.filter_map(|(federate, class)| {
-        let subscription = federation.federate(*federate).subscription(*class, attribute)?;
+    let others = instance.known().iter().filter(|one| one.federate != owner);
+    let subscriptions = others.filter_map(|one| {
+        let subscription = federation.federate(one.federate).subscription(one.class, attribute)?;
         (subscription.activity == Activity::Active).then_some(&subscription.rate)
     });
     subscriptions.cloned().reduce(|one, other| match (one, other) {

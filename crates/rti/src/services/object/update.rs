@@ -11,6 +11,7 @@ use super::{available, stamped};
 use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::Output;
+use crate::instance::Knower;
 use crate::message::{Body, Message, Stamp, dispatch, next_retraction, remember};
 
 /// How a value travels.
@@ -113,7 +114,7 @@ fn receivers(
     let mut all = Vec::new();
     let mut some: Vec<(AttributeValues, Vec<FederateHandle>)> = Vec::new();
     let mut limited = Vec::new();
-    for (other, class) in federation.instances[&handle].known() {
+    for Knower { federate: other, class, .. } in federation.instances[&handle].known() {
         if *other == me {
             continue;
         }

@@ -8,7 +8,7 @@ use super::galt::Galts;
 use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
 use crate::input::Output;
-use crate::message::deliver;
+use crate::message::{deliver, drop_stale};
 use crate::notice::Notice;
 use crate::time::{Advance, Bound, Service};
 
@@ -147,6 +147,7 @@ fn arrive(
         let waiting = entry.remove();
         deliver(federation, me, waiting, out);
     }
+    drop_stale(federation, me);
     let floor = advance.service.bound_at(time);
     federation.federate_mut(me).time.arrive(time, floor);
     retraction::prune(federation, me);

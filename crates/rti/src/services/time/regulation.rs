@@ -5,7 +5,7 @@ use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, Reply};
 use super::{Answer, decoded};
 use crate::federation::Federation;
 use crate::input::Output;
-use crate::message::deliver;
+use crate::message::{deliver, drop_stale};
 use crate::time::Bound;
 
 /// Clause 8.2. Nothing may come into the past of a time-constrained federate. So who could send earlier than what some
@@ -39,6 +39,7 @@ pub(super) fn enable_time_regulation(
         let waiting = entry.remove();
         deliver(federation, me, waiting, out);
     }
+    drop_stale(federation, me);
     federation.federate_mut(me).time.regulate(now, lookahead, least);
     federation.regulating.insert(me);
     federation.time_changed = true;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hemiola_hla::{Callback, Exception, FederateHandle, MessageRetractionHandle, Reply};
 
 use super::Answer;
-use crate::federate::retraction_base;
 use crate::federation::Federation;
 use crate::input::Output;
+use crate::message::{drop_stale, sender_and_number};
 use crate::notice::Notice;
 use crate::services::object;
 use crate::time::Sent;
@@ -25,12 +25,12 @@ pub(super) fn retract(
     let Some(bound) = state.output_bound() else {
         return Err(Exception::TimeRegulationIsNotEnabled.into());
     };
-    let number = retraction.number().checked_sub(retraction_base(me));
-    let number = number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
-    let Some(number) = number.filter(|number| *number <= state.sent_count) else {
+    let (sender, number) = sender_and_number(retraction);
+    let sent = state.sent.get(&number).filter(|_| sender == me);
+    if sent.is_none() && (sender != me || number == 0 || number > state.sent_count) {
         return Err(Exception::InvalidMessageRetractionHandle.because(retraction.to_string()));
-    };
-    if !state.sent.get(&number).is_some_and(|sent| bound.allows(sent.time)) {
+    }
+    if !sent.is_some_and(|sent| bound.allows(sent.time)) {
         return Err(Exception::MessageCanNoLongerBeRetracted.into());
     }
     let sent = federation.federate_mut(me).time.sent.remove(&number);
@@ -55,7 +55,9 @@ pub(super) fn retract(
             }
         }
         state.held.retain(|one| one.retraction != Some(retraction));
-        if state.undelivered() == before {
+        let has_it = state.undelivered() == before;
+        drop_stale(federation, receiver);
+        if has_it {
             federation.send(receiver, Arc::clone(&notice), out);
         }
     }

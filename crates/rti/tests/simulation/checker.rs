@@ -1,0 +1,290 @@
+//! What a federate knows of itself, and what must be true of everything it is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hemiola_hla::data::Data;
+use hemiola_hla::{
+    Callback, EncodedTime, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
+    ObjectClassHandle, ObjectInstanceHandle, OrderType,
+};
+use hemiola_rti::SessionId;
+
+use crate::world::Fed;
+
+/// A federate's own record.
+#[derive(Debug)]
+pub(super) struct Mate {
+    pub(super) fed: Fed,
+    pub(super) time: i64,
+    /// Was it last granted by a service after which nothing comes at its time any more?
+    pub(super) ended: bool,
+    pub(super) lookahead: Option<i64>,
+    pub(super) constrained: bool,
+    /// Does it wait to become time-constrained?
+    pub(super) pending: bool,
+    /// Does it become time-regulating?
+    pub(super) enabling: bool,
+    pub(super) asynchronous: bool,
+    pub(super) advance: Option<Asked>,
+    pub(super) interactions: BTreeSet<InteractionClassHandle>,
+    /// By class: the attributes by their numbers.
+    pub(super) classes: BTreeMap<ObjectClassHandle, BTreeSet<u32>>,
+    pub(super) known: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+    /// The time stamp of the last message since the last request.
+    last_stamp: i64,
+    /// The last message without order, by its number.
+    last_unordered: u64,
+    pub(super) synchronized: BTreeSet<String>,
+}
+
+/// A request that is not granted yet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Asked {
+    pub(super) service: Asks,
+    pub(super) until: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Asks {
+    Tar,
+    Tara,
+    Nmr,
+    Nmra,
+    Fqr,
+}
+
+/// A message that was sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) sender: FederateHandle,
+    pub(super) stamp: Option<i64>,
+    pub(super) retraction: Option<MessageRetractionHandle>,
+    pub(super) retracted: bool,
+    pub(super) subject: Option<ObjectInstanceHandle>,
+    /// Was it the end of its subject, and as what did the sender know that?
+    pub(super) deletes: Option<ObjectClassHandle>,
+    /// Who has still to get which parts of it, by numbers of attributes.
+    pub(super) missing: BTreeMap<FederateHandle, BTreeSet<u32>>,
+    /// Those parts that were sent in the order of time: they can be taken back.
+    pub(super) ordering: BTreeSet<u32>,
+    /// Who was time-constrained when it was sent: they get these parts in that order.
+    pub(super) constrained: BTreeSet<FederateHandle>,
+    /// Who has got these parts.
+    pub(super) reached: BTreeSet<FederateHandle>,
+    /// Who has to be told that it is taken back.
+    pub(super) to_undo: BTreeSet<FederateHandle>,
+}
+
+/// Messages by the numbers that their tags carry.
+pub(super) type Messages = BTreeMap<u64, Sent>;
+
+/// The part of a message that has no attributes.
+pub(super) const WHOLE: u32 = 0;
+
+fn number_of(tag: &Data) -> u64 {
+    u64::from_be_bytes(tag[..].try_into().expect("tags are numbers"))
+}
+
+fn value(time: EncodedTime) -> i64 {
+    i64::from_be_bytes(time.bytes())
+}
+
+impl Mate {
+    pub(super) fn new(session: SessionId, handle: FederateHandle) -> Self {
+        Self {
+            fed: Fed { session, handle },
+            time: 0,
+            ended: false,
+            lookahead: None,
+            constrained: false,
+            pending: false,
+            enabling: false,
+            asynchronous: false,
+            advance: None,
+            interactions: BTreeSet::new(),
+            classes: BTreeMap::new(),
+            known: BTreeMap::new(),
+            last_stamp: 0,
+            last_unordered: 0,
+            synchronized: BTreeSet::new(),
+        }
+    }
+
+    /// Checks a callback, and takes note of it.
+    pub(super) fn told(&mut self, callback: &Callback, messages: &mut Messages) {
+        use Callback as C;
+        match callback {
+            C::DiscoverObjectInstance { object_instance, object_class, .. } => {
+                assert!(self.classes.contains_key(object_class), "a class it does not want");
+                let before = self.known.insert(*object_instance, *object_class);
+                assert_eq!(before, None, "discovered twice");
+            }
+            C::ReflectAttributeValues {
+                object_instance,
+                attribute_values,
+                user_supplied_tag,
+                ..
+            } => {
+                let parts = attribute_values.iter().map(|(one, _)| one.number());
+                self.knows(*object_instance);
+                self.got(messages, user_supplied_tag, parts, None);
+            }
+            C::ReflectAttributeValuesWithTime {
+                object_instance,
+                attribute_values,
+                user_supplied_tag,
+                time,
+                received_order_type,
+                ..
+            } => {
+                let parts = attribute_values.iter().map(|(one, _)| one.number());
+                self.knows(*object_instance);
+                self.got(
+                    messages,
+                    user_supplied_tag,
+                    parts,
+                    Some((value(*time), *received_order_type)),
+                );
+            }
+            C::ReceiveInteraction { user_supplied_tag, .. } => {
+                self.got(messages, user_supplied_tag, [WHOLE], None);
+            }
+            C::ReceiveInteractionWithTime {
+                user_supplied_tag, time, received_order_type, ..
+            } => {
+                let stamp = Some((value(*time), *received_order_type));
+                self.got(messages, user_supplied_tag, [WHOLE], stamp);
+            }
+            C::RemoveObjectInstance { object_instance, user_supplied_tag, .. } => {
+                if !user_supplied_tag.is_empty() {
+                    self.got(messages, user_supplied_tag, [WHOLE], None);
+                }
+                self.forget(*object_instance, messages);
+            }
+            C::RemoveObjectInstanceWithTime {
+                object_instance,
+                user_supplied_tag,
+                time,
+                received_order_type,
+                ..
+            } => {
+                let stamp = Some((value(*time), *received_order_type));
+                self.got(messages, user_supplied_tag, [WHOLE], stamp);
+                self.forget(*object_instance, messages);
+            }
+            C::RequestRetraction { retraction } => {
+                let sent = messages.values_mut().find(|one| one.retraction == Some(*retraction));
+                let asked = sent.expect("it was sent").to_undo.remove(&self.fed.handle);
+                assert!(asked, "it has nothing to undo");
+            }
+            C::TimeRegulationEnabled { time } => {
+                assert!(self.enabling && value(*time) >= self.time);
+                self.enabling = false;
+                self.arrive(value(*time));
+            }
+            C::TimeConstrainedEnabled { time } => {
+                assert!(self.pending && value(*time) == self.time);
+                (self.pending, self.constrained, self.ended) = (false, true, false);
+            }
+            C::TimeAdvanceGrant { time } => self.granted(value(*time), messages),
+            C::FlushQueueGrant { time, .. } => {
+                assert_eq!(self.advance.map(|asked| asked.service), Some(Asks::Fqr));
+                self.arrive(value(*time));
+            }
+            C::AnnounceSynchronizationPoint { synchronization_point_label: label, .. } => {
+                assert!(self.synchronized.insert(label.clone()), "announced twice");
+            }
+            C::FederationSynchronized { synchronization_point_label: label, .. } => {
+                assert!(self.synchronized.remove(label), "it was not announced");
+            }
+            _ => {}
+        }
+    }
+
+    fn knows(&self, instance: ObjectInstanceHandle) {
+        assert!(self.known.contains_key(&instance), "nothing comes of what it does not know");
+    }
+
+    /// What is about an instance that the federate does not know any more does not reach it.
+    pub(super) fn forget(&mut self, instance: ObjectInstanceHandle, messages: &mut Messages) {
+        assert!(self.known.remove(&instance).is_some());
+        let about = |one: &&mut Sent| one.subject == Some(instance);
+        for sent in messages.values_mut().filter(about) {
+            sent.missing.remove(&self.fed.handle);
+        }
+    }
+
+    /// Checks that these parts of a message were on their way, and that they come in order and never late.
+    fn got(
+        &mut self,
+        messages: &mut Messages,
+        tag: &Data,
+        parts: impl IntoIterator<Item = u32>,
+        stamp: Option<(i64, OrderType)>,
+    ) {
+        let number = number_of(tag);
+        let me = self.fed.handle;
+        let sent = messages.get_mut(&number).expect("it was sent");
+        assert_eq!(stamp.map(|(time, _)| time), sent.stamp);
+        let Some(missing) = sent.missing.get_mut(&me) else {
+            panic!("{number} is not for {me}: {sent:?}");
+        };
+        for part in parts {
+            assert!(missing.remove(&part), "{part} of {number} came twice, or was for nobody");
+            if sent.ordering.contains(&part) {
+                assert!(!sent.retracted, "taken back before");
+                sent.reached.insert(me);
+            }
+        }
+        match stamp {
+            Some((time, OrderType::TimeStamp)) if self.constrained => {
+                assert!(self.advance.is_some() || self.enabling, "only while it advances");
+                assert!(
+                    if self.ended { time > self.time } else { time >= self.time },
+                    "in its past"
+                );
+                assert!(time >= self.last_stamp, "out of order");
+                self.last_stamp = time;
+            }
+            Some((_, OrderType::TimeStamp)) => {}
+            _ => {
+                let held = self.constrained && !self.asynchronous && self.advance.is_none();
+                assert!(!held, "only while it advances");
+                assert!(number >= self.last_unordered, "overtaken");
+                self.last_unordered = number;
+            }
+        }
+    }
+
+    /// A grant is for what was asked, and nothing that was to come before is missing.
+    fn granted(&mut self, time: i64, messages: &Messages) {
+        let Asked { service, until } = self.advance.expect("it has asked");
+        match service {
+            Asks::Tar | Asks::Tara => assert_eq!(time, until),
+            Asks::Nmr | Asks::Nmra => assert!(time <= until && time >= self.time),
+            Asks::Fqr => panic!("a flush has a grant of its own"),
+        }
+        if time < until {
+            assert_eq!(self.last_stamp, time, "earlier only for a message");
+        }
+        for sent in messages.values() {
+            let due = sent.stamp.is_some_and(|stamp| stamp <= time);
+            let missing = sent.missing.get(&self.fed.handle).into_iter().flatten();
+            let late = due
+                && sent.constrained.contains(&self.fed.handle)
+                && missing.into_iter().any(|part| sent.ordering.contains(part));
+            assert!(!late, "a message was to come before: {sent:?}");
+        }
+        self.arrive(time);
+        self.ended = matches!(service, Asks::Tar | Asks::Nmr) || self.ended;
+    }
+
+    fn arrive(&mut self, time: i64) {
+        assert!(time >= self.time);
+        // What has ended at a time has ended, whatever is asked for at the same time again.
+        self.ended &= time == self.time;
+        self.time = time;
+        self.last_stamp = 0;
+        self.advance = None;
+    }
+}

@@ -1,0 +1,58 @@
+//! Seeded worlds of federates that join, declare, send, advance, resign and die at random.
+//!
+//! After every event the kernel's invariants are checked, and each federate checks what it is told against what it knows
+//! ([`checker`]). In the end everybody asks for the same far time and has to be granted it.
+//!
+//! A seed is replayed alone by `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`; `HEMIOLA_SEEDS=n`
+//! runs so many.
+
+mod checker;
+mod run;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use run::Run;
+
+/// Worlds to run if nothing else is asked for.
+const SEEDS: u64 = 2_000;
+
+/// Events of one world.
+const EVENTS: usize = 400;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn worlds_are_safe_and_everybody_is_granted_in_the_end() {
+    let seeds = match number("HEMIOLA_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("HEMIOLA_SEEDS").unwrap_or(SEEDS),
+    };
+    let mut told = 0;
+    for seed in seeds {
+        let world = || {
+            let mut run = Run::new(seed);
+            run.events(EVENTS);
+            run.end();
+            run.told
+        };
+        told += catch_unwind(AssertUnwindSafe(world)).unwrap_or_else(|panic| {
+            println!("failed with HEMIOLA_SEED={seed}");
+            resume_unwind(panic)
+        });
+    }
+    assert!(told > 0);
+}
+
+#[test]
+fn the_same_inputs_give_the_same_outputs() {
+    for seed in 0..20 {
+        let [first, again] = [(); 2].map(|()| {
+            let mut run = Run::new(seed);
+            run.events(EVENTS);
+            run.log
+        });
+        assert!(first == again, "seed {seed}");
+    }
+}

@@ -1,0 +1,616 @@
+//! One world: federates that do something at random, one after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hemiola_fom::{Model, merge, read};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_hla::data::Data;
+use hemiola_hla::{
+    AttributeHandle, Call, Exception, FederateHandle, InteractionClassHandle,
+    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
+    Refusal, Reply, ResignAction,
+};
+use hemiola_rti::{CallId, Input, Kernel, Limits, Notice, Output, SessionId};
+use hemiola_units::{Instant, Random};
+
+use super::checker::{Asked, Asks, Mate, Messages, Sent, WHOLE};
+use crate::world::{MODEL, interval, module, time};
+
+/// The time that all ask for in the end.
+const END: i64 = 1 << 40;
+
+/// A world.
+pub(super) struct Run {
+    kernel: Kernel,
+    model: Model,
+    random: Random,
+    sessions: u64,
+    calls: u32,
+    mates: Vec<Mate>,
+    inbox: Vec<(SessionId, Arc<Notice>)>,
+    messages: Messages,
+    next_message: u64,
+    classes: Vec<ObjectClassHandle>,
+    interactions: Vec<InteractionClassHandle>,
+    /// How many callbacks there were.
+    pub(super) told: usize,
+    /// All that the kernel said.
+    pub(super) log: Vec<Output>,
+    keep_log: bool,
+}
+
+impl Run {
+    pub(super) fn new(seed: u64) -> Self {
+        let (modules, _) = read("world.xml", MODEL.as_bytes()).unwrap();
+        let (model, _) = merge(&modules, None).unwrap();
+        let class = |name| model.object_class_named(name).unwrap();
+        let interaction = |name| model.interaction_class_named(name).unwrap();
+        let mut run = Self {
+            kernel: Kernel::new(Limits::default()),
+            classes: vec![class("Vehicle"), class("Vehicle.Car")],
+            interactions: vec![interaction("Command"), interaction("Command.Stop")],
+            model,
+            random: Random::from_seed(seed),
+            sessions: 0,
+            calls: 0,
+            mates: Vec::new(),
+            inbox: Vec::new(),
+            messages: Messages::new(),
+            next_message: 0,
+            told: 0,
+            log: Vec::new(),
+            keep_log: seed < 20,
+        };
+        let creator = run.open();
+        let create = FederationCall::CreateFederationExecutionWithTime {
+            federation_name: "Yard".into(),
+            fom_module: module(MODEL),
+            logical_time_implementation_name: "HLAinteger64Time".into(),
+        };
+        run.call(creator, create).unwrap();
+        run
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random.below(bound)
+    }
+
+    fn one_in(&mut self, number: u64) -> bool {
+        self.below(number) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+
+    // Inputs, and what comes of them.
+
+    fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
+        let mut out = Vec::new();
+        self.kernel.handle(input, &mut out);
+        self.kernel.check_invariants();
+        if self.keep_log {
+            self.log.extend(out.iter().cloned());
+        }
+        let mut answer = None;
+        for output in out {
+            match output {
+                Output::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
+                Output::Callback(session, notice) => {
+                    self.told += 1;
+                    self.inbox.push((session, notice));
+                }
+                Output::Close(session) => panic!("{session:?} is closed"),
+            }
+        }
+        answer
+    }
+
+    fn open(&mut self) -> SessionId {
+        self.sessions += 1;
+        let session = SessionId(self.sessions);
+        self.input(Input::Opened(session));
+        self.call(session, FederationCall::Connect).unwrap();
+        session
+    }
+
+    fn call(&mut self, session: SessionId, call: impl Into<Call>) -> Result<Reply, Exception> {
+        self.calls += 1;
+        let call = call.into();
+        let entry = call.entry();
+        let answer = self.input(Input::Called(session, CallId(self.calls), call));
+        match answer.expect("every call is answered") {
+            Ok(reply) => {
+                assert_eq!(reply.shape(), entry.shape);
+                Ok(reply)
+            }
+            Err(refusal) => {
+                assert!(entry.exceptions.contains(&refusal.exception), "{refusal}");
+                Err(refusal.exception)
+            }
+        }
+    }
+
+    /// Lets everybody look at what they were told.
+    fn drain(&mut self) {
+        for (session, notice) in std::mem::take(&mut self.inbox) {
+            if let Some(mate) = self.mates.iter_mut().find(|mate| mate.fed.session == session) {
+                mate.told(notice.callback(), &mut self.messages);
+            }
+        }
+    }
+
+    // Events.
+
+    pub(super) fn events(&mut self, count: usize) {
+        for number in 0..count {
+            self.input(Input::Tick(Instant::from_nanos(number as u64 * 1_000_000)));
+            self.event();
+            self.drain();
+        }
+    }
+
+    fn event(&mut self) {
+        if self.mates.len() < 2 || (self.mates.len() < 6 && self.one_in(20)) {
+            return self.join();
+        }
+        let at = self.below(self.mates.len() as u64) as usize;
+        match self.below(100) {
+            0..10 => self.declare(at),
+            10..15 => self.register(at),
+            15..35 => self.update(at),
+            35..50 => self.send(at),
+            50..53 => self.delete(at),
+            53..55 => self.forget(at),
+            55..62 => self.change_time(at),
+            62..88 => self.advance(at),
+            88..92 => self.retract(at),
+            92..95 => self.synchronize(at),
+            95..98 => self.ask_nonsense(at),
+            _ => self.leave(at),
+        }
+    }
+
+    fn join(&mut self) {
+        let session = self.open();
+        let call = FederationCall::JoinFederationExecution {
+            federate_type: "random".into(),
+            federation_name: "Yard".into(),
+        };
+        let Ok(Reply::Joined(joined)) = self.call(session, call) else {
+            panic!("everybody may join")
+        };
+        self.mates.push(Mate::new(session, joined.federate));
+    }
+
+    fn leave(&mut self, at: usize) {
+        let mate = self.mates.remove(at);
+        let (session, handle) = (mate.fed.session, mate.fed.handle);
+        if self.one_in(2) {
+            self.input(Input::Lost(session));
+        } else {
+            let resign_action = Some(self.pick(ResignAction::ALL));
+            let resign = FederationCall::ResignFederationExecution { resign_action };
+            if self.call(session, resign).is_err() {
+                self.mates.insert(at, mate);
+                return;
+            }
+            self.call(session, FederationCall::Disconnect).unwrap();
+        }
+        for sent in self.messages.values_mut() {
+            sent.missing.remove(&handle);
+            sent.to_undo.remove(&handle);
+        }
+    }
+
+    fn attributes(&mut self, class: ObjectClassHandle) -> Vec<AttributeHandle> {
+        let all = self.model.object_class(class).unwrap().attributes.clone();
+        let some: Vec<AttributeHandle> = all.into_iter().filter(|_| self.one_in(2)).collect();
+        some
+    }
+
+    fn declare(&mut self, at: usize) {
+        let session = self.mates[at].fed.session;
+        let classes = self.classes.clone();
+        let object_class = self.pick(&classes);
+        let interactions = self.interactions.clone();
+        let interaction_class = self.pick(&interactions);
+        let attributes = self.attributes(object_class);
+        match self.below(6) {
+            0 | 1 => {
+                let call =
+                    DeclarationCall::PublishObjectClassAttributes { object_class, attributes };
+                self.call(session, call).unwrap();
+                self.call(session, DeclarationCall::PublishInteractionClass { interaction_class })
+                    .unwrap();
+            }
+            2 => {
+                let wanted = attributes.iter().map(|one| one.number()).collect::<BTreeSet<u32>>();
+                let call =
+                    DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
+                self.call(session, call).unwrap();
+                if !wanted.is_empty() {
+                    self.mates[at].classes.entry(object_class).or_default().extend(wanted);
+                }
+            }
+            3 => {
+                let call = DeclarationCall::SubscribeInteractionClass { interaction_class };
+                self.call(session, call).unwrap();
+                self.mates[at].interactions.insert(interaction_class);
+            }
+            4 => {
+                let call = DeclarationCall::UnsubscribeInteractionClass { interaction_class };
+                self.call(session, call).unwrap();
+                self.mates[at].interactions.remove(&interaction_class);
+            }
+            _ => {
+                self.call(session, DeclarationCall::UnsubscribeObjectClass { object_class })
+                    .unwrap();
+                self.mates[at].classes.remove(&object_class);
+                let call =
+                    DeclarationCall::UnpublishObjectClassAttributes { object_class, attributes };
+                self.call(session, call).unwrap();
+            }
+        }
+    }
+
+    fn register(&mut self, at: usize) {
+        let classes = self.classes.clone();
+        let object_class = self.pick(&classes);
+        let call = ObjectCall::RegisterObjectInstance { object_class };
+        if let Ok(Reply::ObjectInstance(instance)) = self.call(self.mates[at].fed.session, call) {
+            self.mates[at].known.insert(instance, object_class);
+        }
+    }
+
+    /// A time to send at: mostly one that is allowed, or none.
+    fn stamp(&mut self, at: usize) -> Option<i64> {
+        if self.one_in(3) {
+            return None;
+        }
+        let mate = &self.mates[at];
+        let base = mate.advance.map_or(mate.time, |asked| asked.until);
+        let least = base + mate.lookahead.unwrap_or(0);
+        Some((least + self.below(12) as i64 - 2).max(0))
+    }
+
+    fn tag(&mut self) -> Data {
+        self.next_message += 1;
+        self.next_message.to_be_bytes().to_vec().into()
+    }
+
+    /// Notes a message that was sent: who has to get what of it.
+    fn sent(
+        &mut self,
+        at: usize,
+        stamp: Option<i64>,
+        subject: Option<ObjectInstanceHandle>,
+        reply: &Reply,
+        ordering: BTreeSet<u32>,
+        wanted: impl Fn(&Mate) -> BTreeSet<u32>,
+    ) {
+        let retraction = match reply {
+            Reply::Retraction(retraction) => *retraction,
+            _ => None,
+        };
+        let others = self.mates.iter().enumerate().filter(|(other, _)| *other != at);
+        let others: Vec<&Mate> = others.map(|(_, mate)| mate).collect();
+        let missing = others.iter().map(|mate| (mate.fed.handle, wanted(mate)));
+        let missing: BTreeMap<FederateHandle, BTreeSet<u32>> =
+            missing.filter(|(_, parts)| !parts.is_empty()).collect();
+        let constrained = others.iter().filter(|mate| mate.constrained);
+        let sent = Sent {
+            sender: self.mates[at].fed.handle,
+            stamp,
+            retraction,
+            retracted: false,
+            subject,
+            deletes: None,
+            missing,
+            ordering: if retraction.is_some() { ordering } else { BTreeSet::new() },
+            constrained: constrained.map(|mate| mate.fed.handle).collect(),
+            reached: BTreeSet::new(),
+            to_undo: BTreeSet::new(),
+        };
+        self.messages.insert(self.next_message, sent);
+    }
+
+    fn known(&mut self, at: usize) -> Option<ObjectInstanceHandle> {
+        let known: Vec<ObjectInstanceHandle> = self.mates[at].known.keys().copied().collect();
+        if known.is_empty() { None } else { Some(self.pick(&known)) }
+    }
+
+    fn update(&mut self, at: usize) {
+        let Some(instance) = self.known(at) else { return };
+        let class = self.mates[at].known[&instance];
+        let attributes = self.attributes(class);
+        let stamp = self.stamp(at);
+        let tag = self.tag();
+        let value = |one: &AttributeHandle| (*one, Data::from_static(b"value"));
+        let attribute_values = attributes.iter().map(value).collect();
+        let call = match stamp {
+            None => ObjectCall::UpdateAttributeValues {
+                object_instance: instance,
+                attribute_values,
+                user_supplied_tag: tag,
+            },
+            Some(stamp) => ObjectCall::UpdateAttributeValuesWithTime {
+                object_instance: instance,
+                attribute_values,
+                user_supplied_tag: tag,
+                time: time(stamp).into(),
+            },
+        };
+        let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
+        let ordered = |one: &&AttributeHandle| {
+            self.model.attribute(**one).unwrap().order == OrderType::TimeStamp
+        };
+        let ordering = attributes.iter().filter(ordered).map(|one| one.number()).collect();
+        let sent: BTreeSet<u32> = attributes.iter().map(|one| one.number()).collect();
+        self.sent(at, stamp, Some(instance), &reply, ordering, |mate| {
+            let class = mate.known.get(&instance);
+            let wanted = class.and_then(|class| mate.classes.get(class));
+            wanted.map(|wanted| wanted.intersection(&sent).copied().collect()).unwrap_or_default()
+        });
+    }
+
+    fn send(&mut self, at: usize) {
+        let interactions = self.interactions.clone();
+        let interaction_class = self.pick(&interactions);
+        let stamp = self.stamp(at);
+        let tag = self.tag();
+        let (parameter_values, user_supplied_tag) = (Vec::new(), tag);
+        let call = match stamp {
+            None => ObjectCall::SendInteraction {
+                interaction_class,
+                parameter_values,
+                user_supplied_tag,
+            },
+            Some(stamp) => ObjectCall::SendInteractionWithTime {
+                interaction_class,
+                parameter_values,
+                user_supplied_tag,
+                time: time(stamp).into(),
+            },
+        };
+        let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
+        let command = interactions[0];
+        self.sent(at, stamp, None, &reply, BTreeSet::from([WHOLE]), |mate| {
+            let wants =
+                [interaction_class, command].iter().any(|one| mate.interactions.contains(one));
+            if wants { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
+        });
+    }
+
+    fn delete(&mut self, at: usize) {
+        let Some(instance) = self.known(at) else { return };
+        let stamp = self.stamp(at);
+        let user_supplied_tag = self.tag();
+        let call = match stamp {
+            None => {
+                ObjectCall::DeleteObjectInstance { object_instance: instance, user_supplied_tag }
+            }
+            Some(stamp) => ObjectCall::DeleteObjectInstanceWithTime {
+                object_instance: instance,
+                user_supplied_tag,
+                time: time(stamp).into(),
+            },
+        };
+        let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
+        let class = self.mates[at].known[&instance];
+        self.mates[at].forget(instance, &mut self.messages);
+        self.sent(at, stamp, Some(instance), &reply, BTreeSet::from([WHOLE]), |mate| {
+            let knows = mate.known.contains_key(&instance);
+            if knows { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
+        });
+        self.messages.get_mut(&self.next_message).unwrap().deletes = Some(class);
+    }
+
+    fn forget(&mut self, at: usize) {
+        let Some(instance) = self.known(at) else { return };
+        let call = ObjectCall::LocalDeleteObjectInstance { object_instance: instance };
+        if self.call(self.mates[at].fed.session, call).is_ok() {
+            self.mates[at].forget(instance, &mut self.messages);
+        }
+    }
+
+    fn change_time(&mut self, at: usize) {
+        let session = self.mates[at].fed.session;
+        let lookahead = self.below(4) as i64;
+        let encoded = interval(lookahead).into();
+        match self.below(10) {
+            0..3 => {
+                if self.call(session, TimeCall::EnableTimeRegulation { lookahead: encoded }).is_ok()
+                {
+                    self.mates[at].lookahead = Some(lookahead);
+                    self.mates[at].enabling = true;
+                }
+            }
+            3..6 => {
+                if self.call(session, TimeCall::EnableTimeConstrained).is_ok() {
+                    self.mates[at].pending = true;
+                }
+            }
+            6 => {
+                if self.call(session, TimeCall::DisableTimeRegulation).is_ok() {
+                    self.mates[at].lookahead = None;
+                }
+            }
+            7 => {
+                if self.call(session, TimeCall::DisableTimeConstrained).is_ok() {
+                    self.mates[at].constrained = false;
+                }
+            }
+            8 => {
+                if self.call(session, TimeCall::ModifyLookahead { lookahead: encoded }).is_ok() {
+                    self.mates[at].lookahead = Some(lookahead);
+                }
+            }
+            _ => {
+                let on = !self.mates[at].asynchronous;
+                let call = if on {
+                    TimeCall::EnableAsynchronousDelivery
+                } else {
+                    TimeCall::DisableAsynchronousDelivery
+                };
+                self.call(session, call).unwrap();
+                self.mates[at].asynchronous = on;
+            }
+        }
+    }
+
+    fn advance(&mut self, at: usize) {
+        let service =
+            self.pick(&[Asks::Tar, Asks::Tar, Asks::Tara, Asks::Nmr, Asks::Nmra, Asks::Fqr]);
+        let until = self.mates[at].time + self.below(15) as i64;
+        self.ask(at, Asked { service, until });
+    }
+
+    fn ask(&mut self, at: usize, asked: Asked) -> bool {
+        let time = time(asked.until).into();
+        let call = match asked.service {
+            Asks::Tar => TimeCall::TimeAdvanceRequest { time },
+            Asks::Tara => TimeCall::TimeAdvanceRequestAvailable { time },
+            Asks::Nmr => TimeCall::NextMessageRequest { time },
+            Asks::Nmra => TimeCall::NextMessageRequestAvailable { time },
+            Asks::Fqr => TimeCall::FlushQueueRequest { time },
+        };
+        let mate = &self.mates[at];
+        let free = mate.advance.is_none() && !mate.pending;
+        let answer = self.call(self.mates[at].fed.session, call);
+        assert_eq!(answer.is_ok(), free);
+        if free {
+            self.mates[at].advance = Some(asked);
+        }
+        free
+    }
+
+    fn retract(&mut self, at: usize) {
+        let me = self.mates[at].fed.handle;
+        let mine = |one: &&Sent| one.sender == me && one.retraction.is_some();
+        let mine: Vec<MessageRetractionHandle> =
+            self.messages.values().filter(mine).filter_map(|one| one.retraction).collect();
+        if mine.is_empty() {
+            return;
+        }
+        let retraction = self.pick(&mine);
+        if self.call(self.mates[at].fed.session, TimeCall::Retract { retraction }).is_err() {
+            return;
+        }
+        let sent =
+            self.messages.values_mut().find(|one| one.retraction == Some(retraction)).unwrap();
+        assert!(!sent.retracted, "taken back twice");
+        sent.retracted = true;
+        let joined: BTreeSet<FederateHandle> =
+            self.mates.iter().map(|mate| mate.fed.handle).collect();
+        sent.to_undo = sent.reached.intersection(&joined).copied().collect();
+        for parts in sent.missing.values_mut() {
+            parts.retain(|part| !sent.ordering.contains(part));
+        }
+        if let (Some(instance), Some(class)) = (sent.subject, sent.deletes) {
+            self.mates[at].known.insert(instance, class);
+        }
+    }
+
+    fn synchronize(&mut self, at: usize) {
+        let session = self.mates[at].fed.session;
+        let announced: Vec<String> = self.mates[at].synchronized.iter().cloned().collect();
+        if announced.is_empty() || self.one_in(3) {
+            self.next_message += 1;
+            let set = if self.one_in(2) {
+                Vec::new()
+            } else {
+                self.mates.iter().map(|mate| mate.fed.handle).step_by(2).collect()
+            };
+            let call = FederationCall::RegisterFederationSynchronizationPointWithSet {
+                synchronization_point_label: format!("point {}", self.next_message),
+                user_supplied_tag: Data::new(),
+                synchronization_set: set,
+            };
+            self.call(session, call).unwrap();
+        } else {
+            let label = announced[self.below(announced.len() as u64) as usize].clone();
+            self.achieve(at, label);
+        }
+    }
+
+    fn achieve(&mut self, at: usize, synchronization_point_label: String) {
+        let call = FederationCall::SynchronizationPointAchieved {
+            synchronization_point_label,
+            successfully: true,
+        };
+        // It may have done so before.
+        let _ = self.call(self.mates[at].fed.session, call);
+    }
+
+    /// Calls that mean nothing, with handles that mean nothing: each has an answer, and nothing changes.
+    fn ask_nonsense(&mut self, at: usize) {
+        let number = self.random.bits();
+        let small = number as u32;
+        let calls: [Call; 8] = [
+            TimeCall::Retract { retraction: MessageRetractionHandle::new(number) }.into(),
+            TimeCall::TimeAdvanceRequest { time: hemiola_hla::EncodedTime::new(b"nonsense!") }
+                .into(),
+            ObjectCall::UpdateAttributeValues {
+                object_instance: ObjectInstanceHandle::new(number),
+                attribute_values: vec![(AttributeHandle::new(small), Data::new())],
+                user_supplied_tag: Data::new(),
+            }
+            .into(),
+            ObjectCall::SendInteraction {
+                interaction_class: InteractionClassHandle::new(small),
+                parameter_values: vec![(ParameterHandle::new(small), Data::new())],
+                user_supplied_tag: Data::new(),
+            }
+            .into(),
+            SupportCall::GetFederateName { federate: FederateHandle::new(small) }.into(),
+            FederationCall::FederateSaveComplete.into(),
+            DeclarationCall::PublishObjectClassAttributes {
+                object_class: ObjectClassHandle::new(small),
+                attributes: vec![AttributeHandle::new(small)],
+            }
+            .into(),
+            FederationCall::JoinFederationExecution {
+                federate_type: String::new(),
+                federation_name: "Yard".into(),
+            }
+            .into(),
+        ];
+        let call = calls[self.below(8) as usize].clone();
+        assert!(self.call(self.mates[at].fed.session, call).is_err());
+    }
+
+    // The end.
+
+    /// Everybody asks for the end of time, and has to get there; nothing is left undelivered on the way.
+    pub(super) fn end(&mut self) {
+        loop {
+            let mut moved = false;
+            for at in 0..self.mates.len() {
+                let mate = &self.mates[at];
+                if mate.time < END && mate.advance.is_none() && !mate.pending {
+                    moved |= self.ask(at, Asked { service: Asks::Tar, until: END });
+                    self.drain();
+                }
+                for label in self.mates[at].synchronized.clone() {
+                    self.achieve(at, label);
+                    self.drain();
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        for mate in &self.mates {
+            assert_eq!((mate.time, mate.advance, mate.pending), (END, None, false), "{mate:?}");
+            assert!(mate.synchronized.is_empty(), "{mate:?}");
+        }
+        for (number, sent) in &self.messages {
+            assert!(sent.to_undo.is_empty(), "{number}: {sent:?}");
+            // A deletion makes all that comes after it about nothing, and nobody is told how far that is.
+            let missing = sent.missing.values().any(|parts| !parts.is_empty());
+            assert!(!missing, "{number}: {sent:?}");
+        }
+    }
+}
