@@ -163,8 +163,8 @@ impl Run {
             35..50 => self.send(at),
             50..53 => self.delete(at),
             53..55 => self.forget(at),
-            55..62 => self.change_time(at),
-            62..88 => self.advance(at),
+            55..57 => self.change_time(at),
+            57..88 => self.advance(at),
             88..92 => self.retract(at),
             92..95 => self.synchronize(at),
             95..98 => self.ask_nonsense(at),
@@ -182,6 +182,30 @@ impl Run {
             panic!("everybody may join")
         };
         self.mates.push(Mate::new(session, joined.federate));
+        // Most take part in time and talk to each other from the beginning: then every message matters.
+        if !self.one_in(4) {
+            self.take_part(self.mates.len() - 1);
+        }
+    }
+
+    fn take_part(&mut self, at: usize) {
+        let session = self.mates[at].fed.session;
+        for interaction_class in self.interactions.clone() {
+            self.call(session, DeclarationCall::PublishInteractionClass { interaction_class })
+                .unwrap();
+            self.call(session, DeclarationCall::SubscribeInteractionClass { interaction_class })
+                .unwrap();
+            self.mates[at].interactions.insert(interaction_class);
+        }
+        let lookahead = self.below(3) as i64;
+        let encoded = interval(lookahead).into();
+        self.call(session, TimeCall::EnableTimeConstrained).unwrap();
+        self.mates[at].pending = true;
+        self.drain();
+        if self.call(session, TimeCall::EnableTimeRegulation { lookahead: encoded }).is_ok() {
+            self.mates[at].lookahead = Some(lookahead);
+            self.mates[at].enabling = true;
+        }
     }
 
     fn leave(&mut self, at: usize) {
@@ -272,7 +296,7 @@ impl Run {
         let mate = &self.mates[at];
         let base = mate.advance.map_or(mate.time, |asked| asked.until);
         let least = base + mate.lookahead.unwrap_or(0);
-        Some((least + self.below(12) as i64 - 2).max(0))
+        Some((least + self.below(6) as i64 - 1).max(0))
     }
 
     fn tag(&mut self) -> Data {
@@ -463,7 +487,7 @@ impl Run {
     fn advance(&mut self, at: usize) {
         let service =
             self.pick(&[Asks::Tar, Asks::Tar, Asks::Tara, Asks::Nmr, Asks::Nmra, Asks::Fqr]);
-        let until = self.mates[at].time + self.below(15) as i64;
+        let until = self.mates[at].time + self.below(5) as i64;
         self.ask(at, Asked { service, until });
     }
 
