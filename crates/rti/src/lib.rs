@@ -49,6 +49,7 @@
 
 mod federate;
 mod federation;
+pub mod fuzzing;
 mod input;
 mod instance;
 mod kernel;

@@ -1,0 +1,357 @@
+//! The body of the fuzz target: an ordinary function, so that it also runs under proptest.
+
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_hla::data::{Data, FomModule};
+use hemiola_hla::{
+    AttributeHandle, Call, EncodedInterval, EncodedTime, FederateHandle, InteractionClassHandle,
+    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
+    ResignAction, TransportationTypeHandle,
+};
+
+use crate::{CallId, Input, Kernel, Limits, Output, SessionId};
+
+/// The object model of the federation: two classes of each kind below one another.
+const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
+<name>HLAobjectRoot</name><objectClass><name>A</name>
+<directedInteraction><name>HLAinteractionRoot.P</name></directedInteraction>
+<attribute><name>x</name><dataType>HLAoctet</dataType><order>TimeStamp</order></attribute><objectClass><name>B</name>
+<attribute><name>y</name><dataType>HLAoctet</dataType><transportation>HLAbestEffort</transportation></attribute>
+</objectClass></objectClass></objectClass></objects><interactions><interactionClass><name>HLAinteractionRoot</name>
+<interactionClass><name>P</name><order>TimeStamp</order><interactionClass><name>Q</name>
+<parameter><name>z</name><dataType>HLAoctet</dataType></parameter></interactionClass></interactionClass>
+</interactionClass></interactions></objectModel>"#;
+
+/// Few of everything, so that every limit is met.
+const LIMITS: Limits = Limits {
+    federations: 2,
+    federates: 3,
+    instances: 6,
+    synchronization_points: 2,
+    undelivered: 8,
+    retractable: 4,
+    name_len: 8,
+};
+
+/// Reads arbitrary bytes as what four sessions do one after the other.
+///
+/// # Panics
+/// When a call has no answer, or two, or one that the standard does not have; and when an invariant is broken.
+pub fn calls(bytes: &[u8]) {
+    let mut kernel = Kernel::new(LIMITS);
+    let mut source = Source { bytes: bytes.iter() };
+    for number in 0..4 {
+        feed(&mut kernel, Input::Opened(SessionId(number)));
+    }
+    let [one, two] = [0, 1]
+        .map(|number| Input::Called(SessionId(number), CallId(0), FederationCall::Connect.into()));
+    feed(&mut kernel, one);
+    feed(&mut kernel, two);
+    let create = FederationCall::CreateFederationExecutionWithTime {
+        federation_name: "1".into(),
+        fom_module: FomModule::File { name: "fuzz.xml".into(), content: MODEL.into() },
+        logical_time_implementation_name: "HLAinteger64Time".into(),
+    };
+    feed(&mut kernel, Input::Called(SessionId(0), CallId(0), create.into()));
+    for (number, name) in [(0, "1"), (1, "2")] {
+        let join = FederationCall::JoinFederationExecutionWithName {
+            federate_name: name.into(),
+            federate_type: String::new(),
+            federation_name: "1".into(),
+        };
+        feed(&mut kernel, Input::Called(SessionId(number), CallId(0), join.into()));
+    }
+    let mut sessions: Vec<u64> = (0..4).collect();
+    let mut opened = 4;
+    while let Some(first) = source.next() {
+        let place = usize::from(first & 3);
+        let session = SessionId(sessions[place]);
+        if first >= 250 {
+            feed(&mut kernel, Input::Lost(session));
+            sessions[place] = opened;
+            opened += 1;
+            feed(&mut kernel, Input::Opened(SessionId(sessions[place])));
+        } else if let Some(call) = source.call() {
+            feed(&mut kernel, Input::Called(session, CallId(0), call));
+        }
+    }
+}
+
+fn feed(kernel: &mut Kernel, input: Input) {
+    let entry = match &input {
+        Input::Called(_, _, call) => Some(call.entry()),
+        _ => None,
+    };
+    let mut out = Vec::new();
+    kernel.handle(input, &mut out);
+    kernel.check_invariants();
+    let mut replies = out.iter().filter_map(|output| match output {
+        Output::Reply(_, _, reply) => Some(reply),
+        _ => None,
+    });
+    match (entry, replies.next()) {
+        (Some(entry), Some(Ok(reply))) => assert_eq!(reply.shape(), entry.shape, "{entry:?}"),
+        (Some(entry), Some(Err(refusal))) => {
+            assert!(entry.exceptions.contains(&refusal.exception), "{entry:?}: {refusal}");
+        }
+        (None, None) => {}
+        (entry, reply) => panic!("{entry:?} is answered by {reply:?}"),
+    }
+    assert!(replies.next().is_none(), "answered twice");
+    let first = out.first();
+    assert!(entry.is_none() || matches!(first, Some(Output::Reply(..))), "the reply is first");
+}
+
+/// Bytes as arguments.
+struct Source<'b> {
+    bytes: std::slice::Iter<'b, u8>,
+}
+
+impl Source<'_> {
+    fn next(&mut self) -> Option<u8> {
+        self.bytes.next().copied()
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.next().unwrap_or(0)
+    }
+
+    fn small(&mut self) -> u32 {
+        u32::from(self.byte() & 15)
+    }
+
+    fn time(&mut self) -> EncodedTime {
+        match self.byte() {
+            255 => EncodedTime::new(b"bad"),
+            254 => EncodedTime::new(&i64::MAX.to_be_bytes()),
+            byte => EncodedTime::new(&i64::from(byte >> 3).to_be_bytes()),
+        }
+    }
+
+    fn interval(&mut self) -> EncodedInterval {
+        match self.byte() {
+            255 => EncodedInterval::new(&[255; 8]),
+            byte => EncodedInterval::new(&i64::from(byte & 3).to_be_bytes()),
+        }
+    }
+
+    /// A name: one of a few.
+    fn name(&mut self) -> String {
+        match self.small() {
+            14 => "HLAx".into(),
+            15 => "much too long".into(),
+            number => (number & 3).to_string(),
+        }
+    }
+
+    /// The standard module's classes have the numbers around 1 to 4; those of the model are among the last.
+    fn object_class(&mut self) -> ObjectClassHandle {
+        ObjectClassHandle::new(self.small() & 7)
+    }
+
+    fn attributes(&mut self) -> Vec<AttributeHandle> {
+        let byte = self.byte();
+        let all = [0, 1, 2, 3, 58, 59, 60, 61].into_iter().enumerate();
+        all.filter(|(at, _)| byte & 1 << at != 0)
+            .map(|(_, one)| AttributeHandle::new(one))
+            .collect()
+    }
+
+    fn interaction(&mut self) -> InteractionClassHandle {
+        InteractionClassHandle::new(self.small() + 84)
+    }
+
+    fn parameters(&mut self) -> Vec<(ParameterHandle, Data)> {
+        let count = self.byte() & 1;
+        (0..count).map(|_| (ParameterHandle::new(self.small() + 120), Data::new())).collect()
+    }
+
+    fn instance(&mut self) -> ObjectInstanceHandle {
+        ObjectInstanceHandle::new(u64::from(self.small() & 7))
+    }
+
+    fn federate(&mut self) -> FederateHandle {
+        FederateHandle::new(self.small() & 3)
+    }
+
+    fn transportation(&mut self) -> TransportationTypeHandle {
+        TransportationTypeHandle::new(self.small() & 3)
+    }
+
+    fn order(&mut self) -> Option<OrderType> {
+        OrderType::from_number(i32::from(self.byte() & 1))
+    }
+
+    fn call(&mut self) -> Option<Call> {
+        let kind = self.next()?;
+        Some(match kind % 5 {
+            0 => self.federation_call(kind / 5).into(),
+            1 => self.declaration_call(kind / 5).into(),
+            2 => self.object_call(kind / 5).into(),
+            3 => self.time_call(kind / 5).into(),
+            _ => self.support_call(kind / 5).into(),
+        })
+    }
+
+    fn federation_call(&mut self, kind: u8) -> FederationCall {
+        use FederationCall as C;
+        match kind % 10 {
+            0 => C::Connect,
+            1 => C::Disconnect,
+            2 => C::DestroyFederationExecution { federation_name: self.name() },
+            3 => C::ListFederationExecutionMembers { federation_name: self.name() },
+            4..6 => C::JoinFederationExecution {
+                federate_type: self.name(),
+                federation_name: "1".into(),
+            },
+            6 => C::ResignFederationExecution {
+                resign_action: ResignAction::from_number(i32::from(self.byte() & 7)),
+            },
+            7 => C::RegisterFederationSynchronizationPointWithSet {
+                synchronization_point_label: self.name(),
+                user_supplied_tag: Data::new(),
+                synchronization_set: (0..self.small() & 3).map(|_| self.federate()).collect(),
+            },
+            8 => C::SynchronizationPointAchieved {
+                synchronization_point_label: self.name(),
+                successfully: self.byte() & 1 == 0,
+            },
+            _ => C::RequestFederationSave { label: self.name() },
+        }
+    }
+
+    fn declaration_call(&mut self, kind: u8) -> DeclarationCall {
+        use DeclarationCall as C;
+        let object_class = self.object_class();
+        let interaction_class = self.interaction();
+        let interaction_classes = vec![interaction_class];
+        match kind % 12 {
+            0..2 => C::PublishObjectClassAttributes { object_class, attributes: self.attributes() },
+            2 => C::UnpublishObjectClassAttributes { object_class, attributes: self.attributes() },
+            3 => C::PublishInteractionClass { interaction_class },
+            4 => C::UnpublishInteractionClass { interaction_class },
+            5 => C::PublishObjectClassDirectedInteractions { object_class, interaction_classes },
+            6..8 => {
+                C::SubscribeObjectClassAttributes { object_class, attributes: self.attributes() }
+            }
+            8 => {
+                C::UnsubscribeObjectClassAttributes { object_class, attributes: self.attributes() }
+            }
+            9 => C::SubscribeInteractionClass { interaction_class },
+            10 => C::UnsubscribeInteractionClass { interaction_class },
+            _ => C::SubscribeObjectClassDirectedInteractionsUniversally {
+                object_class,
+                interaction_classes,
+            },
+        }
+    }
+
+    fn object_call(&mut self, kind: u8) -> ObjectCall {
+        use ObjectCall as C;
+        let user_supplied_tag = Data::new();
+        match kind % 14 {
+            0 => C::ReserveObjectInstanceName { object_instance_name: self.name() },
+            1 => C::ReleaseObjectInstanceName { object_instance_name: self.name() },
+            2 => C::RegisterObjectInstanceWithName {
+                object_class: self.object_class(),
+                object_instance_name: self.name(),
+            },
+            3..5 => C::RegisterObjectInstance { object_class: self.object_class() },
+            5..7 => C::UpdateAttributeValuesWithTime {
+                object_instance: self.instance(),
+                attribute_values: self
+                    .attributes()
+                    .into_iter()
+                    .map(|one| (one, Data::new()))
+                    .collect(),
+                user_supplied_tag,
+                time: self.time(),
+            },
+            7 => C::SendInteraction {
+                interaction_class: self.interaction(),
+                parameter_values: self.parameters(),
+                user_supplied_tag,
+            },
+            8 => C::SendInteractionWithTime {
+                interaction_class: self.interaction(),
+                parameter_values: self.parameters(),
+                user_supplied_tag,
+                time: self.time(),
+            },
+            9 => C::SendDirectedInteractionWithTime {
+                interaction_class: self.interaction(),
+                object_instance: self.instance(),
+                parameter_values: self.parameters(),
+                user_supplied_tag,
+                time: self.time(),
+            },
+            10 => C::DeleteObjectInstanceWithTime {
+                object_instance: self.instance(),
+                user_supplied_tag,
+                time: self.time(),
+            },
+            11 => C::LocalDeleteObjectInstance { object_instance: self.instance() },
+            12 => C::RequestClassAttributeValueUpdate {
+                object_class: self.object_class(),
+                attributes: self.attributes(),
+                user_supplied_tag,
+            },
+            _ => C::RequestAttributeTransportationTypeChange {
+                object_instance: self.instance(),
+                attributes: self.attributes(),
+                transportation_type: self.transportation(),
+            },
+        }
+    }
+
+    fn time_call(&mut self, kind: u8) -> TimeCall {
+        use TimeCall as C;
+        match kind % 16 {
+            0 => C::EnableTimeRegulation { lookahead: self.interval() },
+            1 => C::DisableTimeRegulation,
+            2 => C::EnableTimeConstrained,
+            3 => C::DisableTimeConstrained,
+            4..6 => C::TimeAdvanceRequest { time: self.time() },
+            6 => C::TimeAdvanceRequestAvailable { time: self.time() },
+            7 => C::NextMessageRequest { time: self.time() },
+            8 => C::NextMessageRequestAvailable { time: self.time() },
+            9 => C::FlushQueueRequest { time: self.time() },
+            10 => C::EnableAsynchronousDelivery,
+            11 => C::DisableAsynchronousDelivery,
+            12 => C::ModifyLookahead { lookahead: self.interval() },
+            13 => C::QueryLookahead,
+            14 => {
+                let (who, number) = (u64::from(self.small() & 3), u64::from(self.small()));
+                C::Retract { retraction: MessageRetractionHandle::new(who << 32 | number) }
+            }
+            _ => C::ChangeAttributeOrderType {
+                object_instance: self.instance(),
+                attributes: self.attributes(),
+                order_type: self.order(),
+            },
+        }
+    }
+
+    fn support_call(&mut self, kind: u8) -> SupportCall {
+        use SupportCall as C;
+        let value = self.byte() & 1 == 0;
+        match kind % 9 {
+            0 => C::GetFederateName { federate: self.federate() },
+            1 => C::GetObjectInstanceHandle { object_instance_name: self.name() },
+            2 => C::GetAttributeName {
+                object_class: self.object_class(),
+                attribute: AttributeHandle::new(self.small() + 50),
+            },
+            3 => C::GetParameterName {
+                interaction_class: self.interaction(),
+                parameter: ParameterHandle::new(self.small() + 120),
+            },
+            4 => C::SetObjectClassRelevanceAdvisorySwitch { value },
+            5 => C::SetAttributeRelevanceAdvisorySwitch { value },
+            6 => C::SetAttributeScopeAdvisorySwitch { value },
+            7 => C::SetInteractionRelevanceAdvisorySwitch { value },
+            _ => C::SetAutomaticResignDirective {
+                value: ResignAction::from_number(i32::from(self.byte() & 7)),
+            },
+        }
+    }
+}
