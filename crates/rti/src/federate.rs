@@ -26,6 +26,9 @@ pub(crate) struct Federate {
     pub(crate) switches: BTreeSet<Switch>,
     pub(crate) resign_action: ResignAction,
     pub(crate) time: TimeState,
+    /// Instances that it came to know while messages waited for it, and how many there had been in the federation by then:
+    /// what is older is not for it, even if it knew the instance before.
+    pub(crate) known_since: BTreeMap<ObjectInstanceHandle, u64>,
     /// When it was last told of an attribute that it wants at a limited rate.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,
 }
@@ -139,6 +142,7 @@ impl Federate {
             switches: Switch::ALL.iter().copied().filter(own).collect(),
             resign_action: model.automatic_resign_action(),
             time: TimeState::new(time),
+            known_since: BTreeMap::new(),
             last_reflected: BTreeMap::new(),
         }
     }

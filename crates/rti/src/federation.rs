@@ -257,7 +257,7 @@ impl Federation {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));
             assert!(self.of_class[&instance.class].contains(handle));
             assert!(instance.known().is_sorted_by_key(|one| one.federate));
-            for Knower { federate, class, .. } in instance.known() {
+            for Knower { federate, class } in instance.known() {
                 assert!(self.joined.contains(federate));
                 assert!(self.model.is_object_class(instance.class, *class));
             }

@@ -24,9 +24,6 @@ pub(crate) struct Knower {
     pub(crate) federate: FederateHandle,
     /// As what.
     pub(crate) class: ObjectClassHandle,
-    /// How many messages there had been when it came to know it: what is older is not for it, even if it knew the
-    /// instance before.
-    pub(crate) since: u64,
 }
 
 /// An attribute of an instance.
@@ -66,21 +63,16 @@ impl Instance {
         &self.known
     }
 
-    /// What a federate knows it as, and since when.
-    pub(crate) fn knower(&self, federate: FederateHandle) -> Option<&Knower> {
-        let at = self.known.binary_search_by_key(&federate, |one| one.federate).ok()?;
-        Some(&self.known[at])
-    }
-
     /// As which class a federate knows it.
     pub(crate) fn known_as(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        self.knower(federate).map(|one| one.class)
+        let at = self.known.binary_search_by_key(&federate, |one| one.federate).ok()?;
+        Some(self.known[at].class)
     }
 
-    pub(crate) fn know(&mut self, federate: FederateHandle, class: ObjectClassHandle, since: u64) {
+    pub(crate) fn know(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         let place = self.known.binary_search_by_key(&federate, |one| one.federate);
         let at = place.expect_err("a federate discovers an instance once");
-        self.known.insert(at, Knower { federate, class, since });
+        self.known.insert(at, Knower { federate, class });
     }
 
     /// Did it know the instance until now?

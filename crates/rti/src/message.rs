@@ -242,8 +242,9 @@ pub(crate) fn dispatch(
 /// to know again since.
 pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Waiting) -> bool {
     let Some(subject) = message.subject else { return true };
-    let knower = federation.instances.get(&subject).and_then(|one| one.knower(to));
-    knower.is_some_and(|one| message.sequence > one.since)
+    let known = federation.instances.get(&subject).and_then(|one| one.known_as(to));
+    let since = federation.federate(to).known_since.get(&subject);
+    known.is_some() && since.is_none_or(|since| message.sequence > *since)
 }
 
 /// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop at them.

@@ -50,7 +50,7 @@ pub(super) fn register_object_instance(
     let name = name.unwrap_or_else(|| format!("HLAobject-{handle}"));
     federation.names.insert(name.clone(), NameUse::Registered(handle));
     let mut instance = Instance::new(name, class, me, attributes);
-    instance.know(me, class, federation.sequence);
+    instance.know(me, class);
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
     discover_by_all(federation, handle, out);
@@ -102,12 +102,25 @@ fn discover(
         producing_federate: instance.registered_by,
     };
     federation.tell(me, callback, out);
-    let since = federation.sequence;
-    federation.instance_mut(handle).know(me, class, since);
+    come_to_know(federation, me, handle, class);
     advise_of_scope(federation, me, handle, out);
     advise_of_updates(federation, handle, out);
     if federation.is_on(Switch::AutoProvide) {
         provide::ask_owners(federation, me, handle, &wanted, &Data::new(), out);
+    }
+}
+
+fn come_to_know(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    class: ObjectClassHandle,
+) {
+    federation.instance_mut(handle).know(me, class);
+    let since = federation.sequence;
+    let federate = federation.federate_mut(me);
+    if federate.time.undelivered() > 0 {
+        federate.known_since.insert(handle, since);
     }
 }
 
@@ -215,7 +228,8 @@ pub(crate) fn delete(
     instance.deletion =
         Some(Deletion { by: me, known_as, owned, retractable: retraction.is_some() });
     let receivers: Vec<FederateHandle> = instance.known().iter().map(|one| one.federate).collect();
-    forget_advice(federation, me, handle);
+    drop_stale(federation, me);
+    forget_details(federation, me, handle);
     let message = Message {
         body: Body::Remove { instance: handle },
         tag,
@@ -243,7 +257,7 @@ pub(crate) fn forget(
         return;
     }
     drop_stale(federation, me);
-    forget_advice(federation, me, handle);
+    forget_details(federation, me, handle);
     if divested.is_empty() {
         advise_of_updates(federation, handle, out);
     } else {
@@ -252,8 +266,9 @@ pub(crate) fn forget(
     end_if_unknown(federation, handle);
 }
 
-fn forget_advice(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
+fn forget_details(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
     let federate = federation.federate_mut(me);
+    federate.known_since.remove(&handle);
     federate.advised.scope.remove(&handle);
     federate.advised.updates.remove(&handle);
     if !federate.last_reflected.is_empty() {
@@ -296,7 +311,7 @@ pub(crate) fn undelete(
 ) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     let Some(Deletion { by, known_as, owned, .. }) = instance.deletion.take() else { return };
-    instance.know(by, known_as, federation.sequence);
+    come_to_know(federation, by, handle, known_as);
     let published = &federation.federate(by).published.classes;
     let kept: Vec<AttributeHandle> = owned
         .into_iter()

@@ -142,7 +142,7 @@ pub(super) fn send_directed_interaction(
     }
     let (instance, _) = known?;
     let mut groups: Vec<(InteractionClassHandle, Vec<FederateHandle>)> = Vec::new();
-    for Knower { federate, class: known_as, .. } in
+    for Knower { federate, class: known_as } in
         instance.known().iter().filter(|one| one.federate != me)
     {
         let subscribed = &federation.federate(*federate).subscribed.directed;

@@ -114,7 +114,7 @@ fn receivers(
     let mut all = Vec::new();
     let mut some: Vec<(AttributeValues, Vec<FederateHandle>)> = Vec::new();
     let mut limited = Vec::new();
-    for Knower { federate: other, class, .. } in federation.instances[&handle].known() {
+    for Knower { federate: other, class } in federation.instances[&handle].known() {
         if *other == me {
             continue;
         }
