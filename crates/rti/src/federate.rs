@@ -26,8 +26,8 @@ pub(crate) struct Federate {
     pub(crate) switches: BTreeSet<Switch>,
     pub(crate) resign_action: ResignAction,
     pub(crate) time: TimeState,
-    /// Instances that it came to know while messages waited for it, and how many there had been in the federation by then:
-    /// what is older is not for it, even if it knew the instance before.
+    /// Instances that it came to know while messages waited for it, and how many messages the federation had had by
+    /// then: what is older is not for it, even if it knew the instance before.
     pub(crate) known_since: BTreeMap<ObjectInstanceHandle, u64>,
     /// When it was last told of an attribute that it wants at a limited rate.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,

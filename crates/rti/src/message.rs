@@ -238,8 +238,8 @@ pub(crate) fn dispatch(
     }
 }
 
-/// Is a message still for a federate? Not if it is about an instance that the federate does not know any more, or has come
-/// to know again since.
+/// Is a message still for a federate? Not if it is about an instance that the federate does not know any more, or has
+/// come to know again since.
 pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Waiting) -> bool {
     let Some(subject) = message.subject else { return true };
     let known = federation.instances.get(&subject).and_then(|one| one.known_as(to));
@@ -247,7 +247,8 @@ pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Wait
     known.is_some() && since.is_none_or(|since| message.sequence > *since)
 }
 
-/// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop at them.
+/// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop
+/// at them.
 pub(crate) fn drop_stale(federation: &mut Federation, to: FederateHandle) {
     while let Some((key, head)) = federation.federate(to).time.queue.first_key_value() {
         let key = *key;

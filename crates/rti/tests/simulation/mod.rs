@@ -1,7 +1,7 @@
 //! Seeded worlds of federates that join, declare, send, advance, resign and die at random.
 //!
-//! After every event the kernel's invariants are checked, and each federate checks what it is told against what it knows
-//! ([`checker`]). In the end everybody asks for the same far time and has to be granted it.
+//! After every event the kernel's invariants are checked, and each federate checks what it is told against what it
+//! knows ([`checker`]). In the end everybody asks for the same far time and has to be granted it.
 //!
 //! A seed is replayed alone by `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`; `HEMIOLA_SEEDS=n`
 //! runs so many.

@@ -117,8 +117,8 @@ pub(super) struct Directed {
     pub(super) tag: Data,
 }
 
-/// Clause 6.14, both forms. It reaches who subscribes to it for the class that it knows the instance as, or for one above:
-/// those who own an attribute of the instance, and those who want all.
+/// Clause 6.14, both forms. It reaches who subscribes to it for the class that it knows the instance as, or for one
+/// above: those who own an attribute of the instance, and those who want all.
 pub(super) fn send_directed_interaction(
     federation: &mut Federation,
     me: FederateHandle,

@@ -10,8 +10,8 @@ use crate::federate::{Activity, Rate};
 use crate::federation::Federation;
 use crate::input::Output;
 
-/// Tells a federate which attributes of an instance have come into its scope or gone out of it: those that it subscribes
-/// to and that another federate owns.
+/// Tells a federate which attributes of an instance have come into its scope or gone out of it: those that it
+/// subscribes to and that another federate owns.
 pub(crate) fn advise_of_scope(
     federation: &mut Federation,
     me: FederateHandle,

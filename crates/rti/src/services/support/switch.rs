@@ -15,7 +15,7 @@ pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -
     }))
 }
 
-/// Sets a switch of the federate. Who turns advice on is told how things are; who turns it off is told nothing any more.
+/// Sets a switch of the federate. Who turns advice on is told how things are; who turns it off is told nothing more.
 pub(super) fn set(
     federation: &mut Federation,
     me: FederateHandle,

@@ -2,9 +2,8 @@
 //!
 //! GALT of a federate is the least time stamp that any *other* time-regulating federate can still send: the
 //! least of their contributions. The contribution of one that is granted, or that waits for a time by a time advance
-//! request, is its promise. One that waits by a next message request may be granted at the first message before the time
-//! it asked for, and such a message may come at its own GALT; so its contribution depends on others',
-//! in circles.
+//! request, is its promise. One that waits by a next message request may be granted at the first message before the
+//! time it asked for, and such a message may come at its own GALT; so its contribution depends on others', in circles.
 //!
 //! The circles are solved at once. Let each contribute what it would if no more messages came to it. The least of
 //! these, `first`, stands: whatever any message that is still to be sent causes, comes later. It is the GALT of
@@ -70,5 +69,107 @@ pub(crate) fn check_invariants(federation: &Federation) {
             "{} waits for nothing",
             federate.name
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hemiola_fom::Model;
+    use hemiola_hla::{Callback, LogicalInterval, LogicalTime, TimeImplementation};
+    use hemiola_units::{Instant, Random};
+
+    use super::*;
+    use crate::federate::{Edition, Federate};
+    use crate::input::SessionId;
+    use crate::limits::Limits;
+    use crate::notice::Notice;
+    use crate::time::{Advance, Service, Waiting};
+
+    fn time(value: u64) -> LogicalTime {
+        LogicalTime::integer(value as i64).unwrap()
+    }
+
+    /// A federation whose federates are at random times, wait for random ones, and have random messages waiting.
+    fn random(model: &Arc<Model>, random: &mut Random) -> Federation {
+        let integer = TimeImplementation::Integer64;
+        let mut federation = Federation::new(
+            "x".into(),
+            Arc::clone(model),
+            integer,
+            Limits::default(),
+            Instant::ZERO,
+        );
+        for number in 0..1 + random.below(5) {
+            let name = number.to_string();
+            let session = SessionId(number);
+            let model = &federation.model;
+            let federate =
+                Federate::new(name, String::new(), session, Edition::Hla4, model, integer);
+            let handle = federation.join(federate);
+            let state = &mut federation.federate_mut(handle).time;
+            let now = random.below(4);
+            if random.below(4) > 0 {
+                let lookahead = LogicalInterval::integer(random.below(3) as i64).unwrap();
+                state.regulate(time(now), lookahead, Bound::from(time(now)));
+                federation.regulating.insert(handle);
+            }
+            let state = &mut federation.federate_mut(handle).time;
+            state.constrain();
+            for sequence in 0..random.below(3) {
+                let notice = Arc::new(Notice::new(Callback::FederationSaved));
+                let message =
+                    Waiting { notice, sequence, subject: None, removes: false, retraction: None };
+                state.queue.insert((time(now + random.below(10)), sequence), message);
+            }
+            let services = [
+                Service::NextMessageRequest,
+                Service::NextMessageRequestAvailable,
+                Service::TimeAdvanceRequest,
+                Service::TimeAdvanceRequestAvailable,
+            ];
+            if let Some(service) = services.get(random.below(5) as usize) {
+                let until = time(now + random.below(12));
+                state.request(Advance { service: *service, until, since: Instant::ZERO });
+            }
+        }
+        federation
+    }
+
+    /// By the definition: from no bounds at all, down to where nothing changes.
+    fn by_iteration(federation: &Federation) -> Vec<Option<Bound>> {
+        let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
+        let mut galts = vec![None; all.len()];
+        loop {
+            let contribution =
+                |at: usize| federation.federate(all[at]).time.contribution(galts[at]);
+            let contributions: Vec<Option<Bound>> = (0..all.len()).map(contribution).collect();
+            let others = |at: usize| {
+                (0..all.len())
+                    .filter(|other| *other != at)
+                    .filter_map(|other| contributions[other])
+                    .min()
+            };
+            let next: Vec<Option<Bound>> = (0..all.len()).map(others).collect();
+            if next == galts {
+                return galts;
+            }
+            galts = next;
+        }
+    }
+
+    #[test]
+    fn the_closed_form_is_what_iteration_leads_to() {
+        let (model, _) = hemiola_fom::merge(&[], None).unwrap();
+        let model = Arc::new(model);
+        let mut numbers = Random::from_seed(8);
+        for _ in 0..20_000 {
+            let federation = random(&model, &mut numbers);
+            let galts = Galts::of(&federation);
+            let closed: Vec<Option<Bound>> =
+                federation.joined().iter().map(|federate| galts.galt(*federate)).collect();
+            assert_eq!(closed, by_iteration(&federation), "{federation:?}");
+        }
     }
 }
