@@ -231,21 +231,23 @@ impl Federation {
             let time = &federate.time;
             assert_eq!(self.regulating.contains(&handle), time.regulation().is_some());
             assert_eq!(self.waiting.contains(&handle), time.is_waiting());
-            assert!(time.constrained || time.queue.is_empty(), "only constrained federates wait");
+            assert!(
+                time.constrained || !time.backlog.has_ordered(),
+                "only constrained federates wait"
+            );
             assert!(
                 time.constrained || time.advance().is_none(),
                 "nothing keeps it from advancing"
             );
-            assert!(time.holds() || time.held.is_empty(), "what it may have, it gets");
-            assert!(
-                time.undelivered() <= self.limits.undelivered,
-                "who keeps too much is resigned"
-            );
+            assert!(time.holds() || !time.backlog.has_held(), "what it may have, it gets");
+            let in_bounds = time.backlog.count() <= self.limits.undelivered
+                && time.backlog.len() <= self.limits.undelivered_len;
+            assert!(in_bounds, "who keeps too much is resigned");
             assert!(!(time.constrained && time.constrained_pending.is_some()));
-            if let Some((_, head)) = time.queue.first_key_value() {
+            if let Some((_, head)) = time.backlog.first() {
                 assert!(crate::message::is_for(self, handle, head), "nobody waits for nothing");
             }
-            let in_order = time.queue.keys().all(|(stamp, _)| time.floor().allows(*stamp));
+            let in_order = time.backlog.check_invariants().all(|stamp| time.floor().allows(stamp));
             assert!(in_order, "{}: a message in its past", federate.name);
             for class in federate.subscribed.classes.keys() {
                 assert!(self.class_subscribers[class].contains(&handle));

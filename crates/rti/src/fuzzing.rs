@@ -28,7 +28,9 @@ const LIMITS: Limits = Limits {
     instances: 6,
     synchronization_points: 2,
     undelivered: 8,
+    undelivered_len: 2500,
     retractable: 4,
+    model_len: 1 << 20,
     name_len: 8,
 };
 

@@ -47,6 +47,7 @@
 
 #![forbid(unsafe_code)]
 
+mod backlog;
 mod federate;
 mod federation;
 pub mod fuzzing;

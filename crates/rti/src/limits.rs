@@ -14,8 +14,12 @@ pub struct Limits {
     pub synchronization_points: usize,
     /// Messages kept for one federate until its time, or its asking for time, lets it have them.
     pub undelivered: usize,
+    /// Bytes of these messages, about; those that several federates wait for are counted for each.
+    pub undelivered_len: usize,
     /// Messages of one federate that it may still take back; older ones it may not any more.
     pub retractable: usize,
+    /// Bytes of the text of all modules of a federation's object model.
+    pub model_len: usize,
     /// Bytes of a name: of a federation, a federate, an instance, a synchronization point.
     pub name_len: usize,
 }
@@ -29,7 +33,9 @@ impl Default for Limits {
             instances: 4_000_000,
             synchronization_points: 4096,
             undelivered: 1_000_000,
+            undelivered_len: 256 << 20,
             retractable: 100_000,
+            model_len: 128 << 20,
             name_len: 1024,
         }
     }

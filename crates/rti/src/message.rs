@@ -8,11 +8,12 @@ use hemiola_hla::{
     ObjectInstanceHandle, OrderType, TransportationTypeHandle,
 };
 
+use crate::backlog::Waiting;
 use crate::federation::Federation;
 use crate::input::Output;
 use crate::notice::Notice;
 use crate::services::object;
-use crate::time::{Sent, Waiting};
+use crate::time::Sent;
 
 /// What a message says.
 #[derive(Clone, Debug)]
@@ -176,6 +177,21 @@ impl Message {
         }
     }
 
+    /// How many bytes it keeps while it waits, about: those of the values, and a little for each and for itself.
+    fn len(&self) -> usize {
+        const OVERHEAD: usize = 64;
+        let of_values = match &self.body {
+            Body::Reflect { values, .. } => {
+                values.iter().map(|(_, value)| value.len() + OVERHEAD).sum()
+            }
+            Body::Interaction { values, .. } | Body::Directed { values, .. } => {
+                values.iter().map(|(_, value)| value.len() + OVERHEAD).sum()
+            }
+            Body::Remove { .. } => 0,
+        };
+        of_values + self.tag.len() + 4 * OVERHEAD
+    }
+
     /// The instance that has to be known to who gets it.
     const fn subject(&self) -> Option<ObjectInstanceHandle> {
         match &self.body {
@@ -202,7 +218,7 @@ pub(crate) fn dispatch(
     let sequence = federation.sequence;
     // One notice for all who get it in the same order.
     let (mut ordered, mut unordered): (Option<Arc<Notice>>, Option<Arc<Notice>>) = (None, None);
-    let limit = federation.limits.undelivered;
+    let (limits, len) = (federation.limits, message.len());
     for receiver in receivers {
         let constrained = federation.federate(*receiver).time.constrained;
         let time = match message.stamp {
@@ -217,23 +233,24 @@ pub(crate) fn dispatch(
                 .get_or_insert_with(|| Arc::new(Notice::new(message.callback(OrderType::Receive)))),
         };
         let notice = Arc::clone(notice);
-        let waiting = Waiting { notice, sequence, subject, removes, retraction };
+        let waiting = Waiting { notice, len, sequence, subject, removes, retraction };
         if time.is_none() && !federation.federate(*receiver).time.holds() {
             deliver(federation, *receiver, waiting, out);
             continue;
         }
         let state = &mut federation.federate_mut(*receiver).time;
-        if state.undelivered() >= limit {
+        let backlog = &mut state.backlog;
+        if backlog.count() >= limits.undelivered || backlog.len() + len > limits.undelivered_len {
             federation.overflowed.insert(*receiver);
             continue;
         }
         match time {
             Some(time) => {
-                state.queue.insert((time, sequence), waiting);
+                backlog.push_ordered(time, waiting);
                 // A message may be what a federate waits for.
                 federation.time_changed |= state.advance().is_some();
             }
-            None => state.held.push_back(waiting),
+            None => backlog.push_held(waiting),
         }
     }
 }
@@ -250,12 +267,11 @@ pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Wait
 /// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop
 /// at them.
 pub(crate) fn drop_stale(federation: &mut Federation, to: FederateHandle) {
-    while let Some((key, head)) = federation.federate(to).time.queue.first_key_value() {
-        let key = *key;
+    while let Some((_, head)) = federation.federate(to).time.backlog.first() {
         if is_for(federation, to, head) {
             break;
         }
-        let dropped = federation.federate_mut(to).time.queue.remove(&key);
+        let dropped = federation.federate_mut(to).time.backlog.pop_if(|_| true);
         federation.time_changed = true;
         unreached(federation, to, dropped.and_then(|message| message.retraction));
     }

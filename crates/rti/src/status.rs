@@ -116,6 +116,6 @@ fn federate_status(handle: FederateHandle, federate: &Federate, galts: Galts) ->
         constrained: time.constrained,
         waiting: advancing.or(constrained),
         held_back: galts.held_by(handle).map(held_by),
-        undelivered: time.undelivered(),
+        undelivered: time.backlog.count(),
     }
 }

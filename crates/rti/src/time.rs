@@ -1,16 +1,14 @@
 //! The time of one federate: where it is, what it promised, and what waits for it.
 
 use std::cmp::max;
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use hemiola_hla::{
-    FederateHandle, LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectInstanceHandle,
-    TimeImplementation,
+    FederateHandle, LogicalInterval, LogicalTime, ObjectInstanceHandle, TimeImplementation,
 };
 use hemiola_units::Instant;
 
-use crate::notice::Notice;
+use crate::backlog::Backlog;
 
 /// The least time that something may have: this one, or only later ones. Ordered by what it leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,20 +94,6 @@ pub(crate) struct Regulation {
     promise: Bound,
 }
 
-/// A message that waits for the time of a federate to come to it.
-#[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) notice: Arc<Notice>,
-    /// Its place among the messages of the federation.
-    pub(crate) sequence: u64,
-    /// The instance that it is about; who does not know that any more is not told.
-    pub(crate) subject: Option<ObjectInstanceHandle>,
-    /// Does the federate forget the instance with it?
-    pub(crate) removes: bool,
-    /// What takes it back, if it was sent with a time stamp.
-    pub(crate) retraction: Option<MessageRetractionHandle>,
-}
-
 /// A message that may be taken back.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
@@ -133,10 +117,7 @@ pub(crate) struct TimeState {
     pub(crate) constrained_pending: Option<Instant>,
     advance: Option<Advance>,
     pub(crate) asynchronous_delivery: bool,
-    /// Messages with time stamps, by these and by their place among the messages of the federation.
-    pub(crate) queue: BTreeMap<(LogicalTime, u64), Waiting>,
-    /// Messages without, which a constrained federate gets only while it advances.
-    pub(crate) held: VecDeque<Waiting>,
+    pub(crate) backlog: Backlog,
     /// By the second half of their handles.
     pub(crate) sent: BTreeMap<u32, Sent>,
     /// How many messages with time stamps it has sent.
@@ -154,8 +135,7 @@ impl TimeState {
             constrained_pending: None,
             advance: None,
             asynchronous_delivery: false,
-            queue: BTreeMap::new(),
-            held: VecDeque::new(),
+            backlog: Backlog::default(),
             sent: BTreeMap::new(),
             sent_count: 0,
         }
@@ -186,14 +166,10 @@ impl TimeState {
         self.constrained && !self.asynchronous_delivery && self.advance.is_none()
     }
 
-    pub(crate) fn undelivered(&self) -> usize {
-        self.queue.len() + self.held.len()
-    }
-
     /// The time stamp of the first message that waits. It is one that the federate will get: others are dropped before
     /// they are first.
     pub(crate) fn head(&self) -> Option<LogicalTime> {
-        self.queue.first_key_value().map(|((time, _), _)| *time)
+        self.backlog.first().map(|(time, _)| time)
     }
 
     /// The least time stamp that it may send now, if it regulates (clause 8.1). While it advances, that of the time it

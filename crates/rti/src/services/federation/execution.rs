@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hemiola_fom::{Module, Problem, exception, exception_of_mim, merge, open, render};
+use hemiola_fom::{Model, Module, Problem, exception, exception_of_mim, merge, open, render};
 use hemiola_hla::data::{FederationExecutionInformation, FederationExecutionMember, FomModule};
 use hemiola_hla::{Callback, Exception, Refusal, Reply, TimeImplementation};
 
@@ -11,6 +11,7 @@ use crate::federate::Edition;
 use crate::federation::Federation;
 use crate::input::{Output, SessionId};
 use crate::kernel::Kernel;
+use crate::limits::Limits;
 use crate::notice::Notice;
 use crate::services::beyond;
 use crate::session::FederationId;
@@ -47,6 +48,12 @@ pub(super) fn opened(modules: &[FomModule]) -> Result<Vec<Arc<Module>>, Refusal>
     if problems.is_empty() { Ok(all) } else { Err(refusal(&problems)) }
 }
 
+/// Is the text of all modules together short enough to keep?
+pub(super) fn has_room(limits: Limits, model: &Model) -> Result<(), Refusal> {
+    let len: usize = model.modules().iter().map(|module| module.source.text.len()).sum();
+    if len > limits.model_len { Err(beyond(limits.model_len, "bytes of modules")) } else { Ok(()) }
+}
+
 /// A management module of one's own counts like any other: it may only say what the standard one says, and more.
 fn opened_mim(module: &FomModule) -> Result<Vec<Arc<Module>>, Refusal> {
     if matches!(module, FomModule::Url(name) if name == hemiola_fom::STANDARD_MIM) {
@@ -81,6 +88,7 @@ pub(super) fn create_federation_execution(
     let mut modules = opened(modules)?;
     modules.extend(own_mim);
     let (model, _) = merge(&modules, None).map_err(|problems| refusal(&problems))?;
+    has_room(kernel.limits, &model)?;
     let Some(implementation) = TimeImplementation::named(time) else {
         let details = format!("{time} is none of HLAinteger64Time, HLAfloat64Time");
         // The two forms with a management module cannot raise the exception that says so.

@@ -9,7 +9,7 @@ use hemiola_hla::{
     Callback, Exception, FederateHandle, ObjectInstanceHandle, Refusal, Reply, ResignAction,
 };
 
-use super::execution::{connected, does_not_exist, opened, refusal};
+use super::execution::{connected, does_not_exist, has_room, opened, refusal};
 use super::{Answer, synchronization};
 use crate::federate::{Edition, Federate};
 use crate::federation::{Federation, NameUse};
@@ -50,6 +50,7 @@ pub(super) fn join_federation_execution(
     } else {
         let (model, _) =
             merge(&modules, Some(&federation.model)).map_err(|problems| refusal(&problems))?;
+        has_room(federation.limits, &model)?;
         Some(Arc::new(model))
     };
     let name = match name {

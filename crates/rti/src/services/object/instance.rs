@@ -119,7 +119,7 @@ fn come_to_know(
     federation.instance_mut(handle).know(me, class);
     let since = federation.sequence;
     let federate = federation.federate_mut(me);
-    if federate.time.undelivered() > 0 {
+    if federate.time.backlog.count() > 0 {
         federate.known_since.insert(handle, since);
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn flush_queue_request(
     // While it advances, messages without a time stamp are delivered too.
     federation.federate_mut(me).time.request(Advance { service, until: granted, since });
     delivery::release(federation, me, out);
-    while let Some((_, waiting)) = federation.federate_mut(me).time.queue.pop_first() {
+    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
         deliver(federation, me, waiting, out);
     }
     federation.federate_mut(me).time.arrive(granted, Bound::from(granted));
@@ -141,10 +141,7 @@ fn arrive(
     out: &mut Vec<Output>,
 ) {
     let time = destination(federation, me, advance);
-    loop {
-        let queue = &mut federation.federate_mut(me).time.queue;
-        let Some(entry) = queue.first_entry().filter(|entry| entry.key().0 <= time) else { break };
-        let waiting = entry.remove();
+    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one <= time) {
         deliver(federation, me, waiting, out);
     }
     drop_stale(federation, me);

@@ -49,9 +49,8 @@ pub(super) fn disable_time_constrained(
         return Err(Exception::TimeConstrainedIsNotEnabled.into());
     }
     state.constrained = false;
-    let queue = std::mem::take(&mut state.queue);
     delivery::release(federation, me, out);
-    for waiting in queue.into_values() {
+    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
         deliver(federation, me, waiting, out);
     }
     federation.time_changed = true;

@@ -39,7 +39,7 @@ pub(super) fn disable_asynchronous_delivery(
 /// Delivers what was held, in the order it came, to a federate that may have it now.
 pub(super) fn release(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Output>) {
     while !federation.federate(me).time.holds() {
-        let Some(waiting) = federation.federate_mut(me).time.held.pop_front() else { break };
+        let Some(waiting) = federation.federate_mut(me).time.backlog.pop_held() else { break };
         deliver(federation, me, waiting, out);
     }
 }

@@ -81,11 +81,12 @@ mod tests {
     use hemiola_units::{Instant, Random};
 
     use super::*;
+    use crate::backlog::Waiting;
     use crate::federate::{Edition, Federate};
     use crate::input::SessionId;
     use crate::limits::Limits;
     use crate::notice::Notice;
-    use crate::time::{Advance, Service, Waiting};
+    use crate::time::{Advance, Service};
 
     fn time(value: u64) -> LogicalTime {
         LogicalTime::integer(value as i64).unwrap()
@@ -119,9 +120,15 @@ mod tests {
             state.constrain();
             for sequence in 0..random.below(3) {
                 let notice = Arc::new(Notice::new(Callback::FederationSaved));
-                let message =
-                    Waiting { notice, sequence, subject: None, removes: false, retraction: None };
-                state.queue.insert((time(now + random.below(10)), sequence), message);
+                let message = Waiting {
+                    notice,
+                    len: 1,
+                    sequence,
+                    subject: None,
+                    removes: false,
+                    retraction: None,
+                };
+                state.backlog.push_ordered(time(now + random.below(10)), message);
             }
             let services = [
                 Service::NextMessageRequest,

@@ -33,10 +33,7 @@ pub(super) fn enable_time_regulation(
     if Bound::from(now).plus(lookahead) < least {
         now = now.max(least.time());
     }
-    while let Some(entry) =
-        federation.federate_mut(me).time.queue.first_entry().filter(|entry| entry.key().0 < now)
-    {
-        let waiting = entry.remove();
+    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one < now) {
         deliver(federation, me, waiting, out);
     }
     drop_stale(federation, me);

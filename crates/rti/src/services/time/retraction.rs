@@ -34,7 +34,7 @@ pub(super) fn retract(
         return Err(Exception::MessageCanNoLongerBeRetracted.into());
     }
     let sent = federation.federate_mut(me).time.sent.remove(&number);
-    let Sent { time, sequence: (first, last), receivers, deletes } = sent.expect("just seen");
+    let Sent { time, sequence, receivers, deletes } = sent.expect("just seen");
     let notice = Arc::new(Notice::new(Callback::RequestRetraction { retraction }));
     // One that was constrained when only a part was sent may have it in both ways, and is asked once.
     let receivers: BTreeSet<FederateHandle> = receivers.into_iter().collect();
@@ -43,19 +43,7 @@ pub(super) fn retract(
             continue;
         }
         let state = &mut federation.federate_mut(receiver).time;
-        let before = state.undelivered();
-        let places: Vec<_> =
-            state.queue.range((time, first)..=(time, last)).map(|(key, _)| *key).collect();
-        for place in places {
-            // Other messages may have come between the parts of one.
-            let this =
-                state.queue.get(&place).is_some_and(|one| one.retraction == Some(retraction));
-            if this {
-                state.queue.remove(&place);
-            }
-        }
-        state.held.retain(|one| one.retraction != Some(retraction));
-        let has_it = state.undelivered() == before;
+        let has_it = !state.backlog.retract(retraction, time, sequence);
         drop_stale(federation, receiver);
         if has_it {
             federation.send(receiver, Arc::clone(&notice), out);

@@ -1,11 +1,11 @@
 //! Federates join, resign, and are lost (clauses 4.11 to 4.13).
 
-use hemiola_hla::call::{FederationCall, SupportCall};
-use hemiola_hla::data::RtiConfiguration;
+use hemiola_hla::call::{FederationCall, ObjectCall, SupportCall};
+use hemiola_hla::data::{FomModule, RtiConfiguration};
 use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction};
 use hemiola_rti::Limits;
 
-use crate::world::{MODEL, World, YARD, module};
+use crate::world::{MODEL, World, YARD, module, time};
 
 fn join(name: &str, federation: &str) -> FederationCall {
     FederationCall::JoinFederationExecutionWithName {
@@ -150,6 +150,44 @@ fn whoever_leaves_too_much_undelivered_is_resigned() {
     let call = SupportCall::GetAutoProvideSwitch;
     assert_eq!(w.refused(b, call), Exception::FederateNotExecutionMember);
     w.join(b, "b");
+}
+
+#[test]
+fn what_waits_is_counted_in_bytes_too() {
+    let limits = Limits { undelivered_len: 100_000, ..Limits::default() };
+    let mut w = World::with(limits, MODEL);
+    let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
+    w.publish(a, "Vehicle", "Position");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    w.told(b);
+    let call = ObjectCall::UpdateAttributeValuesWithTime {
+        object_instance: car,
+        attribute_values: vec![(w.attribute("Position"), vec![0; 40_000].into())],
+        user_supplied_tag: "".into(),
+        time: time(5).into(),
+    };
+    for _ in 0..2 {
+        w.ok(a, call.clone());
+        assert_eq!(w.told(b), Vec::<String>::new());
+    }
+    w.ok(a, call);
+    assert_eq!(w.told(b), ["resigned: too many messages wait for it"]);
+}
+
+#[test]
+fn modules_are_kept_up_to_a_limit() {
+    let model_len = MODEL.len() * 2 + hemiola_fom::standard_mim_text().len();
+    let mut w = World::with(Limits { model_len, ..Limits::default() }, MODEL);
+    let join = |name: &str| FederationCall::JoinFederationExecutionWithModules {
+        federate_type: "test".into(),
+        federation_name: YARD.into(),
+        additional_fom_modules: vec![FomModule::File { name: name.into(), content: MODEL.into() }],
+    };
+    let (a, b) = (w.connect(), w.connect());
+    w.ok(a, join("second.xml"));
+    assert_eq!(w.refused(b, join("third.xml")), Exception::RTIinternalError);
+    w.ok(b, join("second.xml"));
 }
 
 #[test]
