@@ -2,6 +2,7 @@
 
 mod advance;
 mod constrained;
+mod float;
 mod order;
 mod regulation;
 mod retraction;
