@@ -1,6 +1,7 @@
 //! The 62 callbacks a federate may get.
 //!
-//! Written down once each, as calls are: number in the Federate Protocol, clause, method, arguments.
+//! Written down once each, as calls are: number in the Federate Protocol, clause, method, arguments. A macro that
+//! wants the list gets it from `callbacks!`.
 
 use crate::data::{
     AttributeValues, ConveyedRegion, Data, FederateRestoreStatus, FederateSaveStatus,
@@ -14,7 +15,7 @@ use crate::order::OrderType;
 use crate::status::{RestoreFailureReason, SaveFailureReason, SynchronizationPointFailureReason};
 use crate::time::EncodedTime;
 
-macro_rules! callbacks {
+macro_rules! declare {
     ($(
         $number:literal $clause:literal $name:ident $method:literal
         $({ $($field:ident: $type:ty),* $(,)? })?;
@@ -51,6 +52,14 @@ macro_rules! callbacks {
                 &Self::TABLE[number - 1]
             }
         }
+
+        /// Gives a macro the name `Callback`, then number, name and arguments of each callback.
+        #[macro_export]
+        macro_rules! callbacks {
+            ($then:ident) => {
+                $then! { Callback $($number $name { $($($field)*)? })* }
+            };
+        }
     };
 }
 
@@ -67,7 +76,7 @@ pub struct Entry {
     pub method: &'static str,
 }
 
-callbacks! {
+declare! {
     1 "4.4" ConnectionLost "connectionLost" { fault_description: String };
     2 "4.8" ReportFederationExecutions "reportFederationExecutions" {
         report: Vec<FederationExecutionInformation>,

@@ -5,7 +5,7 @@ use crate::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
 
 calls! {
     /// A call of clause 5, declaration management: what a federate will send and wants to get.
-    DeclarationCall
+    DeclarationCall, declaration_calls
 
     35 "5.2" PublishObjectClassAttributes "publishObjectClassAttributes" {
         object_class: ObjectClassHandle,

@@ -9,7 +9,7 @@ use crate::time::EncodedTime;
 
 calls! {
     /// A call of clause 9, data distribution management: regions.
-    DistributionCall
+    DistributionCall, distribution_calls
 
     109 "9.2" CreateRegion "createRegion" { dimensions: Vec<DimensionHandle> }
         => Region [

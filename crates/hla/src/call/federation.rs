@@ -9,7 +9,7 @@ use crate::time::EncodedTime;
 calls! {
     /// A call of clause 4, federation management: federations come and go, federates join and resign,
     /// synchronize, save and restore.
-    FederationCall
+    FederationCall, federation_calls
 
     1 "4.2" Connect "connect"
         => Configured [

@@ -7,6 +7,9 @@
 //! Arguments are data as they came: a wrong handle is [`INVALID`](crate::FederateHandle::INVALID), a wrong time is an
 //! [`EncodedTime`] that does not decode, a number that means nothing is `None`. So each of
 //! them reaches the service that has an exception for it.
+//!
+//! A macro that wants the list of calls, as an encoding does, gets it from `federation_calls!` and its likes.
+//! Arguments stand in the order in which the Federate Protocol numbers them, from 1.
 
 mod declaration;
 mod distribution;
@@ -38,7 +41,7 @@ pub use time::TimeCall;
 macro_rules! calls {
     (
         $(#[$doc:meta])*
-        $enum:ident
+        $enum:ident, $list:ident
         $(
             $number:literal $clause:literal $name:ident $method:literal
             $({ $($field:ident: $type:ty),* $(,)? })?
@@ -75,6 +78,14 @@ macro_rules! calls {
                 let number = match self { $(Self::$name { .. } => $number,)* };
                 &Self::TABLE[number - Self::TABLE[0].number as usize]
             }
+        }
+
+        #[doc = concat!("Gives a macro the name `", stringify!($enum), "`, then number, name and arguments of each call.")]
+        #[macro_export]
+        macro_rules! $list {
+            ($then:ident) => {
+                $then! { $enum $($number $name { $($($field)*)? })* }
+            };
         }
     };
 }

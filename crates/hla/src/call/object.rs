@@ -10,7 +10,7 @@ use crate::time::EncodedTime;
 
 calls! {
     /// A call of clause 6, object management: names, instances, updates, interactions.
-    ObjectCall
+    ObjectCall, object_calls
 
     56 "6.2" ReserveObjectInstanceName "reserveObjectInstanceName" { object_instance_name: String }
         => Done [

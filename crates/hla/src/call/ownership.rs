@@ -6,7 +6,7 @@ use crate::handle::{AttributeHandle, ObjectInstanceHandle};
 
 calls! {
     /// A call of clause 7, ownership management: who may update which attribute of an instance.
-    OwnershipCall
+    OwnershipCall, ownership_calls
 
     78 "7.2" UnconditionalAttributeOwnershipDivestiture "unconditionalAttributeOwnershipDivestiture" {
         object_instance: ObjectInstanceHandle,

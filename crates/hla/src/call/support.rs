@@ -12,7 +12,7 @@ use crate::resign::ResignAction;
 
 calls! {
     /// A call of clause 10, support services: handles and names, normalization, switches.
-    SupportCall
+    SupportCall, support_calls
 
     124 "10.2" GetFederateHandle "getFederateHandle" { federate_name: String }
         => Federate [

@@ -10,7 +10,7 @@ use crate::time::{EncodedInterval, EncodedTime};
 
 calls! {
     /// A call of clause 8, time management: regulation, constraint, advances, orders.
-    TimeCall
+    TimeCall, time_calls
 
     89 "8.2" EnableTimeRegulation "enableTimeRegulation" { lookahead: EncodedInterval }
         => Done [
