@@ -15,7 +15,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of ours it may depend on, in tests too. A new arrow is an
 /// architecture decision: whoever adds one here explains it in the same commit.
-const CRATES: [(&str, Nature, &[&str]); 18] = [
+const CRATES: [(&str, Nature, &[&str]); 19] = [
     ("units", Pure, &[]),
     ("trace", Pure, &["units"]),
     ("rt", Shell, &["units"]),
@@ -46,6 +46,7 @@ const CRATES: [(&str, Nature, &[&str]); 18] = [
     ),
     ("hla", Pure, &["units"]),
     ("fom", Pure, &["units", "hla"]),
+    ("fedpro", Pure, &["units", "hla"]),
     ("rti", Pure, &["units", "hla", "fom"]),
     (
         "cli",

@@ -80,7 +80,8 @@ macro_rules! calls {
             }
         }
 
-        #[doc = concat!("Gives a macro the name `", stringify!($enum), "`, then number, name and arguments of each call.")]
+        #[doc = concat!("Gives a macro the name `", stringify!($enum), "`, and number, name and ")]
+        /// arguments of each call.
         #[macro_export]
         macro_rules! $list {
             ($then:ident) => {

@@ -1,0 +1,387 @@
+//! Two sessions over a network that cuts, delays and splits, with a clock of its own.
+//!
+//! The federate makes numbered calls and the RTI numbered callbacks, both answer when they feel like it, and
+//! connections break at any byte. Checked after every event: each side sees the requests of the other in order, each exactly once,
+//! and one answer for each of its own. Checked at the end, when misfortunes stop: all of them have arrived.
+
+use std::collections::VecDeque;
+
+use hemiola_hla::Data;
+use hemiola_units::{Instant, Random, Span};
+
+use crate::frame::SessionId;
+use crate::sequence::Sequence;
+use crate::session::{
+    Arrival, Client, Event, Greeting, RequestId, Server, Session, Settings, Side, Ticket,
+};
+
+/// Where chance comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Plan<'a> {
+    /// A seed, and for how many steps misfortunes happen.
+    Seeded {
+        /// The seed.
+        seed: u64,
+        /// How many steps.
+        steps: u32,
+    },
+    /// One byte a decision, for as long as there are bytes.
+    Given(&'a [u8]),
+}
+
+/// One side, and what its user has seen and wants to say.
+struct User<S: Side> {
+    session: Session<S>,
+    /// How many requests it has made, and which are without an answer.
+    made: u64,
+    waits: VecDeque<(Ticket, u64)>,
+    /// How many requests of the other it has seen, and which it has not answered.
+    seen: u64,
+    owed: Vec<(RequestId, u64)>,
+    answers: u64,
+}
+
+/// Bytes on their way.
+#[derive(Default)]
+struct Pipe {
+    bytes: VecDeque<u8>,
+}
+
+/// What happened in a world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Happened {
+    /// Calls and callbacks made, each answered in the end.
+    pub requests: u64,
+    /// Connections that broke.
+    pub cuts: u64,
+}
+
+/// The two users, the connection, the clock.
+pub struct World {
+    now: Instant,
+    settings: Settings,
+    federate: User<Client>,
+    rti: Option<User<Server>>,
+    /// A connection: to the RTI, to the federate.
+    pipes: Option<(Pipe, Pipe)>,
+    /// Its first bytes have not said what it is for.
+    arrival: Option<Arrival>,
+    happened: Happened,
+}
+
+const MILLISECOND: Span = Span::from_nanos(1_000_000);
+
+impl World {
+    /// Runs one world from its beginning to its end.
+    ///
+    /// # Panics
+    /// When something was lost, came twice or out of order.
+    pub fn run(plan: Plan<'_>) -> Happened {
+        let mut dice = Dice::new(plan);
+        // Patient enough never to give a session up, and small enough that limits are met.
+        let settings = Settings {
+            resume_window: Span::MAX,
+            silence_max: Span::from_nanos(5_000_000_000),
+            heartbeat_every: Span::from_nanos(1_000_000_000),
+            retry_every: Span::from_nanos(300_000_000),
+            greeting_max: Span::from_nanos(1_000_000_000),
+            requests_max: 20,
+            ..Settings::default()
+        };
+        let now = Instant::ZERO;
+        let mut federate = Session::<Client>::open(now, settings);
+        // Numbers start again somewhere in the middle.
+        let first = Sequence::new(0x7FFF_FFFF - dice.below(64) as u32).expect("31 bits");
+        federate.begin_with(first);
+        let mut world = Self {
+            now,
+            settings,
+            federate: User::new(federate),
+            rti: None,
+            pipes: None,
+            arrival: None,
+            happened: Happened::default(),
+        };
+        // A first connection that breaks ends the session before there is any.
+        while !world.federate.session.is_running() {
+            world.events();
+            world.write(&mut dice);
+            world.deliver(&mut dice);
+        }
+        while dice.go_on() {
+            world.step(&mut dice);
+        }
+        world.settle(&mut dice);
+        world.happened.requests = world.federate.made + world.rti.map_or(0, |rti| rti.made);
+        world.happened
+    }
+
+    fn step(&mut self, dice: &mut Dice<'_>) {
+        match dice.below(16) {
+            0..=2 => self.federate.ask(self.now),
+            3..=5 => {
+                if let Some(rti) = &mut self.rti {
+                    rti.ask(self.now);
+                }
+            }
+            6 => self.federate.answer(self.now, dice),
+            7 => {
+                if let Some(rti) = &mut self.rti {
+                    rti.answer(self.now, dice);
+                }
+            }
+            8..=10 => self.write(dice),
+            11..=13 => self.deliver(dice),
+            14 => self.pass(MILLISECOND * (1 + dice.below(2000) as i64)),
+            _ => {
+                if dice.below(4) == 0 {
+                    self.cut(dice);
+                }
+            }
+        }
+        self.events();
+    }
+
+    /// Nothing breaks any more: everything arrives.
+    fn settle(&mut self, dice: &mut Dice<'_>) {
+        for _ in 0..100_000 {
+            self.write(dice);
+            self.deliver(dice);
+            self.events();
+            self.federate.answer(self.now, dice);
+            if let Some(rti) = &mut self.rti {
+                rti.answer(self.now, dice);
+                if rti.is_done(self.federate.made) && self.federate.is_done(rti.made) {
+                    return;
+                }
+            } else if self.federate.made == 0 {
+                return;
+            }
+            self.pass(MILLISECOND);
+        }
+        panic!("something never arrived: {:?}", self.happened);
+    }
+
+    /// Each side writes some of what it has to say to the connection.
+    fn write(&mut self, dice: &mut Dice<'_>) {
+        let (mut up, mut down) = (Vec::new(), Vec::new());
+        self.federate.session.transmit(self.now, &mut up, 1 + dice.below(400) as usize);
+        if let Some(rti) = &mut self.rti {
+            rti.session.transmit(self.now, &mut down, 1 + dice.below(400) as usize);
+        }
+        // Who has not noticed that the connection is gone, or has come again, writes to nobody.
+        if let Some(pipes) = &mut self.pipes {
+            pipes.0.bytes.extend(up);
+            if self.arrival.is_none() {
+                pipes.1.bytes.extend(down);
+            }
+        }
+    }
+
+    /// Some of the bytes arrive.
+    fn deliver(&mut self, dice: &mut Dice<'_>) {
+        let Some((up, down)) = &mut self.pipes else { return };
+        let bytes = down.take(dice);
+        self.federate.session.receive(self.now, &bytes);
+        let bytes = up.take(dice);
+        let Some(mut arrival) = self.arrival.take() else {
+            if let Some(rti) = &mut self.rti {
+                rti.session.receive(self.now, &bytes);
+            }
+            return;
+        };
+        match arrival.receive(&bytes).expect("the federate keeps to the protocol") {
+            None => self.arrival = Some(arrival),
+            Some(Greeting::New) => {
+                // The first may have been lost with the answer: then the RTI has a session that nobody uses.
+                let id = SessionId::new(7).expect("not 0");
+                let mut session = Session::accept(self.now, self.settings, id, arrival);
+                session.begin_with(Sequence::new(0x7FFF_FFFF - 9).expect("31 bits"));
+                self.rti = Some(User::new(session));
+            }
+            Some(Greeting::Resume(resume)) => {
+                let rti = self.rti.as_mut().expect("only what was accepted is resumed");
+                assert_eq!(resume.session, rti.session.id());
+                rti.session.resume(self.now, arrival, resume);
+            }
+            Some(Greeting::Unsupported { version }) => panic!("version {version}"),
+        }
+    }
+
+    /// The connection breaks. What was on its way is lost, and either side may notice late.
+    fn cut(&mut self, dice: &mut Dice<'_>) {
+        if self.pipes.take().is_none() {
+            return;
+        }
+        self.happened.cuts += 1;
+        let was_accepted = self.arrival.take().is_none();
+        if dice.below(4) > 0 {
+            self.federate.session.disconnected(self.now);
+        }
+        if was_accepted && dice.below(2) == 0 {
+            self.part_rti();
+        }
+    }
+
+    fn part_rti(&mut self) {
+        if let Some(rti) = &mut self.rti {
+            rti.session.disconnected(self.now);
+        }
+    }
+
+    fn pass(&mut self, span: Span) {
+        self.now += span;
+        self.federate.tick(self.now);
+        if let Some(rti) = &mut self.rti {
+            rti.tick(self.now);
+        }
+    }
+
+    fn events(&mut self) {
+        while let Some(event) = self.federate.session.poll() {
+            match event {
+                Event::Connect => {
+                    self.pipes = Some(Default::default());
+                    self.arrival = Some(Arrival::new(self.now, &self.settings));
+                    self.federate.session.connected(self.now);
+                }
+                Event::Disconnect => {
+                    // The federate heard nothing for too long: the RTI finds the connection closed, if it has one.
+                    self.pipes = None;
+                    if self.arrival.take().is_none() {
+                        self.part_rti();
+                    }
+                }
+                event => self.federate.take(event),
+            }
+        }
+        while let Some(event) = self.rti.as_mut().and_then(|rti| rti.session.poll()) {
+            match event {
+                Event::Disconnect => {
+                    // A new connection that has not said whose it is is not meant.
+                    if self.arrival.is_none() && self.pipes.take().is_some() {
+                        self.federate.session.disconnected(self.now);
+                    }
+                }
+                event => self.rti.as_mut().expect("it was polled").take(event),
+            }
+        }
+    }
+}
+
+impl<S: Side> User<S> {
+    const fn new(session: Session<S>) -> Self {
+        Self { session, made: 0, waits: VecDeque::new(), seen: 0, owed: Vec::new(), answers: 0 }
+    }
+
+    fn ask(&mut self, now: Instant) {
+        if self.session.may_request() {
+            let ticket = self.session.request(now, body(self.made)).expect("it has not ended");
+            self.waits.push_back((ticket, self.made));
+            self.made += 1;
+        }
+    }
+
+    fn answer(&mut self, now: Instant, dice: &mut Dice<'_>) {
+        if !self.owed.is_empty() {
+            let (id, number) = self.owed.swap_remove(dice.below(self.owed.len() as u64) as usize);
+            self.session.respond(now, id, body(!number));
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Running => {}
+            Event::Request { id, body } => {
+                assert_eq!(number(&body), self.seen, "requests come in order, each once");
+                self.owed.push((id, self.seen));
+                self.seen += 1;
+            }
+            Event::Response { to, body } => {
+                let place = self.waits.iter().position(|(ticket, _)| *ticket == to);
+                let (_, asked) = self
+                    .waits
+                    .remove(place.expect("the request waits for its answer"))
+                    .expect("there it is");
+                assert_eq!(number(&body), !asked, "the answer is that of the request");
+                self.answers += 1;
+            }
+            Event::Connect | Event::Disconnect | Event::Ended(_) => panic!("{event:?}"),
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        if self.session.deadline().is_some_and(|deadline| deadline <= now) {
+            self.session.tick(now);
+        }
+    }
+
+    fn is_done(&self, made_by_the_other: u64) -> bool {
+        self.waits.is_empty()
+            && self.answers == self.made
+            && self.seen == made_by_the_other
+            && self.owed.is_empty()
+    }
+}
+
+/// A body that says its number, of a length that depends on it.
+fn body(number: u64) -> Data {
+    let mut bytes = number.to_be_bytes().to_vec();
+    bytes.resize(8 + (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize, 0xEE);
+    Data::from(bytes)
+}
+
+fn number(bytes: &Data) -> u64 {
+    let number = u64::from_be_bytes(bytes[..8].try_into().expect("eight"));
+    assert_eq!(*bytes, body(number), "bodies arrive whole");
+    number
+}
+
+impl Pipe {
+    /// Takes what arrives now: some, all, or one byte.
+    fn take(&mut self, dice: &mut Dice<'_>) -> Vec<u8> {
+        let len = match dice.below(4) {
+            0 => 1,
+            1 => self.bytes.len(),
+            _ => dice.below(100) as usize,
+        };
+        self.bytes.drain(..len.min(self.bytes.len())).collect()
+    }
+}
+
+enum Dice<'a> {
+    Random { random: Random, left: u32 },
+    Given(std::slice::Iter<'a, u8>),
+}
+
+impl<'a> Dice<'a> {
+    fn new(plan: Plan<'a>) -> Self {
+        match plan {
+            Plan::Seeded { seed, steps } => {
+                Self::Random { random: Random::from_seed(seed), left: steps }
+            }
+            Plan::Given(bytes) => Self::Given(bytes.iter()),
+        }
+    }
+
+    fn go_on(&mut self) -> bool {
+        match self {
+            Self::Random { left, .. } => {
+                *left = left.saturating_sub(1);
+                *left > 0
+            }
+            Self::Given(bytes) => bytes.len() > 0,
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        match self {
+            Self::Random { random, .. } => random.below(bound),
+            // Without bytes everything is the most that can be: all arrives.
+            Self::Given(bytes) => match bytes.next() {
+                Some(byte) => u64::from(*byte) * bound / 256,
+                None => bound - 1,
+            },
+        }
+    }
+}

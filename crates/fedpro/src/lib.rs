@@ -1,0 +1,69 @@
+//! The Federate Protocol (IEEE 1516-2025): how federates and an RTI talk, without a network.
+//!
+//! In reading order:
+//!
+//! * [`frame`]: a stream of bytes is cut into frames. [`Sequence`]: their numbers.
+//! * [`message`]: calls, replies and callbacks as the bodies of frames. `fedpro.proto`, beside this crate's manifest,
+//!   has them all; they are written and read without structures in between.
+//! * [`session`]: what outlives the connections: each call and callback arrives exactly once, however often a
+//!   connection breaks. [`Session`] is the same type for a federate and for an RTI.
+//! * [`fuzzing`]: bodies of fuzz targets, and two sessions over a network that cuts, delays and splits.
+//!
+//! ```
+//! use hemiola_fedpro::{Arrival, Client, Event, Greeting, Server, Session, SessionId, Settings, message};
+//! use hemiola_hla::{Call, Reply, call::FederationCall};
+//! use hemiola_units::Instant;
+//!
+//! let (now, settings) = (Instant::ZERO, Settings::default());
+//! let mut federate = Session::<Client>::open(now, settings);
+//! assert_eq!(federate.poll(), Some(Event::Connect));
+//! federate.connected(now);
+//! let mut wire = Vec::new();
+//! federate.transmit(now, &mut wire, 65_536);
+//!
+//! let mut arrival = Arrival::new(now, &settings);
+//! assert_eq!(arrival.receive(&wire), Ok(Some(Greeting::New)));
+//! let id = SessionId::new(0x0123_4567_89AB_CDEF).unwrap();
+//! let mut rti = Session::<Server>::accept(now, settings, id, arrival);
+//! wire.clear();
+//! rti.transmit(now, &mut wire, 65_536);
+//! federate.receive(now, &wire);
+//! assert_eq!((federate.poll(), rti.poll()), (Some(Event::Running), Some(Event::Running)));
+//!
+//! let call = Call::from(FederationCall::ListFederationExecutions);
+//! let ticket = federate.request(now, message::encode_call(&call)).unwrap();
+//! wire.clear();
+//! federate.transmit(now, &mut wire, 65_536);
+//! rti.receive(now, &wire);
+//! let Some(Event::Request { id, body }) = rti.poll() else { panic!("the call has arrived") };
+//! assert_eq!(message::decode_call(&body), Ok(call.clone()));
+//! rti.respond(now, id, message::encode_reply(call.number(), &Ok(Reply::Done)));
+//! wire.clear();
+//! rti.transmit(now, &mut wire, 65_536);
+//! federate.receive(now, &wire);
+//! let Some(Event::Response { to, body }) = federate.poll() else { panic!("so has the answer") };
+//! assert_eq!(to, ticket);
+//! let entry = call.entry();
+//! assert_eq!(message::decode_reply(entry.number, entry.shape, &body), Ok(Ok(Reply::Done)));
+//! ```
+//!
+//! This crate opens no connection and reads no clock: bytes and instants are given to it. It does not know what a
+//! call does either: that is the kernel's. A callback that goes to many is encoded once; its body is shared, and
+//! each session puts its own header in front.
+
+#![forbid(unsafe_code)]
+
+mod field;
+pub mod frame;
+pub mod fuzzing;
+pub mod message;
+mod sequence;
+pub mod session;
+mod wire;
+
+pub use frame::SessionId;
+pub use sequence::Sequence;
+pub use session::{
+    Arrival, Client, End, Event, Greeting, RequestId, Server, Session, Settings, Ticket, Violation,
+};
+pub use wire::{ELEMENTS_MAX, WireError};

@@ -1,0 +1,302 @@
+//! Calls, replies and callbacks as the bodies of frames, and back.
+//!
+//! A body is one message with one case: the call, callback or answer under its number. `fedpro.proto`, beside this
+//! crate's manifest, has all of them. They are written and read here without structures of their own: `hla` has the
+//! arguments of every call in the order of their numbers.
+
+use hemiola_hla::call::{
+    DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, Shape,
+    SupportCall, TimeCall,
+};
+use hemiola_hla::{
+    Call, Callback, Data, EncodedTime, Exception, MessageRetractionHandle, Refusal, Reply,
+};
+
+use crate::field::Content;
+use crate::wire::{Reader, WireError, put_message};
+
+/// What most bodies fit in.
+const BODY_LEN: usize = 120;
+
+/// The body of a call.
+#[must_use]
+pub fn encode_call(call: &Call) -> Data {
+    body(|out| match call {
+        Call::Federation(call) => call.put(out),
+        Call::Declaration(call) => call.put(out),
+        Call::Object(call) => call.put(out),
+        Call::Ownership(call) => call.put(out),
+        Call::Time(call) => call.put(out),
+        Call::Distribution(call) => call.put(out),
+        Call::Support(call) => call.put(out),
+    })
+}
+
+/// The call that a body means. Its data share the memory of the body.
+///
+/// Arguments that mean nothing are no error here: each reaches the service that has an exception for it.
+///
+/// # Errors
+/// Bytes that are no message or of no known case. An RTI answers with `RTIinternalError`.
+pub fn decode_call(body: &Data) -> Result<Call, WireError> {
+    let (number, fields) = case(body)?;
+    // In the order of the clauses and so of the numbers.
+    Ok(match number {
+        ..=34 => FederationCall::get(number, fields)?.into(),
+        35..=55 => DeclarationCall::get(number, fields)?.into(),
+        56..=77 => ObjectCall::get(number, fields)?.into(),
+        78..=88 => OwnershipCall::get(number, fields)?.into(),
+        89..=108 => TimeCall::get(number, fields)?.into(),
+        109..=123 => DistributionCall::get(number, fields)?.into(),
+        _ => SupportCall::get(number, fields)?.into(),
+    })
+}
+
+/// The body of a callback. It is the same for all who get it.
+#[must_use]
+pub fn encode_callback(callback: &Callback) -> Data {
+    body(|out| callback.put(out))
+}
+
+/// The callback that a body means. Its data share the memory of the body.
+///
+/// # Errors
+/// Bytes that are no message, of no known case, or with an enumerated value that does not exist. A federate answers
+/// that the callback failed.
+pub fn decode_callback(body: &Data) -> Result<Callback, WireError> {
+    let (number, fields) = case(body)?;
+    Callback::get(number, fields)
+}
+
+/// The body of the answer to the call of this number, behind the number of the request.
+#[must_use]
+pub fn encode_reply(call_number: u32, answer: &Result<Reply, Refusal>) -> Data {
+    body(|out| match answer {
+        Ok(reply) => put_message(out, call_number + 1, |out| put_reply(reply, out)),
+        Err(refusal) => put_refusal(EXCEPTION_IN_REPLY, refusal, out),
+    })
+}
+
+/// The answer that a body means, to a call of this number that is answered in this shape
+/// ([`Entry`](hemiola_hla::call::Entry) has both). An exception that is not known becomes `RTIinternalError`, with its
+/// name in the details.
+///
+/// # Errors
+/// Bytes that are no message, the answer to another call, or an enumerated value that does not exist.
+pub fn decode_reply(
+    call_number: u32,
+    shape: Shape,
+    body: &Data,
+) -> Result<Result<Reply, Refusal>, WireError> {
+    let (number, fields) = case(body)?;
+    if number == EXCEPTION_IN_REPLY {
+        let failure = get_failure(fields)?;
+        return Ok(Err(match Exception::from_name(&failure.name) {
+            Some(exception) => Refusal { exception, details: failure.details },
+            None => Exception::RTIinternalError.because(failure.to_string()),
+        }));
+    }
+    if number != call_number + 1 {
+        return Err(WireError::WrongCase { expected: call_number + 1, found: number });
+    }
+    Ok(Ok(get_reply(shape, fields)?))
+}
+
+/// Why a federate could not take a callback. The name is free text: clients put in what their language has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The name of an exception, perhaps one of the standard.
+    pub name: String,
+    /// For people.
+    pub details: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.name, self.details)
+    }
+}
+
+/// The body of the answer to a callback, behind the number of the request.
+#[must_use]
+pub fn encode_taken(taken: &Result<(), Refusal>) -> Data {
+    match taken {
+        Ok(()) => Data::from_static(&[CALLBACK_SUCCEEDED as u8 * 8 + 2, 0]),
+        Err(refusal) => body(|out| put_refusal(CALLBACK_FAILED, refusal, out)),
+    }
+}
+
+/// Whether a callback was taken, as a body says it.
+///
+/// # Errors
+/// Bytes that are no message or of no known case.
+pub fn decode_taken(body: &Data) -> Result<Result<(), Failure>, WireError> {
+    match case(body)? {
+        (CALLBACK_SUCCEEDED, _) => Ok(Ok(())),
+        (CALLBACK_FAILED, fields) => Ok(Err(get_failure(fields)?)),
+        _ => Err(WireError::NoCase),
+    }
+}
+
+const EXCEPTION_IN_REPLY: u32 = 1;
+const CALLBACK_SUCCEEDED: u32 = 1;
+const CALLBACK_FAILED: u32 = 2;
+
+fn body(write: impl FnOnce(&mut Vec<u8>)) -> Data {
+    let mut out = Vec::with_capacity(BODY_LEN);
+    write(&mut out);
+    Data::from(out)
+}
+
+/// The number of a body's case, and its fields. Of several the last counts.
+fn case(body: &Data) -> Result<(u32, Reader<'_>), WireError> {
+    let mut found = Err(WireError::NoCase);
+    let mut cases = Reader::new(body);
+    while let Some(field) = cases.next()? {
+        found = Ok((field.number, field.bytes()?));
+    }
+    found
+}
+
+/// A call or callback as the case of a body.
+trait Case: Sized {
+    fn put(&self, out: &mut Vec<u8>);
+    fn get(number: u32, fields: Reader<'_>) -> Result<Self, WireError>;
+}
+
+macro_rules! cases {
+    ($enum:ident $($case:literal $name:ident { $($field:ident)* })*) => {
+        #[allow(unused_mut, unused_variables, unused_assignments, reason = "some have no arguments")]
+        impl Case for $enum {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {$(
+                    Self::$name { $($field),* } => put_message(out, $case, |out| {
+                        let mut number = 0;
+                        $(
+                            number += 1;
+                            $field.put(number, out);
+                        )*
+                    }),
+                )*}
+            }
+
+            fn get(case: u32, mut fields: Reader<'_>) -> Result<Self, WireError> {
+                match case {
+                    $($case => {
+                        $(let mut $field = Content::absent();)*
+                        while let Some(field) = fields.next()? {
+                            let mut number = 0;
+                            $(
+                                number += 1;
+                                if number == field.number {
+                                    Content::merge(&mut $field, field)?;
+                                }
+                            )*
+                        }
+                        Ok(Self::$name { $($field),* })
+                    })*
+                    _ => Err(WireError::NoCase),
+                }
+            }
+        }
+    };
+}
+
+hemiola_hla::federation_calls!(cases);
+hemiola_hla::declaration_calls!(cases);
+hemiola_hla::object_calls!(cases);
+hemiola_hla::ownership_calls!(cases);
+hemiola_hla::time_calls!(cases);
+hemiola_hla::distribution_calls!(cases);
+hemiola_hla::support_calls!(cases);
+hemiola_hla::callbacks!(cases);
+
+/// The results of calls: nothing, or field 1.
+macro_rules! results {
+    ($($shape:ident)*) => {
+        fn put_reply(reply: &Reply, out: &mut Vec<u8>) {
+            match reply {
+                Reply::Done => {}
+                Reply::Retraction(handle) => put_retraction(*handle, out),
+                Reply::OptionalTime(time) => put_optional_time(*time, out),
+                $(Reply::$shape(value) => value.put(1, out),)*
+            }
+        }
+
+        fn get_reply(shape: Shape, mut fields: Reader<'_>) -> Result<Reply, WireError> {
+            match shape {
+                Shape::Done => {
+                    while fields.next()?.is_some() {}
+                    Ok(Reply::Done)
+                }
+                Shape::Retraction => Ok(Reply::Retraction(get_retraction(fields)?)),
+                Shape::OptionalTime => Ok(Reply::OptionalTime(get_optional_time(fields)?)),
+                $(Shape::$shape => Ok(Reply::$shape(get_result(fields)?)),)*
+            }
+        }
+    };
+}
+
+results! {
+    Configured Joined ObjectInstance Flag Name Number Rate Attributes Dimensions Time Interval ObjectClass Region
+    Federate Attribute InteractionClass Parameter Order TransportationType Dimension Range Directive
+}
+
+fn get_result<T: Content>(mut fields: Reader<'_>) -> Result<T, WireError> {
+    let mut result = T::absent();
+    while let Some(field) = fields.next()? {
+        if field.number == 1 {
+            result.merge(field)?;
+        }
+    }
+    Ok(result)
+}
+
+/// Some clients look at the flag alone, some at the handle alone: both say the same.
+fn put_retraction(handle: Option<MessageRetractionHandle>, out: &mut Vec<u8>) {
+    put_message(out, 1, |out| {
+        handle.is_some().put(1, out);
+        handle.put(2, out);
+    });
+}
+
+fn get_retraction(fields: Reader<'_>) -> Result<Option<MessageRetractionHandle>, WireError> {
+    let (is_valid, handle) = get_pair(fields)?;
+    Ok(Some(handle).filter(|_| is_valid))
+}
+
+/// A time is there in any case: some clients decode it before they look at the flag.
+fn put_optional_time(time: Option<EncodedTime>, out: &mut Vec<u8>) {
+    put_message(out, 1, |out| {
+        time.is_some().put(1, out);
+        time.unwrap_or_else(|| EncodedTime::new(&[])).put(2, out);
+    });
+}
+
+fn get_optional_time(fields: Reader<'_>) -> Result<Option<EncodedTime>, WireError> {
+    let (is_valid, time) = get_pair(fields)?;
+    Ok(Some(time).filter(|_| is_valid))
+}
+
+fn get_pair<T: Content>(fields: Reader<'_>) -> Result<(bool, T), WireError> {
+    get_result(fields)
+}
+
+fn put_refusal(case: u32, refusal: &Refusal, out: &mut Vec<u8>) {
+    put_message(out, case, |out| {
+        refusal.exception.name().to_owned().put(1, out);
+        refusal.details.put(2, out);
+    });
+}
+
+fn get_failure(mut fields: Reader<'_>) -> Result<Failure, WireError> {
+    let mut failure = Failure { name: String::new(), details: String::new() };
+    while let Some(field) = fields.next()? {
+        match field.number {
+            1 => failure.name.merge(field)?,
+            2 => failure.details.merge(field)?,
+            _ => {}
+        }
+    }
+    Ok(failure)
+}

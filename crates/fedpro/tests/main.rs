@@ -1,0 +1,6 @@
+//! The Federate Protocol from outside: bytes, sessions, and what must not happen to either.
+
+mod bytes;
+mod fuzzing;
+mod life;
+mod network;
