@@ -2,7 +2,7 @@
 //!
 //! The federate makes numbered calls and the RTI numbered callbacks, both answer when they feel like it, and
 //! connections break at any byte. Checked after every event: each side sees the requests of the other in order, each
-//! exactly once, and one answer for each of its own. Checked at the end, when misfortunes stop: all of them have arrived.
+//! exactly once, and one answer for each of its own. Checked at the end, when misfortunes stop: all of them have come.
 
 use std::collections::VecDeque;
 
