@@ -68,7 +68,8 @@ pub fn decode_callback(body: &Data) -> Result<Callback, WireError> {
     Callback::get(number, fields)
 }
 
-/// The body of the answer to the call of this number, behind the number of the request.
+/// The body of the answer to the call of this number, behind the number of the request. Refusals are the same for all
+/// calls: the number does not matter, and need not be known of a call that could not be decoded.
 #[must_use]
 pub fn encode_reply(call_number: u32, answer: &Result<Reply, Refusal>) -> Data {
     body(|out| match answer {

@@ -164,27 +164,41 @@ impl<'a> Reader<'a> {
         self.whole.slice_ref(self.rest)
     }
 
+    #[inline(always)]
     fn take(&mut self, len: usize) -> Result<&'a [u8], WireError> {
         let (taken, rest) = self.rest.split_at_checked(len).ok_or(WireError::Truncated)?;
         self.rest = rest;
         Ok(taken)
     }
 
+    #[inline(always)]
     fn number(&mut self) -> Result<u64, WireError> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
+        // Nearly all keys and lengths take one byte.
+        match self.rest.split_first() {
+            Some((byte, rest)) if *byte < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Result<u64, WireError> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
             let (byte, rest) = self.rest.split_first().ok_or(WireError::Truncated)?;
             self.rest = rest;
             let bits = u64::from(byte & 0x7F);
             if shift == 63 && bits > 1 {
-                break;
+                return Err(WireError::Malformed);
             }
             number |= bits << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
+            match byte {
+                ..0x80 => return Ok(number),
+                _ if shift == 63 => return Err(WireError::Malformed),
+                _ => shift += 7,
             }
         }
-        Err(WireError::Malformed)
     }
 }
 

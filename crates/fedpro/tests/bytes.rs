@@ -8,7 +8,7 @@ use hemiola_fedpro::message::{
 };
 use hemiola_fedpro::{ELEMENTS_MAX, WireError};
 use hemiola_hla::call::{FederationCall, ObjectCall, Shape, SupportCall, TimeCall};
-use hemiola_hla::data::FomModule;
+use hemiola_hla::data::{FomModule, RtiConfiguration};
 use hemiola_hla::{
     AttributeHandle, Call, Callback, Data, EncodedTime, Exception, FederateHandle,
     MessageRetractionHandle, ObjectInstanceHandle, OrderType, Refusal, Reply, ServiceGroup,
@@ -239,6 +239,15 @@ fn calls_have_these_bytes() {
     check(FederationCall::Connect.into(), "0a00");
     check(FederationCall::Disconnect.into(), "2a00");
     check(FederationCall::ListFederationExecutions.into(), "6a00");
+    // Clients of 1516-2010 say so here, and speak the same protocol otherwise.
+    let rti_configuration = RtiConfiguration {
+        additional_settings: "API.version=IEEE 1516-2010".into(),
+        ..Default::default()
+    };
+    check(
+        FederationCall::ConnectWithConfiguration { rti_configuration }.into(),
+        "1a1e 0a1c 1a1a 4150492e76657273696f6e3d4945454520313531362d32303130",
+    );
     let create = FederationCall::CreateFederationExecutionWithTime {
         federation_name: "Demo".into(),
         fom_module: FomModule::Url("Demo.xml".into()),

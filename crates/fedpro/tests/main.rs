@@ -2,5 +2,5 @@
 
 mod bytes;
 mod fuzzing;
-mod life;
 mod network;
+mod session;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::traffic::give_back;
 use crate::sequence::Sequence;
 
 /// Requests by the numbers of their frames, in the order of these numbers. Takes four bytes for each from the oldest
@@ -63,6 +64,7 @@ impl Ledger {
             self.entries.pop_front();
             self.before += 1;
         }
+        give_back(&mut self.entries);
     }
 }
 

@@ -10,7 +10,10 @@ use crate::frame::{HEADER_LEN, Header, Kind, SessionId};
 use crate::sequence::Sequence;
 
 /// What a message costs in memory besides its body.
-const MESSAGE_COST: usize = 64;
+const MESSAGE_COST: usize = size_of::<Sent>();
+
+/// A queue that is empty again gives back what it took for more than so many.
+const SPARE_MAX: usize = 256;
 
 /// A request or response that has no number yet: it gets one when it is written.
 #[derive(Debug)]
@@ -156,6 +159,7 @@ impl Traffic {
     fn number(&mut self, session: SessionId, waiting: Waiting) -> &Sent {
         let Waiting { kind, answers, body } = waiting;
         self.waiting_len -= body.len() + MESSAGE_COST;
+        give_back(&mut self.waiting);
         let sequence = self.take_number();
         if answers.is_none() {
             self.unanswered.open(sequence);
@@ -187,6 +191,7 @@ impl Traffic {
         while self.sent.front().is_some_and(|sent| !sent.sequence.is_after(newest)) {
             self.drop_oldest();
         }
+        give_back(&mut self.sent);
         if self.forgotten.is_some_and(|forgotten| !forgotten.is_after(newest)) {
             self.forgotten = None;
         }
@@ -240,5 +245,12 @@ impl Traffic {
     /// Nothing is sent any more.
     pub(super) fn clear(&mut self) {
         *self = Self { next: self.next, received: self.received, ..Self::default() };
+    }
+}
+
+/// A burst of messages should not cost memory for ever: an RTI has many sessions.
+pub(super) fn give_back<T>(queue: &mut VecDeque<T>) {
+    if queue.is_empty() && queue.capacity() > SPARE_MAX {
+        queue.shrink_to(SPARE_MAX);
     }
 }
