@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use hemiola_hla::Data;
 
 use crate::sequence::Sequence;
@@ -231,7 +231,9 @@ impl Deframer {
             self.pending.clear();
             payload
         } else {
-            Bytes::from(std::mem::take(&mut self.pending)).slice(HEADER_LEN..)
+            let mut frame = Bytes::from(std::mem::take(&mut self.pending));
+            frame.advance(HEADER_LEN);
+            frame
         };
         Ok(Some(Frame { header, payload }))
     }

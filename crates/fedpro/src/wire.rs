@@ -52,13 +52,25 @@ const EIGHT: u8 = 1;
 const BYTES: u8 = 2;
 const FOUR: u8 = 5;
 
-/// Appends a variable-length number.
-pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+/// A variable-length number, and how many bytes it takes.
+fn variable(mut number: u64) -> ([u8; 10], usize) {
+    let (mut bytes, mut len) = ([0; 10], 0);
     while number >= 0x80 {
-        out.push(number as u8 | 0x80);
+        bytes[len] = number as u8 | 0x80;
         number >>= 7;
+        len += 1;
     }
-    out.push(number as u8);
+    bytes[len] = number as u8;
+    (bytes, len + 1)
+}
+
+fn put_number(out: &mut Vec<u8>, number: u64) {
+    if number < 0x80 {
+        out.push(number as u8);
+    } else {
+        let (bytes, len) = variable(number);
+        out.extend_from_slice(&bytes[..len]);
+    }
 }
 
 fn put_key(out: &mut Vec<u8>, field: u32, kind: u8) {
@@ -95,9 +107,10 @@ pub(crate) fn put_message(out: &mut Vec<u8>, field: u32, content: impl FnOnce(&m
     if len < 0x80 {
         out[at] = len as u8;
     } else {
-        let mut prefix = Vec::with_capacity(5);
-        put_number(&mut prefix, len as u64);
-        out.splice(at..=at, prefix);
+        let (prefix, prefix_len) = variable(len as u64);
+        out.resize(out.len() + prefix_len - 1, 0);
+        out.copy_within(at + 1..=at + len, at + prefix_len);
+        out[at..at + prefix_len].copy_from_slice(&prefix[..prefix_len]);
     }
 }
 

@@ -19,6 +19,7 @@ mod violation;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
+use bytes::Buf;
 use hemiola_hla::Data;
 use hemiola_units::Instant;
 
@@ -187,7 +188,7 @@ impl<S: Side> Session<S> {
         if S::greet(self, now, &frame)? {
             return Ok(());
         }
-        let Frame { header, payload } = frame;
+        let Frame { header, mut payload } = frame;
         let kind = header.kind;
         if header.session != self.id {
             return Err(Violation::WrongSession(header.session));
@@ -213,8 +214,8 @@ impl<S: Side> Session<S> {
             let asked = Sequence::new(number);
             match asked.and_then(|asked| self.traffic.unanswered.settle(asked)) {
                 Some(ticket) => {
-                    let body = payload.slice(4..);
-                    self.events.push_back(Event::Response { to: Ticket(ticket), body });
+                    payload.advance(4);
+                    self.events.push_back(Event::Response { to: Ticket(ticket), body: payload });
                     Ok(())
                 }
                 None => S::unasked(number),

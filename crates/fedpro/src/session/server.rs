@@ -138,7 +138,8 @@ impl Session<Server> {
     }
 
     /// Goes on over a connection that asked for it. If the session has an older connection, close that first and do
-    /// not tell. If it cannot go on it ends, and the connection is told why.
+    /// not tell. If it cannot go on it ends, and the connection is told why. One that has ended does nothing: send
+    /// [`refuse_resume`].
     pub fn resume(&mut self, now: Instant, arrival: Arrival, resume: Resume) {
         if self.has_ended() {
             return;
