@@ -10,7 +10,7 @@ use crate::message;
 use crate::session::{Arrival, Client, Greeting, Server, Session, Settings};
 use crate::{Event, SessionId};
 
-pub use world::{Plan, World};
+pub use world::{Happened, Plan, World};
 
 /// Reads arbitrary bytes as frames, whole and in two parts.
 ///

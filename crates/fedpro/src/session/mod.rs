@@ -43,6 +43,10 @@ trait Part: Sized {
     const SENDS: (Kind, Kind);
     /// Kinds of the requests and responses it gets.
     const TAKES: (Kind, Kind);
+    /// How many requests without an answer it remembers.
+    const UNANSWERED_MAX: usize;
+    /// The last word to a peer that broke the protocol.
+    const FAREWELL: Option<Kind>;
 
     /// Takes a frame that decides whether the session runs at all; `false` for any other.
     fn greet(session: &mut Session<Self>, now: Instant, frame: &Frame) -> Result<bool, Violation>
@@ -61,12 +65,6 @@ trait Part: Sized {
 
     /// A request that the peer answered and nobody waits for.
     fn unasked(number: u32) -> Result<(), Violation>;
-
-    /// How many requests without an answer it remembers.
-    const UNANSWERED_MAX: usize;
-
-    /// The last word to a peer that broke the protocol.
-    const FAREWELL: Option<Kind>;
 
     /// There is no connection any more, or none was had.
     fn part(session: &mut Session<Self>, now: Instant)
@@ -384,7 +382,8 @@ impl<S: Side> Session<S> {
     }
 
     /// Ends it from this side, without a word, as a server has to: the peer finds the connection closed, and the
-    /// session unknown if it wants to resume it.
+    /// session unknown if it wants to resume it. What waits is not sent any more; who wants a last callback to arrive
+    /// transmits it first.
     pub fn close(&mut self, now: Instant) {
         self.end(now, End::Closed, None);
     }
