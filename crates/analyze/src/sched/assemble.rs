@@ -126,7 +126,9 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
             || released.is_some_and(|released| 2 * released >= u128::from(length))
     };
     let of_threads = threads.iter().filter(stayed).map(|thread| thread.utilization);
-    let task_set_utilization = if tasks.is_empty() { of_threads.sum() } else { of_tasks.sum() };
+    // The sum of no floating-point numbers is -0.
+    let task_set_utilization =
+        0.0 + if tasks.is_empty() { of_threads.sum::<f64>() } else { of_tasks.sum() };
     let busy: u64 = cpus.iter().map(|cpu| cpu.busy_ns).sum();
     let mut report = Report {
         from_ns,

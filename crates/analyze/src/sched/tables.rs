@@ -7,6 +7,8 @@ use crate::text::{count, duration, percent};
 
 /// How many rows the tables of threads, delays and misses have; the JSON has all.
 const ROWS_MAX: usize = 24;
+/// How busy processors are is said when they were seen for this share of the time at least.
+const SEEN_MIN: f64 = 0.5;
 /// How many of those who delayed one thread.
 const CULPRITS_SHOWN: usize = 4;
 /// How many of the slowest jobs of a thread are explained.
@@ -146,11 +148,18 @@ fn threads(report: &Report) -> Table {
         "Preempted",
         "Waited",
     ];
+    let length_ns = report.to_ns - report.from_ns;
+    let seen_ns: u64 = report.cpus.iter().map(|cpu| cpu.seen_ns).sum();
+    let seen = seen_ns as f64 / (length_ns.max(1) as f64 * report.cpus.len().max(1) as f64);
+    // Of one's own program alone only that is known which it ran in.
+    let busy = match seen < SEEN_MIN {
+        true => format!("processors seen {} of it", percent(seen)),
+        false => format!("processors {} busy", percent(report.utilization)),
+    };
     let title = format!(
-        "Threads: {} switches in {}, processors {} busy, ΣC/T {}",
+        "Threads: {} switches in {}, {busy}, ΣC/T {}",
         count(report.switches),
-        duration((report.to_ns - report.from_ns) as f64),
-        percent(report.utilization),
+        duration(length_ns as f64),
         percent(report.task_set_utilization),
     );
     Table::new(title, heads, rows).with_note(format!(
