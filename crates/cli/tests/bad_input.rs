@@ -271,7 +271,8 @@ fn a_disk_full_at_the_end_of_a_run_keeps_the_record_for_a_report_later() {
     let words = ["run", "scenario.toml", "--no-kernel", "--output", "whole"];
     let ended = machine.hemiola(&words).with_code(0);
     let whole = Results::open(machine.folder().join(ended.folder()));
-    // The trace of the program alone has nearly the same size each time: room for everything but the page, and half of that.
+    // The trace of the program alone has nearly the same size each time: room for everything but the page, and half of
+    // that.
     let size =
         |name: &str| fs::metadata(whole.path().join(name)).unwrap().len().next_multiple_of(4096);
     let trace = size(&whole.run().rungs[0].runs[0].trace);
