@@ -25,6 +25,12 @@ impl Ledger {
         self.open += 1;
     }
 
+    /// Whether a request of this number is newer than all others. Numbers go round: one that is half way round from the
+    /// oldest without an answer could not be told from it.
+    pub(super) fn has_room_for(&self, sequence: Sequence) -> bool {
+        self.entries.front().is_none_or(|oldest| sequence.is_after(number(*oldest)))
+    }
+
     /// Strikes a request out that has its answer now, and says how many came before it. `None` if there is no such
     /// request, or not any more.
     pub(super) fn settle(&mut self, sequence: Sequence) -> Option<u64> {

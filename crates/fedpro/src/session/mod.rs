@@ -197,6 +197,9 @@ impl<S: Side> Session<S> {
         }
         if kind == S::TAKES.0 {
             if self.traffic.is_news(sequence) {
+                if !self.traffic.owed.has_room_for(sequence) {
+                    return Err(Violation::Lapped(sequence));
+                }
                 self.traffic.owed.open(sequence);
                 self.events.push_back(Event::Request { id: RequestId(sequence), body: payload });
             }

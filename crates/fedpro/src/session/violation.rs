@@ -33,6 +33,9 @@ pub enum Violation {
     /// It answered what was not asked, or once more.
     #[error("frame {0} was answered and waits for no answer")]
     AnsweredUnasked(u32),
+    /// Its numbers went so far ahead that a request could be taken for one that has no answer yet.
+    #[error("request {0} is too far ahead of one that has no answer yet")]
+    Lapped(Sequence),
     /// It gave a reason or status that does not exist.
     #[error("{0} is no status of a frame of kind {1:?}")]
     BadStatus(u32, Kind),

@@ -48,3 +48,16 @@ fn a_second_answer_is_a_mistake_of_ours() {
     pair.rti.respond(pair.now, id, body("answer"));
     pair.rti.respond(pair.now, id, body("answer"));
 }
+
+#[test]
+fn a_peer_whose_numbers_go_round_to_a_request_without_an_answer_loses_its_session() {
+    let mut pair = Pair::new(Settings::default());
+    let request = |number| frame(Kind::CallRequest, number, None, b"");
+    for number in [1, 1 << 30] {
+        pair.rti.receive(pair.now, &request(number));
+        let id = RequestId::from_number(number).unwrap();
+        assert_eq!(events(&mut pair.rti), [Event::Request { id, body: Data::new() }]);
+    }
+    let number = (1 << 31) - 1;
+    pair.ends_by(&request(number), Violation::Lapped(sequence(number).unwrap()));
+}
