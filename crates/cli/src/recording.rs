@@ -1,11 +1,12 @@
 //! A recording from its file, with what is wrong with it said on standard error.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use hemiola_trace::Recording;
 use hemiola_trace::source::OpenFile;
+use hemiola_trace::{ReadError, Recording};
 
 use crate::diagnostics::Failure;
 
@@ -23,9 +24,7 @@ pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
             path.display()
         ))
     };
-    let file = File::open(path).map_err(unread)?;
-    let size = file.metadata().map_err(unread)?.len();
-    let (recording, errors) = Recording::open(Arc::new(OpenFile { file, size }));
+    let (recording, errors, _) = read(path).map_err(unread)?;
     if recording.cpus.is_empty() && recording.tracks.is_empty() {
         let reason = errors.first().map_or_else(
             || "it holds no switch of threads and no mark".into(),
@@ -44,4 +43,12 @@ pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
         eprintln!("warning: {}: {more} more problems", path.display());
     }
     Ok(recording)
+}
+
+/// A recording as far as its file goes now, what is wrong with it, and the bytes of the file.
+pub(crate) fn read(path: &Path) -> io::Result<(Recording, Vec<ReadError>, u64)> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    let (recording, errors) = Recording::open(Arc::new(OpenFile { file, size }));
+    Ok((recording, errors, size))
 }

@@ -1,7 +1,7 @@
 //! What can be shown: trace files, and the traces of result folders, loaded when first asked for.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,9 +10,9 @@ use hemiola_analyze::sched::{self, PeriodFrom, Report, ThreadReport};
 use hemiola_analyze::timeline::{State, Subject, Timeline, jobs};
 use hemiola_trace::Recording;
 use hemiola_trace::result::{FILE_NAME, RunFolder};
-use hemiola_trace::source::OpenFile;
 
 use crate::diagnostics::Failure;
+use crate::recording;
 use crate::report::PAGE;
 
 /// Recordings held in memory at once; of more, the one not looked at for longest is read again when it is asked for.
@@ -236,9 +236,7 @@ impl Source {
         let path = self.path.as_path();
         let begin = Instant::now();
         let unread = |error| SourceError::Read { path: path.into(), error };
-        let file = File::open(path).map_err(unread)?;
-        let bytes = file.metadata().map_err(unread)?.len();
-        let (recording, errors) = Recording::open(Arc::new(OpenFile { file, size: bytes }));
+        let (recording, errors, bytes) = recording::read(path).map_err(unread)?;
         let problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let timeline = Timeline::build(&recording);
         if timeline.rows.is_empty() {
