@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hemiola_analyze::export::terminal;
 use hemiola_analyze::tables::Detail;
 use hemiola_analyze::text::calendar;
 use hemiola_record::FolderError;
+use hemiola_rt::clock::unix_ns;
 use hemiola_rt::privilege::Privileges;
 use hemiola_rt::sys::cpu;
 use hemiola_runner::{Options, Progress as _, RunError};
@@ -149,7 +149,7 @@ pub(crate) fn default_folder(name: &str) -> PathBuf {
 
 /// Seconds since 1970.
 pub(crate) fn now_unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+    unix_ns() / 1_000_000_000
 }
 
 /// `20260131-235959` in UTC, of seconds since 1970.

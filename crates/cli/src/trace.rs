@@ -14,12 +14,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hemiola_analyze::text::{count, duration, size};
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
 use hemiola_record::{Marks, conditions};
-use hemiola_rt::clock::{Calibration, Clock, MonotonicClock};
+use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::sys::process::PidFd;
 use hemiola_runner::control;
 use hemiola_trace::result::Conditions;
@@ -77,7 +76,7 @@ pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
         until_miss: waits_for(args, Trigger::Miss),
         until_call: waits_for(args, Trigger::Mark),
     };
-    let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+    let unix_ns = unix_ns();
     let said = said(&machine, &name, &capture);
     let recorder =
         Recorder::begin(capture, marks, settings, file, unix_ns, &said).map_err(Failure::failed)?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,13 @@ impl Clock for MonotonicClock {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         Instant::from_nanos(nanos(time))
     }
+}
+
+/// Nanoseconds since 1970 UTC by the machine's wall clock, which may be set: for people, never to measure with. 0
+/// before 1970.
+#[must_use]
+pub fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// A clock that stands still until told otherwise. Clones show the same time, in any thread.

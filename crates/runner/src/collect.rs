@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hemiola_record::{AddError, Drain, FolderError, LOG_CAPACITY, create_log};
-use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::clock::{Clock, MonotonicClock, unix_ns};
 use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
 use hemiola_trace::Kind;
@@ -30,11 +29,10 @@ impl Collector {
         channels: &[Channel],
         conditions: &[(String, String)],
     ) -> Result<Self, RunError> {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
         let conditions: Vec<(&str, &str)> =
             conditions.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let file = File::create(path).map_err(|source| write_error(path, source))?;
-        let trace = TraceWriter::new(file, MonotonicClock.now(), unix, &conditions)
+        let trace = TraceWriter::new(file, MonotonicClock.now(), unix_ns(), &conditions)
             .map_err(|source| write_error(path, source))?;
         let mut names = Names::default();
         for (index, channel) in channels.iter().enumerate() {

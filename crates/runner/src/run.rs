@@ -5,14 +5,13 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 
 use hemiola_bus::{CreateError, OpenError};
 use hemiola_record::kernel::CaptureError;
 use hemiola_record::{Folder, FolderError, conditions};
-use hemiola_rt::clock::Calibration;
+use hemiola_rt::clock::{Calibration, unix_ns};
 use hemiola_rt::shared::SegmentError;
 use hemiola_scenario::Plan;
 use hemiola_trace::result::{
@@ -224,7 +223,7 @@ pub fn run(
         format: FORMAT,
         title: plan.title.clone(),
         scenario: plan.kind().into(),
-        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        started_unix_s: unix_ns() / 1_000_000_000,
         conditions: started.clone(),
         floors: Vec::new(),
         rungs: Vec::new(),

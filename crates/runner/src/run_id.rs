@@ -1,7 +1,8 @@
 //! The name of a run, different from every other run on this machine.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use hemiola_rt::clock::unix_ns;
 
 /// A run's name: the runner's process number and the time, in 5 to 15 of a-z, 0-9 and '-'.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,8 +13,7 @@ impl RunId {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "two calls give different values: no default")]
     pub fn new() -> Self {
-        let micros =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64);
+        let micros = unix_ns() / 1000;
         // 32 bits of microseconds repeat after 71 minutes, by when the process number has moved on.
         Self(format!("{:x}-{:x}", std::process::id(), micros as u32))
     }
