@@ -9,6 +9,7 @@
 //! * [`Profile`] and [`Granted`]: what a process asks the operating system for, and what it got.
 //! * [`Overrun`]: what a periodic task does when it is late.
 //! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
+//! * [`RtiAddress`]: where an RTI listens (`"tcp:127.0.0.1:15164"`, `"shm:15164"`).
 //! * [`Random`]: the one seeded generator. [`edit_distance`]: how far one word is from another.
 //!
 //! ```
@@ -32,6 +33,7 @@ mod parse;
 mod profile;
 mod random;
 mod rate;
+mod rti_address;
 mod size;
 mod span;
 mod words;
@@ -43,6 +45,7 @@ pub use parse::QuantityError;
 pub use profile::{Granted, Policy, Priority, PriorityError, Profile, Refusal};
 pub use random::Random;
 pub use rate::{Overrun, Rate};
+pub use rti_address::{RtiAddress, RtiAddressError};
 pub use size::Bytes;
 pub use span::Span;
 pub use words::edit_distance;
