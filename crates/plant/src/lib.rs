@@ -1,4 +1,4 @@
-//! A simulated inverted-pendulum test apparatus that behaves like the real one down to converter codes.
+//! What is controlled, simulated: an inverted-pendulum test apparatus down to converter codes, and satellites in formation.
 //!
 //! In reading order:
 //!
@@ -7,6 +7,7 @@
 //! * [`AnalogInput`], [`AnalogOutput`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
 //! * [`Noise`] and [`LowPass`]: what happens to a sensor's voltage before it is converted.
 //! * [`Apparatus`]: all of it together, advanced one integrator step at a time.
+//! * [`satellite`]: relative motion about an orbit, its closed form, and what the federates of a formation exchange.
 //!
 //! ```
 //! use hemiola_plant::{Apparatus, Settings, Wiring};
@@ -31,6 +32,7 @@ mod disturbance;
 mod integrator;
 mod linear;
 mod pendulum;
+pub mod satellite;
 
 pub use apparatus::{
     ANGLE_LOST, Apparatus, ApparatusFault, Fall, FaultKind, Model, POSITION_STOP, Settings,
