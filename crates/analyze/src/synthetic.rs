@@ -134,6 +134,7 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
         switches: 0,
         stopped_early: None,
         kernel: None,
+        federation: None,
     }
 }
 
@@ -222,6 +223,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             processes: program.processes.iter().map(process).collect(),
             runs,
             mixed: None,
+            federation: None,
         });
     }
     let folder = RunFolder {

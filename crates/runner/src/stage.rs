@@ -493,6 +493,7 @@ impl<'r> Stage<'r> {
             switches: said(Role::Decision).map_or(0, |finished| finished.switches),
             stopped_early,
             kernel: kernel.transpose()?,
+            federation: None,
             processes: self.members.iter().filter_map(Member::record).collect(),
         })
     }
@@ -707,6 +708,7 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
         processes,
         runs: Vec::new(),
         mixed: mixed(rung),
+        federation: None,
     }
 }
 

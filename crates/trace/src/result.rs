@@ -3,8 +3,15 @@
 //! The runner writes it as `run.json`; every later tool reads only the folder. Figures are absent
 //! here on purpose: they are computed from the traces, so they can be made again.
 
+mod federation;
+
 use hemiola_units::{Granted, Profile, Span};
 use serde::{Deserialize, Serialize};
+
+pub use federation::{
+    BareRun, DEVIATION, EXCHANGED, FederateRecord, FederateRun, FederationRecord, FederationRun,
+    PriorityMode, SYNCHRONIZED, Synchronization, TURN, Trajectory,
+};
 
 /// The version of this format; a reader refuses a larger one.
 pub const FORMAT: u32 = 1;
@@ -19,7 +26,7 @@ pub struct RunFolder {
     pub format: u32,
     /// The scenario's title.
     pub title: String,
-    /// What kind of scenario: `"ladder"`, `"campaign"`, `"mixed-load"` or `"scenario"`.
+    /// What kind of scenario: `"ladder"`, `"campaign"`, `"mixed-load"`, `"federation"` or `"scenario"`.
     pub scenario: String,
     /// When it started, seconds since 1970 UTC; for people, never for measuring.
     pub started_unix_s: u64,
@@ -144,6 +151,9 @@ pub struct RungRecord {
     /// The benchmark in it and the load beside that, where there is one.
     #[serde(default)]
     pub mixed: Option<MixedRecord>,
+    /// The federation it is, where it is one mode of one.
+    #[serde(default)]
+    pub federation: Option<FederationRecord>,
 }
 
 /// A benchmark beside a load that takes turns: it rests in the first of every four turns, works in the
@@ -202,6 +212,12 @@ pub enum Role {
     Workload,
     /// Counts what is left for it.
     Benchmark,
+    /// The run-time infrastructure of a federation.
+    Rti,
+    /// A federate.
+    Federate,
+    /// A periodic task that does nothing, to measure what waiting costs.
+    Timer,
     /// Any other command the scenario starts.
     Command,
 }
@@ -230,6 +246,9 @@ pub struct RunRecord {
     /// What its trace has of the kernel; nothing when that was not recorded.
     #[serde(default)]
     pub kernel: Option<KernelRun>,
+    /// What became of the federation, where it is one.
+    #[serde(default)]
+    pub federation: Option<FederationRun>,
 }
 
 /// One process in one run.
@@ -287,6 +306,31 @@ pub struct FaultFigures {
 mod tests {
     use super::*;
     use hemiola_units::{Bytes, CpuSet, Policy};
+
+    fn a_mode() -> FederationRecord {
+        FederationRecord {
+            sync: Synchronization::TimeManagement,
+            priority: PriorityMode::High,
+            affinity: true,
+            transport: "shm".into(),
+            rti: "rti".into(),
+            master: "dynamics-1".into(),
+            federates: vec![FederateRecord {
+                name: "dynamics-1".into(),
+                period: Span::from_millis(10),
+                compute: Span::from_micros(2_500),
+                hears: vec!["board-1".into()],
+                hears_mid_cycle: Some("dynamics-2".into()),
+            }],
+            bare: vec![BareRun {
+                run: 1,
+                after: false,
+                trace: "traces/bare-1-before.pftrace".into(),
+                process: "bare-timer".into(),
+                warmup_cycles: 5,
+            }],
+        }
+    }
 
     #[test]
     fn a_run_folder_survives_json() {
@@ -363,8 +407,17 @@ mod tests {
                     switches: 0,
                     stopped_early: None,
                     kernel: Some(KernelRun { events: 7, lost: 0, gaps: 0 }),
+                    federation: Some(FederationRun {
+                        trajectory: Some(Trajectory {
+                            states: 100,
+                            deviation_m_max: 1e-9,
+                            distance_m: [100.0, 200.0],
+                        }),
+                        federates: vec![FederateRun { cycles: 9, sent: 8, received: 7, lost: 0 }],
+                    }),
                 }],
                 mixed: None,
+                federation: Some(a_mode()),
             }],
             faults: vec![],
             kernel: KernelSide::default(),
