@@ -418,6 +418,12 @@ impl<S: Side> Session<S> {
         self.traffic.waiting_len()
     }
 
+    /// How many messages wait for the peer and have not been transmitted.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.traffic.waiting()
+    }
+
     /// How much was transmitted and is kept, because the peer has not said that it has it, in bytes of memory.
     #[must_use]
     pub const fn kept_len(&self) -> usize {
