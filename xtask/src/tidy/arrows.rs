@@ -15,7 +15,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of ours it may depend on, in tests too. A new arrow is an
 /// architecture decision: whoever adds one here explains it in the same commit.
-const CRATES: [(&str, Nature, &[&str]); 19] = [
+const CRATES: [(&str, Nature, &[&str]); 20] = [
     ("units", Pure, &[]),
     ("trace", Pure, &["units"]),
     ("rt", Shell, &["units"]),
@@ -48,12 +48,13 @@ const CRATES: [(&str, Nature, &[&str]); 19] = [
     ("fom", Pure, &["units", "hla"]),
     ("fedpro", Pure, &["units", "hla"]),
     ("rti", Pure, &["units", "hla", "fom"]),
+    ("rtid", Shell, &["units", "rt", "hla", "rti", "fom", "fedpro"]),
     (
         "cli",
         Shell,
         &[
             "units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "runner",
-            "analyze", "probe", "model", "measure", "fom",
+            "analyze", "probe", "model", "measure", "fom", "rtid",
         ],
     ),
 ];
