@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::module::Module;
 use crate::parse;
+use crate::problem::Source;
 
 /// The designator of the standard management module. A federate that gives it as its own gets
 /// `DesignatorIsHLAstandardMIM`.
@@ -26,7 +27,8 @@ static OF_2010: LazyLock<Arc<Module>> =
     LazyLock::new(|| own(NAMES_OF_2010, include_str!("mim/names_of_2010.xml")));
 
 fn own(name: &str, text: &str) -> Arc<Module> {
-    let (module, problems) = parse::parse(name, text.as_bytes()).expect("our own module is read");
+    let source = Source { name: name.to_owned(), text: text.to_owned() };
+    let (module, problems) = parse::parse(source).expect("our own module is read");
     assert!(problems.is_empty(), "our own module is sound: {problems:?}");
     Arc::new(module)
 }

@@ -20,14 +20,23 @@ pub type Modules = Vec<Arc<Module>>;
 /// # Errors
 /// Everything that is wrong with them.
 pub fn read(name: &str, bytes: &[u8]) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
+    read_beside(name, bytes, &[])
+}
+
+/// As [`read`]; what is one of the known modules, by name and text, is not read again, and nothing is said of it.
+fn read_beside(
+    name: &str,
+    bytes: &[u8],
+    known: &[Arc<Module>],
+) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     if !archive::is_archive(bytes) {
-        return read_one(name, bytes).map(|(module, doubts)| (vec![Arc::new(module)], doubts));
+        return read_one(name, bytes, known).map(|(module, doubts)| (vec![module], doubts));
     }
     let (mut modules, mut problems) = (Vec::new(), Vec::new());
     for entry in archive::open(bytes, name)? {
-        match read_one(&entry.name, &entry.content) {
+        match read_one(&entry.name, &entry.content, known) {
             Ok((module, doubts)) => {
-                modules.push(Arc::new(module));
+                modules.push(module);
                 problems.extend(doubts);
             }
             Err(found) => problems.extend(found),
@@ -36,14 +45,20 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<(Modules, Vec<Problem>), Vec<Pro
     if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((modules, problems)) }
 }
 
-/// The modules that a federate sent, and what is doubtful about them.
+/// The modules that a federate sent, and what is doubtful about them. Those that are among the `known` ones, by name
+/// and text, are these: every federate of a federation may send the same modules, and they are read once.
 ///
 /// # Errors
 /// Everything that is wrong with them; addresses are not followed.
-pub fn open(module: &FomModule) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
+pub fn open(
+    module: &FomModule,
+    known: &[Arc<Module>],
+) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     match module {
-        FomModule::File { name, content } => read(name, content),
-        FomModule::Compressed(bytes) if archive::is_archive(bytes) => read("archive", bytes),
+        FomModule::File { name, content } => read_beside(name, content, known),
+        FomModule::Compressed(bytes) if archive::is_archive(bytes) => {
+            read_beside("archive", bytes, known)
+        }
         FomModule::Compressed(_) => {
             Err(vec![Problem::new(Kind::Unreadable, "the compressed module is no ZIP archive")])
         }
@@ -55,9 +70,21 @@ pub fn open(module: &FomModule) -> Result<(Modules, Vec<Problem>), Vec<Problem>>
     }
 }
 
-fn read_one(name: &str, bytes: &[u8]) -> Result<(Module, Vec<Problem>), Vec<Problem>> {
-    let (module, mut problems) = parse::parse(name, bytes)?;
+fn read_one(
+    name: &str,
+    bytes: &[u8],
+    known: &[Arc<Module>],
+) -> Result<(Arc<Module>, Vec<Problem>), Vec<Problem>> {
+    let source = parse::source(name, bytes)?;
+    if let Some(same) = known.iter().find(|one| *one.source == source) {
+        return Ok((Arc::clone(same), Vec::new()));
+    }
+    let (module, mut problems) = parse::parse(source)?;
     problems.extend(check::check(&module));
     problems.sort_by_cached_key(Problem::order);
-    if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((module, problems)) }
+    if problems.iter().any(Problem::is_error) {
+        Err(problems)
+    } else {
+        Ok((Arc::new(module), problems))
+    }
 }

@@ -106,8 +106,8 @@ fn a_management_module_of_a_federate_is_a_module_like_any_other() {
 fn what_a_federate_sends_is_opened_in_all_three_forms() {
     let content = Data::from(bytes("traffic.xml"));
     let file = FomModule::File { name: "some/traffic.xml".into(), content: content.clone() };
-    assert_eq!(open(&file).unwrap().0[0].name(), "some/traffic.xml");
-    let refused = |module| exception(&open(&module).unwrap_err());
+    assert_eq!(open(&file, &[]).unwrap().0[0].name(), "some/traffic.xml");
+    let refused = |module| exception(&open(&module, &[]).unwrap_err());
     assert_eq!(refused(FomModule::Compressed(content)), Some(Exception::ErrorReadingFOM));
     assert_eq!(refused(FomModule::Url("https://x.y/z".into())), Some(Exception::CouldNotOpenFOM));
     assert_eq!(refused(FomModule::Url(STANDARD_MIM.into())), Some(Exception::CouldNotOpenFOM));
@@ -344,4 +344,16 @@ proptest! {
         }
         fuzzing::modules(&text);
     }
+}
+
+#[test]
+fn a_module_that_is_known_by_name_and_text_is_not_read_again() {
+    let text = br#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"/>"#;
+    let named = |name: &str| FomModule::File { name: name.into(), content: text.to_vec().into() };
+    let (known, _) = open(&named("a.xml"), &[]).unwrap();
+    let (same, _) = open(&named("a.xml"), &known).unwrap();
+    assert!(Arc::ptr_eq(&same[0], &known[0]));
+    let (other, _) = open(&named("b.xml"), &known).unwrap();
+    assert_eq!(other[0].name(), "b.xml");
+    assert!(!Arc::ptr_eq(&other[0], &known[0]));
 }

@@ -6,6 +6,7 @@ use hemiola_hla::{Call, Refusal, Reply};
 use hemiola_units::Instant;
 
 use crate::notice::Notice;
+use crate::prepare::Prepared;
 
 /// A connection of a federate, as the shell that owns the kernel numbers them. A number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +23,8 @@ pub enum Input {
     Opened(SessionId),
     /// A federate calls a service.
     Called(SessionId, CallId, Call),
+    /// What the next call brings was read already. It changes nothing but how long that call takes.
+    Prepared(Prepared),
     /// A session is gone, whatever its federate was doing.
     Lost(SessionId),
     /// So late it is. Only limits of update rates and status reports look at it; a kernel that is never told

@@ -9,6 +9,7 @@ use hemiola_units::Instant;
 use crate::federation::Federation;
 use crate::input::{Input, Output, SessionId};
 use crate::limits::Limits;
+use crate::prepare::Prepared;
 use crate::services;
 use crate::session::{FederationId, Member, Session};
 
@@ -23,6 +24,8 @@ pub struct Kernel {
     pub(crate) federation_count: u64,
     /// What is to be told after the reply to the call at hand.
     pub(crate) after_reply: Vec<Output>,
+    /// What was done already for the next call.
+    pub(crate) prepared: Option<Prepared>,
 }
 
 impl Kernel {
@@ -45,12 +48,14 @@ impl Kernel {
             Input::Called(session, number, call) => {
                 let entry = call.entry();
                 let answer = self.call(session, call);
+                self.prepared = None;
                 if let Err(refusal) = &answer {
                     let known = entry.exceptions.contains(&refusal.exception);
                     debug_assert!(known, "{} does not raise {refusal}", entry.name);
                 }
                 out.push(Output::Reply(session, number, answer));
             }
+            Input::Prepared(prepared) => self.prepared = Some(prepared),
             Input::Lost(session) => {
                 let gone = self.sessions.remove(&session);
                 if let Some(Member { federation, federate }) = gone.and_then(|gone| gone.member) {

@@ -6,6 +6,7 @@
 //! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends [`Output`]s.
 //! * [`SessionId`], [`CallId`]: how the shell around it calls connections and calls.
 //! * [`Notice`]: a callback, shared by all federates that get the same.
+//! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
 //! * [`Limits`]: what federates can make it keep.
 //! * [`Status`]: what is going on, for people; who holds back whom.
 //!
@@ -57,6 +58,7 @@ mod kernel;
 mod limits;
 mod message;
 mod notice;
+mod prepare;
 mod services;
 mod session;
 mod status;
@@ -66,4 +68,5 @@ pub use input::{CallId, Input, Output, SessionId};
 pub use kernel::Kernel;
 pub use limits::Limits;
 pub use notice::Notice;
+pub use prepare::{Preparation, Prepared};
 pub use status::{FederateStatus, FederationStatus, HeldBack, Status, Waiting};

@@ -49,11 +49,11 @@ fn an_archive_with_its_lengths_behind_is_read() {
 fn a_compressed_module_of_a_federate_is_called_by_its_entry() {
     let module = b"<objectModel xmlns='http://standards.ieee.org/IEEE1516-2010'/>";
     let bytes = archive(&[("Car.xml", module), ("Boat.xml", b"<boat/>")]);
-    let problems = crate::open(&FomModule::Compressed(bytes.into())).unwrap_err();
+    let problems = crate::open(&FomModule::Compressed(bytes.into()), &[]).unwrap_err();
     let (place, _) = &problems[0].places[0];
     assert_eq!((problems.len(), place.name()), (1, "Boat.xml:1:1".to_owned()));
     let bytes = archive(&[("Car.xml", module)]);
-    let (modules, _) = crate::open(&FomModule::Compressed(bytes.into())).unwrap();
+    let (modules, _) = crate::open(&FomModule::Compressed(bytes.into()), &[]).unwrap();
     assert_eq!((modules.len(), modules[0].name()), (1, "Car.xml"));
 }
 

@@ -25,18 +25,26 @@ const NAMESPACES: [(&str, Edition); 3] = [
     ("http://standards.ieee.org/IEEE1516-2025", Edition::E2025),
 ];
 
-/// The module that these bytes of XML are, and everything that is wrong with its tables. What could not be
-/// understood is left out of the module.
+/// The text that these bytes are, under this name.
 ///
 /// # Errors
-/// Bytes that are no XML, or no object model of a known edition.
-pub(crate) fn parse(name: &str, bytes: &[u8]) -> Result<(Module, Vec<Problem>), Vec<Problem>> {
+/// Too many bytes, or none that are text.
+pub(crate) fn source(name: &str, bytes: &[u8]) -> Result<Source, Vec<Problem>> {
     let unreadable = |what: String| vec![Problem::new(Kind::Unreadable, format!("{name}: {what}"))];
     if bytes.len() > MODULE_LEN_MAX {
         return Err(unreadable(format!("longer than {} MiB", MODULE_LEN_MAX >> 20)));
     }
     let text = text::decode(bytes).map_err(unreadable)?;
-    let source = Arc::new(Source { name: name.to_owned(), text });
+    Ok(Source { name: name.to_owned(), text })
+}
+
+/// The module that this text is, and everything that is wrong with its tables. What could not be
+/// understood is left out of the module.
+///
+/// # Errors
+/// Text that is no XML, or no object model of a known edition.
+pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Problem>> {
+    let source = Arc::new(source);
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&source.text, options).map_err(|error| {
         let problem = Problem::new(Kind::Unreadable, format!("no XML: {}", message(&error)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hemiola_fom::{Model, Module, Problem, exception, exception_of_mim, merge, open, render};
+use hemiola_fom::{Model, Problem, exception, exception_of_mim, render};
 use hemiola_hla::data::{FederationExecutionInformation, FederationExecutionMember, FomModule};
 use hemiola_hla::{Callback, Exception, Refusal, Reply, TimeImplementation};
 
@@ -13,6 +13,7 @@ use crate::input::{Output, SessionId};
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::notice::Notice;
+use crate::prepare::{Brought, Onto};
 use crate::services::beyond;
 use crate::session::FederationId;
 
@@ -36,31 +37,10 @@ pub(super) fn refusal(problems: &[Problem]) -> Refusal {
     exception.because(details)
 }
 
-/// The modules a federate sent, with everything that is wrong with any.
-pub(super) fn opened(modules: &[FomModule]) -> Result<Vec<Arc<Module>>, Refusal> {
-    let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for module in modules {
-        match open(module) {
-            Ok((modules, _)) => all.extend(modules),
-            Err(found) => problems.extend(found),
-        }
-    }
-    if problems.is_empty() { Ok(all) } else { Err(refusal(&problems)) }
-}
-
 /// Is the text of all modules together short enough to keep?
 pub(super) fn has_room(limits: Limits, model: &Model) -> Result<(), Refusal> {
     let len: usize = model.modules().iter().map(|module| module.source.text.len()).sum();
     if len > limits.model_len { Err(beyond(limits.model_len, "bytes of modules")) } else { Ok(()) }
-}
-
-/// A management module of one's own counts like any other: it may only say what the standard one says, and more.
-fn opened_mim(module: &FomModule) -> Result<Vec<Arc<Module>>, Refusal> {
-    if matches!(module, FomModule::Url(name) if name == hemiola_fom::STANDARD_MIM) {
-        return Err(Exception::DesignatorIsHLAstandardMIM.into());
-    }
-    opened(std::slice::from_ref(module))
-        .map_err(|refusal| Refusal { exception: exception_of_mim(refusal.exception), ..refusal })
 }
 
 /// Clause 4.5, all forms.
@@ -84,10 +64,18 @@ pub(super) fn create_federation_execution(
         let details = format!("the name of a federation has 1 to {most} bytes");
         return Err(Exception::RTIinternalError.because(details));
     }
-    let own_mim = mim.map_or(Ok(Vec::new()), opened_mim)?;
-    let mut modules = opened(modules)?;
+    // A management module of one's own counts like any other: it may only say what the standard one says, and more.
+    if matches!(mim, Some(FomModule::Url(name)) if name == hemiola_fom::STANDARD_MIM) {
+        return Err(Exception::DesignatorIsHLAstandardMIM.into());
+    }
+    let brought = Brought::new(modules, mim, kernel.prepared.take());
+    let own_mim = brought.read_mim().map_err(|problems| {
+        let refusal = refusal(&problems);
+        Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
+    })?;
+    let mut modules = brought.read(&Onto::New).map_err(|problems| refusal(&problems))?;
     modules.extend(own_mim);
-    let (model, _) = merge(&modules, None).map_err(|problems| refusal(&problems))?;
+    let model = brought.merged(&modules, &Onto::New).map_err(|problems| refusal(&problems))?;
     has_room(kernel.limits, &model)?;
     let Some(implementation) = TimeImplementation::named(time) else {
         let details = format!("{time} is none of HLAinteger64Time, HLAfloat64Time");
@@ -100,7 +88,6 @@ pub(super) fn create_federation_execution(
     };
     kernel.federation_count += 1;
     let id = FederationId(kernel.federation_count);
-    let model = Arc::new(model);
     let federation =
         Federation::new(name.clone(), model, implementation, kernel.limits, kernel.now);
     kernel.federations.insert(id, federation);

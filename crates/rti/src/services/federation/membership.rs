@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hemiola_fom::merge;
 use hemiola_hla::data::{Data, FomModule, JoinResult};
 use hemiola_hla::{
     Callback, Exception, FederateHandle, ObjectInstanceHandle, Refusal, Reply, ResignAction,
 };
 
-use super::execution::{connected, does_not_exist, has_room, opened, refusal};
+use super::execution::{connected, does_not_exist, has_room, refusal};
 use super::{Answer, synchronization};
 use crate::federate::{Edition, Federate};
 use crate::federation::{Federation, NameUse};
 use crate::input::{Output, SessionId};
 use crate::kernel::Kernel;
+use crate::prepare::{Brought, Onto};
 use crate::services::{beyond, declaration, object, settle};
 use crate::session::{Member, Session};
 
@@ -31,8 +31,12 @@ pub(super) fn join_federation_execution(
     if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }
-    let modules = opened(modules)?;
-    let id = *kernel.names.get(federation_name).ok_or_else(|| does_not_exist(federation_name))?;
+    let brought = Brought::new(modules, None, kernel.prepared.take());
+    let id = kernel.names.get(federation_name).copied();
+    let model = id.map(|id| Arc::clone(&kernel.federations[&id].model));
+    let onto = model.map_or(Onto::Nowhere, Onto::Model);
+    let modules = brought.read(&onto).map_err(|problems| refusal(&problems))?;
+    let id = id.ok_or_else(|| does_not_exist(federation_name))?;
     let federation = kernel.federations.get_mut(&id).expect("a name leads to a federation");
     if federation.joined().len() >= federation.limits.federates {
         return Err(beyond(federation.limits.federates, "federates in a federation"));
@@ -48,10 +52,9 @@ pub(super) fn join_federation_execution(
     let model = if modules.is_empty() {
         None
     } else {
-        let (model, _) =
-            merge(&modules, Some(&federation.model)).map_err(|problems| refusal(&problems))?;
+        let model = brought.merged(&modules, &onto).map_err(|problems| refusal(&problems))?;
         has_room(federation.limits, &model)?;
-        Some(Arc::new(model))
+        Some(model).filter(|model| !Arc::ptr_eq(model, &federation.model))
     };
     let name = match name {
         Some(name) if federation.federate_named(&name).is_some() => {

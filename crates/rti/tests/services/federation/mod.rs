@@ -3,4 +3,5 @@
 mod connection;
 mod execution;
 mod membership;
+mod preparation;
 mod synchronization;

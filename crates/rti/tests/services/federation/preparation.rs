@@ -1,0 +1,135 @@
+//! Modules are read before the call that brings them, which does the same with it as without.
+
+use hemiola_hla::call::FederationCall;
+use hemiola_hla::{Call, Exception, Refusal, Reply};
+use hemiola_rti::{Input, Limits, Preparation};
+
+use crate::world::{Fed, MODEL, World, YARD, module};
+
+fn create(text: &str, mim: Option<&str>) -> FederationCall {
+    let (federation_name, fom_modules) = (YARD.to_owned(), vec![module(text)]);
+    match mim {
+        None => {
+            FederationCall::CreateFederationExecutionWithModules { federation_name, fom_modules }
+        }
+        Some(mim) => FederationCall::CreateFederationExecutionWithMIM {
+            federation_name,
+            fom_modules,
+            mim_module: module(mim),
+        },
+    }
+}
+
+fn join(name: &str, text: &str) -> FederationCall {
+    FederationCall::JoinFederationExecutionWithNameAndModules {
+        federate_name: name.into(),
+        federate_type: "test".into(),
+        federation_name: YARD.into(),
+        additional_fom_modules: vec![module(text)],
+    }
+}
+
+fn preparation(w: &World, fed: Fed, call: &FederationCall) -> Option<Preparation> {
+    w.kernel.preparation(fed.session, &Call::from(call.clone()))
+}
+
+/// The answer after the modules were read elsewhere.
+fn prepared(w: &mut World, fed: Fed, call: FederationCall) -> Result<Reply, Refusal> {
+    let preparation = preparation(w, fed, &call).expect("it brings modules");
+    assert!(!preparation.is_empty());
+    let ready = std::thread::spawn(|| preparation.run()).join().unwrap();
+    w.input(Input::Prepared(ready));
+    w.call(fed, call)
+}
+
+/// More of the same federation, under a name of its own.
+fn more() -> String {
+    MODEL.replace("<name>Car</name>", "<name>Bicycle</name>")
+}
+
+#[test]
+fn a_prepared_call_is_answered_as_one_that_is_not() {
+    let clash = MODEL.replace("<order>TimeStamp</order>", "<order>Receive</order>");
+    let invalid = MODEL.replace("<name>Load</name>", "<name>Position</name>");
+    let mim = hemiola_fom::standard_mim_text();
+    for text in [MODEL, "<a>", &invalid, &MODEL.replace("HLAfloat64BE", "Nothing")] {
+        for mim in [None, Some(mim), Some("<a>"), Some(invalid.as_str())] {
+            let [with, without] = [true, false].map(|is_prepared| {
+                let mut w = World::empty(Limits::default(), MODEL);
+                let fed = w.connect();
+                let call = create(text, mim);
+                if is_prepared { prepared(&mut w, fed, call) } else { w.call(fed, call) }
+            });
+            assert_eq!(with, without);
+        }
+    }
+    for text in [MODEL, &more(), "<a>", &clash] {
+        let [with, without] = [true, false].map(|is_prepared| {
+            let mut w = World::new();
+            let fed = w.connect();
+            let call = join("a", text);
+            if is_prepared { prepared(&mut w, fed, call) } else { w.call(fed, call) }
+        });
+        assert_eq!(with, without);
+    }
+}
+
+#[test]
+fn what_was_prepared_for_something_else_is_worked_out_anew() {
+    let mut w = World::new();
+    let (a, b) = (w.connect(), w.connect());
+    let (call_a, call_b) = (join("a", &more()), join("b", MODEL));
+    let ready = preparation(&w, a, &call_a).unwrap().run();
+    // Another call of other modules comes first, then the federation is another one.
+    w.input(Input::Prepared(ready.clone()));
+    w.ok(b, call_b);
+    let other = MODEL.replace("Vehicle", "Ship");
+    let c = w.connect();
+    let mut call_c = join("c", &other);
+    if let FederationCall::JoinFederationExecutionWithNameAndModules {
+        additional_fom_modules,
+        ..
+    } = &mut call_c
+    {
+        *additional_fom_modules = vec![hemiola_hla::data::FomModule::File {
+            name: "ships.xml".into(),
+            content: other.into_bytes().into(),
+        }];
+    }
+    w.ok(c, call_c);
+    w.input(Input::Prepared(ready));
+    w.ok(a, call_a);
+    for name in ["Vehicle.Bicycle", "Vehicle.Car", "Ship.Car"] {
+        let object_class_name = name.to_owned();
+        w.ok(a, hemiola_hla::call::SupportCall::GetObjectClassHandle { object_class_name });
+    }
+}
+
+#[test]
+fn nothing_is_prepared_for_calls_that_are_refused_before_modules_are_read() {
+    let mut w = World::new();
+    let (stranger, fed) = (w.open(), w.connect());
+    assert!(preparation(&w, stranger, &join("a", MODEL)).is_none(), "not connected");
+    assert!(preparation(&w, fed, &create(MODEL, None)).is_none(), "it exists");
+    let fed = w.join(fed, "a");
+    assert!(preparation(&w, fed, &join("b", MODEL)).is_none(), "it has joined");
+    let list = FederationCall::ListFederationExecutions;
+    assert!(preparation(&w, fed, &list).is_none(), "it brings none");
+    let none = FederationCall::JoinFederationExecutionWithModules {
+        federate_type: "test".into(),
+        federation_name: YARD.into(),
+        additional_fom_modules: Vec::new(),
+    };
+    let other = w.connect();
+    assert!(preparation(&w, other, &none).is_none(), "it brings none");
+}
+
+#[test]
+fn modules_for_a_federation_that_does_not_exist_are_looked_at_first() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    let answer = prepared(&mut w, fed, join("a", "<a>"));
+    assert_eq!(answer.unwrap_err().exception, Exception::ErrorReadingFOM);
+    let answer = prepared(&mut w, fed, join("a", MODEL));
+    assert_eq!(answer.unwrap_err().exception, Exception::FederationExecutionDoesNotExist);
+}
