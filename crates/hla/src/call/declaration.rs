@@ -79,7 +79,7 @@ calls! {
         update_rate_designator: String,
     }
         => Done [
-        AttributeNotDefined ObjectClassNotDefined SaveInProgress RestoreInProgress
+        AttributeNotDefined ObjectClassNotDefined InvalidUpdateRateDesignator SaveInProgress RestoreInProgress
         FederateNotExecutionMember NotConnected RTIinternalError
         ];
     45 "5.8" SubscribeObjectClassAttributesPassively "subscribeObjectClassAttributes" {
@@ -96,7 +96,7 @@ calls! {
         update_rate_designator: String,
     }
         => Done [
-        AttributeNotDefined ObjectClassNotDefined SaveInProgress RestoreInProgress
+        AttributeNotDefined ObjectClassNotDefined InvalidUpdateRateDesignator SaveInProgress RestoreInProgress
         FederateNotExecutionMember NotConnected RTIinternalError
         ];
     47 "5.9" UnsubscribeObjectClass "unsubscribeObjectClass" { object_class: ObjectClassHandle }

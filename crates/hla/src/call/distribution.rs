@@ -83,7 +83,7 @@ calls! {
     }
         => Done [
         InvalidRegionContext RegionNotCreatedByThisFederate InvalidRegion AttributeNotDefined
-        ObjectClassNotDefined SaveInProgress RestoreInProgress FederateNotExecutionMember
+        ObjectClassNotDefined InvalidUpdateRateDesignator SaveInProgress RestoreInProgress FederateNotExecutionMember
         NotConnected RTIinternalError
         ];
     118 "9.9" UnsubscribeObjectClassAttributesWithRegions "unsubscribeObjectClassAttributesWithRegions" {

@@ -47,10 +47,8 @@ fn rate_of(federation: &Federation, designator: &str) -> Result<Option<Rate>, Re
     if designator.is_empty() {
         return Ok(None);
     }
-    // The service has no exception of its own for this.
-    let hertz = *federation.model.update_rates().get(designator).ok_or_else(|| {
-        Exception::RTIinternalError.because(format!("no update rate is called {designator}"))
-    })?;
+    let refusal = || Exception::InvalidUpdateRateDesignator.because(designator);
+    let hertz = *federation.model.update_rates().get(designator).ok_or_else(refusal)?;
     Ok((hertz > 0.0).then(|| Rate { designator: designator.to_owned(), hertz }))
 }
 

@@ -87,7 +87,7 @@ fn a_limited_rate_drops_what_comes_too_soon() {
             update_rate_designator: rate.into(),
         };
     let call = subscribe(&w, "Load", "Quick");
-    assert_eq!(w.refused(b, call), Exception::RTIinternalError);
+    assert_eq!(w.refused(b, call), Exception::InvalidUpdateRateDesignator);
     let call = subscribe(&w, "Position Load", "Slow");
     w.ok(b, call);
     let car = w.register(a, "Vehicle");
