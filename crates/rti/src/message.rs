@@ -248,7 +248,8 @@ pub(crate) fn dispatch(
             Some(time) => {
                 backlog.push_ordered(time, waiting);
                 // A message may be what a federate waits for.
-                federation.time_changed |= state.advance().is_some();
+                federation.time_changed |=
+                    state.advance().is_some_and(|advance| advance.service.stops_at_messages());
             }
             None => backlog.push_held(waiting),
         }
@@ -308,6 +309,26 @@ pub(crate) fn deliver(
     if let Some(instance) = subject.filter(|_| removes) {
         object::forget(federation, to, instance, out);
     }
+}
+
+/// Gives a federate a message that had to come in the order of its time, and does not any more.
+pub(crate) fn deliver_unordered(
+    federation: &mut Federation,
+    to: FederateHandle,
+    message: Waiting,
+    out: &mut Vec<Output>,
+) {
+    use Callback as C;
+    let mut callback = message.notice.callback().clone();
+    if let C::ReflectAttributeValuesWithTime { received_order_type, .. }
+    | C::ReceiveInteractionWithTime { received_order_type, .. }
+    | C::ReceiveDirectedInteractionWithTime { received_order_type, .. }
+    | C::RemoveObjectInstanceWithTime { received_order_type, .. } = &mut callback
+    {
+        *received_order_type = OrderType::Receive;
+    }
+    let notice = Arc::new(Notice::new(callback));
+    deliver(federation, to, Waiting { notice, ..message }, out);
 }
 
 /// A new handle to take a message of a federate back with.

@@ -196,8 +196,12 @@ fn resign(
     out: &mut Vec<Output>,
 ) {
     let (deletes, _) = parts(action);
-    let all: Vec<ObjectInstanceHandle> = federation.instances.keys().copied().collect();
-    for handle in all {
+    let concerned = federation.instances.iter().filter(|(_, instance)| {
+        let deleted = instance.deletion.as_ref().is_some_and(|deletion| deletion.by == me);
+        deleted || instance.known_as(me).is_some()
+    });
+    let concerned: Vec<ObjectInstanceHandle> = concerned.map(|(handle, _)| *handle).collect();
+    for handle in concerned {
         let Some(instance) = federation.instances.get(&handle) else { continue };
         if deletes && object::may_delete(federation, instance, me) {
             object::delete(federation, me, handle, Data::new(), None, out);

@@ -54,7 +54,6 @@ pub(super) fn register_object_instance(
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
     discover_by_all(federation, handle, out);
-    advise_of_updates(federation, handle, out);
     Ok(Reply::ObjectInstance(handle))
 }
 
@@ -65,27 +64,31 @@ fn discover_by_all(
     out: &mut Vec<Output>,
 ) {
     let class = federation.instances[&handle].class;
+    let mut discovered = false;
     for federate in federation.subscribers_above(class) {
-        discover(federation, federate, handle, out);
+        discovered |= discover(federation, federate, handle, out);
+    }
+    if discovered {
+        advise_of_updates(federation, handle, out);
     }
 }
 
 /// Clause 6.9: a federate discovers an instance as the nearest class that it subscribes to, if another federate owns an
-/// attribute that it subscribes to there.
+/// attribute that it subscribes to there. Owners are advised of that afterwards, once for all who discover it.
 fn discover(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     out: &mut Vec<Output>,
-) {
+) -> bool {
     let instance = &federation.instances[&handle];
     if instance.deletion.is_some() || instance.known_as(me).is_some() {
-        return;
+        return false;
     }
     let subscribed = &federation.federate(me).subscribed.classes;
     let class =
         federation.object_class_line(instance.class).find(|one| subscribed.contains_key(one));
-    let Some(class) = class else { return };
+    let Some(class) = class else { return false };
     let of_others = |attribute: &&AttributeHandle| {
         let owner = instance.owner(**attribute);
         owner != FederateHandle::INVALID && owner != me
@@ -93,7 +96,7 @@ fn discover(
     let wanted: Vec<AttributeHandle> =
         subscribed[&class].keys().filter(of_others).copied().collect();
     if wanted.is_empty() {
-        return;
+        return false;
     }
     let callback = Callback::DiscoverObjectInstance {
         object_instance: handle,
@@ -104,10 +107,10 @@ fn discover(
     federation.tell(me, callback, out);
     come_to_know(federation, me, handle, class);
     advise_of_scope(federation, me, handle, out);
-    advise_of_updates(federation, handle, out);
     if federation.is_on(Switch::AutoProvide) {
         provide::ask_owners(federation, me, handle, &wanted, &Data::new(), out);
     }
+    true
 }
 
 fn come_to_know(
@@ -132,8 +135,9 @@ pub(crate) fn interest_changed(
     out: &mut Vec<Output>,
 ) {
     for handle in federation.instances_below(class) {
-        discover(federation, me, handle, out);
-        if federation.instances[&handle].known_as(me) == Some(class) {
+        if discover(federation, me, handle, out) {
+            advise_of_updates(federation, handle, out);
+        } else if federation.instances[&handle].known_as(me) == Some(class) {
             advise_of_scope(federation, me, handle, out);
             advise_of_updates(federation, handle, out);
         }

@@ -5,7 +5,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 use super::{Answer, delivery};
 use crate::federation::Federation;
 use crate::input::Output;
-use crate::message::deliver;
+use crate::message::deliver_unordered;
 
 /// Clause 8.5. It is one when nothing can come into its past any more; [`grant`](super::grant) sees to that.
 pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
@@ -38,7 +38,8 @@ pub(super) fn time_constrained_enabled(
     federation.tell(me, Callback::TimeConstrainedEnabled { time }, out);
 }
 
-/// Clause 8.7. What waits for its time is delivered as it is: nothing keeps it any more.
+/// Clause 8.7. What waits for its time is delivered, in that order once more, as messages without order: nothing keeps
+/// them any more.
 pub(super) fn disable_time_constrained(
     federation: &mut Federation,
     me: FederateHandle,
@@ -51,7 +52,7 @@ pub(super) fn disable_time_constrained(
     state.constrained = false;
     delivery::release(federation, me, out);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
-        deliver(federation, me, waiting, out);
+        deliver_unordered(federation, me, waiting, out);
     }
     federation.time_changed = true;
     Ok(Reply::Done)

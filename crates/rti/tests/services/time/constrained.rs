@@ -70,7 +70,7 @@ fn whoever_stops_being_constrained_gets_all_that_waited() {
     w.tar(b, 20);
     assert_eq!(w.told(b), ["receive Command What"]);
     w.ok(b, TimeCall::DisableTimeConstrained);
-    assert_eq!(w.told(b), ["receive Command at 9", "grant 20"]);
+    assert_eq!(w.told(b), ["receive Command of 9", "grant 20"], "without order");
     assert_eq!(
         w.refused(b, TimeCall::DisableTimeConstrained),
         Exception::TimeConstrainedIsNotEnabled
