@@ -1,0 +1,264 @@
+//! Connections from their first byte to the session they carry, and at their end.
+
+use std::io::ErrorKind;
+
+use hemiola_fedpro as fedpro;
+use hemiola_fedpro::session::{ResumeRefusal, SessionRefusal, refuse_resume, refuse_session};
+use hemiola_fedpro::{Arrival, Greeting, Session, SessionId as Name};
+use hemiola_rti::{Input, SessionId};
+use hemiola_units::Span;
+
+use crate::connection::{Connection, Stage};
+use crate::host::{Host, Output};
+use crate::link::Link;
+use crate::server::Server;
+use crate::token::{EDGE, Token};
+
+/// Connections taken in one turn of the loop.
+const ACCEPTED_MAX: usize = 64;
+
+/// How long nobody is let in when the system has no more descriptors or memory.
+const PAUSE: Span = Span::from_millis(1000);
+
+/// How long a connection that is done stays open, so that what was written last arrives.
+const LINGER: Span = Span::from_millis(2000);
+
+impl Server {
+    /// Takes the connections that wait at a listener.
+    pub(crate) fn answer_door(&mut self, place: u64) {
+        for _ in 0..ACCEPTED_MAX {
+            let door = &self.doors[place as usize];
+            match door.accept() {
+                Ok((link, peer)) => self.let_in(link, peer),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if is_shortage(&error) => {
+                    tracing::warn!(%error, "takes no connections for a second");
+                    if door.shut(&self.epoll).is_ok() {
+                        self.shut_doors.push((place, self.now + PAUSE));
+                        self.sweep_by(self.now + PAUSE);
+                    }
+                    return;
+                }
+                // One that was given up before it was taken.
+                Err(error) => tracing::debug!(%error, "a connection could not be taken"),
+            }
+        }
+    }
+
+    /// Begins with a connection that was just made.
+    pub(crate) fn let_in(&mut self, link: Link, peer: String) {
+        if self.connections.len() >= self.options.connections_max {
+            tracing::warn!(%peer, "refused: there are as many connections as there may be");
+            return;
+        }
+        let number = self.connection_count;
+        self.connection_count += 1;
+        let watched = self.epoll.add(link.descriptor(), Token::Connection(number).to_data(), EDGE);
+        if let Err(error) = watched {
+            tracing::warn!(%peer, %error, "refused: it cannot be watched");
+            return;
+        }
+        let arrival = Arrival::new(self.now, &self.options.session);
+        self.sweep_by(arrival.deadline());
+        let connection = Connection::new(link, Stage::Arriving(arrival), peer);
+        self.connections.insert(number, connection);
+        self.enqueue(number);
+    }
+
+    /// Serves a connection that may have something to read, or room.
+    pub(crate) fn serve(&mut self, number: u64) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        connection.queued = false;
+        match connection.stage {
+            Stage::Carrying(session) => self.serve_session(number, session),
+            Stage::Arriving(_) => self.serve_arrival(number),
+            Stage::Leaving { .. } => self.serve_leaving(number),
+        }
+    }
+
+    fn serve_arrival(&mut self, number: u64) {
+        let Some(len) = self.read(number) else { return };
+        let connection = self.connections.get_mut(&number).expect("it was read from");
+        let Stage::Arriving(arrival) = &mut connection.stage else { return };
+        match arrival.receive(&self.inbox[..len]) {
+            Ok(None) => {}
+            Err(violation) => {
+                tracing::info!(peer = %connection.peer, %violation, "a connection is closed");
+                self.connections.remove(&number);
+            }
+            Ok(Some(greeting)) => {
+                let spent = Arrival::new(self.now, &self.options.session);
+                let arrival = std::mem::replace(arrival, spent);
+                self.greet(number, arrival, greeting);
+            }
+        }
+    }
+
+    fn greet(&mut self, number: u64, arrival: Arrival, greeting: Greeting) {
+        match greeting {
+            Greeting::Unsupported { version } => {
+                let refusal = SessionRefusal::UnsupportedVersion;
+                self.refuse(number, &refuse_session(refusal), &format!("{refusal}: {version}"));
+            }
+            Greeting::New if self.hosts.len() >= self.options.sessions_max => {
+                let refusal = SessionRefusal::OutOfResources;
+                self.refuse(number, &refuse_session(refusal), &refusal.to_string());
+            }
+            Greeting::New => match self.new_name() {
+                Some(name) => self.open(number, arrival, name),
+                None => {
+                    let frame = refuse_session(SessionRefusal::Other);
+                    self.refuse(number, &frame, "the system gives no random numbers");
+                }
+            },
+            Greeting::Resume(resume) => {
+                let known = self.names.get(&resume.session).copied();
+                match known.filter(|id| !self.hosts[id].session.has_ended()) {
+                    Some(id) => self.resume(number, arrival, resume, id),
+                    None => {
+                        let refusal = ResumeRefusal::UnknownSession;
+                        let frame = refuse_resume(resume.session, refusal);
+                        self.refuse(number, &frame, &refusal.to_string());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A name that nobody has, and nobody guesses.
+    fn new_name(&self) -> Option<Name> {
+        loop {
+            let name = Name::new(getrandom::u64().ok()?);
+            if let Some(name) = name.filter(|name| !self.names.contains_key(name)) {
+                return Some(name);
+            }
+        }
+    }
+
+    fn open(&mut self, number: u64, arrival: Arrival, name: Name) {
+        let session = Session::accept(self.now, self.options.session, name, arrival);
+        self.summary.sessions += 1;
+        let id = SessionId(self.summary.sessions);
+        let connection = self.connections.get_mut(&number).expect("it has asked for a session");
+        connection.stage = Stage::Carrying(id);
+        tracing::info!(session = id.0, peer = %connection.peer, "a session begins");
+        if let Some(deadline) = session.deadline() {
+            self.sweep_by(deadline);
+        }
+        self.names.insert(name, id);
+        self.hosts.insert(id, Host::new(session, number));
+        self.kernel.handle(Input::Opened(id), &mut self.outputs);
+        self.mark(id, Output::Urgent);
+        self.drive(id);
+    }
+
+    fn resume(
+        &mut self,
+        number: u64,
+        arrival: Arrival,
+        resume: fedpro::session::Resume,
+        id: SessionId,
+    ) {
+        let host = self.hosts.get_mut(&id).expect("names are those of hosts");
+        let before = host.connection.replace(number);
+        host.session.resume(self.now, arrival, resume);
+        if let Some(before) = before {
+            self.connections.remove(&before);
+        }
+        let connection = self.connections.get_mut(&number).expect("it has asked for a session");
+        connection.stage = Stage::Carrying(id);
+        tracing::info!(session = id.0, peer = %connection.peer, "a session is resumed");
+        self.mark(id, Output::Urgent);
+        self.drive(id);
+    }
+
+    /// Says no, and hangs up.
+    fn refuse(&mut self, number: u64, frame: &[u8], reason: &str) {
+        let connection = self.connections.get_mut(&number).expect("it has asked for something");
+        tracing::info!(peer = %connection.peer, reason, "a connection is refused");
+        match connection.send(frame) {
+            Ok(_) => self.leave(number),
+            Err(_) => drop(self.connections.remove(&number)),
+        }
+    }
+
+    fn serve_session(&mut self, number: u64, id: SessionId) {
+        let Some(host) = self.hosts.get(&id) else { return };
+        let has_output = self.connections[&number].rest_len() > 0 || host.session.has_output();
+        if has_output {
+            self.mark(id, Output::Lazy);
+        }
+        if !self.hosts[&id].may_receive() {
+            return;
+        }
+        let Some(len) = self.read(number) else { return };
+        if len > 0 {
+            let host = self.hosts.get_mut(&id).expect("it was there");
+            host.session.receive(self.now, &self.inbox[..len]);
+            self.drive(id);
+            self.mark(id, Output::Lazy);
+        }
+    }
+
+    fn serve_leaving(&mut self, number: u64) {
+        let connection = self.connections.get_mut(&number).expect("it is served");
+        if connection.flush().is_err() {
+            self.connections.remove(&number);
+        }
+        // What comes is not looked at, but the end is.
+        self.read(number);
+    }
+
+    /// Reads into the inbox, and says how much. `None` if there is nothing to do about it.
+    fn read(&mut self, number: u64) -> Option<usize> {
+        let connection = self.connections.get_mut(&number)?;
+        if !connection.readable {
+            return None;
+        }
+        let reason = match connection.read(&mut self.inbox) {
+            Ok(Some(len)) => {
+                if connection.readable {
+                    self.enqueue(number);
+                }
+                return Some(len);
+            }
+            Ok(None) => "the other side has closed it".into(),
+            Err(error) => error.to_string(),
+        };
+        self.broke(number, &reason);
+        None
+    }
+
+    /// A connection is no more.
+    pub(crate) fn broke(&mut self, number: u64, reason: &str) {
+        let Some(connection) = self.connections.remove(&number) else { return };
+        tracing::debug!(peer = %connection.peer, reason, "a connection broke");
+        let Stage::Carrying(id) = connection.stage else { return };
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        host.connection = None;
+        host.session.disconnected(self.now);
+        if let Some(deadline) = host.session.deadline() {
+            tracing::info!(session = id.0, reason, "a session has lost its connection");
+            self.sweep_by(deadline);
+        }
+        self.mark(id, Output::Lazy);
+    }
+
+    /// Closes a connection once what waits has gone out.
+    pub(crate) fn leave(&mut self, number: u64) {
+        let until = self.now + LINGER;
+        if let Some(connection) = self.connections.get_mut(&number) {
+            connection.leave(until);
+            self.sweep_by(until);
+            self.enqueue(number);
+        }
+    }
+}
+
+/// Does the system have no more of something? Then it does no good to try again at once.
+fn is_shortage(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    let code = error.raw_os_error();
+    shortages.iter().any(|one| code == Some(one.raw_os_error()))
+}

@@ -1,0 +1,148 @@
+//! Calls to the kernel, and what comes of them to the sessions.
+
+use hemiola_fedpro::session::End;
+use hemiola_fedpro::{Event, RequestId, message};
+use hemiola_hla::{Call, Data, Exception};
+use hemiola_rti::{CallId, Input, Output as Outcome, SessionId};
+
+use crate::host::Output;
+use crate::server::Server;
+
+/// The call that is carried out.
+#[derive(Clone, Copy, Debug)]
+struct Caller {
+    session: SessionId,
+    request: RequestId,
+    number: u32,
+    /// How soon it wants to know.
+    output: Output,
+}
+
+impl Server {
+    /// Does what a session asks for, as far as it may go on.
+    pub(crate) fn drive(&mut self, id: SessionId) {
+        loop {
+            let Some(host) = self.hosts.get_mut(&id) else { return };
+            let is_ending = host.is_dismissed || host.reason.is_some();
+            if let Some((request, body)) = host.held.take() {
+                if is_ending {
+                    continue;
+                }
+                if host.is_paused() {
+                    host.held = Some((request, body));
+                    break;
+                }
+                self.call(id, request, &body);
+                continue;
+            }
+            match host.session.poll() {
+                None => break,
+                Some(Event::Request { id: request, body }) => host.held = Some((request, body)),
+                Some(Event::Response { body, .. }) => taken(id, &body),
+                Some(Event::Ended(end)) => self.ended(id, end),
+                Some(Event::Disconnect) => {
+                    if let Some(number) = host.connection.take() {
+                        self.leave(number);
+                    }
+                }
+                Some(Event::Running | Event::Connect) => {}
+            }
+        }
+        // What was not read while it was paused.
+        if let Some(host) = self.hosts.get(&id)
+            && let Some(number) = host.connection
+            && host.may_receive()
+            && self.connections.get(&number).is_some_and(|connection| connection.readable)
+        {
+            self.enqueue(number);
+        }
+    }
+
+    fn call(&mut self, id: SessionId, request: RequestId, body: &Data) {
+        match message::decode_call(body) {
+            Ok(call) => self.carry_out(id, request, call),
+            Err(error) => {
+                let refusal = Exception::RTIinternalError.because(error.to_string());
+                tracing::debug!(session = id.0, %error, "a call cannot be understood");
+                let host = self.hosts.get_mut(&id).expect("it has called");
+                host.session.respond(self.now, request, message::encode_reply(0, &Err(refusal)));
+                self.mark(id, Output::Urgent);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, session: SessionId, request: RequestId, call: Call) {
+        let number = call.number();
+        let output = if is_update(number) { Output::Lazy } else { Output::Urgent };
+        self.summary.calls += 1;
+        let input = Input::Called(session, CallId(request.number()), call);
+        self.kernel.handle(input, &mut self.outputs);
+        self.deliver(Some(Caller { session, request, number, output }));
+    }
+
+    /// Gives what came of an input to whom it is for.
+    fn deliver(&mut self, caller: Option<Caller>) {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        for output in outputs.drain(..) {
+            match output {
+                Outcome::Reply(id, _, answer) => {
+                    let caller = caller.expect("a reply follows a call");
+                    let output = if answer.is_err() { Output::Urgent } else { caller.output };
+                    let body = message::encode_reply(caller.number, &answer);
+                    let host = self.hosts.get_mut(&id).expect("who calls is there");
+                    host.session.respond(self.now, caller.request, body);
+                    self.mark(id, output);
+                }
+                Outcome::Callback(id, notice) => {
+                    self.summary.callbacks += 1;
+                    let body = notice.encoded(message::encode_callback).clone();
+                    let Some(host) = self.hosts.get_mut(&id) else { continue };
+                    host.session.request(self.now, body);
+                    self.mark(id, Output::Callback);
+                    self.slow_down(id, caller.map(|caller| caller.session));
+                }
+                Outcome::Close(id) => {
+                    if let Some(host) = self.hosts.get_mut(&id) {
+                        host.is_dismissed = true;
+                        self.mark(id, Output::Callback);
+                    }
+                }
+            }
+        }
+        self.outputs = outputs;
+    }
+
+    /// A session is over: the kernel hears of it, and others of what comes of that.
+    fn ended(&mut self, id: SessionId, end: End) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        host.is_over = true;
+        host.preparing = None;
+        self.names.remove(&host.session.id());
+        let deadline = host.session.deadline();
+        match (host.reason, end) {
+            (Some(reason), _) => tracing::warn!(session = id.0, reason, "a session is ended"),
+            (None, End::Terminated) => tracing::info!(session = id.0, "a session ends: {end}"),
+            (None, _) => tracing::warn!(session = id.0, "a session ends: {end}"),
+        }
+        self.kernel.handle(Input::Lost(id), &mut self.outputs);
+        self.deliver(None);
+        self.mark(id, Output::Lazy);
+        if let Some(deadline) = deadline {
+            self.sweep_by(deadline);
+        }
+    }
+}
+
+/// Looks at a federate's answer to a callback. Nothing depends on it.
+fn taken(id: SessionId, body: &Data) {
+    match message::decode_taken(body) {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => tracing::debug!(session = id.0, %failure, "a callback failed"),
+        Err(error) => tracing::debug!(session = id.0, %error, "an answer cannot be understood"),
+    }
+}
+
+/// Updates and interactions: few wait for their answers before they go on.
+const fn is_update(number: u32) -> bool {
+    matches!(number, 62..=67 | 121 | 122)
+}

@@ -1,0 +1,79 @@
+//! A session that the RTI has given, and what the loop knows about it.
+
+use hemiola_fedpro::{RequestId, Server, Session};
+use hemiola_hla::{Call, Data};
+use hemiola_rti::SessionId;
+use hemiola_units::Instant;
+
+/// A session with the state of everything around it.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) session: Session<Server>,
+    /// The connection that carries it.
+    pub(crate) connection: Option<u64>,
+    /// A call that came and is not carried out yet. As long as there is one, nothing is read.
+    pub(crate) held: Option<(RequestId, Data)>,
+    /// A call whose object model modules are read on another thread.
+    pub(crate) preparing: Option<(RequestId, Call)>,
+    /// The session that is congested by what this one does.
+    pub(crate) blocked_by: Option<SessionId>,
+    /// Those that wait until this one has read.
+    pub(crate) blocks: Vec<SessionId>,
+    /// Since when it is congested, and how much it had read then.
+    pub(crate) congested: Option<(Instant, u64)>,
+    /// Bytes that were given to its connections.
+    pub(crate) sent: u64,
+    /// What is to be written to it in this turn.
+    pub(crate) output: Output,
+    /// The kernel wants it to end.
+    pub(crate) is_dismissed: bool,
+    /// Why this side ends it.
+    pub(crate) reason: Option<&'static str>,
+    /// The kernel knows that it has ended.
+    pub(crate) is_over: bool,
+    /// What it keeps, as far as it is counted in the sum over all.
+    pub(crate) kept: usize,
+}
+
+/// What one turn of the loop has for a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Output {
+    /// Nothing.
+    Nothing,
+    /// Answers that hardly anybody waits for.
+    Lazy,
+    /// Something that the federate may wait for.
+    Urgent,
+    /// Something it has not asked for: it comes first.
+    Callback,
+}
+
+impl Host {
+    pub(crate) const fn new(session: Session<Server>, connection: u64) -> Self {
+        Self {
+            session,
+            connection: Some(connection),
+            held: None,
+            preparing: None,
+            blocked_by: None,
+            blocks: Vec::new(),
+            congested: None,
+            sent: 0,
+            output: Output::Nothing,
+            is_dismissed: false,
+            reason: None,
+            is_over: false,
+            kept: 0,
+        }
+    }
+
+    /// Are its calls not carried out now?
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.blocked_by.is_some() || self.preparing.is_some() || self.congested.is_some()
+    }
+
+    /// Should more be read for it?
+    pub(crate) fn may_receive(&self) -> bool {
+        self.held.is_none() && self.session.may_receive()
+    }
+}

@@ -1,0 +1,170 @@
+//! Who reads too slowly, who is slowed down by it, and who is given up.
+//!
+//! ```text
+//!  waits for a federate    0 ────────── 7/8 congested_len ── congested_len ──────▶
+//!  those who cause it                       go on again ◀──   are not heard
+//! ```
+//!
+//! A federate that slows others down has to read, a little at least, or its session ends. One whose connection is
+//! broken slows down nobody.
+
+use hemiola_rti::SessionId;
+
+use crate::host::Output;
+use crate::server::Server;
+
+/// Bytes given to a connection with one call.
+const WRITE_LEN: usize = 256 << 10;
+
+impl Server {
+    /// Something is to be written to a session, at the end of the turn.
+    pub(crate) fn mark(&mut self, id: SessionId, output: Output) {
+        if let Some(host) = self.hosts.get_mut(&id) {
+            if host.output == Output::Nothing {
+                self.dirty.push(id);
+            }
+            host.output = host.output.max(output);
+        }
+    }
+
+    /// Something more waits for a session: is that too much? Then whoever caused it is not heard for a while.
+    pub(crate) fn slow_down(&mut self, id: SessionId, cause: Option<SessionId>) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        let waiting = host.session.waiting_len();
+        if host.connection.is_none() {
+            if waiting > self.options.apart_len_max && host.reason.is_none() {
+                self.doomed.push((id, "its connection is broken, and too much waits for it"));
+            }
+            return;
+        }
+        if waiting <= self.options.congested_len {
+            return;
+        }
+        if host.congested.is_none() {
+            host.congested = Some((self.now, host.sent));
+            let until = self.now + self.options.stall_max;
+            self.sweep_by(until);
+        }
+        let Some(cause) = cause.filter(|cause| *cause != id) else { return };
+        if let Some(causing) = self.hosts.get_mut(&cause)
+            && causing.blocked_by.is_none()
+        {
+            causing.blocked_by = Some(id);
+            let host = self.hosts.get_mut(&id).expect("it is congested");
+            host.blocks.push(cause);
+        }
+    }
+
+    /// Whoever a session slowed down goes on.
+    fn release(&mut self, id: SessionId) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        host.congested = None;
+        self.woken.push(id);
+        for blocked in std::mem::take(&mut host.blocks) {
+            if let Some(other) = self.hosts.get_mut(&blocked)
+                && other.blocked_by == Some(id)
+            {
+                other.blocked_by = None;
+                self.woken.push(blocked);
+            }
+        }
+    }
+
+    /// Writes to all sessions that have something, those first that get what they did not ask for.
+    pub(crate) fn write_all(&mut self) {
+        while !self.dirty.is_empty() || !self.doomed.is_empty() {
+            let dirty = std::mem::take(&mut self.dirty);
+            let is_callback = |server: &Self, id: &SessionId| {
+                server.hosts.get(id).is_some_and(|host| host.output == Output::Callback)
+            };
+            let (first, then): (Vec<_>, Vec<_>) =
+                dirty.into_iter().partition(|id| is_callback(self, id));
+            for id in first.into_iter().chain(then) {
+                self.write(id);
+            }
+            for (id, reason) in std::mem::take(&mut self.doomed) {
+                self.give_up(id, reason);
+            }
+        }
+    }
+
+    fn write(&mut self, id: SessionId) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        host.output = Output::Nothing;
+        let mut broken = None;
+        if let Some(number) = host.connection
+            && let Some(connection) = self.connections.get_mut(&number)
+        {
+            let mut flushed = connection.flush();
+            while let Ok(sent) = flushed {
+                host.sent += sent as u64;
+                if !connection.is_clear() || !host.session.has_output() {
+                    break;
+                }
+                self.outbox.clear();
+                host.session.transmit(self.now, &mut self.outbox, WRITE_LEN);
+                flushed = connection.send(&self.outbox);
+            }
+            self.outbox.clear();
+            self.outbox.shrink_to(2 * WRITE_LEN);
+            broken = flushed.err().map(|error| (number, error));
+        }
+        if host.is_dismissed && !host.session.has_ended() {
+            host.session.close(self.now);
+        }
+        if let Some((number, error)) = broken {
+            self.broke(number, &error.to_string());
+        }
+        self.settle(id);
+    }
+
+    /// Draws the conclusions of what was written to a session.
+    fn settle(&mut self, id: SessionId) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        let kept = host.session.waiting_len() + host.session.kept_len();
+        self.kept = self.kept - host.kept + kept;
+        host.kept = kept;
+        let congested_len = self.options.congested_len;
+        let is_relieved = host.connection.is_none()
+            || host.session.waiting_len() <= congested_len - congested_len / 8;
+        if is_relieved && (host.congested.is_some() || !host.blocks.is_empty()) {
+            self.release(id);
+        }
+        if self.hosts[&id].session.has_ended() {
+            self.drive(id);
+            self.bury(id);
+        }
+        if self.kept > self.options.memory_max
+            && let Some((id, host)) = self.hosts.iter().max_by_key(|(_, host)| host.kept)
+            && host.reason.is_none()
+        {
+            self.doomed.push((*id, "sessions keep more than they may, and this one keeps most"));
+        }
+    }
+
+    /// Ends a session from this side.
+    pub(crate) fn give_up(&mut self, id: SessionId, reason: &'static str) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if host.session.has_ended() {
+            return;
+        }
+        host.reason = Some(reason);
+        host.session.close(self.now);
+        self.mark(id, Output::Lazy);
+    }
+
+    /// Forgets a session that has ended, and has said so.
+    fn bury(&mut self, id: SessionId) {
+        let Some(host) = self.hosts.get(&id) else { return };
+        if !host.is_over || (host.connection.is_some() && host.session.has_output()) {
+            return;
+        }
+        let connection = host.connection;
+        self.kept -= host.kept;
+        self.release(id);
+        self.hosts.remove(&id);
+        if let Some(number) = connection {
+            self.leave(number);
+        }
+    }
+}

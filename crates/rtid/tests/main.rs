@@ -1,0 +1,4 @@
+//! The RTI over real sockets, with sessions of the Federate Protocol as its federates.
+
+mod exchange;
+mod peer;

@@ -1,0 +1,295 @@
+//! A federate for tests: a session of the Federate Protocol over a real connection, one step at a time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hemiola_fedpro::session::End;
+use hemiola_fedpro::{Client, Event, Session, Settings, Ticket, message};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
+use hemiola_hla::data::FomModule;
+use hemiola_hla::{
+    AttributeHandle, Call, Callback, Data, ObjectClassHandle, ObjectInstanceHandle, Refusal, Reply,
+};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rtid::{Options, ServeError, Server, Stopper, Summary};
+use hemiola_units::Instant;
+
+/// How long a test waits for what must come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) fn now() -> Instant {
+    MonotonicClock.now()
+}
+
+/// An RTI in a thread of its own; it stops when this goes.
+pub(crate) struct Rti {
+    pub(crate) address: SocketAddr,
+    pub(crate) stopper: Stopper,
+    thread: Option<JoinHandle<Result<Summary, ServeError>>>,
+}
+
+pub(crate) fn on_loopback() -> Options {
+    Options { listen: vec!["127.0.0.1:0".parse().unwrap()], local: None, ..Options::default() }
+}
+
+impl Rti {
+    pub(crate) fn start(options: Options) -> Self {
+        let server = Server::bind(options).unwrap();
+        let (address, stopper) = (server.addresses().tcp[0], server.stopper());
+        Self { address, stopper, thread: Some(std::thread::spawn(|| server.run())) }
+    }
+
+    pub(crate) fn stop(mut self) -> Summary {
+        self.stopper.stop();
+        self.thread.take().unwrap().join().unwrap().unwrap()
+    }
+}
+
+impl Drop for Rti {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}
+
+/// A federate.
+pub(crate) struct Peer {
+    pub(crate) session: Session<Client>,
+    address: SocketAddr,
+    pub(crate) stream: Option<TcpStream>,
+    calls: BTreeMap<Ticket, Call>,
+    pub(crate) replies: BTreeMap<Ticket, Result<Reply, Refusal>>,
+    pub(crate) callbacks: VecDeque<Callback>,
+    pub(crate) end: Option<End>,
+}
+
+impl Peer {
+    /// With a session, and connected.
+    pub(crate) fn connect(address: SocketAddr) -> Self {
+        let mut peer = Self::open(address);
+        assert_eq!(peer.call(FederationCall::Connect), Ok(Reply::Configured(Default::default())));
+        peer
+    }
+
+    /// With a session.
+    pub(crate) fn open(address: SocketAddr) -> Self {
+        let mut peer = Self {
+            session: Session::open(now(), Settings::default()),
+            address,
+            stream: None,
+            calls: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            callbacks: VecDeque::new(),
+            end: None,
+        };
+        while !peer.session.is_running() {
+            peer.step();
+        }
+        peer
+    }
+
+    /// Connected and joined to a federation of two attributes and an interaction, which it creates if it is the first.
+    pub(crate) fn join(address: SocketAddr, federation: &str) -> Self {
+        let mut peer = Self::connect(address);
+        let created = peer.call(FederationCall::CreateFederationExecution {
+            federation_name: federation.into(),
+            fom_module: fom(),
+        });
+        assert!(created.is_ok() || created.unwrap_err().to_string().contains("AlreadyExists"));
+        let joined = peer.call(FederationCall::JoinFederationExecution {
+            federate_type: "Test".into(),
+            federation_name: federation.into(),
+        });
+        assert!(matches!(joined, Ok(Reply::Joined(_))), "{joined:?}");
+        peer
+    }
+
+    /// Makes a call and does not wait.
+    pub(crate) fn send(&mut self, call: impl Into<Call>) -> Ticket {
+        let call = call.into();
+        let ticket = self.session.request(now(), message::encode_call(&call)).unwrap();
+        self.calls.insert(ticket, call);
+        ticket
+    }
+
+    /// Makes a call and waits for its answer.
+    pub(crate) fn call(&mut self, call: impl Into<Call>) -> Result<Reply, Refusal> {
+        let ticket = self.send(call);
+        self.reply(ticket)
+    }
+
+    pub(crate) fn reply(&mut self, ticket: Ticket) -> Result<Reply, Refusal> {
+        loop {
+            if let Some(reply) = self.replies.remove(&ticket) {
+                return reply;
+            }
+            self.step();
+        }
+    }
+
+    /// The next callback.
+    pub(crate) fn callback(&mut self) -> Callback {
+        loop {
+            if let Some(callback) = self.callbacks.pop_front() {
+                return callback;
+            }
+            self.step();
+        }
+    }
+
+    /// Connects if it has to, sends what there is, takes what comes, or waits for it.
+    pub(crate) fn step(&mut self) {
+        assert!(self.end.is_none(), "the session has ended: {:?}", self.end);
+        self.events();
+        self.write();
+        if self.session.has_output() || self.stream.is_none() {
+            return;
+        }
+        self.read();
+        self.events();
+        self.write();
+    }
+
+    /// Sends all there is.
+    pub(crate) fn write(&mut self) {
+        let mut bytes = Vec::new();
+        self.session.transmit(now(), &mut bytes, usize::MAX);
+        if let Some(stream) = &mut self.stream
+            && stream.write_all(&bytes).is_err()
+        {
+            self.cut();
+        }
+    }
+
+    fn read(&mut self) {
+        let mut bytes = vec![0; 1 << 16];
+        let Some(stream) = &mut self.stream else { return };
+        match stream.read(&mut bytes) {
+            Ok(0) => self.cut(),
+            Ok(len) => self.session.receive(now(), &bytes[..len]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("nothing comes"),
+            Err(_) => self.cut(),
+        }
+    }
+
+    /// Breaks the connection.
+    pub(crate) fn cut(&mut self) {
+        self.stream = None;
+        self.session.disconnected(now());
+    }
+
+    pub(crate) fn events(&mut self) {
+        while let Some(event) = self.session.poll() {
+            match event {
+                Event::Connect => match TcpStream::connect(self.address) {
+                    Ok(stream) => {
+                        stream.set_nodelay(true).unwrap();
+                        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                        self.stream = Some(stream);
+                        self.session.connected(now());
+                    }
+                    Err(error) => panic!("cannot connect: {error}"),
+                },
+                Event::Running => {}
+                Event::Request { id, body } => {
+                    self.callbacks.push_back(message::decode_callback(&body).unwrap());
+                    self.session.respond(now(), id, message::encode_taken(&Ok(())));
+                }
+                Event::Response { to, body } => {
+                    let call = self.calls.remove(&to).expect("each call is answered once");
+                    let entry = call.entry();
+                    let reply = message::decode_reply(entry.number, entry.shape, &body).unwrap();
+                    self.replies.insert(to, reply);
+                }
+                Event::Ended(end) => self.end = Some(end),
+                Event::Disconnect => self.stream = None,
+            }
+        }
+    }
+
+    /// Says goodbye, and takes what comes until it is answered.
+    pub(crate) fn terminate(mut self) -> End {
+        self.session.terminate(now());
+        while self.end.is_none() {
+            self.step();
+        }
+        self.end.unwrap()
+    }
+
+    fn object_class(&mut self) -> ObjectClassHandle {
+        let name = "HLAobjectRoot.Car".into();
+        let call = SupportCall::GetObjectClassHandle { object_class_name: name };
+        match self.call(call) {
+            Ok(Reply::ObjectClass(class)) => class,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn attribute(&mut self, object_class: ObjectClassHandle) -> AttributeHandle {
+        let call = SupportCall::GetAttributeHandle { object_class, attribute_name: "Speed".into() };
+        match self.call(call) {
+            Ok(Reply::Attribute(attribute)) => attribute,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Publishes the class and registers an instance of it.
+    pub(crate) fn register(&mut self) -> (ObjectInstanceHandle, AttributeHandle) {
+        let object_class = self.object_class();
+        let attribute = self.attribute(object_class);
+        let attributes = vec![attribute];
+        let published =
+            self.call(DeclarationCall::PublishObjectClassAttributes { object_class, attributes });
+        assert_eq!(published, Ok(Reply::Done));
+        match self.call(ObjectCall::RegisterObjectInstance { object_class }) {
+            Ok(Reply::ObjectInstance(instance)) => (instance, attribute),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Subscribes to the class, and waits for its one instance.
+    pub(crate) fn subscribe(&mut self) {
+        let object_class = self.object_class();
+        let attributes = vec![self.attribute(object_class)];
+        let subscribed =
+            self.call(DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes });
+        assert_eq!(subscribed, Ok(Reply::Done));
+        let callback = self.callback();
+        assert_eq!(callback.name(), "DiscoverObjectInstance", "{callback:?}");
+    }
+}
+
+/// An update of one attribute.
+pub(crate) fn update(
+    (object_instance, attribute): (ObjectInstanceHandle, AttributeHandle),
+    value: impl Into<Data>,
+) -> ObjectCall {
+    ObjectCall::UpdateAttributeValues {
+        object_instance,
+        attribute_values: vec![(attribute, value.into())],
+        user_supplied_tag: Data::new(),
+    }
+}
+
+/// The value of a reflection of one attribute.
+pub(crate) fn value(callback: Callback) -> Data {
+    match callback {
+        Callback::ReflectAttributeValues { mut attribute_values, .. } => {
+            attribute_values.pop().unwrap().1
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fom() -> FomModule {
+    let content = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
+  <objects><objectClass><name>HLAobjectRoot</name>
+    <objectClass><name>Car</name><sharing>PublishSubscribe</sharing>
+      <attribute><name>Speed</name><dataType>HLAfloat64BE</dataType><order>Receive</order></attribute>
+    </objectClass>
+  </objectClass></objects>
+</objectModel>"#;
+    FomModule::File { name: "Car.xml".into(), content: content.into() }
+}
