@@ -15,7 +15,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of ours it may depend on, in tests too. A new arrow is an
 /// architecture decision: whoever adds one here explains it in the same commit.
-const CRATES: [(&str, Nature, &[&str]); 20] = [
+const CRATES: [(&str, Nature, &[&str]); 21] = [
     ("units", Pure, &[]),
     ("trace", Pure, &["units"]),
     ("rt", Shell, &["units"]),
@@ -49,6 +49,8 @@ const CRATES: [(&str, Nature, &[&str]); 20] = [
     ("fedpro", Pure, &["units", "hla"]),
     ("rti", Pure, &["units", "hla", "fom"]),
     ("rtid", Shell, &["units", "rt", "hla", "rti", "fom", "fedpro"]),
+    // Shared memory and its doorbells are `rt`'s.
+    ("federate", Shell, &["units", "hla", "fedpro", "rt"]),
     (
         "cli",
         Shell,

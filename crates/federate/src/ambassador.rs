@@ -1,0 +1,162 @@
+//! Callbacks that come by themselves: a thread owns the federate, others ask it.
+
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle, ThreadId};
+
+use hemiola_hla::{Call, Callback, Reply};
+
+use crate::error::Error;
+use crate::federate::Federate;
+
+/// Something to be done by the thread that owns the federate.
+type Work = Box<dyn FnOnce(&mut Federate) + Send>;
+
+/// A federate whose callbacks are handled by a thread as they come: the standard's immediate mode. Clones are for other
+/// threads; when the last one is dropped, the federate is.
+#[derive(Clone, Debug)]
+pub struct Ambassador(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// Dropped to end the thread.
+    work: Mutex<Option<Sender<Work>>>,
+    bell: OwnedFd,
+    thread: Mutex<Option<JoinHandle<Federate>>>,
+    thread_id: ThreadId,
+}
+
+impl Federate {
+    /// Gives the federate to a thread of its own, which hands each callback to `handle` as it comes; the handler makes
+    /// calls with the federate it is given. It also gets the exceptions of calls that were not waited for and, as the
+    /// last, that the RTI is lost.
+    ///
+    /// # Errors
+    /// [`Error::System`]: there can be no thread.
+    pub fn immediate(
+        self,
+        mut handle: impl FnMut(&mut Self, Result<Callback, Error>) + Send + 'static,
+    ) -> Result<Ambassador, Error> {
+        let bell = self.driver.bell().map_err(|error| Error::system("dup", error))?;
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("federate".into())
+            .spawn(move || serve(self, &receiver, &mut handle))
+            .map_err(|error| Error::system("a thread", error))?;
+        let thread_id = thread.thread().id();
+        let work = Mutex::new(Some(sender));
+        Ok(Ambassador(Arc::new(Shared { work, bell, thread: Mutex::new(Some(thread)), thread_id })))
+    }
+}
+
+/// Until all senders are gone.
+fn serve(
+    mut federate: Federate,
+    work: &Receiver<Work>,
+    handle: &mut dyn FnMut(&mut Federate, Result<Callback, Error>),
+) -> Federate {
+    let mut is_lost = false;
+    loop {
+        if is_lost {
+            // Calls still get their answer: that the RTI is lost.
+            match work.recv() {
+                Ok(work) => work(&mut federate),
+                Err(_) => return federate,
+            }
+            continue;
+        }
+        match federate.driver.wait_or_bell() {
+            Ok(()) => {}
+            Err(error) => {
+                is_lost = true;
+                handle(&mut federate, Err(error));
+                continue;
+            }
+        }
+        // One callback, one piece of work, and so on: neither has to wait for all of the other.
+        loop {
+            let callback = federate.take_callback().transpose();
+            let has_callback = callback.is_some();
+            if let Some(callback) = callback {
+                handle(&mut federate, callback);
+            }
+            match work.try_recv() {
+                Ok(work) => work(&mut federate),
+                Err(TryRecvError::Disconnected) => return federate,
+                Err(TryRecvError::Empty) if has_callback => {}
+                Err(TryRecvError::Empty) => break,
+            }
+        }
+    }
+}
+
+impl Ambassador {
+    /// Lets the thread do something with the federate, between two callbacks, and waits for the result.
+    ///
+    /// # Errors
+    /// [`Error::WithinHandler`] in the handler itself; [`Error::Stopped`] if the thread has ended.
+    pub fn with<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Federate) -> R + Send + 'static,
+    ) -> Result<R, Error> {
+        if thread::current().id() == self.0.thread_id {
+            return Err(Error::WithinHandler);
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let work: Work = Box::new(move |federate| {
+            // Nobody waits any more: then nobody wants the result.
+            let _ = sender.send(work(federate));
+        });
+        let queue = self.0.work.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        queue.and_then(|queue| queue.send(work).ok()).ok_or(Error::Stopped)?;
+        self.0.ring();
+        receiver.recv().map_err(|_| Error::Stopped)
+    }
+
+    /// Makes any of the standard's calls and waits for the answer.
+    ///
+    /// # Errors
+    /// As [`with`](Self::with) and [`Federate::call`].
+    pub fn call(&self, call: impl Into<Call>) -> Result<Reply, Error> {
+        let call = call.into();
+        self.with(move |federate| federate.call(call))?
+    }
+
+    /// Ends the thread, and gives the federate back.
+    ///
+    /// # Errors
+    /// As [`with`](Self::with); [`Error::Stopped`] also if the handler panicked.
+    pub fn finish(&self) -> Result<Federate, Error> {
+        if thread::current().id() == self.0.thread_id {
+            return Err(Error::WithinHandler);
+        }
+        let thread = self.0.stop().ok_or(Error::Stopped)?;
+        thread.join().map_err(|_| Error::Stopped)
+    }
+}
+
+impl Shared {
+    /// Tells the thread to end; `None` if it has been told before.
+    fn stop(&self) -> Option<JoinHandle<Federate>> {
+        *self.work.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.ring();
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn ring(&self) {
+        // It fails only if it was rung 2^64 - 2 times: then it is ringing.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(thread) = self.stop()
+            && thread::current().id() != self.thread_id
+        {
+            // A handler that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! A session and its connection, driven by the thread that wants something of them.
+
+use std::collections::VecDeque;
+
+use hemiola_fedpro::session::{End, RequestId, Ticket};
+use hemiola_fedpro::{Client, Event, Session, Settings, message};
+use hemiola_hla::call::Entry;
+use hemiola_hla::{Callback, Data, Exception, Refusal, Reply};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_units::{Instant, Span};
+
+use crate::error::Error;
+use crate::link::{Link, Opening};
+
+/// As much is read at once, and written at once.
+const PIECE: usize = 64 << 10;
+
+/// So much may wait to be written before a call that does not wait for its answer waits for room.
+const WAITING_MAX: usize = 1 << 20;
+
+/// So many answers to callbacks are held back until there is something else to say: nobody waits for them.
+const ANSWERS_HELD: usize = 64;
+
+/// As long at most, while a federate waits for a callback.
+const ANSWERS_HELD_FOR: Span = Span::from_millis(100);
+
+/// What a callback costs in memory besides its body.
+const CALLBACK_COST: usize = 64;
+
+/// The answer to the call that is waited for.
+type Answer = Result<Reply, Error>;
+
+#[derive(Debug)]
+pub(crate) struct Driver {
+    session: Session<Client>,
+    settings: Settings,
+    link: Link,
+    now: Instant,
+    buffer: Box<[u8]>,
+    /// Bytes on their way to the connection, and how many of them are written.
+    out: Vec<u8>,
+    written: usize,
+    /// Something waits to be sent that the RTI should get now.
+    is_urgent: bool,
+    /// How many answers to callbacks wait to be sent.
+    answers_held: usize,
+    /// Calls without an answer, from the oldest; `None` for those that have theirs.
+    calls: VecDeque<Option<&'static Entry>>,
+    /// How many calls came before the first of them.
+    calls_before: u64,
+    awaited: Option<Ticket>,
+    answer: Option<Answer>,
+    /// Calls that were not waited for and are refused.
+    refused: VecDeque<Error>,
+    callbacks: VecDeque<(RequestId, Data)>,
+    callbacks_len: usize,
+    callbacks_len_max: usize,
+    end: Option<End>,
+    /// Why there was no connection the last time.
+    failure: Option<std::io::Error>,
+    is_connected: bool,
+}
+
+impl Driver {
+    /// Asks for a session over a link, and waits for it.
+    pub(crate) fn open(
+        link: Link,
+        settings: Settings,
+        callbacks_len_max: usize,
+    ) -> Result<Self, (Option<std::io::Error>, Error)> {
+        let now = MonotonicClock.now();
+        let mut driver = Self {
+            session: Session::open(now, settings),
+            settings,
+            link,
+            now,
+            buffer: vec![0; PIECE].into(),
+            out: Vec::new(),
+            written: 0,
+            is_urgent: false,
+            answers_held: 0,
+            calls: VecDeque::new(),
+            calls_before: 0,
+            awaited: None,
+            answer: None,
+            refused: VecDeque::new(),
+            callbacks: VecDeque::new(),
+            callbacks_len: 0,
+            callbacks_len_max,
+            end: None,
+            failure: None,
+            is_connected: false,
+        };
+        match driver.work(Instant::MAX, |driver| driver.is_connected) {
+            Ok(_) => Ok(driver),
+            Err(error) => Err((driver.failure.take(), error)),
+        }
+    }
+
+    /// Makes a call and waits for its answer.
+    pub(crate) fn ask(&mut self, entry: &'static Entry, body: Data) -> Result<Reply, Error> {
+        let ticket = self.queue(entry, body)?;
+        self.awaited = Some(ticket);
+        let waited = self.work(Instant::MAX, |driver| driver.answer.is_some());
+        self.awaited = None;
+        match self.answer.take() {
+            Some(answer) => answer,
+            None => Err(waited.err().unwrap_or(Error::Lost(End::Closed))),
+        }
+    }
+
+    /// Makes a call whose answer nobody waits for. Waits only if the RTI is behind with calls; until then it is sent
+    /// when `gather` bytes are there.
+    pub(crate) fn post(
+        &mut self,
+        entry: &'static Entry,
+        body: Data,
+        gather: usize,
+    ) -> Result<(), Error> {
+        self.queue(entry, body)?;
+        if self.session.waiting_len() > gather {
+            self.transmit();
+        }
+        if !self.may_post(1) {
+            // Not before there is room for many: to wake for each of them would be slow.
+            self.work(Instant::MAX, |driver| driver.may_post(2))?;
+        }
+        Ok(())
+    }
+
+    /// Is there room for another call, if this is a share of one in so many of what there can be?
+    fn may_post(&self, share: usize) -> bool {
+        self.session.may_request()
+            && self.session.unanswered() < self.settings.requests_max / share
+            && self.session.waiting_len() <= WAITING_MAX / share
+            && self.session.kept_len() <= self.settings.kept_len_max / 2 / share
+    }
+
+    fn queue(&mut self, entry: &'static Entry, body: Data) -> Result<Ticket, Error> {
+        if let Some(error) = self.refused.pop_front() {
+            return Err(error);
+        }
+        if self.callbacks_len > self.callbacks_len_max {
+            return Err(Error::Backlog(self.callbacks.len()));
+        }
+        match self.session.request(self.now, body) {
+            Some(ticket) => {
+                debug_assert_eq!(ticket.0, self.calls_before + self.calls.len() as u64);
+                self.calls.push_back(Some(entry));
+                self.is_urgent = true;
+                Ok(ticket)
+            }
+            None => Err(self.lost()),
+        }
+    }
+
+    /// Sends what waits, as far as there is room.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.is_urgent = true;
+        self.exchange();
+        if self.end.is_some() { Err(self.lost()) } else { Ok(()) }
+    }
+
+    /// The next callback, waiting for one until `until`.
+    pub(crate) fn callback(&mut self, until: Instant) -> Result<Option<Callback>, Error> {
+        if self.callbacks.is_empty() && self.refused.is_empty() {
+            self.work(until, |driver| driver.has_news())?;
+        }
+        self.take_callback()
+    }
+
+    /// Is there a callback to take, or an exception?
+    fn has_news(&self) -> bool {
+        !self.callbacks.is_empty() || !self.refused.is_empty()
+    }
+
+    /// Waits for a callback, an exception, or the bell.
+    pub(crate) fn wait_or_bell(&mut self) -> Result<(), Error> {
+        if !self.has_news() && !self.link.is_rung() {
+            self.work(Instant::MAX, |driver| driver.has_news() || driver.link.is_rung())?;
+        }
+        self.link.take_rung();
+        Ok(())
+    }
+
+    /// What rings the bell.
+    pub(crate) fn bell(&self) -> std::io::Result<std::os::fd::OwnedFd> {
+        self.link.bell()
+    }
+
+    /// The next callback that is there. It counts as taken.
+    pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
+        if let Some(error) = self.refused.pop_front() {
+            return Err(error);
+        }
+        let Some((id, body)) = self.callbacks.pop_front() else { return Ok(None) };
+        self.callbacks_len -= body.len() + CALLBACK_COST;
+        let decoded = message::decode_callback(&body);
+        let taken = match &decoded {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Exception::FederateInternalError.because(error.to_string())),
+        };
+        self.session.respond(self.now, id, message::encode_taken(&taken));
+        self.answers_held += 1;
+        if self.answers_held >= ANSWERS_HELD {
+            self.is_urgent = true;
+        }
+        decoded.map(Some).map_err(|error| Error::Message { what: "a callback", error })
+    }
+
+    /// Says goodbye and waits until the RTI has heard it.
+    pub(crate) fn terminate(&mut self) -> Result<(), Error> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        self.session.terminate(self.now);
+        self.is_urgent = true;
+        match self.work(Instant::MAX, |driver| driver.end.is_some()) {
+            Ok(_) | Err(Error::Lost(End::Terminated)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says goodbye and does not wait.
+    pub(crate) fn leave(&mut self) {
+        if self.end.is_none() {
+            self.session.terminate(self.now);
+            self.is_urgent = true;
+            self.exchange();
+        }
+    }
+
+    fn lost(&self) -> Error {
+        Error::Lost(self.end.unwrap_or(End::Closed))
+    }
+
+    /// Drives the session until something is so, or an instant has come: was it so?
+    fn work(&mut self, until: Instant, done: impl Fn(&Self) -> bool) -> Result<bool, Error> {
+        loop {
+            self.exchange();
+            if done(self) {
+                return Ok(true);
+            }
+            if self.end.is_some() {
+                return Err(self.lost());
+            }
+            let is_late = until <= self.now;
+            if !self.link.is_readable() {
+                let mut deadline = self.session.deadline().map_or(until, |at| at.min(until));
+                if self.answers_held > 0 {
+                    deadline = deadline.min(self.now + ANSWERS_HELD_FOR);
+                }
+                let before = self.now;
+                let at_most =
+                    if deadline == Instant::MAX { Span::MAX } else { deadline.since(before) };
+                self.link.sleep(at_most)?;
+                self.now = MonotonicClock.now();
+                self.session.tick(self.now);
+                self.is_urgent |= self.session.has_output()
+                    && (self.answers_held == 0 || self.now >= before + ANSWERS_HELD_FOR);
+            }
+            if is_late {
+                self.exchange();
+                return if self.end.is_some() && !done(self) { Err(self.lost()) } else { Ok(done(self)) };
+            }
+        }
+    }
+
+    /// Takes what has come, sends what waits; blocks nowhere.
+    fn exchange(&mut self) {
+        self.now = MonotonicClock.now();
+        self.take_events();
+        match self.link.go_on() {
+            Some(Opening::Open) => self.connected(),
+            Some(Opening::Failed(error)) => self.unconnected(error),
+            Some(Opening::UnderWay) | None => {}
+        }
+        self.transmit();
+        if self.link.is_readable() {
+            match self.link.read(&mut self.buffer) {
+                Ok(len) => self.session.receive(self.now, &self.buffer[..len]),
+                Err(_) => self.disconnected(),
+            }
+            self.take_events();
+            self.transmit();
+        }
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.session.poll() {
+            match event {
+                Event::Connect => match self.link.open() {
+                    Opening::Open => self.connected(),
+                    Opening::UnderWay => {}
+                    Opening::Failed(error) => self.unconnected(error),
+                },
+                Event::Running => {
+                    self.is_connected = true;
+                    self.is_urgent = true;
+                }
+                Event::Request { id, body } => {
+                    self.callbacks_len += body.len() + CALLBACK_COST;
+                    self.callbacks.push_back((id, body));
+                }
+                Event::Response { to, body } => self.take_answer(to, &body),
+                Event::Ended(end) => self.end = Some(end),
+                Event::Disconnect => self.close(),
+            }
+        }
+    }
+
+    fn connected(&mut self) {
+        self.session.connected(self.now);
+        self.is_urgent = true;
+    }
+
+    fn unconnected(&mut self, error: std::io::Error) {
+        self.failure = Some(error);
+        self.session.disconnected(self.now);
+    }
+
+    fn disconnected(&mut self) {
+        self.close();
+        self.session.disconnected(self.now);
+        self.take_events();
+    }
+
+    fn close(&mut self) {
+        self.link.close();
+        self.out.clear();
+        self.written = 0;
+    }
+
+    fn take_answer(&mut self, to: Ticket, body: &Data) {
+        let index = usize::try_from(to.0 - self.calls_before).expect("fits: it is in a queue");
+        let entry = self.calls[index].take().expect("a session tells an answer once");
+        while let Some(None) = self.calls.front() {
+            self.calls.pop_front();
+            self.calls_before += 1;
+        }
+        let answer = message::decode_reply(entry.number, entry.shape, body);
+        let is_awaited = self.awaited == Some(to);
+        let call = entry.name;
+        match answer {
+            Ok(Ok(reply)) if is_awaited => self.answer = Some(Ok(reply)),
+            Ok(Ok(_)) => {}
+            Ok(Err(refusal)) if is_awaited => {
+                self.answer = Some(Err(Error::Exception { call, refusal }));
+            }
+            Ok(Err(refusal)) => self.refused.push_back(Error::Earlier { call, refusal }),
+            Err(error) if is_awaited => {
+                self.answer = Some(Err(Error::Message { what: "an answer", error }));
+            }
+            Err(error) => self.refused.push_back(Error::Message { what: "an answer", error }),
+        }
+    }
+
+    /// Writes what waits to the connection, as far as there is room, if somebody waits for it.
+    fn transmit(&mut self) {
+        if !self.is_urgent && self.session.is_running() {
+            return;
+        }
+        loop {
+            if self.written == self.out.len() {
+                self.out.clear();
+                self.written = 0;
+                self.session.transmit(self.now, &mut self.out, PIECE);
+                if self.out.is_empty() {
+                    self.is_urgent = false;
+                    self.answers_held = 0;
+                    return;
+                }
+            }
+            match self.link.write(&self.out[self.written..]) {
+                Ok(0) => return,
+                Ok(len) => self.written += len,
+                Err(_) => return self.disconnected(),
+            }
+        }
+    }
+}
+
+/// The exception of a call that is made without being joined, as the RTI would raise it.
+pub(crate) fn not_joined(call: &'static str) -> Error {
+    Error::Exception { call, refusal: Refusal::from(Exception::FederateNotExecutionMember) }
+}

@@ -1,0 +1,103 @@
+//! Clause 8, time management.
+
+use hemiola_hla::call::TimeCall;
+use hemiola_hla::{
+    AttributeHandle, EncodedInterval, EncodedTime, InteractionClassHandle, LogicalInterval,
+    LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
+};
+
+use super::{list, services};
+use crate::error::Error;
+use crate::federate::Federate;
+
+macro_rules! requests {
+    ($($clause:literal $method:ident $call:ident;)*) => {
+        /// Requests to advance time, which are [`pipelined`](crate::Options::pipelined) where that was asked for. Each is
+        /// granted by a callback: see [`grant`](Federate::grant).
+        impl Federate {$(
+            #[doc = concat!("Clause ", $clause, ": [`", stringify!($call), "`](TimeCall::", stringify!($call), ").")]
+            ///
+            /// # Errors
+            /// As [`call`](Self::call).
+            pub fn $method(&mut self, time: LogicalTime) -> Result<(), Error> {
+                self.send(TimeCall::$call { time: time.into() })
+            }
+        )*}
+    };
+}
+
+requests! {
+    "8.8" time_advance_request TimeAdvanceRequest;
+    "8.9" time_advance_request_available TimeAdvanceRequestAvailable;
+    "8.10" next_message_request NextMessageRequest;
+    "8.11" next_message_request_available NextMessageRequestAvailable;
+    "8.12" flush_queue_request FlushQueueRequest;
+}
+
+/// Questions about time.
+impl Federate {
+    /// Clause 8.17, `queryGALT`: the greatest time that could be granted now; `None` if nothing bounds it.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn query_galt(&mut self) -> Result<Option<LogicalTime>, Error> {
+        let time: Option<EncodedTime> = self.ask(TimeCall::QueryGALT)?;
+        time.map(|time| self.time(time)).transpose()
+    }
+
+    /// Clause 8.18, `queryLogicalTime`: the federate's own time.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn query_logical_time(&mut self) -> Result<LogicalTime, Error> {
+        let time: EncodedTime = self.ask(TimeCall::QueryLogicalTime)?;
+        self.time(time)
+    }
+
+    /// Clause 8.19, `queryLITS`: the least time stamp that may still come; `None` if none may.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn query_lits(&mut self) -> Result<Option<LogicalTime>, Error> {
+        let time: Option<EncodedTime> = self.ask(TimeCall::QueryLITS)?;
+        time.map(|time| self.time(time)).transpose()
+    }
+
+    /// Clause 8.21, `queryLookahead`.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn query_lookahead(&mut self) -> Result<LogicalInterval, Error> {
+        let lookahead: EncodedInterval = self.ask(TimeCall::QueryLookahead)?;
+        self.interval(lookahead)
+    }
+}
+
+services! {
+    "8.2" enable_time_regulation(lookahead: LogicalInterval)
+        = TimeCall::EnableTimeRegulation { lookahead: lookahead.into() };
+    "8.4" disable_time_regulation() = TimeCall::DisableTimeRegulation;
+    "8.5" enable_time_constrained() = TimeCall::EnableTimeConstrained;
+    "8.7" disable_time_constrained() = TimeCall::DisableTimeConstrained;
+    "8.15" enable_asynchronous_delivery() = TimeCall::EnableAsynchronousDelivery;
+    "8.16" disable_asynchronous_delivery() = TimeCall::DisableAsynchronousDelivery;
+    "8.20" modify_lookahead(lookahead: LogicalInterval)
+        = TimeCall::ModifyLookahead { lookahead: lookahead.into() };
+    "8.22" retract(retraction: MessageRetractionHandle) = TimeCall::Retract { retraction };
+    "8.24" change_attribute_order_type(
+        object_instance: ObjectInstanceHandle, attributes: &[AttributeHandle], order_type: OrderType,
+    ) = TimeCall::ChangeAttributeOrderType {
+        object_instance,
+        attributes: list(attributes),
+        order_type: Some(order_type),
+    };
+    "8.25" change_default_attribute_order_type(
+        object_class: ObjectClassHandle, attributes: &[AttributeHandle], order_type: OrderType,
+    ) = TimeCall::ChangeDefaultAttributeOrderType {
+        object_class,
+        attributes: list(attributes),
+        order_type: Some(order_type),
+    };
+    "8.26" change_interaction_order_type(interaction_class: InteractionClassHandle, order_type: OrderType)
+        = TimeCall::ChangeInteractionOrderType { interaction_class, order_type: Some(order_type) };
+}
