@@ -7,7 +7,7 @@
 //! * [`periodic`]: absolute releases and what a late task does ([`Periodic`](periodic::Periodic)).
 //! * [`profile`] and [`privilege`]: asking for priority, processors and locked memory; what was given,
 //!   what was refused, and how to allow it.
-//! * [`shared`]: the newest value, the queue and the log, in memory that outlives any of its users.
+//! * [`shared`]: the newest value, the queue, the log and the stream, in memory that outlives any of its users.
 //! * [`sys`]: the system calls under all this.
 //!
 //! A periodic process begins like this:

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::atomic::{AtomicU32, AtomicU64};
+use super::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Memory shared with other processes, which may do anything to it at any time.
 ///
@@ -80,5 +80,35 @@ impl Memory {
         assert!(offset.is_multiple_of(8) && offset < self.len && self.len - offset >= 8);
         // SAFETY: as in `u32`; no byte is reached both as part of a 32-bit and of a 64-bit word.
         unsafe { AtomicU64::from_ptr(self.base.add(offset).cast().as_ptr()) }
+    }
+
+    /// Stores `words`, little-endian, from byte `offset` on, each by itself.
+    ///
+    /// # Panics
+    /// When they are not wholly inside or not aligned.
+    #[inline]
+    pub(super) fn store_words(&self, offset: usize, words: &[[u8; 8]]) {
+        for (atomic, word) in self.words(offset, words.len()).iter().zip(words) {
+            atomic.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+    }
+
+    /// Loads `words`, as [`store_words`](Self::store_words) stores them.
+    ///
+    /// # Panics
+    /// When they are not wholly inside or not aligned.
+    #[inline]
+    pub(super) fn load_words(&self, offset: usize, words: &mut [[u8; 8]]) {
+        for (atomic, word) in self.words(offset, words.len()).iter().zip(words) {
+            *word = atomic.load(Ordering::Relaxed).to_le_bytes();
+        }
+    }
+
+    #[inline]
+    fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
+        assert!(offset.is_multiple_of(8) && offset <= self.len && (self.len - offset) / 8 >= count);
+        // SAFETY: inside the mapping and aligned (asserted), alive as long as `self`, reached as 64-bit atomics only
+        // (as in `u64`), which others may change at any time.
+        unsafe { std::slice::from_raw_parts(self.base.add(offset).cast().as_ptr(), count) }
     }
 }

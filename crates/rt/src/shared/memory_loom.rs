@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::atomic::{AtomicU32, AtomicU64};
+use super::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::layout::{
     CONSUMED_AT, ENTRY_SIZE, Kind, LENGTH_IN_SLOT, LOST_AT, Layout, NUMBER_IN_SLOT,
     PAYLOAD_IN_SLOT, PUBLISHED_AT,
@@ -46,5 +46,41 @@ impl Memory {
 
     pub(super) fn u64(&self, offset: usize) -> &AtomicU64 {
         &self.0.wide[&offset]
+    }
+
+    /// 64-bit words alone, at these offsets.
+    pub(super) fn wide(offsets: impl Iterator<Item = usize>) -> Self {
+        let wide = offsets.map(|at| (at, AtomicU64::new(0))).collect();
+        Self(Arc::new(Words { narrow: BTreeMap::new(), wide }))
+    }
+
+    pub(super) fn store_words(&self, offset: usize, words: &[[u8; 8]]) {
+        for (at, word) in (offset..).step_by(8).zip(words) {
+            self.u64(at).store(u64::from_le_bytes(*word), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn load_words(&self, offset: usize, words: &mut [[u8; 8]]) {
+        for (at, word) in (offset..).step_by(8).zip(words) {
+            *word = self.u64(at).load(Ordering::Relaxed).to_le_bytes();
+        }
+    }
+}
+
+/// The stand-in for an eventfd watched edge-triggered.
+#[derive(Clone, Debug)]
+pub(super) struct Bell(Arc<loom::sync::Notify>);
+
+impl Bell {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(loom::sync::Notify::new()))
+    }
+
+    pub(super) fn ring(&self) {
+        self.0.notify();
+    }
+
+    pub(super) fn wait(&self) {
+        self.0.wait();
     }
 }

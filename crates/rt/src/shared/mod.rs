@@ -3,9 +3,10 @@
 //! In reading order: the [layout](self#layout) all have in common, [`Segment`], then the three
 //! structures: the newest value ([`LatestWriter`], [`LatestReader`]), the bounded queue
 //! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]). [`MarksReader`]
-//! reads the logs that foreign programs write. Bare [`Words`] are there to measure what all this stands on.
+//! reads the logs that foreign programs write. [`Stream`] is two rings of bytes with bells, for who waits for many at
+//! once. Bare [`Words`] are there to measure what all this stands on.
 //!
-//! The three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
+//! The first three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
 //! before that last store has written nothing; whoever comes next goes on from the count. What a reader
 //! finds is checked against sizes it has kept itself, so a peer that writes nonsense is an error to
 //! report, never a reason to fail.
@@ -49,6 +50,7 @@ mod model;
 mod queue;
 mod segment;
 mod slot;
+mod stream;
 #[cfg(not(loom))]
 mod words;
 
@@ -60,6 +62,9 @@ pub use marks::{Call, CallKind, Claim, LANE_ENTRIES, LANES, MarksReader};
 pub use queue::{PushError, QueueReader, QueueWriter};
 pub use segment::{Access, Segment, SegmentError};
 pub use slot::{Message, ReadError, TooLong};
+pub use stream::{
+    STREAM_CAPACITY_MAX, STREAM_CAPACITY_MIN, Stream, StreamEnded, StreamError, Urgency, Wake,
+};
 #[cfg(not(loom))]
 pub use words::Words;
 

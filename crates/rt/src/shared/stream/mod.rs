@@ -1,0 +1,407 @@
+//! A two-way stream of bytes in shared memory, with a bell at each end.
+//!
+//! Two rings, one for each direction, and nothing else: what the bytes mean, and when to give up on a peer, is the
+//! user's. The death of a peer process is not seen here; keep a Unix socket open beside the stream.
+//!
+#![doc = include_str!("layout.md")]
+
+mod ring;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::io;
+
+use hemiola_units::Bytes;
+use thiserror::Error;
+
+use super::atomic::{Ordering, fence};
+#[cfg(not(loom))]
+use super::memory::Memory;
+#[cfg(loom)]
+use super::memory_loom::{Bell, Memory};
+#[cfg(not(loom))]
+use crate::sys::eventfd::EventFd as Bell;
+use ring::{Reader, Ring, Writer};
+
+/// "HEMSTRM1", little-endian.
+#[cfg(not(loom))]
+const MAGIC: u64 = u64::from_le_bytes(*b"HEMSTRM1");
+#[cfg(not(loom))]
+const MAGIC_AT: usize = 0;
+#[cfg(not(loom))]
+const CAPACITY_AT: usize = 8;
+
+/// The least a ring holds: a page.
+pub const STREAM_CAPACITY_MIN: Bytes = Bytes(4096);
+/// The most a ring holds; beyond it a capacity is surely an error.
+pub const STREAM_CAPACITY_MAX: Bytes = Bytes(64 << 20);
+
+/// How soon the reader should look at what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// When it is awake anyway, or when half of the ring is full: a reader that sleeps until [`Wake::Urgent`] is not
+    /// woken.
+    Lazy,
+    /// At once.
+    Urgent,
+}
+
+/// What a reader about to sleep wants to be woken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// Whatever is written.
+    Any,
+    /// What is written with [`Urgency::Urgent`], and a ring half full of anything.
+    Urgent,
+}
+
+/// Values of the `asleep` word.
+const AWAKE: u64 = 0;
+const FOR_URGENT: u64 = 1;
+const FOR_ANY: u64 = 2;
+
+/// Why there is no stream.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The kernel refused one of the calls; `call` says which.
+    #[error("{call} failed for a stream in shared memory: {source}")]
+    System {
+        /// The system call's name.
+        call: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The asked capacity is too great.
+    #[error("a stream holds at most {STREAM_CAPACITY_MAX} each way, not {0}")]
+    Capacity(Bytes),
+    /// What a peer sent is no stream of this version, or could change its size.
+    #[error("what the peer sent is no stream of this version: {0}")]
+    NotAStream(String),
+}
+
+/// Why nothing more can be read or written. The stream stays so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StreamEnded {
+    /// One of the ends is closed. A reader has had every byte.
+    #[error("the stream is closed")]
+    Closed,
+    /// The counts cannot be right: the peer wrote where only we may, or nonsense. Close.
+    #[error(
+        "the stream's counts are damaged: {written} bytes written and {read} read, with room for {capacity}"
+    )]
+    Broken {
+        /// The writer's count.
+        written: u64,
+        /// The reader's count.
+        read: u64,
+        /// Bytes the ring holds.
+        capacity: u64,
+    },
+}
+
+/// One end. Both ends may be in one process ([`pair`](Self::pair)), or one be offered to another process
+/// ([`offer`](Self::offer), [`accept`](Self::accept)).
+///
+/// [`read`](Self::read) and [`write`](Self::write) never wait. Who wants to wait watches [`bell`](Self::bell)
+/// edge-triggered, and arms it before each wait: with [`sleep`](Self::sleep) for something to read, with
+/// [`wants_room`](Self::wants_room) for room to write. A bell may ring for nothing.
+///
+/// Dropping an end closes it.
+///
+/// ```
+/// use hemiola_rt::shared::{Stream, StreamEnded, Urgency, Wake};
+/// use hemiola_rt::sys::epoll::{Epoll, EventFlags, Events};
+/// use hemiola_units::{Bytes, Instant};
+///
+/// let (mut here, mut there) = Stream::pair(Bytes(64 << 10))?;
+/// let waiting = std::thread::spawn(move || {
+///     let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
+///     epoll.add(there.bell(), 0, EventFlags::IN | EventFlags::ET).unwrap();
+///     let (mut buffer, mut all) = ([0; 512], vec![]);
+///     loop {
+///         match there.read(&mut buffer) {
+///             Ok(0) if there.sleep(Wake::Any) => epoll.wait(&mut events, Instant::MAX).unwrap(),
+///             Ok(count) => all.extend_from_slice(&buffer[..count]),
+///             Err(StreamEnded::Closed) => return all,
+///             Err(error) => panic!("{error}"),
+///         }
+///     }
+/// });
+/// assert_eq!(here.write(b"position, ", Urgency::Lazy)?, 10);
+/// assert_eq!(here.write(b"velocity", Urgency::Urgent)?, 8);
+/// drop(here);
+/// assert_eq!(waiting.join().unwrap(), b"position, velocity");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    memory: Memory,
+    outgoing: Writer,
+    incoming: Reader,
+    own_bell: Bell,
+    peer_bell: Bell,
+    /// Whether `asleep` was set here, and may still be.
+    armed: bool,
+    closed: bool,
+}
+
+impl Stream {
+    /// The end that writes ring `index`.
+    fn new(memory: Memory, index: usize, capacity: u64, bells: [Bell; 2]) -> Self {
+        let outgoing = Writer::attach(&memory, Ring::new(index, capacity));
+        let incoming = Reader::attach(&memory, Ring::new(1 - index, capacity));
+        let [own_bell, peer_bell] = bells;
+        Self { memory, outgoing, incoming, own_bell, peer_bell, armed: false, closed: false }
+    }
+
+    /// Takes what there is to read into the front of `buffer`; 0 when there is nothing now.
+    ///
+    /// # Errors
+    /// [`StreamEnded`].
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, StreamEnded> {
+        if std::mem::take(&mut self.armed) {
+            // Awake: the peer need not ring. A store it makes meanwhile is the same, followed by a ring for nothing.
+            self.incoming.ring.asleep(&self.memory).store(AWAKE, Ordering::Relaxed);
+        }
+        let (mut count, mut roomy) = self.incoming.read(&self.memory, buffer)?;
+        if count == 0 {
+            if buffer.is_empty() || !self.incoming.ring.is_closed(&self.memory) {
+                return Ok(0);
+            }
+            // Bytes may have come before the closing and after the look.
+            (count, roomy) = self.incoming.read(&self.memory, buffer)?;
+            if count == 0 {
+                return Err(StreamEnded::Closed);
+            }
+        }
+        // SYNC POINT with the fence in `wants_room`: either the peer sees this reading, or we see that it waits.
+        fence(Ordering::SeqCst);
+        let wanted = self.incoming.ring.room_wanted(&self.memory);
+        if roomy && wanted.load(Ordering::Relaxed) != 0 && wanted.swap(0, Ordering::Relaxed) != 0 {
+            self.peer_bell.ring();
+        }
+        Ok(count)
+    }
+
+    /// Appends as many of `bytes` as there is room for; 0 when it is full. Rings the peer's bell when the peer sleeps
+    /// and wants to be woken for this.
+    ///
+    /// # Errors
+    /// [`StreamEnded`].
+    pub fn write(&mut self, bytes: &[u8], urgency: Urgency) -> Result<usize, StreamEnded> {
+        if self.closed || self.incoming.ring.is_closed(&self.memory) {
+            return Err(StreamEnded::Closed);
+        }
+        let count = self.outgoing.write(&self.memory, bytes)?;
+        // SYNC POINT with the fence in `sleep`: either the peer sees these bytes, or we see that it sleeps.
+        fence(Ordering::SeqCst);
+        let asleep = self.outgoing.ring.asleep(&self.memory);
+        let wakes = match (asleep.load(Ordering::Relaxed), urgency) {
+            (AWAKE, _) => false,
+            (FOR_URGENT, Urgency::Lazy) => !self.outgoing.has_room(&self.memory)?,
+            _ => true,
+        };
+        if wakes && asleep.swap(AWAKE, Ordering::Relaxed) != AWAKE {
+            self.peer_bell.ring();
+        }
+        Ok(count)
+    }
+
+    /// Bytes written here that the peer has not read yet.
+    ///
+    /// # Errors
+    /// [`StreamEnded::Broken`].
+    pub fn unread(&self) -> Result<Bytes, StreamEnded> {
+        Ok(Bytes(self.outgoing.held(&self.memory)?))
+    }
+
+    /// Arms the bell before a wait for something to read; false when there is something, or the end of the stream:
+    /// do not wait then. Every wait needs it anew.
+    pub fn sleep(&mut self, wake: Wake) -> bool {
+        let word = match wake {
+            Wake::Any => FOR_ANY,
+            Wake::Urgent => FOR_URGENT,
+        };
+        let asleep = self.incoming.ring.asleep(&self.memory);
+        asleep.store(word, Ordering::Relaxed);
+        // SYNC POINT with the fence in `write`.
+        fence(Ordering::SeqCst);
+        self.armed = self.incoming.held(&self.memory) == Ok(0)
+            && !self.incoming.ring.is_closed(&self.memory);
+        if !self.armed {
+            asleep.store(AWAKE, Ordering::Relaxed);
+        }
+        self.armed
+    }
+
+    /// Arms the bell before a wait for room: it will ring when half of the capacity is free. False when so much is
+    /// free already, or the stream has ended: do not wait then.
+    pub fn wants_room(&mut self) -> bool {
+        let wanted = self.outgoing.ring.room_wanted(&self.memory);
+        wanted.store(1, Ordering::Relaxed);
+        // SYNC POINT with the fence in `read`.
+        fence(Ordering::SeqCst);
+        let full = self.outgoing.has_room(&self.memory) == Ok(false)
+            && !self.incoming.ring.is_closed(&self.memory);
+        if !full {
+            wanted.store(0, Ordering::Relaxed);
+        }
+        full
+    }
+
+    /// Says that nothing more comes from here, and wakes the peer: its `read` says [`StreamEnded::Closed`] after the
+    /// last byte, its `write` at once. What it has written can still be read here.
+    pub fn close(&mut self) {
+        if !std::mem::replace(&mut self.closed, true) {
+            self.outgoing.ring.close(&self.memory);
+            self.peer_bell.ring();
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(not(loom))]
+mod mapped {
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+    use rustix::fs::{
+        MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
+    };
+
+    use super::ring::BYTES_AT;
+    use super::{
+        Bell, Bytes, CAPACITY_AT, MAGIC, MAGIC_AT, Memory, Ordering, STREAM_CAPACITY_MAX,
+        STREAM_CAPACITY_MIN, Stream, StreamError,
+    };
+
+    /// The seals that keep an access inside the mapping from raising SIGBUS.
+    const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
+
+    fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> StreamError {
+        move |source| StreamError::System { call, source: source.into() }
+    }
+
+    /// Bytes of a stream's memory.
+    fn len(capacity: u64) -> usize {
+        BYTES_AT + 2 * capacity as usize
+    }
+
+    /// New memory, all zero but for its header; every page is present.
+    fn create(capacity: Bytes) -> Result<(Memory, OwnedFd, u64), StreamError> {
+        if capacity > STREAM_CAPACITY_MAX {
+            return Err(StreamError::Capacity(capacity));
+        }
+        let capacity = capacity.max(STREAM_CAPACITY_MIN).0.next_power_of_two();
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = memfd_create("hemiola-stream", flags).map_err(system("memfd_create"))?;
+        ftruncate(&fd, len(capacity) as u64).map_err(system("ftruncate"))?;
+        fcntl_add_seals(&fd, SEALS).map_err(system("fcntl(F_ADD_SEALS)"))?;
+        let memory = Memory::map(fd.as_fd(), len(capacity), true).map_err(system("mmap"))?;
+        memory.u64(CAPACITY_AT).store(capacity, Ordering::Relaxed);
+        memory.u64(MAGIC_AT).store(MAGIC, Ordering::Release);
+        Ok((memory, fd, capacity))
+    }
+
+    fn bell() -> Result<Bell, StreamError> {
+        Bell::new().map_err(system("eventfd"))
+    }
+
+    fn clone(bell: &Bell) -> Result<Bell, StreamError> {
+        bell.try_clone().map_err(system("fcntl(F_DUPFD_CLOEXEC)"))
+    }
+
+    impl Stream {
+        /// Both ends of a new stream that holds `capacity` bytes each way (rounded up to a power of two): a pipe
+        /// inside this process.
+        ///
+        /// # Errors
+        /// [`StreamError::Capacity`], and [`StreamError::System`] when no memory or descriptor is left.
+        pub fn pair(capacity: Bytes) -> Result<(Self, Self), StreamError> {
+            let (memory, _, capacity) = create(capacity)?;
+            let (first, second) = (bell()?, bell()?);
+            let theirs = [clone(&second)?, clone(&first)?];
+            let here = Self::new(memory.clone(), 0, capacity, [first, second]);
+            Ok((here, Self::new(memory, 1, capacity, theirs)))
+        }
+
+        /// One end of a new stream, and what another process makes the other end of with [`accept`](Self::accept):
+        /// the memory, its bell and ours, to be sent in this order with
+        /// [`send_with`](crate::sys::local::send_with). They are closed on exec.
+        ///
+        /// # Errors
+        /// As [`pair`](Self::pair).
+        pub fn offer(capacity: Bytes) -> Result<(Self, [OwnedFd; 3]), StreamError> {
+            let (memory, fd, capacity) = create(capacity)?;
+            let (first, second) = (bell()?, bell()?);
+            let theirs = [fd, clone(&second)?.into(), clone(&first)?.into()];
+            Ok((Self::new(memory, 0, capacity, [first, second]), theirs))
+        }
+
+        /// The other end of a stream that was offered. Its memory is checked, and whatever its owner writes into it
+        /// later is a [`StreamEnded`](super::StreamEnded) at worst.
+        ///
+        /// This guards against errors, not malice: who has the descriptors could make ringing its bell block.
+        ///
+        /// # Errors
+        /// [`StreamError::NotAStream`]; [`StreamError::System`].
+        pub fn accept(offered: [OwnedFd; 3]) -> Result<Self, StreamError> {
+            let [fd, own, peer] = offered;
+            let not = |what: String| Err(StreamError::NotAStream(what));
+            // A descriptor that takes no seals at all (EINVAL) is as good as unsealed.
+            if !fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SEALS)) {
+                return not("its size could change".into());
+            }
+            let size = fstat(&fd).map_err(system("fstat"))?.st_size;
+            let most = len(STREAM_CAPACITY_MAX.0) as i64;
+            if !(BYTES_AT as i64..=most).contains(&size) {
+                return not(format!("it has {size} bytes"));
+            }
+            let memory = Memory::map(fd.as_fd(), size as usize, true).map_err(system("mmap"))?;
+            let word = |offset| memory.u64(offset).load(Ordering::Relaxed);
+            let (magic, capacity) = (word(MAGIC_AT), word(CAPACITY_AT));
+            if magic != MAGIC {
+                return not(format!("it starts with {magic:#018x}"));
+            }
+            let sound = capacity.is_power_of_two()
+                && (STREAM_CAPACITY_MIN.0..=STREAM_CAPACITY_MAX.0).contains(&capacity)
+                && len(capacity) as i64 == size;
+            if !sound {
+                return not(format!("{size} bytes do not hold {capacity} each way"));
+            }
+            let bells = [
+                Bell::from_fd(own).map_err(system("fcntl(F_SETFL)"))?,
+                Bell::from_fd(peer).map_err(system("fcntl(F_SETFL)"))?,
+            ];
+            Ok(Self::new(memory, 1, capacity, bells))
+        }
+
+        /// What to watch edge-triggered (`EventFlags::IN | EventFlags::ET`) while waiting; it need not be read.
+        #[must_use]
+        pub fn bell(&self) -> BorrowedFd<'_> {
+            self.own_bell.as_fd()
+        }
+    }
+}
+
+#[cfg(loom)]
+impl Stream {
+    pub(super) fn pair(capacity: u64) -> (Self, Self) {
+        let rings = (0..2).flat_map(|index| Ring::new(index, capacity).words());
+        let memory = Memory::wide(rings);
+        let (first, second) = (Bell::new(), Bell::new());
+        let here = Self::new(memory.clone(), 0, capacity, [first.clone(), second.clone()]);
+        (here, Self::new(memory, 1, capacity, [second, first]))
+    }
+
+    /// Waits on the bell.
+    pub(super) fn hear(&self) {
+        self.own_bell.wait();
+    }
+}
