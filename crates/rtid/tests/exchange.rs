@@ -1,6 +1,8 @@
 //! What federates exchange through the RTI.
 
 use hemiola_fedpro::session::End;
+use hemiola_hla::ResignAction;
+use hemiola_hla::call::SupportCall;
 
 use crate::peer::{Peer, Rti, on_loopback, update, value};
 
@@ -9,6 +11,8 @@ fn an_update_of_one_federate_reaches_the_other() {
     let rti = Rti::start(on_loopback());
     let mut publisher = Peer::join(rti.address, "Demo");
     let object = publisher.register();
+    let directive = Some(ResignAction::CancelThenDeleteThenDivest);
+    publisher.call(SupportCall::SetAutomaticResignDirective { value: directive }).unwrap();
     let mut subscriber = Peer::join(rti.address, "Demo");
     subscriber.subscribe();
     for number in 0..100_u64 {
