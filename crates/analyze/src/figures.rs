@@ -22,6 +22,7 @@ pub struct Figure {
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
     let summary = &analysis.summary;
     let mixed = crate::mixed::report::figures(summary);
+    let modes = crate::federation::report::figures(summary);
     if summary.rungs.iter().all(|rung| rung.combined.cycle_ns.is_none()) {
         return mixed;
     }
@@ -30,6 +31,10 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
         .iter()
         .map(|runs| runs.iter().flat_map(Observed::times).collect())
         .collect();
+    if !modes.is_empty() {
+        let both = [percentiles(summary, &times), distributions(summary, &times)];
+        return modes.into_iter().chain(both).collect();
+    }
     let mut figures = vec![
         cost(summary),
         percentiles(summary, &times),

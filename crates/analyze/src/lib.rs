@@ -10,6 +10,7 @@
 //!   know how readings depend on each other, intervals of the next measurement, paired and independent
 //!   comparisons, outliers, changes of level. Its page says which question is answered by what.
 //! * [`summary`]: [`summary::analyze`] turns a result folder into the schema of `summary.json`.
+//! * [`federation`]: a federation in its modes: cycles, the RTI's share of them, who was late because of whom.
 //! * [`timeline`]: who ran where and who waited, at any magnification: what the page draws.
 //! * [`tables`], [`figures`]: what the report says and draws; [`text`]: how it writes figures.
 //! * [`sched`]: what a recording of the scheduler comes to, thread by thread: C, T, U, response times, who delayed
@@ -41,6 +42,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod federation;
 pub mod jobs;
 pub mod metrics;
 pub mod misses;

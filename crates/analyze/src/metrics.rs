@@ -48,6 +48,8 @@ pub struct Observed {
     pub pairs: Vec<i64>,
     /// The benchmark and its load, where there are any.
     pub mixed: Option<crate::mixed::Run>,
+    /// The federation, where it is one.
+    pub federation: Option<crate::federation::Run>,
     misses: Vec<Miss>,
     /// Cycles, total and greatest time, ns, of those who had the loop's processor, by name.
     delays: BTreeMap<String, [i64; 3]>,
@@ -130,11 +132,12 @@ impl Observed {
         for job in cycles.iter().flat_map(|cycle| &cycle.jobs) {
             take(&mut jobs, &processes[job.process].name, job);
         }
-        // Loads beside the loop, from the loop's first counted release on; without a loop, after the warm-up.
+        // Loads beside the loop, from the loop's first counted release on; without a loop, after the warm-up. So are
+        // federates and their RTI.
         let from =
             cycles.first().map_or_else(|| first_counted(processes, record, period), Cycle::release);
         for (index, process) in processes.iter().enumerate() {
-            if process.role != Role::Workload {
+            if !matches!(process.role, Role::Workload | Role::Federate | Role::Rti) {
                 continue;
             }
             let all = crate::jobs::jobs(index, process);
@@ -162,6 +165,7 @@ impl Observed {
         }
         Self {
             mixed: None,
+            federation: None,
             misses: misses::explain(processes, &cycles, &lost, witness),
             delays,
             processes: jobs,
@@ -193,6 +197,12 @@ impl Observed {
         }
     }
 
+    /// Takes what a federation showed: its master's cycles are those of the run.
+    pub(crate) fn take_federation(&mut self, mut run: crate::federation::Run) {
+        (self.cycles, self.misses) = run.take_rows();
+        self.federation = Some(run);
+    }
+
     /// The times of the complete cycles in their order, ns.
     #[must_use]
     pub fn times(&self) -> Vec<i64> {
@@ -202,7 +212,9 @@ impl Observed {
 
 /// When the warm-up of a run without a loop is over: counted from the first release of any of its loads.
 fn first_counted(processes: &[Process], record: &RunRecord, period: Span) -> Instant {
-    let starts = processes.iter().flat_map(|process| &process.entries);
+    // The RTI has turns before there is a cycle.
+    let cyclic = processes.iter().filter(|process| process.role != Role::Rti);
+    let starts = cyclic.flat_map(|process| &process.entries);
     let releases = starts.filter(|entry| entry.kind == Kind::Start).map(|entry| entry.a);
     let first = Instant::from_nanos(releases.min().unwrap_or(0));
     first + period * i64::try_from(record.warmup_cycles).unwrap_or(i64::MAX)

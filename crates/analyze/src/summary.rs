@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use hemiola_trace::Recording;
 use hemiola_trace::result::{
-    Conditions, FaultFigures, FaultRecord, Floor, MixedRecord, RunFolder, RunRecord, RungRecord,
+    Conditions, FaultFigures, FaultRecord, FederationRecord, Floor, MixedRecord, RunFolder,
+    RunRecord, RungRecord,
 };
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
+use crate::federation::{self, ModeFigures};
+use crate::jobs::Process;
 use crate::metrics::{Figures, Observed, mark_cost, processes};
 use crate::mixed::{MixedFigures, Run, SeriesFigures};
 use crate::stats::{self, Estimate, Paired, Spread};
@@ -31,7 +34,7 @@ pub struct Summary {
     pub format: u32,
     /// The scenario's title.
     pub title: String,
-    /// `"ladder"`, `"campaign"`, `"mixed-load"` or `"scenario"`.
+    /// `"ladder"`, `"campaign"`, `"mixed-load"`, `"federation"` or `"scenario"`.
     pub kind: String,
     /// When the run started, seconds since 1970 UTC.
     pub started_unix_s: u64,
@@ -46,6 +49,9 @@ pub struct Summary {
     /// Benchmarks beside a load: the programs of each series together.
     #[serde(default)]
     pub series: Vec<SeriesFigures>,
+    /// The modes of a federation, in the scenario's order.
+    #[serde(default)]
+    pub modes: Vec<ModeFigures>,
     /// The kernel's side of the runs, and what recording it costs.
     #[serde(default)]
     pub kernel: KernelFigures,
@@ -54,6 +60,15 @@ pub struct Summary {
     /// Whatever could not be read or does not fit together, a sentence each; figures with a
     /// problem stand on less than was recorded.
     pub problems: Vec<String>,
+}
+
+impl Summary {
+    /// Whether a program is a control loop, with one cycle over all its processes: neither a benchmark nor a mode of a
+    /// federation.
+    #[must_use]
+    pub fn is_loop(&self, rung: &RungSummary) -> bool {
+        rung.mixed.is_none() && self.modes.iter().all(|mode| mode.name != rung.name)
+    }
 }
 
 /// The cost of one hand-over on this machine.
@@ -267,6 +282,12 @@ pub fn analyze<E: Display>(
         .filter_map(|(record, observed)| Some((record.mixed.as_ref()?, mixed_runs(observed))))
         .collect();
     let series = crate::mixed::series(&mixed);
+    let modes = folder.rungs.iter().zip(&observed).filter_map(|(record, observed)| {
+        let runs: Vec<&federation::Run> =
+            observed.iter().filter_map(|run| run.federation.as_ref()).collect();
+        Some(ModeFigures::of(&record.name, record.federation.as_ref()?, &runs))
+    });
+    let modes = modes.collect();
 
     let mut pairs: Vec<i64> =
         observed.iter().flatten().flat_map(|run| run.pairs.iter().copied()).collect();
@@ -283,6 +304,7 @@ pub fn analyze<E: Display>(
         rungs,
         faults: folder.faults.iter().map(fault_summary).collect(),
         series,
+        modes,
         kernel: kernel(folder),
         marks: MarkCost {
             pair_ns: Spread::of(&pairs),
@@ -319,7 +341,11 @@ fn observe<E: Display>(
         }
         let tracks = recording.tracks.iter();
         let tracks = tracks.map(|track| (track.name.clone(), track.entries.clone()));
-        let processes = processes(&rung.processes, tracks);
+        let mut processes = processes(&rung.processes, tracks);
+        if rung.federation.is_some() {
+            // Federates have cycles of their own, each at its rate, not parts of one.
+            processes.iter_mut().for_each(|process| process.in_cycle = false);
+        }
         let witness = Witness::of(&recording, run, &processes);
         let mut observed = Observed::of(&processes, run, rung.period, witness.as_ref());
         observed.mixed = rung.mixed.as_ref().map(|mixed| {
@@ -330,6 +356,17 @@ fn observe<E: Display>(
                 .map(|witness| (witness.occupancy(), load.and_then(|load| witness.tid(load))));
             Run::of(mixed, &processes, kernel)
         });
+        if let Some(mode) = &rung.federation {
+            let bare = bare_timers(mode, run, &place, read, problems);
+            observed.take_federation(federation::Run::of(
+                mode,
+                run,
+                &processes,
+                rung.period,
+                witness.as_ref(),
+                &bare,
+            ));
+        }
         if let Some(lost) = run.kernel.map(|kernel| kernel.lost).filter(|lost| *lost > 0) {
             problems
                 .push(format!("{place}: {lost} events of the kernel are missing from its record"));
@@ -343,6 +380,29 @@ fn observe<E: Display>(
         observed
     };
     rung.runs.iter().map(observe_run).collect()
+}
+
+/// What the bare timers of a run recorded, by the paths of their traces.
+fn bare_timers<E: Display>(
+    mode: &FederationRecord,
+    run: &RunRecord,
+    place: &str,
+    read: &mut impl FnMut(&str) -> Result<Vec<u8>, E>,
+    problems: &mut Vec<String>,
+) -> BTreeMap<String, Vec<Process>> {
+    let mut timers = BTreeMap::new();
+    for timer in mode.bare.iter().filter(|timer| timer.run == run.number) {
+        match read(&timer.trace) {
+            Ok(bytes) => {
+                let (recording, _) = Recording::open(Arc::new(bytes));
+                let tracks = recording.tracks.iter();
+                let tracks = tracks.map(|track| (track.name.clone(), track.entries.clone()));
+                timers.insert(timer.trace.clone(), processes(&[], tracks));
+            }
+            Err(error) => problems.push(format!("{place}: cannot read {}: {error}", timer.trace)),
+        }
+    }
+    timers
 }
 
 fn floors(floors: &[Floor]) -> FloorSummary {
@@ -517,6 +577,8 @@ mod tests {
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
         let mixed = crate::mixed::tests::summary();
         keys(&serde_json::to_value(&mixed).unwrap(), &mut written);
+        let modes = crate::federation::tests::summary();
+        keys(&serde_json::to_value(&modes).unwrap(), &mut written);
         // Parameters of the policies that the example does not use.
         written.extend(["priority", "runtime", "deadline", "period"].map(String::from));
 

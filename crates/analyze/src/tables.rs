@@ -94,9 +94,9 @@ pub fn tables(
     detail: Detail,
 ) -> Vec<Table> {
     let mut tables = Vec::new();
-    // A benchmark has no cycle; what it shows stands in tables of its own.
+    // A benchmark has no cycle, and a federation many; what they show stands in tables of their own.
     let loops = Summary {
-        rungs: summary.rungs.iter().filter(|rung| rung.mixed.is_none()).cloned().collect(),
+        rungs: summary.rungs.iter().filter(|rung| summary.is_loop(rung)).cloned().collect(),
         ..summary.clone()
     };
     if !loops.rungs.is_empty() {
@@ -106,8 +106,9 @@ pub fn tables(
         tables.push(overhead(&loops));
     }
     tables.extend(crate::mixed::report::tables(summary));
+    tables.extend(crate::federation::report::tables(summary, detail));
     tables.push(floors(summary));
-    tables.push(misses(summary));
+    tables.push(misses(&loops));
     tables.push(delays(&loops));
     tables.push(faults(summary));
     if detail == Detail::Full {

@@ -101,6 +101,32 @@ impl<'r> Witness<'r> {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
+    /// Who had the processor of process `process` longest between two moments instead of it, and whether that is a
+    /// process of the run: a thread's name, or what is known instead.
+    pub(crate) fn foremost(
+        &self,
+        process: usize,
+        from: Instant,
+        to: Instant,
+    ) -> Option<(String, bool)> {
+        let tid = self.tid(process)?;
+        let cpu = self.occupancy.processor_of(tid, from)?;
+        let parts = self.occupancy.who(cpu, from, to);
+        let others = || parts.iter().filter(|part| part.tid != tid && part.time.is_positive());
+        if others().any(|part| part.tid == Tid::UNKNOWN) {
+            return Some(("a gap in the record".into(), false));
+        }
+        let all: Span = others().map(|part| part.time).sum();
+        if all * 2 < to - from {
+            return Some(("an interrupt or the host".into(), false));
+        }
+        let first = others().next()?;
+        Some(match first.tid {
+            Tid::IDLE => ("the wake-up of an idle processor".into(), false),
+            other => (self.name(other, from), self.names.contains_key(&other)),
+        })
+    }
+
     /// Adds to `delays` what threads outside the run had of the loop's processor from the release of a cycle to its
     /// end.
     pub(crate) fn add_delays(&self, cycle: &Cycle, delays: &mut BTreeMap<String, [i64; 3]>) {

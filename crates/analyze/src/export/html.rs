@@ -27,7 +27,8 @@ pub fn render(analysis: &Analysis, feature_tests: &BTreeMap<String, String>) -> 
 
 fn cards(summary: &Summary) -> Vec<Card> {
     let mut cards = crate::mixed::report::cards(summary);
-    let loops = || summary.rungs.iter().filter(|rung| rung.mixed.is_none());
+    cards.extend(crate::federation::report::cards(summary));
+    let loops = || summary.rungs.iter().filter(|rung| summary.is_loop(rung));
     let combined = || loops().map(|rung| &rung.combined);
     if let (Some(first), Some(last)) = (loops().next(), loops().next_back()) {
         let median = |cycle: Option<crate::metrics::CycleTime>| {

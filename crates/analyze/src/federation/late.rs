@@ -1,0 +1,384 @@
+//! Who was late because of whom.
+//!
+//! A cycle has up to four stretches: until it began, until its grant or pulse had come, the wait for a state in
+//! mid-cycle, and the rest. What a federate usually needs for each is known from its other cycles. The stretch that
+//! exceeds its median most is where the time went. If it was a wait, whoever asked the RTI last is followed into the
+//! cycle that made it late, and so on; if it was not, the kernel's record says who had the processor.
+
+use hemiola_trace::result::{FederationRecord, Synchronization};
+use hemiola_units::{Instant, Span};
+use serde::{Deserialize, Serialize};
+
+use super::cycle::Cycle;
+use super::share::Turns;
+use crate::misses::{Cause, Miss};
+use crate::stats::median;
+use crate::text::duration;
+use crate::witness::Witness;
+
+/// A cycle counts as late when it ends later than usual by this part of its period, one in so many: 250 µs at 200 Hz.
+const LATE: i64 = 20;
+/// How many federates a delay is followed through.
+const DEPTH_MAX: usize = 4;
+
+/// A late cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// Whose.
+    pub federate: String,
+    /// Its number.
+    pub cycle: u32,
+    /// How much later it ended than the federate's cycles usually do, counted from when it was due, ns.
+    pub late_ns: i64,
+    /// Whether the next was due before it ended, or did not begin at all.
+    #[serde(rename = "overrun")]
+    pub is_overrun: bool,
+    /// Who made it late: a federate, the RTI, a thread outside the federation, or what is known instead.
+    pub because: String,
+    /// Whether that is a process of the federation.
+    pub ours: bool,
+    /// The whole way there in words with figures.
+    pub explanation: String,
+}
+
+/// Who was late because of whom, all such cycles together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blame {
+    /// Who was late.
+    pub federate: String,
+    /// Because of whom.
+    pub because: String,
+    /// In how many cycles.
+    pub cycles: u64,
+    /// By how much in all, ns.
+    pub total_ns: i64,
+    /// By how much in the latest of them, ns.
+    pub max_ns: i64,
+}
+
+impl Late {
+    /// The same as a miss of the program.
+    pub(super) fn miss(&self) -> Miss {
+        let cause = if self.because == self.federate { Cause::LongExecution } else { Cause::Stall };
+        let explanation = self.explanation.clone();
+        Miss { cycle: self.cycle, cause, ours: self.ours, explanation }
+    }
+}
+
+/// Everything that is known of a run.
+pub(super) struct Scene<'s> {
+    pub(super) mode: &'s FederationRecord,
+    /// By federate, in the order of the mode.
+    pub(super) cycles: &'s [Vec<Cycle>],
+    /// The first counted cycle of each.
+    pub(super) first: Vec<usize>,
+    pub(super) master: Option<usize>,
+    pub(super) turns: &'s Turns<'s>,
+    /// Index of each federate's process, for the witness.
+    pub(super) processes: Vec<Option<usize>>,
+    pub(super) rti: Option<usize>,
+    pub(super) witness: Option<&'s Witness<'s>>,
+}
+
+/// What the cycles of a federate usually take, medians.
+#[derive(Clone, Copy, Default)]
+struct Usual {
+    response: Span,
+    begin: Span,
+    synchronization: Span,
+    exchange: Span,
+    own: Span,
+    execution: Span,
+}
+
+/// Why something took long.
+struct Reason {
+    because: String,
+    ours: bool,
+    /// What the federate did, to stand behind "it" or "which".
+    words: String,
+}
+
+impl Scene<'_> {
+    /// The late cycles of all federates.
+    pub(super) fn late(&self) -> Vec<Late> {
+        let usual: Vec<Usual> = (0..self.cycles.len()).map(|f| self.usual(f)).collect();
+        let finder = Finder { scene: self, usual };
+        let mut all = Vec::new();
+        for (federate, cycles) in self.cycles.iter().enumerate() {
+            let threshold = self.mode.federates[federate].period / LATE;
+            let usual = finder.usual[federate].response;
+            for (index, cycle) in cycles.iter().enumerate().skip(self.first[federate]) {
+                let Some(finish) = cycle.finish() else { continue };
+                let late = finish - self.due(federate, cycle) - usual;
+                let is_overrun = cycle.overran() || cycle.skipped > 0;
+                if late <= threshold && !is_overrun {
+                    continue;
+                }
+                let Reason { because, ours, words } = finder.reason(federate, index, 0);
+                all.push(Late {
+                    federate: self.name(federate).to_owned(),
+                    cycle: cycle.number,
+                    late_ns: late.nanos(),
+                    is_overrun,
+                    because,
+                    ours,
+                    explanation: format!("{} later than usual: it {words}", span(late)),
+                });
+            }
+        }
+        all
+    }
+
+    fn name(&self, federate: usize) -> &str {
+        &self.mode.federates[federate].name
+    }
+
+    /// When a cycle was due, releases dropped before it included.
+    fn due(&self, federate: usize, cycle: &Cycle) -> Instant {
+        let dropped = i64::try_from(cycle.skipped).unwrap_or(i64::MAX);
+        cycle.release - self.mode.federates[federate].period * dropped
+    }
+
+    fn usual(&self, federate: usize) -> Usual {
+        let cycles = &self.cycles[federate][self.first[federate]..];
+        let of = |pick: &dyn Fn(&Cycle) -> Option<Span>| {
+            let all: Vec<i64> = cycles.iter().filter_map(pick).map(Span::nanos).collect();
+            Span::from_nanos(median(&all).unwrap_or(0))
+        };
+        Usual {
+            response: of(&Cycle::response),
+            begin: of(&|cycle| Some(cycle.start - cycle.release)),
+            synchronization: of(&|cycle| Some(cycle.synchronization())),
+            exchange: of(&|cycle| Some(cycle.exchange())),
+            own: of(&Cycle::own),
+            execution: of(&|cycle| Some(cycle.end?.execution)),
+        }
+    }
+
+    /// Whether others wait for the beginning of this federate's cycle, not for its end.
+    fn is_awaited_at_start(&self, federate: usize) -> bool {
+        self.master == Some(federate)
+    }
+
+    /// Of the others, who let `federate` go on last between two moments: who, in which of its cycles, and when.
+    /// Under time management that is who asked for its next time last; otherwise the master with its pulse.
+    fn holder(
+        &self,
+        federate: usize,
+        from: Instant,
+        to: Instant,
+    ) -> Option<(usize, usize, Instant)> {
+        let asked = |other: usize| {
+            let at = |cycle: &Cycle| match (self.mode.sync, self.is_awaited_at_start(other)) {
+                (Synchronization::Interaction, _) => Some(cycle.synchronized),
+                (Synchronization::TimeManagement, true) => Some(cycle.start),
+                (Synchronization::TimeManagement, false) => cycle.finish(),
+            };
+            let cycles = &self.cycles[other];
+            let began = cycles.partition_point(|cycle| cycle.start <= to);
+            let last =
+                (0..began).rev().take(2).filter_map(|index| Some((index, at(&cycles[index])?)));
+            last.filter(|(_, at)| *at <= to).max_by_key(|(_, at)| *at)
+        };
+        let others = (0..self.cycles.len()).filter(|other| {
+            *other != federate
+                && (self.mode.sync == Synchronization::TimeManagement
+                    || self.is_awaited_at_start(*other))
+        });
+        let all = others.filter_map(|other| asked(other).map(|(index, at)| (other, index, at)));
+        all.max_by_key(|(_, _, at)| *at).filter(|(_, _, at)| *at > from)
+    }
+}
+
+/// A scene with what is usual in it.
+struct Finder<'f, 's> {
+    scene: &'f Scene<'s>,
+    usual: Vec<Usual>,
+}
+
+impl Finder<'_, '_> {
+    /// Why the cycle `index` of `federate` ended late.
+    fn reason(&self, federate: usize, index: usize, depth: usize) -> Reason {
+        let cycle = &self.scene.cycles[federate][index];
+        let usual = &self.usual[federate];
+        let begin = cycle.start - self.scene.due(federate, cycle) - usual.begin;
+        let synchronization = cycle.synchronization() - usual.synchronization;
+        let exchange = cycle.exchange() - usual.exchange;
+        let own = cycle.own().unwrap_or(Span::ZERO) - usual.own;
+        let most = begin.max(synchronization).max(exchange).max(own);
+        if depth >= DEPTH_MAX {
+            return Reason::too_deep(self.scene.name(federate));
+        }
+        if most == begin {
+            return self.began_late(federate, index, depth);
+        }
+        if most == synchronization {
+            let waited = self.wait(federate, cycle.start, cycle.synchronized, depth);
+            let [took, usually] = [cycle.synchronization(), usual.synchronization].map(span);
+            return waited.after(&format!("waited {took} to be let go (usually {usually})"));
+        }
+        if most == exchange
+            && let Some((at, waited)) = cycle.exchanged
+        {
+            return self.exchange(federate, at, waited, depth);
+        }
+        self.own(federate, cycle)
+    }
+
+    /// Why a cycle began late.
+    fn began_late(&self, federate: usize, index: usize, depth: usize) -> Reason {
+        let cycles = &self.scene.cycles[federate];
+        let cycle = &cycles[index];
+        let due = self.scene.due(federate, cycle);
+        let late = span(cycle.start - due);
+        if depth >= DEPTH_MAX {
+            return Reason::too_deep(self.scene.name(federate));
+        }
+        let before =
+            index.checked_sub(1).and_then(|before| Some((before, cycles[before].finish()?)));
+        if let Some((before, finish)) = before
+            && finish - due >= cycle.start - finish
+        {
+            let running = span(finish - due);
+            let words = format!(
+                "began {late} after it was due, the cycle before still running for {running}"
+            );
+            return self.reason(federate, before, depth + 1).which(&words);
+        }
+        let words = format!("began {late} after it was due");
+        if self.scene.is_awaited_at_start(federate) {
+            return self
+                .stood_still(self.scene.processes[federate], due, cycle.start)
+                .after(&words);
+        }
+        let from = before.map_or(due, |(_, finish)| finish.max(due));
+        self.wait(federate, from, cycle.start, depth).after(&words)
+    }
+
+    /// Why a state in mid-cycle came late.
+    fn exchange(&self, federate: usize, at: Instant, waited: Span, depth: usize) -> Reason {
+        let from = at - waited;
+        let record = &self.scene.mode.federates[federate];
+        let source = record.hears_mid_cycle.as_ref().and_then(|name| {
+            self.scene.mode.federates.iter().position(|federate| federate.name == *name)
+        });
+        let usually = span(self.usual[federate].exchange);
+        let words = format!("waited {} in mid-cycle (usually {usually})", span(waited));
+        let sent = source.and_then(|source| {
+            let cycles = &self.scene.cycles[source];
+            let ended = cycles.partition_point(|cycle| cycle.finish().is_some_and(|end| end <= at));
+            let index = ended.checked_sub(1)?;
+            Some((source, index, cycles[index].finish()?))
+        });
+        match sent {
+            Some((source, index, finish)) if finish - from >= at - finish => {
+                let words = format!("{words} for {}", self.scene.name(source));
+                self.reason(source, index, depth + 1).which(&words)
+            }
+            Some((.., finish)) => self.passed_on(federate, finish.max(from), at).after(&words),
+            None => self.passed_on(federate, from, at).after(&words),
+        }
+    }
+
+    /// Why nothing came for `federate` between two moments.
+    fn wait(&self, federate: usize, from: Instant, to: Instant, depth: usize) -> Reason {
+        let Some((other, index, at)) = self.scene.holder(federate, from, to) else {
+            return self.passed_on(federate, from, to);
+        };
+        if at - from < to - at {
+            return self.passed_on(federate, at, to);
+        }
+        let words = format!("held by {}", self.scene.name(other));
+        let reason = if self.scene.is_awaited_at_start(other) {
+            self.began_late(other, index, depth + 1)
+        } else {
+            self.reason(other, index, depth + 1)
+        };
+        reason.which(&words)
+    }
+
+    /// What was asked for at `from` reached `federate` at `to` only: the RTI worked, stood still, or the federate woke
+    /// late.
+    fn passed_on(&self, federate: usize, from: Instant, to: Instant) -> Reason {
+        let scene = self.scene;
+        let Some(turn) = scene.turns.last_within(from, to) else {
+            let still = self.stood_still(scene.processes[federate], from, to);
+            return still.after("no turn of the RTI in between");
+        };
+        let worked = scene.turns.share(from, turn.to).unwrap_or(Span::ZERO);
+        let idle = turn.to - from - worked;
+        let after = to - turn.to;
+        if after >= idle && after >= worked {
+            let words = format!("{} of them behind the RTI's answer", span(after));
+            return self.stood_still(scene.processes[federate], turn.to, to).after(&words);
+        }
+        if worked >= idle {
+            let words = format!("{} of them while the RTI worked", span(worked));
+            return Reason { because: scene.mode.rti.clone(), ours: true, words };
+        }
+        let words = format!("{} of them while the RTI stood still", span(idle));
+        self.stood_still(scene.rti, from, turn.to).after(&words)
+    }
+
+    /// Why the rest of a cycle took long.
+    fn own(&self, federate: usize, cycle: &Cycle) -> Reason {
+        let usual = &self.usual[federate];
+        let Some(end) = cycle.end else {
+            let name = self.scene.name(federate).to_owned();
+            return Reason { because: name, ours: true, words: "never ended".into() };
+        };
+        let own = cycle.own().unwrap_or(Span::ZERO);
+        let excess = own - usual.own;
+        if (end.execution - usual.execution) * 2 >= excess {
+            let [took, usually] = [end.execution, usual.execution].map(span);
+            let words = format!("computed for {took} (usually {usually})");
+            return Reason { because: self.scene.name(federate).into(), ours: true, words };
+        }
+        let words = format!("took {} instead of {}, not computing", span(own), span(usual.own));
+        self.stood_still(self.scene.processes[federate], cycle.synchronized, end.finish)
+            .after(&words)
+    }
+
+    /// Who had the processor of a process between two moments.
+    fn stood_still(&self, process: Option<usize>, from: Instant, to: Instant) -> Reason {
+        let known = self.scene.witness.zip(process).and_then(|(witness, process)| {
+            let (because, ours) = witness.foremost(process, from, to)?;
+            let words = witness.instead_of(process, from, to).unwrap_or_else(|| because.clone());
+            Some(Reason { because, ours, words })
+        });
+        known.unwrap_or_else(|| {
+            let federate = self.scene.processes.iter().position(|index| *index == process);
+            let name =
+                federate.map_or(self.scene.mode.rti.as_str(), |index| self.scene.name(index));
+            Reason {
+                because: format!("{name}, not running"),
+                ours: false,
+                words: "who had the processor was not recorded".into(),
+            }
+        })
+    }
+}
+
+impl Reason {
+    /// The same, told from one step before: who had the processor then.
+    fn after(mut self, words: &str) -> Self {
+        self.words = format!("{words}: {}", self.words);
+        self
+    }
+
+    /// The same, told from the federate that waited.
+    fn which(mut self, words: &str) -> Self {
+        self.words = format!("{words}, which {}", self.words);
+        self
+    }
+
+    /// Where following ends.
+    fn too_deep(federate: &str) -> Self {
+        Self { because: federate.into(), ours: true, words: "was late too".into() }
+    }
+}
+
+fn span(span: Span) -> String {
+    duration(span.nanos() as f64)
+}
