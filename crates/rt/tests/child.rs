@@ -107,6 +107,8 @@ fn the_child_plays_its_role() {
         Ok("queue writer") => super::killed::queue_writer(),
         Ok("queue reader") => super::killed::queue_reader(),
         Ok("log writer") => super::killed::log_writer(),
+        Ok("stream writer") => super::stream::writer(),
+        Ok("stream reader") => super::stream::reader(),
         Ok("asker") => super::profile::asker(),
         Ok("runaway") => super::process::runaway(),
         Ok("parent") => super::process::parent(),

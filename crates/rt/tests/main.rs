@@ -4,3 +4,4 @@ mod child;
 mod killed;
 mod process;
 mod profile;
+mod stream;

@@ -312,7 +312,7 @@ fn two_threads_that_sleep_whenever_they_can_pass_every_byte_and_end() {
         while at < LEN {
             let len = 1 + (at * 7919) % 300;
             let bytes: Vec<u8> = (at..(at + len).min(LEN)).map(|at| (at % 251) as u8).collect();
-            let urgency = if at % 3 == 0 { Urgency::Lazy } else { Urgency::Urgent };
+            let urgency = if at.is_multiple_of(3) { Urgency::Lazy } else { Urgency::Urgent };
             match a.write(&bytes, urgency).unwrap() {
                 0 if a.wants_room() => wait(&epoll, &mut events),
                 count => at += count as u64,
@@ -323,7 +323,7 @@ fn two_threads_that_sleep_whenever_they_can_pass_every_byte_and_end() {
     let mut buffer = [0; 700];
     let mut at = 0_u64;
     loop {
-        let wake = if at % 2 == 0 { Wake::Any } else { Wake::Urgent };
+        let wake = if at.is_multiple_of(2) { Wake::Any } else { Wake::Urgent };
         match b.read(&mut buffer) {
             Ok(0) if b.sleep(wake) => wait(&epoll, &mut events),
             Ok(count) => {
