@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use hemiola_runner::subcommand;
-use hemiola_units::{Rate, Span};
+use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
 
 /// Real-time controllers on ordinary Linux: run, swap while running, account for every microsecond.
 #[derive(Debug, Parser)]
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     /// Look at federation object models
     #[command(subcommand)]
     Fom(Fom),
+    /// Serve federations (HLA 4 over the Federate Protocol), or look into an RTI that does
+    Rti(Rti),
     /// Show recordings in the browser: who ran when, who waited for whom
     View(View),
     /// Print the JSON schema of scenario files, for editors
@@ -325,6 +327,107 @@ pub(crate) struct FomCheck {
     /// Show what the standard management module defines too
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Rti {
+    #[command(subcommand)]
+    pub(crate) action: Option<Rtis>,
+    #[command(flatten)]
+    pub(crate) serve: RtiServe,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RtiServe {
+    /// Take TCP connections at this address. May be given again [default: 127.0.0.1:15164]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Vec<String>,
+    /// What federates of this machine find it by, as shm:NAME [default: the port of the first address]
+    #[arg(long, value_name = "NAME", value_parser = local_name)]
+    pub(crate) local: Option<String>,
+    /// Answer HTTP requests for Prometheus metrics at this address
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// Run under SCHED_FIFO with this priority
+    #[arg(long, value_name = "1-99", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub(crate) priority: Option<u8>,
+    /// Run on these processors only, as 0,2-3
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<CpuSet>,
+    /// Lock all memory
+    #[arg(long)]
+    pub(crate) lock_memory: bool,
+    /// How many sessions there may be at a time; more are refused [default: 2048]
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions_max: Option<usize>,
+    /// How much may wait for all federates together; beyond it the worst one is lost [default: 1GiB]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) memory_max: Option<Bytes>,
+    /// How long a federate that slows others down may read nothing; then it is lost [default: 10s]
+    #[arg(long, value_name = "T")]
+    pub(crate) stall_max: Option<Span>,
+    /// What is said on standard error
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
+    pub(crate) log: LogLevel,
+}
+
+/// A name that is part of an address.
+fn local_name(text: &str) -> Result<String, String> {
+    match format!("shm:{text}").parse() {
+        Ok(RtiAddress::SharedMemory(name)) => Ok(name),
+        Ok(_) => Err("expected a name".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogLevel {
+    /// What stops it
+    Error,
+    /// And what was ended or refused
+    Warn,
+    /// And who comes and goes
+    Info,
+    /// And why calls were refused
+    Debug,
+    /// And everything
+    Trace,
+}
+
+impl From<LogLevel> for tracing::level_filters::LevelFilter {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Error => Self::ERROR,
+            LogLevel::Warn => Self::WARN,
+            LogLevel::Info => Self::INFO,
+            LogLevel::Debug => Self::DEBUG,
+            LogLevel::Trace => Self::TRACE,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rtis {
+    /// Show federations and federates: time, rates, backlog, who holds back whom since when
+    Status(RtiStatus),
+    /// Print the same as Prometheus metrics
+    Metrics {
+        /// Which RTI of this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+        address: Option<RtiAddress>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RtiStatus {
+    /// Which RTI of this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+    pub(crate) address: Option<RtiAddress>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Look again every second, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -22,6 +22,7 @@ mod model;
 mod progress;
 mod recording;
 mod report;
+mod rti;
 mod run;
 mod trace;
 mod unit;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         Command::Trace(trace) => trace::trace(&trace),
         Command::Unit(unit) => unit::unit(unit),
         Command::Fom(args::Fom::Check(check)) => fom::check(&check),
+        Command::Rti(rti) => rti::rti(&rti),
         Command::View(view) => view::view(&view),
         Command::Schema => {
             print!("{}", hemiola_scenario::schema());

@@ -248,6 +248,14 @@ pub(crate) fn raise_soft_limits() {
     }
 }
 
+/// Raises the soft limit of open descriptors (`RLIMIT_NOFILE`, getrlimit(2)) to the hard one: for a process that takes
+/// many connections. The soft one is low for programs that use select(2).
+pub fn raise_descriptor_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Refused at worst, and then there are as many as before.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
 /// The refusal of processors that are not there, or that the control group keeps away.
 pub(crate) fn refuse_processors(
     asked: &hemiola_units::CpuSet,

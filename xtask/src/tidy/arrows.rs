@@ -56,7 +56,7 @@ const CRATES: [(&str, Nature, &[&str]); 21] = [
         Shell,
         &[
             "units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "runner",
-            "analyze", "probe", "model", "measure", "fom", "rtid",
+            "analyze", "probe", "model", "measure", "fom", "rtid", "hla", "fedpro",
         ],
     ),
 ];

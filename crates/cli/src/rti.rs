@@ -1,0 +1,22 @@
+//! `hemiola rti`: federations for federates of anyone, and a look into an RTI that runs.
+
+mod ask;
+mod log;
+mod serve;
+mod status;
+
+use std::process::ExitCode;
+
+use crate::args::{Rti, Rtis};
+use crate::diagnostics::Failure;
+
+pub(crate) fn rti(args: &Rti) -> Result<ExitCode, Failure> {
+    match &args.action {
+        None => serve::serve(&args.serve),
+        Some(Rtis::Status(status)) => status::status(status),
+        Some(Rtis::Metrics { address }) => {
+            print!("{}", ask::ask(address.as_ref(), ask::Question::Metrics)?);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Asks an RTI of this machine how it is, over its local socket.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::time::Duration;
+
+use hemiola_units::RtiAddress;
+
+use crate::diagnostics::Failure;
+
+/// An RTI answers within a turn of its loop; one that does not is stopped, or has the processor taken away.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// No report is longer, however many federates there are.
+const ANSWER_LEN_MAX: u64 = 256 << 20;
+
+/// The name of the RTI that was started without one.
+const USUAL: &str = "15164";
+
+#[derive(Clone, Copy)]
+pub(crate) enum Question {
+    Status,
+    Metrics,
+}
+
+impl Question {
+    const fn line(self) -> &'static str {
+        match self {
+            Self::Status => "status 1\n",
+            Self::Metrics => "metrics 1\n",
+        }
+    }
+}
+
+/// The answer of the RTI at this address, or of the one that there is.
+pub(crate) fn ask(address: Option<&RtiAddress>, question: Question) -> Result<String, Failure> {
+    let name = match address {
+        Some(address) => name_of(address)?,
+        None => only_one(&running())?,
+    };
+    answer(&name, question).map_err(|error| refused(&name, &error))
+}
+
+/// The name that an RTI at this address has on its own machine.
+fn name_of(address: &RtiAddress) -> Result<String, Failure> {
+    match address {
+        RtiAddress::SharedMemory(name) => Ok(name.clone()),
+        RtiAddress::Tcp { host, port } => {
+            let is_here =
+                host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+            if is_here {
+                return Ok(port.to_string());
+            }
+            Err(Failure::failed(format!(
+                "{address} is not on this machine's loopback, and an RTI tells its state only on its own machine\n\
+                 hint: there, say `hemiola rti status shm:{port}`, or start it with --metrics"
+            )))
+        }
+    }
+}
+
+fn only_one(names: &[String]) -> Result<String, Failure> {
+    match names {
+        _ if names.iter().any(|name| name == USUAL) => Ok(USUAL.into()),
+        [] => Err(Failure::failed(
+            "no RTI runs on this machine\nhint: start one by `hemiola rti`; in a container or another network \
+             namespace, ask there",
+        )),
+        [name] => Ok(name.clone()),
+        names => {
+            let addresses: Vec<String> = names.iter().map(|name| format!("shm:{name}")).collect();
+            Err(Failure::failed(format!(
+                "several RTIs run on this machine\nhint: say which: {}",
+                addresses.join(", ")
+            )))
+        }
+    }
+}
+
+/// The names of the RTIs of this machine, of all users (proc_net(5), `/proc/net/unix`).
+fn running() -> Vec<String> {
+    let prefix = format!("@{}", RtiAddress::socket_name(""));
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let paths = table.lines().filter_map(|line| line.split_whitespace().nth(7));
+    // An accepted connection has the name of its listener.
+    let mut names: Vec<String> =
+        paths.filter_map(|path| path.strip_prefix(&prefix)).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn answer(name: &str, question: Question) -> io::Result<String> {
+    let address = SocketAddr::from_abstract_name(RtiAddress::socket_name(name))?;
+    let mut socket = UnixStream::connect_addr(&address)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.write_all(question.line().as_bytes())?;
+    let mut answer = String::new();
+    socket.take(ANSWER_LEN_MAX).read_to_string(&mut answer)?;
+    if answer.is_empty() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(answer)
+}
+
+fn refused(name: &str, error: &io::Error) -> Failure {
+    use io::ErrorKind::{ConnectionRefused, PermissionDenied, TimedOut, WouldBlock};
+    let reason = match error.kind() {
+        ConnectionRefused => {
+            "there is none of this name on this machine\nhint: `hemiola rti status` without an address finds it".into()
+        }
+        PermissionDenied => {
+            "it closes the connection without an answer\nhint: it tells its state only to the user who started it, \
+             and to root; its log has the reason"
+                .into()
+        }
+        TimedOut | WouldBlock => {
+            format!("it does not answer within {} s: is it stopped?", PATIENCE.as_secs())
+        }
+        _ => error.to_string(),
+    };
+    Failure::failed(format!("the RTI shm:{name} cannot be asked: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_on_loopback_is_a_name() {
+        let name = |address: &str| name_of(&address.parse().unwrap()).ok();
+        assert_eq!(name("shm:demo").as_deref(), Some("demo"));
+        for address in ["localhost:4711", "tcp:127.0.0.1:4711", "127.3.2.1:4711", "[::1]:4711"] {
+            assert_eq!(name(address).as_deref(), Some("4711"), "{address}");
+        }
+        assert_eq!(name("192.0.2.1:4711"), None);
+    }
+
+    #[test]
+    fn the_usual_one_or_the_only_one_is_asked() {
+        let chosen = |names: &[&str]| {
+            only_one(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).ok()
+        };
+        assert_eq!(chosen(&["a", "15164"]).as_deref(), Some("15164"));
+        assert_eq!(chosen(&["a"]).as_deref(), Some("a"));
+        assert_eq!(chosen(&[]), None);
+        assert_eq!(chosen(&["a", "b"]), None);
+    }
+}

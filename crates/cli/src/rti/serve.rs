@@ -1,0 +1,188 @@
+//! Serves federations until it is told to stop.
+
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hemiola_analyze::text::{count, duration};
+use hemiola_rt::profile;
+use hemiola_rtid::{Addresses, Options, ServeError, Server, Stopper};
+use hemiola_units::{Bytes, Policy, Priority, Profile};
+
+use super::log::Log;
+use crate::args::RtiServe;
+use crate::diagnostics::{Failure, INTERRUPTED};
+
+/// Stack that a real-time RTI touches before it begins.
+const STACK: Bytes = Bytes(256 << 10);
+
+pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
+    let options = options(args)?;
+    let log = Log::start(args.log.into())?;
+    hemiola_rt::privilege::raise_descriptor_limit();
+    let (local, metrics) = (options.local.clone(), options.metrics);
+    let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
+    // Its thread stays an ordinary one, whatever the profile is.
+    stop_at_signals(server.stopper())?;
+    take_profile(args)?;
+    let addresses = server.addresses();
+    announce(&addresses, local.as_deref(), metrics);
+    for address in addresses.tcp.iter().chain(metrics.as_ref()) {
+        warn_of_strangers(*address, metrics == Some(*address));
+    }
+    let summary = server.run();
+    log.flush();
+    let summary = summary.map_err(Failure::failed)?;
+    eprintln!(
+        "stopped: {} sessions, {} calls, {} callbacks in {} of work",
+        count(summary.sessions),
+        count(summary.calls),
+        count(summary.callbacks),
+        duration(summary.busy.nanos() as f64)
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(args: &RtiServe) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    if !args.listen.is_empty() {
+        options.listen.clear();
+        for text in &args.listen {
+            options.listen.extend(resolved("--listen", text)?);
+        }
+        let port = options.listen.first().map_or(0, SocketAddr::port);
+        // Two RTIs on ports that the system chooses do not take each other's name.
+        options.local =
+            Some(if port == 0 { format!("pid-{}", std::process::id()) } else { port.to_string() });
+    }
+    if let Some(name) = &args.local {
+        options.local = Some(name.clone());
+    }
+    if let Some(text) = &args.metrics {
+        options.metrics = resolved("--metrics", text)?.into_iter().next();
+    }
+    if let Some(count) = args.sessions_max {
+        options.sessions_max = count;
+        // Some more, for those that come to resume or to be refused.
+        options.connections_max = options.connections_max.max(count.saturating_mul(2));
+    }
+    if let Some(Bytes(len)) = args.memory_max {
+        options.memory_max = usize::try_from(len).unwrap_or(usize::MAX);
+    }
+    if let Some(span) = args.stall_max {
+        options.stall_max = span;
+    }
+    Ok(options)
+}
+
+/// The addresses a name stands for, each once.
+fn resolved(option: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
+    let bare = text.strip_prefix("tcp:").unwrap_or(text);
+    let wrong = |reason: String| {
+        Failure::bad_input(format!(
+            "error: {option} {text}: {reason}\nhint: write HOST:PORT, as 127.0.0.1:15164; [::]:15164 is every address"
+        ))
+    };
+    let mut addresses: Vec<SocketAddr> =
+        bare.to_socket_addrs().map_err(|error| wrong(error.to_string()))?.collect();
+    addresses.sort();
+    addresses.dedup();
+    if addresses.is_empty() { Err(wrong("the name has no address".into())) } else { Ok(addresses) }
+}
+
+fn cannot_serve(error: &ServeError) -> Failure {
+    let hint = match error {
+        ServeError::Listen { source, .. } => match source.kind() {
+            ErrorKind::AddrInUse => {
+                "\nhint: another RTI may run (`hemiola rti status`); choose another --listen HOST:PORT"
+            }
+            ErrorKind::AddrNotAvailable => {
+                "\nhint: it is no address of this machine: `ip address` shows them; 0.0.0.0 stands for all"
+            }
+            ErrorKind::PermissionDenied => {
+                "\nhint: ports below 1024 need a privilege; choose another"
+            }
+            _ => "",
+        },
+        ServeError::Local { .. } => {
+            "\nhint: another RTI has this name (`hemiola rti status`); choose another --local NAME"
+        }
+        _ => "",
+    };
+    Failure::failed(format!("{error}{hint}"))
+}
+
+/// The first signal lets the RTI end in good order, a second one of the same kind ends it at once.
+fn stop_at_signals(stopper: Stopper) -> Result<(), Failure> {
+    let (mut told, teller) = UnixStream::pair().map_err(Failure::failed)?;
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let (code, before) = (INTERRUPTED.into(), Arc::clone(&asked));
+        signal_hook::flag::register_conditional_shutdown(signal, code, before)
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&asked)))
+            .map_err(Failure::failed)?;
+        let teller = teller.try_clone().map_err(Failure::failed)?;
+        signal_hook::low_level::pipe::register(signal, teller).map_err(Failure::failed)?;
+    }
+    let wait = move || {
+        // An error would mean that nobody can tell any more: then it stops as well.
+        let _ = told.read(&mut [0]);
+        stopper.stop();
+    };
+    let thread = std::thread::Builder::new().name("signals".into()).spawn(wait);
+    thread.map(drop).map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))
+}
+
+/// Asks for what the command line says, all of it or nothing: an RTI with less than was asked for would hold up its
+/// federates unseen.
+fn take_profile(args: &RtiServe) -> Result<(), Failure> {
+    let mut profile = Profile::ordinary();
+    if let Some(priority) = args.priority {
+        let priority = Priority::try_from(priority).map_err(Failure::failed)?;
+        profile.scheduling = Policy::Fifo { priority };
+        profile.prefault_stack = STACK;
+    }
+    profile.cpus.clone_from(&args.cpus);
+    profile.lock_memory = args.lock_memory;
+    if profile == Profile::ordinary() {
+        return Ok(());
+    }
+    let granted = profile::apply(&profile);
+    if granted.refusals.is_empty() {
+        return Ok(());
+    }
+    let refusals: Vec<String> = granted.refusals.iter().map(ToString::to_string).collect();
+    Err(Failure::failed(refusals.join("\nerror: ")))
+}
+
+/// Where federates find it, one address a line, on standard output: for people and for scripts.
+fn announce(addresses: &Addresses, local: Option<&str>, metrics: Option<SocketAddr>) {
+    for address in &addresses.tcp {
+        println!("tcp:{address}");
+    }
+    if let Some(name) = local {
+        println!("shm:{name}");
+    }
+    if let Some(address) = metrics {
+        println!("http://{address}/metrics");
+    }
+}
+
+fn warn_of_strangers(address: SocketAddr, is_metrics: bool) {
+    if address.ip().is_loopback() {
+        return;
+    }
+    let can = if is_metrics {
+        "read the names of federations and federates"
+    } else {
+        "join, create and destroy federations, and read and change what passes by"
+    };
+    eprintln!(
+        "warning: {address} can be reached from other machines and nothing protects it: no password, no encryption. \
+         Whoever reaches it can {can}.\n\
+         hint: keep it to a network of its own or behind a firewall, or listen on loopback and come through ssh -L"
+    );
+}

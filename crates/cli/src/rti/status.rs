@@ -1,0 +1,293 @@
+//! Shows what goes on in an RTI.
+
+use std::io::{IsTerminal, stdout};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hemiola_analyze::export::terminal;
+use hemiola_analyze::tables::Table;
+use hemiola_analyze::text::{count, duration, percent, size};
+use hemiola_rtid::Report;
+use hemiola_rtid::report::{
+    FederateReport, FederationReport, Flow, HoldingBack, LAYOUT, SessionReport, SessionState,
+};
+use hemiola_units::Span;
+
+use super::ask::{Question, ask};
+use crate::args::RtiStatus;
+use crate::diagnostics::Failure;
+
+/// Between one look and the next.
+const EVERY: Duration = Duration::from_secs(1);
+/// Moves to the first place of a terminal and forgets what was below.
+const CLEAR: &str = "\x1b[H\x1b[J";
+
+/// Stands where there is nothing.
+const NONE: &str = "–";
+/// Characters of a name, of names in a list.
+const NAME_LEN_MAX: usize = 40;
+const NAMES_MAX: usize = 8;
+
+pub(super) fn status(args: &RtiStatus) -> Result<ExitCode, Failure> {
+    loop {
+        let text = ask(args.address.as_ref(), Question::Status)?;
+        let shown =
+            if args.json { format!("{}\n", text.trim_end()) } else { render(&read(&text)?) };
+        if !args.watch {
+            print!("{shown}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        if args.json {
+            print!("{shown}");
+        } else if stdout().is_terminal() {
+            print!("{CLEAR}{shown}");
+        } else {
+            println!("{shown}");
+        }
+        std::thread::sleep(EVERY);
+    }
+}
+
+fn read(text: &str) -> Result<Report, Failure> {
+    // Only the layout may be understood of a newer one.
+    #[derive(serde::Deserialize)]
+    struct Layout {
+        layout: u32,
+    }
+    let foreign = |error: serde_json::Error| {
+        Failure::failed(format!("the RTI answers what this program does not understand: {error}"))
+    };
+    let Layout { layout } = serde_json::from_str(text).map_err(foreign)?;
+    if layout != LAYOUT {
+        return Err(Failure::failed(format!(
+            "the RTI reports in layout {layout}, this program reads {LAYOUT}\nhint: use the version that the RTI \
+             was started from"
+        )));
+    }
+    serde_json::from_str(text).map_err(foreign)
+}
+
+/// The whole report as text.
+fn render(report: &Report) -> String {
+    let mut tables: Vec<Table> =
+        report.federations.iter().map(|one| federation(one, &report.sessions)).collect();
+    tables.extend(strangers(report));
+    let mut head = vec![
+        ("listens on".to_owned(), report.addresses.join(", ")),
+        ("received".to_owned(), flow(&report.received)),
+        ("sent".to_owned(), flow(&report.sent)),
+        ("busy".to_owned(), busy(report)),
+    ];
+    let ended: Vec<String> =
+        report.sessions_ended.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    if !ended.is_empty() {
+        head.push(("sessions ended".to_owned(), ended.join(", ")));
+    }
+    let head: Vec<String> =
+        head.iter().map(|(name, value)| format!("  {name:<16}{value}")).collect();
+    terminal::document(&format!("{}\n{}", title(report), head.join("\n")), &tables, &[], &[])
+}
+
+fn title(report: &Report) -> String {
+    let federates = report.federations.iter().map(|one| one.federates.len()).sum();
+    format!(
+        "RTI {}, process {}, up {}: {}, {}, {}",
+        report.version,
+        report.pid,
+        age(report.uptime),
+        several(report.federations.len(), "federation"),
+        several(federates, "federate"),
+        several(report.sessions.len(), "session"),
+    )
+}
+
+fn busy(report: &Report) -> String {
+    let share = report.work.busy.secs_f64() / report.uptime.secs_f64().max(1e-9);
+    format!(
+        "{} of the time, {} calls, {} callbacks",
+        percent(share),
+        count(report.work.calls),
+        count(report.work.callbacks)
+    )
+}
+
+fn flow(flow: &Flow) -> String {
+    format!(
+        "{} messages/s, {}/s; {} messages, {} in all",
+        count(flow.messages_per_s.round() as u64),
+        size(flow.bytes_per_s.round()),
+        count(flow.messages),
+        size(flow.bytes as f64)
+    )
+}
+
+const FEDERATE_HEADS: [&str; 10] = [
+    "Federate",
+    "Type",
+    "Time",
+    "Lookahead",
+    "Constr.",
+    "GALT",
+    "State",
+    "In/s",
+    "Out/s",
+    "Backlog",
+];
+
+fn federation(federation: &FederationReport, sessions: &[SessionReport]) -> Table {
+    let rows = federation.federates.iter().map(|one| {
+        let session = sessions.iter().find(|session| session.number == one.session);
+        federate(one, session)
+    });
+    let title = format!(
+        "Federation {}: {}, {}, {} messages",
+        shown(&federation.name),
+        federation.time,
+        several(federation.instances, "object instance"),
+        count(federation.messages)
+    );
+    Table::new(title, FEDERATE_HEADS, rows.collect())
+        .with_prose(&[1, 6])
+        .with_note(note(federation))
+}
+
+fn federate(one: &FederateReport, session: Option<&SessionReport>) -> Vec<String> {
+    let figure = |value: Option<String>| value.unwrap_or_else(|| NONE.into());
+    let rate = |flow: fn(&SessionReport) -> Flow| {
+        figure(session.map(|session| count(flow(session).messages_per_s.round() as u64)))
+    };
+    vec![
+        shown(&one.name),
+        shown(&one.federate_type),
+        one.time.to_string(),
+        figure(one.lookahead.map(|lookahead| lookahead.to_string())),
+        if one.constrained { "✓".into() } else { NONE.into() },
+        figure(one.galt.map(|galt| galt.to_string())),
+        state(one, session),
+        rate(|session| session.received),
+        rate(|session| session.sent),
+        backlog(one, session),
+    ]
+}
+
+fn state(one: &FederateReport, session: Option<&SessionReport>) -> String {
+    let mut parts = match &one.waiting {
+        None => vec!["runs".to_owned()],
+        Some(waiting) => {
+            let since = age(waiting.since);
+            vec![match waiting.until {
+                Some(until) => format!("waits for {until}, {since}"),
+                None => format!("becomes time-constrained, {since}"),
+            }]
+        }
+    };
+    match session.map(|session| (session.state, session.silence)) {
+        None | Some((SessionState::Running, _)) => {}
+        Some((SessionState::Congested, _)) => parts.push("does not read".into()),
+        Some((SessionState::Apart, silence)) => {
+            parts.push(format!("connection broken, {}", age(silence)));
+        }
+    }
+    parts.join("; ")
+}
+
+/// Messages that wait to be sent, their memory, and messages whose time has not come.
+fn backlog(one: &FederateReport, session: Option<&SessionReport>) -> String {
+    let mut text = match session {
+        None => NONE.to_owned(),
+        Some(session) if session.backlog == 0 => "0".into(),
+        Some(session) => {
+            format!("{} ({})", count(session.backlog as u64), size(session.backlog_bytes as f64))
+        }
+    };
+    if one.undelivered > 0 {
+        text += &format!(" + {} TSO", count(one.undelivered as u64));
+    }
+    text
+}
+
+fn note(federation: &FederationReport) -> String {
+    let mut sentences: Vec<String> = federation.holding_back.iter().map(holding_back).collect();
+    if !federation.synchronization_points.is_empty() {
+        sentences.push(format!(
+            "Not all have reached {}.",
+            list(federation.synchronization_points.iter().map(String::as_str))
+        ));
+    }
+    sentences.join(" ")
+}
+
+fn holding_back(holder: &HoldingBack) -> String {
+    let itself = match holder.asked_for {
+        Some(time) => format!("it waits for {time} itself"),
+        None => "it has not asked to advance".into(),
+    };
+    format!(
+        "{} holds back {} at {} for {}: {itself}.",
+        shown(&holder.federate),
+        list(holder.waiting.iter().map(String::as_str)),
+        holder.galt,
+        age(holder.since)
+    )
+}
+
+/// Sessions without a federate.
+fn strangers(report: &Report) -> Option<Table> {
+    let joined: std::collections::BTreeSet<u64> = report
+        .federations
+        .iter()
+        .flat_map(|federation| federation.federates.iter().map(|one| one.session))
+        .collect();
+    let rows: Vec<Vec<String>> = report
+        .sessions
+        .iter()
+        .filter(|session| !joined.contains(&session.number))
+        .map(|session| {
+            let (age, silence) = (age(session.age), age(session.silence));
+            vec![session.number.to_string(), session.peer.clone(), age, silence]
+        })
+        .collect();
+    let heads = ["Session", "From", "Age", "Silent for"];
+    (!rows.is_empty()).then(|| Table::new("Not joined", heads, rows).with_prose(&[1]))
+}
+
+/// A length of time as people say it.
+fn age(span: Span) -> String {
+    let seconds = span.nanos() / 1_000_000_000;
+    match seconds {
+        ..60 => duration(span.nanos() as f64),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+fn several(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", self::count(count as u64)) }
+}
+
+fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    let mut names: Vec<String> = names.take(NAMES_MAX).map(shown).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// A name that a federate chose, without what would move the cursor or make the table wide.
+fn shown(name: &str) -> String {
+    let tame = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let mut text: String = name.chars().take(NAME_LEN_MAX).map(tame).collect();
+    if name.chars().nth(NAME_LEN_MAX).is_some() {
+        text.pop();
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
