@@ -261,7 +261,11 @@ impl Driver {
             }
             if is_late {
                 self.exchange();
-                return if self.end.is_some() && !done(self) { Err(self.lost()) } else { Ok(done(self)) };
+                return if self.end.is_some() && !done(self) {
+                    Err(self.lost())
+                } else {
+                    Ok(done(self))
+                };
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use hemiola_fedpro::session::End;
 use hemiola_fedpro::WireError;
+use hemiola_fedpro::session::End;
 use hemiola_hla::time::TimeError;
 use hemiola_hla::{Exception, Refusal};
 use hemiola_units::RtiAddress;
@@ -63,7 +63,9 @@ pub enum Error {
         error: std::io::Error,
     },
     /// The thread of an ambassador waits for itself: use the federate that the handler is given.
-    #[error("an ambassador cannot be used in its own handler; use the federate that the handler is given")]
+    #[error(
+        "an ambassador cannot be used in its own handler; use the federate that the handler is given"
+    )]
     WithinHandler,
     /// The thread of an ambassador is gone.
     #[error("the thread of this ambassador has ended")]

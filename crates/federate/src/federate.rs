@@ -57,8 +57,8 @@ impl Federate {
                 Err((failure, error)) => {
                     let now = MonotonicClock.now();
                     if until <= now {
-                        let reason =
-                            failure.map_or_else(|| error.to_string(), |failure| failure.to_string());
+                        let reason = failure
+                            .map_or_else(|| error.to_string(), |failure| failure.to_string());
                         return Err(Error::Unreachable { address: address.clone(), reason });
                     }
                     timer::sleep_until(until.min(now + ATTEMPT_EVERY));
@@ -67,10 +67,7 @@ impl Federate {
         }
     }
 
-    fn open(
-        link: Link,
-        options: &Options,
-    ) -> Result<Driver, (Option<std::io::Error>, Error)> {
+    fn open(link: Link, options: &Options) -> Result<Driver, (Option<std::io::Error>, Error)> {
         let callbacks_len_max = usize::try_from(options.callbacks_max.0).unwrap_or(usize::MAX);
         Driver::open(link, options.session, callbacks_len_max)
     }
@@ -236,10 +233,7 @@ impl Federate {
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub fn join_federation_execution(
-        &mut self,
-        joining: Joining,
-    ) -> Result<FederateHandle, Error> {
+    pub fn join_federation_execution(&mut self, joining: Joining) -> Result<FederateHandle, Error> {
         let Joining { federate_name, federate_type, federation_name, modules } = joining;
         let additional_fom_modules = modules;
         self.call(match federate_name {

@@ -62,8 +62,7 @@ const BELL: u64 = 1;
 impl Link {
     /// A way to an RTI, not opened yet.
     pub(crate) fn to(address: &RtiAddress) -> Result<Self, Error> {
-        let unreachable =
-            |reason: String| Error::Unreachable { address: address.clone(), reason };
+        let unreachable = |reason: String| Error::Unreachable { address: address.clone(), reason };
         let route = match address {
             RtiAddress::Tcp { host, port } => {
                 let found = (host.as_str(), *port).to_socket_addrs();
@@ -241,8 +240,7 @@ impl Link {
             }
             use epoll::EventFlags;
             self.readable |= flags != EventFlags::OUT;
-            self.ending |=
-                flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+            self.ending |= flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
             self.writable |= flags.contains(EventFlags::OUT);
         }
         Ok(())

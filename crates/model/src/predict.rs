@@ -186,7 +186,7 @@ fn workers(rung: &Rung) -> impl Iterator<Item = (&str, &Task, bool)> {
         rung.processes.iter().filter(|process| work::of(&process.task).is_some()).map(|process| {
             let warmed = match process.release {
                 Release::Every { lead, .. } | Release::On { lead, .. } => lead.is_positive(),
-                Release::Own => false,
+                Release::Federation | Release::Own => false,
             };
             (process.name.as_str(), &process.task, warmed)
         });

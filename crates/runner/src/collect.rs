@@ -10,7 +10,7 @@ use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
 use hemiola_trace::Kind;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
-use hemiola_trace::result::WORK;
+use hemiola_trace::result::{DEVIATION, EXCHANGED, SYNCHRONIZED, TURN, WORK};
 use hemiola_trace::sched::{Event, Thread};
 
 use crate::RunError;
@@ -40,6 +40,10 @@ impl Collector {
             names.insert(Kind::Receive, index as u16, &channel.name);
         }
         names.insert(Kind::Mark, WORK, "work");
+        names.insert(Kind::Mark, TURN, "turn");
+        names.insert(Kind::Mark, SYNCHRONIZED, "synchronized");
+        names.insert(Kind::Mark, EXCHANGED, "exchanged");
+        names.insert(Kind::Mark, DEVIATION, "deviation");
         names.insert_all(Kind::Switch, hemiola_simplex::REASONS);
         names.insert_all(Kind::Fault, hemiola_simplex::FAULTS);
         names.insert_all(Kind::UnitState, hemiola_simplex::STATES);

@@ -18,7 +18,8 @@ use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_units::{Granted, Instant, Span};
+use hemiola_trace::result::{FederateRun, Trajectory};
+use hemiola_units::{Granted, Instant, RtiAddress, Span};
 
 use crate::node::NodeSpec;
 
@@ -31,12 +32,16 @@ pub(crate) const SUBCOMMAND: &str = "node";
 pub(crate) enum Message {
     /// Runner to child: everything the child needs to prepare.
     Prepare(Box<NodeSpec>),
+    /// The RTI to the runner, before it is ready: where it listens.
+    Serving(RtiAddress),
     /// Child to runner: prepared; this is what the kernel granted.
     Ready(Granted),
     /// Child to runner: could not prepare.
     Failed(String),
     /// Runner to child: the first release.
     Start(Instant),
+    /// Runner to the RTI: serve no longer.
+    Stop,
     /// Child to runner: finished, nothing more will be recorded.
     Finished(Box<Finished>),
 }
@@ -60,6 +65,10 @@ pub(crate) struct Finished {
     pub(crate) peak_v: f64,
     /// Decision module: changes of who commands.
     pub(crate) switches: u64,
+    /// Federate: what it counted.
+    pub(crate) federate: Option<FederateRun>,
+    /// Federate: the trajectory it received, where it holds one against the closed form.
+    pub(crate) trajectory: Option<Trajectory>,
 }
 
 /// A started child.

@@ -11,6 +11,7 @@
 //! * `control`: the socket behind `hemiola unit …`; `guardian`: what cleans up after a killed runner.
 //! * `kernel`: the kernel's side of each run, in the same trace; `floors`: what a hand-over costs meanwhile.
 //! * `campaign`: injected faults, counted.
+//! * `federation`: an RTI and federates as processes of a run, in several modes.
 //!
 //! What this crate does not do: it computes no figure. The folder is read by `analyze`.
 
@@ -19,6 +20,7 @@ mod card;
 mod collect;
 pub mod control;
 mod convert;
+mod federation;
 mod floors;
 mod guardian;
 mod io;

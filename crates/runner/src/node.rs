@@ -22,8 +22,9 @@ use hemiola_rt::sys;
 use hemiola_trace::{Entry, Kind};
 use hemiola_units::{Bytes, Instant, Overrun, Profile, Rate, Span};
 
+use crate::federation;
 use crate::launch::{Finished, Message};
-use crate::task::{Job, Ports, Task};
+use crate::task::{Job, Next, Ports, Task};
 use crate::tasks::{self, Work};
 
 /// Everything a child must know, as one piece of plain data.
@@ -83,6 +84,8 @@ pub(crate) enum Activation {
     },
     /// A message on the incoming channel.
     Message,
+    /// What its task says.
+    Task,
 }
 
 /// When a load works that takes turns: in the second and the third of every four.
@@ -138,7 +141,7 @@ pub fn node_main() -> ExitCode {
     let Ok(stdin) = std::io::stdin().as_fd().try_clone_to_owned() else {
         return ExitCode::from(70);
     };
-    let mut line = Line { stream: UnixStream::from(stdin) };
+    let mut line = Line::from(UnixStream::from(stdin));
     let Some(Message::Prepare(spec)) = line.hear() else {
         // Started by hand, or the runner is gone: there is nobody to tell.
         return ExitCode::from(64);
@@ -172,6 +175,16 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let clock = FastClock::from(spec.calibration);
     let mut recorder =
         Recorder::attach(log, clock).map_err(|e| because("the recorder's log", &e))?;
+    if let Work::Rti(work) = spec.work {
+        let profile = spec.profile;
+        let apply = || hemiola_rt::profile::apply(&profile);
+        let before = sys::usage::thread_switches();
+        let mut finished = federation::serve(work, recorder, apply, line)?;
+        let after = sys::usage::thread_switches();
+        finished.voluntary_switches = after.voluntary - before.voluntary;
+        finished.involuntary_switches = after.involuntary - before.involuntary;
+        return Ok(finished);
+    }
     let mut stop =
         hemiola_bus::open_receiver(&spec.stop).map_err(|e| because("the stop channel", &e))?;
     let mut task = tasks::prepare(spec.work, spec.period, spec.calibration)?;
@@ -195,6 +208,7 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     line.say(&Message::Ready(granted));
     let Some(Message::Start(epoch)) = line.hear() else { return Err("no start was given".into()) };
 
+    task.begin(epoch);
     let before = sys::usage::thread_switches();
     let mut flag = [0; STOP_SIZE];
     let mut is_over = false;
@@ -218,6 +232,7 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
             })
         }
         Activation::Message => node.run_on_messages(&mut *task, &mut over),
+        Activation::Task => node.run_on_task(&mut *task, &mut over),
     };
     task.close(&mut node);
     let after = sys::usage::thread_switches();
@@ -282,6 +297,39 @@ impl Node {
             self.begin(number, release.at, start, release.skipped);
             task.step(&Job { cycle: number, release: release.at, message: &[] }, self);
             self.end(release.at);
+            if let Some(fault) = task.fault() {
+                let fault = fault.to_owned();
+                self.settle();
+                return Some(fault);
+            }
+        }
+    }
+
+    fn run_on_task(
+        &mut self,
+        task: &mut dyn Task,
+        over: &mut dyn FnMut() -> bool,
+    ) -> Option<String> {
+        self.cpu = sys::cpu_clock::thread();
+        loop {
+            let next = task.next();
+            let start = self.recorder.clock().anchor();
+            if let Some(fault) = task.fault() {
+                return Some(fault.to_owned());
+            }
+            match next {
+                Next::Job { cycle, release } => {
+                    self.begin(cycle, release, start, 0);
+                    task.step(&Job { cycle, release, message: &[] }, self);
+                    self.end(release);
+                    self.settle();
+                }
+                Next::Nothing => {}
+                Next::Over => return None,
+            }
+            if over() {
+                return None;
+            }
         }
     }
 
@@ -430,21 +478,32 @@ fn foreign_program(
 }
 
 /// The child's end of the line to the runner.
-struct Line {
-    stream: UnixStream,
+pub(crate) struct Line {
+    stream: BufReader<UnixStream>,
+}
+
+impl From<UnixStream> for Line {
+    fn from(stream: UnixStream) -> Self {
+        Self { stream: BufReader::new(stream) }
+    }
 }
 
 impl Line {
-    fn say(&mut self, message: &Message) {
+    /// A second one, to hear what this one will hear no more.
+    pub(crate) fn another(&self) -> std::io::Result<Self> {
+        self.stream.get_ref().try_clone().map(Self::from)
+    }
+
+    pub(crate) fn say(&mut self, message: &Message) {
         let mut line = serde_json::to_string(message).expect("plain data has a JSON form");
         line.push('\n');
         // A runner that is gone takes this process with it; there is nobody to tell.
-        let _ = self.stream.write_all(line.as_bytes());
+        let _ = self.stream.get_mut().write_all(line.as_bytes());
     }
 
-    fn hear(&mut self) -> Option<Message> {
+    pub(crate) fn hear(&mut self) -> Option<Message> {
         let mut line = String::new();
-        BufReader::new(&self.stream).read_line(&mut line).ok()?;
+        self.stream.read_line(&mut line).ok()?;
         serde_json::from_str(&line).ok()
     }
 }

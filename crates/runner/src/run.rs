@@ -21,6 +21,7 @@ use hemiola_units::{Refusal, Span};
 
 use crate::RunId;
 use crate::control::Server;
+use crate::federation;
 use crate::floors::Floors;
 use crate::guardian::Guardian;
 use crate::stage::Stage;
@@ -100,6 +101,18 @@ pub enum RunError {
         process: String,
         /// How it ended.
         how: String,
+        /// Time since the first release.
+        after: Span,
+        /// The end of what it printed, on lines of its own.
+        output: String,
+    },
+    /// A federate could not go on.
+    #[error("federate \"{process}\" stopped {after} after the start: {reason}{output}")]
+    Stopped {
+        /// Its name.
+        process: String,
+        /// Why.
+        reason: String,
         /// Time since the first release.
         after: Span,
         /// The end of what it printed, on lines of its own.
@@ -262,15 +275,23 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
     let mut floors = Floors::default();
     let total = plan.rungs.len() * plan.runs as usize;
     for number in 1..=plan.runs {
-        for (index, rung) in plan.rungs.iter().enumerate() {
+        let mut order: Vec<usize> = (0..plan.rungs.len()).collect();
+        // The modes of a federation are compared with each other: every other time the other way round.
+        if plan.kind() == "federation" && number % 2 == 0 {
+            order.reverse();
+        }
+        for (place, index) in order.into_iter().enumerate() {
             if context.is_interrupted() {
                 break;
             }
-            let part = (number as usize - 1) * plan.rungs.len() + index;
+            let rung = &plan.rungs[index];
+            let part = (number as usize - 1) * plan.rungs.len() + place;
             progress.begin(&rung.name, part + 1, total);
             floors.measure(context, rung, &records[index], progress);
+            federation::bare(context, rung, &mut records[index], number, false, progress)?;
             if let Some(record) = Stage::prepare(context, rung, number)?.run(progress)? {
                 records[index].runs.push(record);
+                federation::bare(context, rung, &mut records[index], number, true, progress)?;
             }
         }
     }

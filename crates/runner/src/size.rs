@@ -38,8 +38,13 @@ pub(crate) fn lines_of_code(rung: &Rung) -> u32 {
                 parts.extend([TASK_DECISION, TASK_CONTROLLER, STATUS, UNITS, SHARED_MEMORY]);
                 parts.extend(DECISION);
             }
-            Task::Plant | Task::Workload { .. } | Task::Benchmark { .. } | Task::Command { .. } => {
-            }
+            Task::Plant
+            | Task::Workload { .. }
+            | Task::Benchmark { .. }
+            | Task::Command { .. }
+            | Task::Rti { .. }
+            | Task::Federate(_)
+            | Task::Timer => {}
         }
     }
     parts.extend(rung.channels.iter().filter_map(|channel| match channel.endpoint {

@@ -10,11 +10,14 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_scenario::{Plan, Process, Release, Rung, Task};
 use hemiola_trace::result::{MixedRecord, ProcessRecord, ProcessRun, Role, RunRecord, RungRecord};
-use hemiola_units::{Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, Span};
+use hemiola_units::{
+    Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, RtiAddress, Span,
+};
 
 use crate::RunError;
 use crate::campaign::Injection;
 use crate::collect::Collector;
+use crate::federation::{self, FederateWork, RtiWork};
 use crate::kernel::Recording;
 use crate::launch::{Finished, Launched, Message, describe as describe_exit};
 use crate::node::{Activation, NodeSpec, Turns};
@@ -61,6 +64,8 @@ pub(crate) struct Stage<'r> {
     warmup: Span,
     duration: Span,
     kernel: Option<Recording>,
+    /// Where the RTI of a federation listens, once it does.
+    rti: Option<RtiAddress>,
 }
 
 impl<'r> Stage<'r> {
@@ -112,9 +117,14 @@ impl<'r> Stage<'r> {
             warmup,
             duration,
             kernel: None,
+            rti: None,
         };
         for process in &rung.processes {
             stage.launch(process)?;
+            if matches!(process.task, Task::Rti { .. }) {
+                // Federates join while they prepare.
+                stage.await_ready(stage.members.len() - 1)?;
+            }
         }
         if let Some(mut units) = stage.units.take() {
             let launched = rung.units.iter().enumerate().try_for_each(|(slot, unit)| {
@@ -141,7 +151,7 @@ impl<'r> Stage<'r> {
             &self.injected,
             self.number,
             (self.warmup, self.duration),
-            process,
+            (process, self.rti.as_ref()),
         );
         descriptors.extend(self.wiring.descriptors(&process.sends, &process.receives));
         descriptors.extend(self.wiring.stop_descriptor());
@@ -236,7 +246,10 @@ impl<'r> Stage<'r> {
     fn activation(&self, process: &Process) -> Activation {
         match &process.release {
             Release::Every { rate, overrun, lead } => {
-                let paces = matches!(process.task, Task::Io { .. } | Task::Monolithic { .. });
+                let paces = matches!(
+                    process.task,
+                    Task::Io { .. } | Task::Monolithic { .. } | Task::Federate(_) | Task::Timer
+                );
                 let releases = if paces { self.cycles(*rate) } else { u64::MAX };
                 let takes_turns = matches!(process.task, Task::Workload { takes_turns: true, .. });
                 let turns = self.rung.mixed().filter(|_| takes_turns).map(|mixed| Turns {
@@ -247,6 +260,7 @@ impl<'r> Stage<'r> {
                 Activation::Every { rate: *rate, overrun: *overrun, lead: *lead, releases, turns }
             }
             Release::On { .. } => Activation::Message,
+            Release::Federation => Activation::Task,
             Release::Own => Activation::Every {
                 rate: self.rung.rate,
                 overrun: Overrun::Skip,
@@ -265,6 +279,9 @@ impl<'r> Stage<'r> {
 
     fn await_ready(&mut self, index: usize) -> Result<(), RunError> {
         let member = &mut self.members[index];
+        if member.granted.is_some() {
+            return Ok(());
+        }
         let limit = WallInstant::now() + PREPARE_TIMEOUT;
         let failed = |reason: String| RunError::Start { process: member.name.clone(), reason };
         loop {
@@ -274,6 +291,7 @@ impl<'r> Stage<'r> {
                     return Ok(());
                 }
                 Some(Message::Failed(reason)) => return Err(failed(reason)),
+                Some(Message::Serving(address)) => self.rti = Some(address),
                 Some(_) => return Err(failed("it said something unexpected".into())),
                 None => {}
             }
@@ -350,6 +368,7 @@ impl<'r> Stage<'r> {
             }
             let elapsed = MonotonicClock.now() - epoch;
             if self.pacer_has_ended(elapsed > whole) {
+                self.check_federates(elapsed)?;
                 break;
             }
             if let Err(death) = self.check_deaths(elapsed) {
@@ -388,8 +407,12 @@ impl<'r> Stage<'r> {
     /// Whether the process that paces the loop has done all its cycles; where none does, whether the time
     /// is over.
     fn pacer_has_ended(&mut self, time_is_over: bool) -> bool {
-        let paced = |role: Role| matches!(role, Role::Io | Role::Monolithic);
-        let mut pacers = self.members.iter_mut().filter(|member| paced(member.role)).peekable();
+        let master = self.rung.federation.as_ref().map(|federation| federation.master.as_str());
+        let paces = |member: &&mut Member| {
+            matches!(member.role, Role::Io | Role::Monolithic | Role::Timer)
+                || master == Some(member.name.as_str())
+        };
+        let mut pacers = self.members.iter_mut().filter(paces).peekable();
         if pacers.peek().is_none() {
             return time_is_over;
         }
@@ -402,6 +425,24 @@ impl<'r> Stage<'r> {
             }
             member.finished.is_some()
         })
+    }
+
+    /// The master of a federation has ended: whether it did so because something is wrong with another, which is
+    /// then the one to name, or with itself.
+    fn check_federates(&mut self, elapsed: Span) -> Result<(), RunError> {
+        /// A process that is killed has ended for its neighbours before it has for us.
+        const SETTLE: Duration = Duration::from_millis(100);
+        let Some(federation) = &self.rung.federation else { return Ok(()) };
+        let is_master = |member: &&Member| member.name == federation.master;
+        let finished = self.members.iter().find(is_master).and_then(|m| m.finished.as_ref());
+        let Some(reason) = finished.and_then(|finished| finished.stopped_early.clone()) else {
+            return Ok(());
+        };
+        std::thread::sleep(SETTLE);
+        self.check_deaths(elapsed)?;
+        let process = federation.master.clone();
+        let output = output_tail(self.context, &process);
+        Err(RunError::Stopped { process, reason, after: elapsed, output })
     }
 
     /// A process that ended although the run goes on.
@@ -417,6 +458,11 @@ impl<'r> Stage<'r> {
             member.exit = Some(how.clone());
             let _ = context.guardian.borrow_mut().forget(member.launched.pid());
             if let Some(Message::Finished(finished)) = said {
+                if let (Role::Federate, Some(reason)) = (member.role, &finished.stopped_early) {
+                    let (process, reason) = (member.name.clone(), reason.clone());
+                    let output = output_tail(context, &member.name);
+                    return Err(RunError::Stopped { process, reason, after: elapsed, output });
+                }
                 // It ended in good order just now, and was not asked since.
                 member.finished = Some(*finished);
                 continue;
@@ -444,7 +490,14 @@ impl<'r> Stage<'r> {
         let kernel = self.kernel.take().map(|kernel| kernel.finish(&mut self.collector));
         self.wiring.stop();
         let limit = WallInstant::now() + END_TIMEOUT;
-        for member in &mut self.members {
+        // The RTI last: federates resign.
+        let (others, rti): (Vec<&mut Member>, Vec<&mut Member>) =
+            self.members.iter_mut().partition(|member| member.role != Role::Rti);
+        for member in others.into_iter().chain(rti) {
+            if member.role == Role::Rti {
+                // One that is gone was found to be so.
+                let _ = member.launched.say(&Message::Stop);
+            }
             if member.role == Role::Command && member.exit.is_none() {
                 let _ = signal_group(member.launched.pid(), Signal::TERM);
             }
@@ -493,7 +546,7 @@ impl<'r> Stage<'r> {
             switches: said(Role::Decision).map_or(0, |finished| finished.switches),
             stopped_early,
             kernel: kernel.transpose()?,
-            federation: None,
+            federation: federation::run_record(&self.members),
             processes: self.members.iter().filter_map(Member::record).collect(),
         })
     }
@@ -544,7 +597,7 @@ fn work<'w>(
     injected: &[Injection],
     number: u32,
     (warmup, duration): (Span, Span),
-    process: &Process,
+    (process, rti): (&Process, Option<&RtiAddress>),
 ) -> (Work, Vec<BorrowedFd<'w>>, Role) {
     let impossible = "a checked plan has a plant wherever a process needs the card";
     let conversion_time = context.plan.card.conversion_time;
@@ -573,7 +626,7 @@ fn work<'w>(
         Task::Decision => {
             let lead = match process.release {
                 Release::On { lead, .. } => lead,
-                Release::Every { .. } | Release::Own => Span::ZERO,
+                Release::Every { .. } | Release::Federation | Release::Own => Span::ZERO,
             };
             let supervision = wiring.supervision.as_ref().expect("made with the decision process");
             let work = DecisionWork {
@@ -594,6 +647,33 @@ fn work<'w>(
             let work = BenchmarkWork { threads: *threads, memory: *memory, from: warmup, turns };
             (Work::Benchmark(work), Vec::new(), Role::Benchmark)
         }
+        Task::Rti { namespace } => {
+            let federation = rung.federation.as_ref().expect("an RTI is of a federation");
+            let work = RtiWork {
+                transport: federation.transport,
+                name: context.id.to_string(),
+                namespace: namespace.clone(),
+            };
+            (Work::Rti(work), Vec::new(), Role::Rti)
+        }
+        Task::Federate(settings) => {
+            let federation = rung.federation.as_ref().expect("a federate is of a federation");
+            let models = rung.processes.iter().filter_map(|process| match &process.task {
+                Task::Federate(settings) => Some((process.name.clone(), settings.model)),
+                _ => None,
+            });
+            let work = FederateWork {
+                name: process.name.clone(),
+                address: rti.expect("the RTI is the first process of its rung").clone(),
+                execution: rung.name.clone(),
+                settings: settings.clone(),
+                federation: federation.clone(),
+                models: models.collect(),
+                period: rung.rate.period(),
+            };
+            (Work::Federate(Box::new(work)), Vec::new(), Role::Federate)
+        }
+        Task::Timer => (Work::Timer, Vec::new(), Role::Timer),
         Task::Command { program, arguments } => {
             let foreign = Foreign {
                 program: resolve(context.scenario_folder, program),
@@ -678,9 +758,14 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
                 Task::Workload { .. } => Role::Workload,
                 Task::Benchmark { .. } => Role::Benchmark,
                 Task::Command { .. } => Role::Command,
+                Task::Rti { .. } => Role::Rti,
+                Task::Federate(_) => Role::Federate,
+                Task::Timer => Role::Timer,
             };
-            let in_cycle =
-                !matches!(role, Role::Plant | Role::Workload | Role::Benchmark | Role::Command);
+            let in_cycle = matches!(
+                role,
+                Role::Io | Role::Monolithic | Role::Controller | Role::Decision | Role::Unit
+            );
             ProcessRecord {
                 name: process.name.clone(),
                 role,
@@ -708,7 +793,7 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
         processes,
         runs: Vec::new(),
         mixed: mixed(rung),
-        federation: None,
+        federation: federation::record(rung),
     }
 }
 

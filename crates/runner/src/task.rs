@@ -16,12 +16,41 @@ pub(crate) struct Job<'m> {
     pub(crate) message: &'m [u8],
 }
 
+/// What sets off the next job of a task that is not released by the clock or a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A job of this cycle, which was due then.
+    Job {
+        /// Its number.
+        cycle: u64,
+        /// When it was due.
+        release: Instant,
+    },
+    /// Nothing yet: ask again.
+    Nothing,
+    /// None any more.
+    Over,
+}
+
 /// The thing activated repeatedly. It decides; whatever it needs of the world comes through [`Ports`],
 /// so that a test can give it channels of one process and a clock that stands still.
 pub(crate) trait Task {
     /// Does one job. Between the first job and the last, no task allocates, locks or blocks otherwise
     /// than through its ports.
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports);
+
+    /// The run begins: its first release.
+    fn begin(&mut self, _epoch: Instant) {}
+
+    /// Waits for what sets off its next job, at most about a second: for a task that knows itself.
+    fn next(&mut self) -> Next {
+        Next::Over
+    }
+
+    /// Why it cannot go on, if it cannot.
+    fn fault(&self) -> Option<&str> {
+        None
+    }
 
     /// Brings what the next job needs into the caches, shortly before its release: the same code and the same
     /// memory, without any effect. Called only where the scenario gives a process a lead.

@@ -4,10 +4,17 @@
 //! plain data and serialises: the runner hands parts of it to the processes it starts and writes the
 //! whole beside the results.
 
+mod federation;
+
 use std::fmt;
 
 use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Profile, Rate, Span};
 use serde::{Deserialize, Serialize};
+
+pub use federation::{
+    Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, PriorityMode,
+    SATELLITES, Synchronization, Transport,
+};
 
 /// A whole scenario, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,13 +49,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `"campaign"`, `"mixed-load"` (a benchmark in each rung), `"ladder"` (several rungs) or
-    /// `"scenario"` (one).
+    /// `"campaign"`, `"federation"` (each rung a mode of it), `"mixed-load"` (a benchmark in each rung),
+    /// `"ladder"` (several rungs) or `"scenario"` (one).
     #[must_use]
     pub fn kind(&self) -> &'static str {
         let mixed = || self.rungs.iter().all(|rung| rung.mixed().is_some());
+        let federation = || self.rungs.iter().all(|rung| rung.federation.is_some());
         match (&self.campaign, self.rungs.len()) {
             (Some(_), _) => "campaign",
+            (None, 1..) if federation() => "federation",
             (None, 1..) if mixed() => "mixed-load",
             (None, 0 | 1) => "scenario",
             (None, _) => "ladder",
@@ -132,6 +141,9 @@ pub struct Rung {
     pub decision: Option<DecisionSettings>,
     /// The name of the rung as written, when this is one value of a list in it.
     pub series: Option<String>,
+    /// What its processes have in common, when the rung is a mode of a federation.
+    #[serde(default)]
+    pub federation: Option<Federation>,
 }
 
 /// A benchmark, and the load it is disturbed by.
@@ -337,6 +349,15 @@ pub enum Task {
         /// What follows it.
         arguments: Vec<String>,
     },
+    /// The run-time infrastructure of the rung's federation.
+    Rti {
+        /// The network name space it runs in; `None` for the runner's own.
+        namespace: Option<String>,
+    },
+    /// A federate of it.
+    Federate(FederateSettings),
+    /// Wakes at every release and does nothing: what waiting alone costs.
+    Timer,
 }
 
 impl Task {
@@ -352,6 +373,9 @@ impl Task {
             Self::Workload { .. } => "workload",
             Self::Benchmark { .. } => "benchmark",
             Self::Command { .. } => "command",
+            Self::Rti { .. } => "rti",
+            Self::Federate(_) => "federate",
+            Self::Timer => "timer",
         }
     }
 }
@@ -393,6 +417,8 @@ pub enum Release {
         /// at most half the period.
         lead: Span,
     },
+    /// A pulse or a grant of its federation.
+    Federation,
     /// The program itself.
     Own,
 }

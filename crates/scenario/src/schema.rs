@@ -3,6 +3,8 @@
 //! One list serves three readers: [`crate::shape`] checks a document against it, [`schema`] shows it
 //! to editors, and a person finds here what may be written.
 
+mod federation;
+
 use serde_json::{Map, Value, json};
 
 /// A table and its keys.
@@ -38,6 +40,8 @@ pub enum Shape {
     Texts,
     /// One of these strings.
     Word(&'static [&'static str]),
+    /// The same, or a list of them.
+    Words(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
     /// An integer from … to ….
@@ -131,6 +135,11 @@ pub(crate) static SCENARIO: Table = Table {
         may("profiles", Shape::Named(&PROFILE, PROFILES_MAX), "What processes ask the system for."),
         may("rung", Shape::Many(&RUNG, RUNGS_MAX), "The steps of the ladder, in order."),
         may("campaign", Shape::One(&CAMPAIGN), "Faults to inject instead of a ladder."),
+        may(
+            "federation",
+            Shape::One(&federation::FEDERATION),
+            "Federates and their RTI instead of a ladder: one rung for each mode.",
+        ),
         may("trace", Shape::One(&TRACE), "What the traces of the runs have in them."),
     ],
 };
@@ -443,6 +452,10 @@ fn shape(shape: &Shape) -> Map<String, Value> {
         Shape::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
         Shape::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Shape::Word(words) => json!({"enum": words}),
+        Shape::Words(words) => json!({"oneOf": [
+            {"enum": words},
+            {"type": "array", "items": {"enum": words}, "minItems": 1, "maxItems": words.len()},
+        ]}),
         Shape::Boolean => json!({"type": "boolean"}),
         Shape::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
         Shape::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),

@@ -78,6 +78,14 @@ impl<'s> Section<'s> {
         items.into_iter().flat_map(|array| array.iter()).filter_map(item).collect()
     }
 
+    /// A string, or the strings of an array.
+    pub(crate) fn words(&self, key: &str) -> Vec<&'s str> {
+        match self.text(key) {
+            Some(text) => vec![text.value],
+            None => self.texts(key).into_iter().map(|text| text.value).collect(),
+        }
+    }
+
     /// The texts of an array that mean something.
     pub(crate) fn parsed_list<T: FromStr>(&self, key: &str) -> Vec<At<T>> {
         self.list(key, |value| value.as_str()?.parse().ok())

@@ -143,18 +143,10 @@ fn leaf_problem(
             text.map_or_else(|| wrong("a string"), |text| name_problem(text, at.clone()))
         }
         Shape::Texts => (!is_texts(value)).then(|| wrong("an array of strings"))?,
-        Shape::Word(words) => match text {
-            Some(text) if words.contains(&text) => None,
-            Some(text) => {
-                let hint = match nearest(text, words.iter().copied()) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("choose from {}", words.join(", ")),
-                };
-                let message = format!("{word} cannot be \"{}\"", text.escape_debug());
-                Some(Problem::new(at.clone(), message).hint(hint))
-            }
-            None => wrong(&format!("one of {}", words.join(", "))),
-        },
+        Shape::Word(words) => word_problem(words, word, value, at),
+        Shape::Words(words) => list_problem(word, value, words.len(), at, |word, value, at| {
+            word_problem(words, word, value, at)
+        }),
         Shape::Boolean => value.as_bool().is_none().then(|| wrong("true or false"))?,
         Shape::Whole(min, max) => match whole(value) {
             Some(number) if (*min..=*max).contains(&number) => None,
@@ -223,6 +215,29 @@ fn leaf_problem(
     }
 }
 
+fn word_problem(
+    words: &[&str],
+    word: &str,
+    value: &DeValue<'_>,
+    at: Range<usize>,
+) -> Option<Problem> {
+    match value.as_str() {
+        Some(text) if words.contains(&text) => None,
+        Some(text) => {
+            let hint = match nearest(text, words.iter().copied()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("choose from {}", words.join(", ")),
+            };
+            let message = format!("{word} cannot be \"{}\"", text.escape_debug());
+            Some(Problem::new(at, message).hint(hint))
+        }
+        None => {
+            let kind = format!("one of {}", words.join(", "));
+            Some(wrong_kind(word, &kind, value, at))
+        }
+    }
+}
+
 fn rate_problem(word: &str, value: &DeValue<'_>, at: Range<usize>) -> Option<Problem> {
     match value.as_str() {
         Some(text) if is_zero(text) => Some(
@@ -254,7 +269,7 @@ fn list_problem(
     value: &DeValue<'_>,
     max: usize,
     at: Range<usize>,
-    problem: fn(&str, &DeValue<'_>, Range<usize>) -> Option<Problem>,
+    problem: impl Fn(&str, &DeValue<'_>, Range<usize>) -> Option<Problem>,
 ) -> Option<Problem> {
     let Some(array) = value.as_array() else { return problem(word, value, at) };
     if !(1..=max).contains(&array.len()) {

@@ -17,8 +17,8 @@ impl Federate {
     /// [`Error::Module`]: it cannot be read.
     pub fn fom_module(path: impl AsRef<Path>) -> Result<FomModule, Error> {
         let path = path.as_ref();
-        let content = std::fs::read(path)
-            .map_err(|error| Error::Module { path: path.to_owned(), error })?;
+        let content =
+            std::fs::read(path).map_err(|error| Error::Module { path: path.to_owned(), error })?;
         let name = path.file_name().unwrap_or(path.as_os_str());
         Ok(FomModule::File { name: name.to_string_lossy().into_owned(), content: content.into() })
     }

@@ -39,8 +39,12 @@ macro_rules! services {
 use services;
 
 macro_rules! or_unit {
-    () => { () };
-    ($answer:ty) => { $answer };
+    () => {
+        ()
+    };
+    ($answer:ty) => {
+        $answer
+    };
 }
 use or_unit;
 
@@ -49,7 +53,9 @@ impl Federate {
     pub(crate) fn ask<T: Answer>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
         let reply = self.call(call)?;
         let shape = reply.shape();
-        Ok(T::from_reply(reply).unwrap_or_else(|| panic!("an answer is decoded in the shape of its call, not {shape:?}")))
+        Ok(T::from_reply(reply).unwrap_or_else(|| {
+            panic!("an answer is decoded in the shape of its call, not {shape:?}")
+        }))
     }
 }
 

@@ -41,6 +41,12 @@ pub fn of(task: &Task) -> Option<Work> {
         Task::Monolithic { .. } => work(1300.0, 120.0, 4, true),
         Task::Controller { .. } => work(1435.0, 128.0, 4, false),
         Task::Decision => work(2900.0, 330.0, 4, false),
-        Task::Plant | Task::Workload { .. } | Task::Benchmark { .. } | Task::Command { .. } => None,
+        Task::Plant
+        | Task::Workload { .. }
+        | Task::Benchmark { .. }
+        | Task::Command { .. }
+        | Task::Rti { .. }
+        | Task::Federate(_)
+        | Task::Timer => None,
     }
 }

@@ -6,6 +6,7 @@ mod decision;
 mod io;
 mod monolithic;
 mod plant;
+mod timer;
 mod workload;
 
 use serde::{Deserialize, Serialize};
@@ -16,12 +17,14 @@ use hemiola_scenario::{Gain, Order};
 use hemiola_units::Span;
 
 use crate::card::Card;
+use crate::federation::{FederateTask, FederateWork, RtiWork};
 use crate::task::Task;
 
 pub(crate) use benchmark::BenchmarkWork;
 pub(crate) use controller::{ControllerWork, Fault};
 pub(crate) use decision::DecisionWork;
 pub(crate) use plant::PlantWork;
+pub(crate) use workload::compute;
 
 /// What a child does, with everything its task needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,6 +57,12 @@ pub(crate) enum Work {
     },
     /// Work in several threads, counted by turns.
     Benchmark(BenchmarkWork),
+    /// The RTI of a federation.
+    Rti(RtiWork),
+    /// A federate.
+    Federate(Box<FederateWork>),
+    /// Nothing, at every release.
+    Timer,
     /// Another program in this process's place.
     Foreign(Foreign),
 }
@@ -110,6 +119,9 @@ pub(crate) fn prepare(
         Work::Decision(work) => Box::new(decision::DecisionTask::prepare(work, period)?),
         Work::Benchmark(work) => Box::new(benchmark::Benchmark::prepare(work, period)),
         Work::Workload { compute } => Box::new(workload::Workload { compute }),
+        Work::Federate(work) => Box::new(FederateTask::prepare(&work)?),
+        Work::Timer => Box::new(timer::Timer),
+        Work::Rti(_) => return Err("an RTI serves, and has no task here".into()),
         Work::Foreign(foreign) => {
             return Err(format!("{} is another program and has no task here", foreign.program));
         }

@@ -10,11 +10,15 @@ pub(super) struct Workload {
 }
 
 impl Task for Workload {
-    /// Spins until the thread has used its processor time, so that preemption does not shorten the work.
     fn step(&mut self, _job: &Job<'_>, _ports: &mut dyn Ports) {
-        let end = sys::cpu_clock::thread() + self.compute;
-        while sys::cpu_clock::thread() < end {
-            std::hint::spin_loop();
-        }
+        compute(self.compute);
+    }
+}
+
+/// Spins until the thread has used so much processor time, so that preemption does not shorten the work.
+pub(crate) fn compute(time: Span) {
+    let end = sys::cpu_clock::thread() + time;
+    while sys::cpu_clock::thread() < end {
+        std::hint::spin_loop();
     }
 }

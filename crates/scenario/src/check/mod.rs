@@ -2,6 +2,7 @@
 
 mod campaign;
 mod decision;
+mod federation;
 mod links;
 mod mixed;
 mod process;
@@ -44,6 +45,8 @@ struct Checker<'c> {
     plant_profile: Option<profile::Chosen>,
     card: CardSettings,
     conversion_at: Option<Range<usize>>,
+    /// Whether anything may run at a real-time priority that a federation's modes choose.
+    runs_high: bool,
     /// The highest priority that only `allow_less` lets through.
     priority_beyond: Option<u8>,
     /// Which of "first" and "last" the profiles use.
@@ -82,6 +85,7 @@ pub(crate) fn check(
         plant_profile: None,
         card: CardSettings { conversion_time: Span::ZERO },
         conversion_at: None,
+        runs_high: federation::runs_high(root),
         priority_beyond: None,
         words_for_cpus: BTreeSet::new(),
         problems: Vec::new(),
@@ -92,7 +96,10 @@ pub(crate) fn check(
     checker.rule = checker.rule(root.section("decision"));
     checker.plant = root.section("plant").map(|section| checker.plant(&section));
     checker.card(root);
-    let rungs = checker.rungs(root);
+    let rungs = match root.section("federation") {
+        Some(section) => checker.federation(&section, root),
+        None => checker.rungs(root),
+    };
     let campaign = root.section("campaign").map(|section| checker.campaign(&section, root, &rungs));
     checker.something_runs(root);
     checker.note_profiles();
@@ -263,10 +270,10 @@ impl Checker<'_> {
     fn something_runs(&mut self, root: &Section<'_>) {
         let rungs =
             root.has("rung") && !(root.is_array("rung") && root.sections("rung").is_empty());
-        if !rungs && !root.has("campaign") {
+        if !rungs && !root.has("campaign") && !root.has("federation") {
             self.problem(
                 Problem::new(root.at.clone(), "there is nothing to run")
-                    .hint("write at least one [[rung]], or a [campaign]"),
+                    .hint("write at least one [[rung]], or a [campaign], or a [federation]"),
             );
         }
     }

@@ -63,7 +63,10 @@ pub(super) const fn ports(task: &Task) -> Option<(Message, Message)> {
         | Task::Monolithic { .. }
         | Task::Workload { .. }
         | Task::Benchmark { .. }
-        | Task::Command { .. } => None,
+        | Task::Command { .. }
+        | Task::Rti { .. }
+        | Task::Federate(_)
+        | Task::Timer => None,
     }
 }
 

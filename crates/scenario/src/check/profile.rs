@@ -26,7 +26,7 @@ impl Checker<'_> {
         for (name, section) in root.named("profiles") {
             let profile = Profile {
                 scheduling: self.policy(name.value, &section),
-                cpus: self.cpus(&section),
+                cpus: self.cpus(&section, "cpus"),
                 lock_memory: section.boolean("lock_memory").unwrap_or(false),
                 prefault_stack: section
                     .parsed("prefault_stack")
@@ -94,7 +94,7 @@ impl Checker<'_> {
     }
 
     /// The priority, with a complaint when this user may not ask for it and must have it.
-    fn permitted(&mut self, number: &At<u8>) -> Option<Priority> {
+    pub(super) fn permitted(&mut self, number: &At<u8>) -> Option<Priority> {
         let priority = Priority::try_from(number.value).ok()?;
         let asked = number.value;
         if asked <= self.facts.priority_max {
@@ -166,8 +166,9 @@ impl Checker<'_> {
         }
     }
 
-    fn cpus(&mut self, section: &Section<'_>) -> Option<CpuSet> {
-        let text = section.text("cpus")?;
+    /// The processors stated under `key`, with a complaint when some are not there.
+    pub(super) fn cpus(&mut self, section: &Section<'_>, key: &str) -> Option<CpuSet> {
+        let text = section.text(key)?;
         let online = &self.facts.cpus_online;
         if let Some(word) = ["first", "last"].into_iter().find(|word| *word == text.value) {
             self.words_for_cpus.insert(word);
@@ -240,7 +241,7 @@ impl Checker<'_> {
 }
 
 /// Stands in where the document's own priority is unreadable; never part of a plan.
-fn lowest() -> Priority {
+pub(super) fn lowest() -> Priority {
     Priority::try_from(1).expect("1 is a priority")
 }
 

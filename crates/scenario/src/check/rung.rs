@@ -88,6 +88,7 @@ impl Checker<'_> {
             units: units.into_iter().map(|(unit, _)| unit).collect(),
             decision,
             series: step.map(|_| as_written.to_owned()),
+            federation: None,
         }
     }
 

@@ -63,6 +63,8 @@ profile = "low"
 
 const LADDER: &str = include_str!("../../../../examples/1-pendulum-ladder/scenario.toml");
 const MIXED: &str = include_str!("../../../../examples/5-mixed-load/scenario.toml");
+const FORMATION: &str = include_str!("../../../../examples/3-formation-flight/scenario.toml");
+const PAYLOAD: &str = include_str!("../../../../examples/4-formation-payload/scenario.toml");
 const CAMPAIGN: &str = include_str!("../../../../examples/2-fault-campaign/scenario.toml");
 
 fn facts() -> Facts<'static> {
@@ -1114,7 +1116,7 @@ fn a_campaign_names_rungs_that_can_bear_its_faults() {
 fn a_scenario_runs_something() {
     insta::assert_snapshot!(said("title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n", &[]), @r#"
     error: there is nothing to run
-      = hint: write at least one [[rung]], or a [campaign]
+      = hint: write at least one [[rung]], or a [campaign], or a [federation]
     "#);
     let nothing = "title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n\
                    [[rung]]\nname = \"x\"\n[rung.processes]\n";
@@ -1137,7 +1139,7 @@ fn a_scenario_runs_something() {
       = hint: duration: Counted part of one run of one rung.
 
     error: there is nothing to run
-      = hint: write at least one [[rung]], or a [campaign]
+      = hint: write at least one [[rung]], or a [campaign], or a [federation]
     "#);
 }
 
@@ -1357,4 +1359,69 @@ fn a_run_has_four_turns() {
        |       ^^^^^^^^^
        = hint: lengthen the benchmark's turn
     "#);
+}
+
+#[test]
+fn a_federation_is_a_rung_for_each_of_its_modes() {
+    let plan = plan(FORMATION);
+    assert_eq!((plan.kind(), plan.rungs.len()), ("federation", 8));
+    let names: Vec<&str> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    assert_eq!(names[0], "interaction-low-free");
+    assert_eq!(names[7], "time-management-high-pinned");
+    let low = plan.rungs[0].process("dynamics-1").unwrap();
+    assert_eq!(low.profile, hemiola_units::Profile::ordinary());
+    let high = plan.rungs[7].process("dynamics-1").unwrap();
+    assert_eq!(high.profile.scheduling.to_string(), "FIFO 45");
+    assert!(high.profile.lock_memory && high.profile.cpus.is_some());
+    assert!(matches!(high.release, Release::Every { .. }), "the master has the timer");
+    assert_eq!(plan.rungs[7].process("board-1").unwrap().release, Release::Federation);
+    assert_eq!(plan.rungs[7].processes[0].name, "rti");
+}
+
+#[test]
+fn a_faster_master_makes_every_federate_faster() {
+    let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
+    let plan = plan_with(PAYLOAD, &overrides);
+    let process = |name: &str| plan.rungs[0].process(name).unwrap();
+    assert_eq!(process("payload").period, Span::from_millis(1));
+    assert_eq!(process("board-1").period, Span::from_millis(2));
+    let Task::Federate(settings) = &process("board-1").task else { panic!("a federate") };
+    assert_eq!(settings.compute, Span::from_micros(500));
+}
+
+#[test]
+fn what_a_federation_cannot_be_is_said() {
+    let cases: [(&[(&str, &str)], &str); 12] = [
+        (&[("master = \"dynamics-1\"", "master = \"dynamic-1\"")], "did you mean \"dynamics-1\"?"),
+        (&[("rti = \"shm\"", "rti = \"udp\"")], "the RTI cannot be reached by \"udp\""),
+        (&[("[\"low\", \"high\"]", "[\"low\", \"hi\"]")], "priority cannot be \"hi\""),
+        (&[("[federation]", "[plant]\n[federation]")], "a federation beside \"plant\""),
+        (&[("size = \"64B\"", "size = \"63B\"")], "what it says takes 64B"),
+        (&[("size = \"64B\"", "size = \"65KiB\"")], "64KiB at most"),
+        (&[("to = \"board-2\"", "to = \"dynamics-2\"")], "would tell itself"),
+        (&[("from = \"board-1\"", "from = \"ground\"")], "there is no federate \"ground\""),
+        (&[("board-1 = {", "rti = {")], "the name of the RTI's own process"),
+        (
+            &[("satellite = 1, priority = 45,", "satellite = 1, every = 2, priority = 45,")],
+            "the master has a cycle of 2 of its own",
+        ),
+        (
+            &[
+                ("size = \"256B\"", "size = \"256B\"\nmid_cycle = true"),
+                ("size = \"128B\"", "mid_cycle = true"),
+            ],
+            "would wait in mid-cycle for ever",
+        ),
+        (
+            &[(
+                "from = \"board-2\"\nto = \"dynamics-2\"",
+                "from = \"dynamics-2\"\nto = \"board-2\"",
+            )],
+            "a second exchange",
+        ),
+    ];
+    for (edits, expected) in cases {
+        let said = said(FORMATION, edits);
+        assert!(said.contains(expected), "{expected}:\n{said}");
+    }
 }
