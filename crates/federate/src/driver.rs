@@ -273,12 +273,12 @@ impl Driver {
     /// Takes what has come, sends what waits; blocks nowhere.
     fn exchange(&mut self) {
         self.now = MonotonicClock.now();
-        self.take_events();
         match self.link.go_on() {
             Some(Opening::Open) => self.connected(),
             Some(Opening::Failed(error)) => self.unconnected(error),
             Some(Opening::UnderWay) | None => {}
         }
+        self.take_events();
         self.transmit();
         if self.link.is_readable() {
             match self.link.read(&mut self.buffer) {

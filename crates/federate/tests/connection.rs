@@ -1,0 +1,147 @@
+//! Connections that cannot be had, break, come back or do not.
+
+use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
+
+use hemiola_federate::hla::{Call, Callback, Reply};
+use hemiola_federate::{End, Error, Federate, Options, RtiAddress, Settings, Span};
+
+use crate::calls::{options, usual};
+use crate::peer::{Act, Peer, settings};
+
+fn label(number: u32) -> Callback {
+    Callback::SynchronizationPointRegistrationSucceeded {
+        synchronization_point_label: number.to_string(),
+    }
+}
+
+/// A port where nobody listens.
+fn nowhere() -> RtiAddress {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    format!("127.0.0.1:{port}").parse().unwrap()
+}
+
+#[test]
+fn an_address_without_an_rti_is_said_with_the_reason() {
+    let address = nowhere();
+    let error = Federate::connect(&address, options()).unwrap_err();
+    assert!(error.is_lost());
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("no RTI answers at {address}: ")), "{text}");
+    assert!(text.contains("Connection refused"), "{text}");
+}
+
+#[test]
+fn a_host_without_an_address_is_said() {
+    let address = "tcp:no-such-host.invalid:15164".parse().unwrap();
+    let error = Federate::connect(&address, options()).unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+}
+
+#[test]
+fn a_patient_federate_finds_an_rti_that_starts_later() {
+    let address = nowhere();
+    let RtiAddress::Tcp { port, .. } = address else { panic!("it is one of TCP") };
+    let later = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        Peer::at(&format!("127.0.0.1:{port}"), usual)
+    });
+    let patient = Options { patience: Span::from_millis(20_000), ..options() };
+    let federate = Federate::connect(&address, patient).unwrap();
+    federate.disconnect().unwrap();
+    later.join().unwrap().seen();
+}
+
+#[test]
+fn a_peer_that_never_says_a_word_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string().parse().unwrap();
+    let session = Settings { greeting_max: Span::from_millis(200), ..settings() };
+    let error = Federate::connect(&address, Options { session, ..options() }).unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+}
+
+#[test]
+fn every_call_and_callback_arrives_once_however_often_the_connection_breaks() {
+    let mut count = 0;
+    let peer = Peer::start(move |call| {
+        let mut acts = usual(call);
+        if matches!(call, Call::Federation(_)) && call.number() > 5 {
+            count += 1;
+            acts.push(Act::Callback(label(count)));
+            // Every third time the answer and the callback are lost with the connection.
+            if count % 3 == 0 {
+                acts.push(Act::Cut);
+            }
+        }
+        acts
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    for count in 1..=30 {
+        federate.list_federation_executions().unwrap();
+        assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(label(count)));
+    }
+    federate.disconnect().unwrap();
+    let seen = peer.seen();
+    assert_eq!((seen.calls.len(), seen.connections), (32, 11));
+    assert_eq!(seen.callbacks_taken, 30);
+}
+
+#[test]
+fn a_connection_that_breaks_while_a_federate_only_waits_comes_back_by_itself() {
+    let mut cut = false;
+    let peer = Peer::start(move |call| {
+        let mut acts = usual(call);
+        if call.name() == "ListFederationExecutions" && !cut {
+            cut = true;
+            // The answer is there before; what is told comes over the next connection.
+            acts.push(Act::Callback(label(1)));
+            acts.push(Act::Cut);
+        }
+        acts
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    federate.post(hemiola_federate::hla::call::FederationCall::ListFederationExecutions).unwrap();
+    assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(label(1)));
+    federate.disconnect().unwrap();
+    assert_eq!(peer.seen().connections, 2);
+}
+
+#[test]
+fn what_had_arrived_before_the_rti_was_lost_can_still_be_evoked() {
+    let peer = Peer::start(|call| {
+        let mut acts = usual(call);
+        if call.name() == "ListFederationExecutions" {
+            acts.splice(0..0, [Act::Callback(label(1)), Act::Callback(label(2))]);
+        }
+        if call.name() == "GetAutoProvideSwitch" {
+            return vec![Act::Close];
+        }
+        acts
+    });
+    let impatient = Settings { resume_window: Span::from_millis(100), ..settings() };
+    let options = Options { session: impatient, ..options() };
+    let mut federate = Federate::connect(&peer.address, options).unwrap();
+    federate.list_federation_executions().unwrap();
+    let error = federate.get_auto_provide_switch().unwrap_err();
+    assert!(matches!(error, Error::Lost(End::Expired)), "{error}");
+    assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(label(1)));
+    assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(label(2)));
+    assert!(federate.evoke(Span::MAX).unwrap_err().is_lost());
+    assert!(federate.get_auto_provide_switch().unwrap_err().is_lost());
+    peer.seen();
+}
+
+#[test]
+fn an_answer_of_another_shape_is_an_error_and_no_panic() {
+    let peer = Peer::start(|call| match call.name() {
+        "GetAutoProvideSwitch" => vec![Act::Reply(Ok(Reply::Name("yes".into())))],
+        _ => usual(call),
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    let error = federate.get_auto_provide_switch().unwrap_err();
+    assert!(matches!(error, Error::Message { what: "an answer", .. }), "{error}");
+    federate.disconnect().unwrap();
+    peer.seen();
+}
