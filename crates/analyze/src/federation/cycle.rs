@@ -19,10 +19,21 @@ pub(super) struct Cycle {
     pub(super) skipped: u64,
     /// When its pulse was out or its grant had come; its start where it waited for neither.
     pub(super) synchronized: Instant,
-    /// When the state it takes in mid-cycle was there, and how long it waited for it.
-    pub(super) exchanged: Option<(Instant, Span)>,
+    /// The state it takes in mid-cycle.
+    pub(super) exchanged: Option<Exchanged>,
     /// How it ended; nothing when the record stops before.
     pub(super) end: Option<End>,
+}
+
+/// A state that was taken in mid-cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exchanged {
+    /// When it was there.
+    pub(super) at: Instant,
+    /// How long it was waited for.
+    pub(super) waited: Span,
+    /// The number of the sender's cycle it is of.
+    pub(super) of: u64,
 }
 
 impl Cycle {
@@ -43,7 +54,7 @@ impl Cycle {
 
     /// How long it waited in mid-cycle.
     pub(super) fn exchange(&self) -> Span {
-        self.exchanged.map_or(Span::ZERO, |(_, waited)| waited)
+        self.exchanged.map_or(Span::ZERO, |exchanged| exchanged.waited)
     }
 
     /// From start to finish without both waits.
@@ -81,7 +92,8 @@ pub(super) fn cycles(process: &Process) -> Vec<Cycle> {
             (Kind::Mark, EXCHANGED) => {
                 let waited = Span::from_nanos(entry.b.try_into().unwrap_or(i64::MAX));
                 let most = (entry.at - cycle.synchronized).max(Span::ZERO);
-                cycle.exchanged = Some((entry.at, waited.min(most)));
+                let waited = waited.min(most);
+                cycle.exchanged = Some(Exchanged { at: entry.at, waited, of: entry.a });
             }
             (Kind::Finish, _) if entry.cycle == cycle.number => {
                 let deadline =

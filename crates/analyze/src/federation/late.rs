@@ -9,7 +9,7 @@ use hemiola_trace::result::{FederationRecord, Synchronization};
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
-use super::cycle::Cycle;
+use super::cycle::{Cycle, Exchanged};
 use super::share::Turns;
 use crate::misses::{Cause, Miss};
 use crate::stats::median;
@@ -170,10 +170,9 @@ impl Scene<'_> {
         to: Instant,
     ) -> Option<(usize, usize, Instant)> {
         let asked = |other: usize| {
-            let at = |cycle: &Cycle| match (self.mode.sync, self.is_awaited_at_start(other)) {
-                (Synchronization::Interaction, _) => Some(cycle.synchronized),
-                (Synchronization::TimeManagement, true) => Some(cycle.start),
-                (Synchronization::TimeManagement, false) => cycle.finish(),
+            let at = |cycle: &Cycle| match self.is_awaited_at_start(other) {
+                true => Some(cycle.start),
+                false => cycle.finish(),
             };
             let cycles = &self.cycles[other];
             let began = cycles.partition_point(|cycle| cycle.start <= to);
@@ -219,9 +218,9 @@ impl Finder<'_, '_> {
             return waited.after(&format!("waited {took} to be let go (usually {usually})"));
         }
         if most == exchange
-            && let Some((at, waited)) = cycle.exchanged
+            && let Some(exchanged) = cycle.exchanged
         {
-            return self.exchange(federate, at, waited, depth);
+            return self.exchange(federate, exchanged, depth);
         }
         self.own(federate, cycle)
     }
@@ -257,7 +256,8 @@ impl Finder<'_, '_> {
     }
 
     /// Why a state in mid-cycle came late.
-    fn exchange(&self, federate: usize, at: Instant, waited: Span, depth: usize) -> Reason {
+    fn exchange(&self, federate: usize, exchanged: Exchanged, depth: usize) -> Reason {
+        let Exchanged { at, waited, of } = exchanged;
         let from = at - waited;
         let record = &self.scene.mode.federates[federate];
         let source = record.hears_mid_cycle.as_ref().and_then(|name| {
@@ -267,9 +267,9 @@ impl Finder<'_, '_> {
         let words = format!("waited {} in mid-cycle (usually {usually})", span(waited));
         let sent = source.and_then(|source| {
             let cycles = &self.scene.cycles[source];
-            let ended = cycles.partition_point(|cycle| cycle.finish().is_some_and(|end| end <= at));
-            let index = ended.checked_sub(1)?;
-            Some((source, index, cycles[index].finish()?))
+            let index = cycles.partition_point(|cycle| u64::from(cycle.number) < of);
+            // It goes out shortly before the sender's last mark.
+            Some((source, index, cycles.get(index)?.finish()?.min(at)))
         });
         match sent {
             Some((source, index, finish)) if finish - from >= at - finish => {

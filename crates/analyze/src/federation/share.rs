@@ -61,10 +61,10 @@ impl<'w> Turns<'w> {
         (!self.turns.is_empty()).then(|| self.until(to) - self.until(from))
     }
 
-    /// The last turn that began at `from` or later and ended by `to`.
+    /// The last turn that began between two moments, up to the second of them.
     pub(super) fn last_within(&self, from: Instant, to: Instant) -> Option<Turn> {
-        let ended = self.turns.partition_point(|turn| turn.to <= to);
-        let last = ended.checked_sub(1).map(|index| self.turns[index])?;
-        (last.from >= from).then_some(last)
+        let began = self.turns.partition_point(|turn| turn.from <= to);
+        let last = began.checked_sub(1).map(|index| self.turns[index])?;
+        (last.from >= from).then(|| Turn { to: last.to.min(to), ..last })
     }
 }
