@@ -170,7 +170,7 @@ impl Run {
             let key = (late.federate.clone(), late.because.clone());
             let [cycles, total, max] = this.blames.entry(key).or_default();
             *cycles += 1;
-            *total += late.late_ns;
+            *total = total.saturating_add(late.late_ns);
             *max = (*max).max(late.late_ns);
             if late.federate == mode.master && late.is_overrun {
                 this.misses.push(late.miss());
@@ -303,7 +303,8 @@ fn joined<'v>(values: impl Iterator<Item = &'v Vec<i64>>) -> Vec<i64> {
 
 /// How far cycles are from their period, whichever way.
 fn deviation(cycles: &[i64], period: Span) -> Option<Spread> {
-    let mut all: Vec<i64> = cycles.iter().map(|cycle| (cycle - period.nanos()).abs()).collect();
+    let mut all: Vec<i64> =
+        cycles.iter().map(|cycle| cycle.saturating_sub(period.nanos()).saturating_abs()).collect();
     all.sort_unstable();
     Spread::of(&all)
 }
@@ -321,7 +322,7 @@ fn blames(runs: &[&Run]) -> Vec<Blame> {
     let mut all = BTreeMap::<&(String, String), [i64; 3]>::new();
     for (key, [cycles, total, max]) in runs.iter().flat_map(|run| &run.blames) {
         let sum = all.entry(key).or_default();
-        *sum = [sum[0] + cycles, sum[1] + total, sum[2].max(*max)];
+        *sum = [sum[0] + cycles, sum[1].saturating_add(*total), sum[2].max(*max)];
     }
     let blame =
         |((federate, because), [cycles, total_ns, max_ns]): (&(String, String), [i64; 3])| Blame {

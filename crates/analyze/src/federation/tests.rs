@@ -14,6 +14,7 @@ use hemiola_trace::result::{
 use hemiola_trace::sched::{Event, Left, PRIORITY_UNKNOWN, Tid, What};
 use hemiola_trace::{Entry, Kind};
 use hemiola_units::Profile;
+use proptest::prelude::*;
 
 const MICRO: i64 = 1_000;
 const PERIOD: i64 = 10_000 * MICRO;
@@ -305,6 +306,26 @@ fn without_a_record_of_anything_there_are_no_figures_and_no_panic() {
     let strange = FederationRecord { master: "nobody".into(), federates: Vec::new(), ..managed() };
     let run = Run::of(&strange, &record(), &[], Span::ZERO, None, &BTreeMap::new());
     assert_eq!(ModeFigures::of("x", &strange, &[&run]).master(), None);
+}
+
+proptest! {
+    #[test]
+    fn any_entries_are_taken_without_a_panic(
+        words in prop::collection::vec(any::<[u64; 4]>(), 0..80),
+        parts in prop::collection::vec(0usize..3, 80),
+        small in any::<bool>(),
+    ) {
+        let mut processes = World::new(3).processes();
+        let mask = if small { 0xffff } else { u64::MAX };
+        for ([at, word, a, b], part) in words.into_iter().zip(parts) {
+            let word = word & 0x0000_0007_0007_000f;
+            processes[part].entries.extend(Entry::from_words([at & mask, word, a & mask, b & mask]));
+        }
+        let period = Span::from_nanos(PERIOD);
+        let run = Run::of(&managed(), &record(), &processes, period, None, &BTreeMap::new());
+        let figures = figures(&run);
+        prop_assert!(figures.late.len() <= LATE_KEPT_MAX);
+    }
 }
 
 /// The trace of these processes.
