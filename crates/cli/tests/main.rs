@@ -8,6 +8,7 @@ mod campaign;
 mod cleanup;
 mod command;
 mod compare;
+mod federation;
 mod fom;
 mod kernel;
 mod ladder;

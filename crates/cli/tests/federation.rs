@@ -1,0 +1,142 @@
+//! The third and the fourth example, shortened: federations in all their modes, and ends they should not come to.
+
+use std::path::Path;
+
+use hemiola_rt::sys::process::{Signal, signal_group};
+use hemiola_trace::result::{FederationRecord, RungRecord};
+
+use crate::machine::Machine;
+use crate::results::Results;
+use crate::scenario;
+
+const FORMATION: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/3-formation-flight/scenario.toml"
+));
+const PAYLOAD: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/4-formation-payload/scenario.toml"
+));
+
+/// One mode of the formation, for so long, through an RTI reached like this.
+fn one_mode(example: &str, sync: &str, rti: &str) -> String {
+    let edits = [
+        ("sync = [\"interaction\", \"time-management\"]", &*format!("sync = \"{sync}\"")),
+        ("priority = [\"low\", \"high\"]", "priority = \"low\""),
+        ("affinity = [\"free\", \"pinned\"]", "affinity = \"free\"\nbare = \"0\""),
+        ("rti = \"shm\"", &*format!("rti = \"{rti}\"")),
+    ];
+    scenario::edited(example, &edits)
+}
+
+fn results(folder: &Path) -> Results {
+    Results::open(folder.to_owned())
+}
+
+/// Every federate did what it should, and what the dynamics told each other is where satellites fly.
+fn assert_whole(rung: &RungRecord) {
+    let federation: &FederationRecord = rung.federation.as_ref().unwrap();
+    assert!(!rung.runs.is_empty(), "{}", rung.name);
+    for run in &rung.runs {
+        assert_eq!(run.stopped_early, None);
+        let became = run.federation.as_ref().unwrap();
+        assert_eq!(became.federates.len(), federation.federates.len());
+        for (federate, counted) in federation.federates.iter().zip(&became.federates) {
+            let name = (&rung.name, &federate.name);
+            assert!(counted.cycles > 0 && counted.sent > 0 && counted.received > 0, "{name:?}");
+            assert_eq!(counted.lost, 0, "{name:?}");
+        }
+        let trajectory = became.trajectory.as_ref().unwrap();
+        assert!(trajectory.states > 0);
+        assert!(trajectory.deviation_m_max < 1e-6, "{trajectory:?}");
+        // Opposite to each other on an ellipse of 100 by 200 m.
+        assert!(trajectory.distance_m[0] > 199.0 && trajectory.distance_m[1] < 450.0);
+    }
+}
+
+#[test]
+fn a_formation_flies_in_every_mode() {
+    let machine = Machine::take("formation");
+    machine.write("scenario.toml", FORMATION);
+    let arguments = ["run", "scenario.toml", "--duration", "400ms", "--output", "result"];
+    let ended = machine.hemiola(&arguments).with_code(0);
+    machine.nothing_is_left();
+    let run = results(&machine.folder().join(ended.folder())).run();
+    assert_eq!(run.scenario, "federation");
+    assert_eq!(run.rungs.len(), 8);
+    for rung in &run.rungs {
+        assert_whole(rung);
+        let bare = &rung.federation.as_ref().unwrap().bare;
+        assert_eq!(bare.iter().map(|bare| bare.after).collect::<Vec<_>>(), [false, true]);
+        assert!(bare.iter().all(|bare| machine.folder().join("result").join(&bare.trace).exists()));
+    }
+}
+
+#[test]
+fn a_payload_twice_as_fast_flies_along_over_tcp() {
+    let machine = Machine::take("payload");
+    for sync in ["interaction", "time-management"] {
+        machine.write("scenario.toml", &one_mode(PAYLOAD, sync, "tcp"));
+        let arguments = ["run", "scenario.toml", "--duration", "400ms", "--output", sync];
+        let ended = machine.hemiola(&arguments).with_code(0);
+        machine.nothing_is_left();
+        let run = results(&machine.folder().join(ended.folder())).run();
+        assert_eq!(run.rungs.len(), 1);
+        assert_whole(&run.rungs[0]);
+        assert_eq!(run.rungs[0].federation.as_ref().unwrap().transport, "tcp");
+    }
+}
+
+/// A run that would go on for a minute, of which this process is killed: what is said then.
+fn killed(test: &str, victim: &str, sync: &str, rti: &str) -> String {
+    let machine = Machine::take(test);
+    machine.write("scenario.toml", &one_mode(FORMATION, sync, rti));
+    let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
+    let mut run = machine.start(&arguments);
+    let nodes = ["node rti", "node board-1", "node board-2", "node dynamics-1", "node dynamics-2"];
+    machine.wait_for(&mut run, &nodes);
+    // Into the middle of the run: preparing takes a moment.
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let processes = machine.processes();
+    let is_victim = |(_, line): &&(u32, String)| line.ends_with(&format!("node {victim}"));
+    let (pid, _) = processes.iter().find(is_victim).expect("it was there just now");
+    signal_group(*pid, Signal::KILL).unwrap();
+    let ended = run.end();
+    machine.nothing_is_left();
+    assert_ne!(ended.status.code(), Some(0));
+    assert!(!machine.folder().join("result").exists(), "half a run is no result");
+    ended.stderr
+}
+
+#[test]
+fn a_killed_federate_ends_the_run_by_its_name() {
+    for (sync, rti) in [("interaction", "shm"), ("time-management", "tcp")] {
+        let said = killed("killed-federate", "dynamics-2", sync, rti);
+        assert!(said.contains("\"dynamics-2\" died"), "{said}");
+        assert!(said.contains("SIGKILL"), "{said}");
+    }
+}
+
+#[test]
+fn a_killed_rti_ends_the_run_by_its_name() {
+    for (sync, rti) in [("interaction", "tcp"), ("time-management", "shm")] {
+        let said = killed("killed-rti", "rti", sync, rti);
+        assert!(said.contains("\"rti\" died"), "{said}");
+    }
+}
+
+#[test]
+fn a_name_space_that_is_not_there_is_said_before_anything_runs() {
+    let machine = Machine::take("no-name-space");
+    let scenario = one_mode(FORMATION, "interaction", "tcp");
+    let scenario = scenario::edited(
+        &scenario,
+        &[("rti_priority = 50", "rti_namespace = \"hemiola-not-there\"\nrti_priority = 50")],
+    );
+    machine.write("scenario.toml", &scenario);
+    let arguments = ["run", "scenario.toml", "--duration", "400ms", "--output", "result"];
+    let ended = machine.hemiola(&arguments);
+    machine.nothing_is_left();
+    assert_ne!(ended.status.code(), Some(0));
+    assert!(ended.stderr.contains("ip netns add hemiola-not-there"), "{}", ended.stderr);
+}
