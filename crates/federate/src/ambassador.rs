@@ -1,11 +1,11 @@
 //! Callbacks that come by themselves: a thread owns the federate, others ask it.
 
-use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 
 use hemiola_hla::{Call, Callback, Reply};
+use hemiola_rt::sys::eventfd::EventFd;
 
 use crate::error::Error;
 use crate::federate::Federate;
@@ -22,7 +22,7 @@ pub struct Ambassador(Arc<Shared>);
 struct Shared {
     /// Dropped to end the thread.
     work: Mutex<Option<Sender<Work>>>,
-    bell: OwnedFd,
+    bell: EventFd,
     thread: Mutex<Option<JoinHandle<Federate>>>,
     thread_id: ThreadId,
 }
@@ -110,7 +110,7 @@ impl Ambassador {
         });
         let queue = self.0.work.lock().unwrap_or_else(PoisonError::into_inner).clone();
         queue.and_then(|queue| queue.send(work).ok()).ok_or(Error::Stopped)?;
-        self.0.ring();
+        self.0.bell.ring();
         receiver.recv().map_err(|_| Error::Stopped)
     }
 
@@ -140,13 +140,8 @@ impl Shared {
     /// Tells the thread to end; `None` if it has been told before.
     fn stop(&self) -> Option<JoinHandle<Federate>> {
         *self.work.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.ring();
+        self.bell.ring();
         self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn ring(&self) {
-        // It fails only if it was rung 2^64 - 2 times: then it is ringing.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 }
 

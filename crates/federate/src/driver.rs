@@ -1,12 +1,15 @@
 //! A session and its connection, driven by the thread that wants something of them.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use hemiola_fedpro::session::{End, RequestId, Ticket};
 use hemiola_fedpro::{Client, Event, Session, Settings, message};
 use hemiola_hla::call::Entry;
 use hemiola_hla::{Callback, Data, Exception, Refusal, Reply};
 use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::shared::Wake;
+use hemiola_rt::sys::eventfd::EventFd;
 use hemiola_units::{Instant, Span};
 
 use crate::error::Error;
@@ -23,6 +26,9 @@ const ANSWERS_HELD: usize = 64;
 
 /// As long at most, while a federate waits for a callback.
 const ANSWERS_HELD_FOR: Span = Span::from_millis(100);
+
+/// The calls of which the RTI says the answer without waking anybody for it: updates and interactions.
+const SENDING: RangeInclusive<u32> = 62..=67;
 
 /// What a callback costs in memory besides its body.
 const CALLBACK_COST: usize = 64;
@@ -91,7 +97,7 @@ impl Driver {
             failure: None,
             is_connected: false,
         };
-        match driver.work(Instant::MAX, |driver| driver.is_connected) {
+        match driver.work(Instant::MAX, Wake::Any, |driver| driver.is_connected) {
             Ok(_) => Ok(driver),
             Err(error) => Err((driver.failure.take(), error)),
         }
@@ -101,7 +107,8 @@ impl Driver {
     pub(crate) fn ask(&mut self, entry: &'static Entry, body: Data) -> Result<Reply, Error> {
         let ticket = self.queue(entry, body)?;
         self.awaited = Some(ticket);
-        let waited = self.work(Instant::MAX, |driver| driver.answer.is_some());
+        let wake = if SENDING.contains(&entry.number) { Wake::Any } else { Wake::Urgent };
+        let waited = self.work(Instant::MAX, wake, |driver| driver.answer.is_some());
         self.awaited = None;
         match self.answer.take() {
             Some(answer) => answer,
@@ -123,7 +130,7 @@ impl Driver {
         }
         if !self.may_post(1) {
             // Not before there is room for many: to wake for each of them would be slow.
-            self.work(Instant::MAX, |driver| driver.may_post(2))?;
+            self.work(Instant::MAX, Wake::Any, |driver| driver.may_post(2))?;
         }
         Ok(())
     }
@@ -164,7 +171,7 @@ impl Driver {
     /// The next callback, waiting for one until `until`.
     pub(crate) fn callback(&mut self, until: Instant) -> Result<Option<Callback>, Error> {
         if self.callbacks.is_empty() && self.refused.is_empty() {
-            self.work(until, |driver| driver.has_news())?;
+            self.work(until, Wake::Urgent, Self::has_news)?;
         }
         self.take_callback()
     }
@@ -177,14 +184,15 @@ impl Driver {
     /// Waits for a callback, an exception, or the bell.
     pub(crate) fn wait_or_bell(&mut self) -> Result<(), Error> {
         if !self.has_news() && !self.link.is_rung() {
-            self.work(Instant::MAX, |driver| driver.has_news() || driver.link.is_rung())?;
+            let done = |driver: &Self| driver.has_news() || driver.link.is_rung();
+            self.work(Instant::MAX, Wake::Urgent, done)?;
         }
         self.link.take_rung();
         Ok(())
     }
 
     /// What rings the bell.
-    pub(crate) fn bell(&self) -> std::io::Result<std::os::fd::OwnedFd> {
+    pub(crate) fn bell(&self) -> std::io::Result<EventFd> {
         self.link.bell()
     }
 
@@ -215,7 +223,7 @@ impl Driver {
         }
         self.session.terminate(self.now);
         self.is_urgent = true;
-        match self.work(Instant::MAX, |driver| driver.end.is_some()) {
+        match self.work(Instant::MAX, Wake::Any, |driver| driver.end.is_some()) {
             Ok(_) | Err(Error::Lost(End::Terminated)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -235,7 +243,12 @@ impl Driver {
     }
 
     /// Drives the session until something is so, or an instant has come: was it so?
-    fn work(&mut self, until: Instant, done: impl Fn(&Self) -> bool) -> Result<bool, Error> {
+    fn work(
+        &mut self,
+        until: Instant,
+        wake: Wake,
+        done: impl Fn(&Self) -> bool,
+    ) -> Result<bool, Error> {
         loop {
             self.exchange();
             if done(self) {
@@ -251,9 +264,9 @@ impl Driver {
                     deadline = deadline.min(self.now + ANSWERS_HELD_FOR);
                 }
                 let before = self.now;
-                let at_most =
-                    if deadline == Instant::MAX { Span::MAX } else { deadline.since(before) };
-                self.link.sleep(at_most)?;
+                // What is past is looked at once.
+                let deadline = if deadline <= before { Instant::ZERO } else { deadline };
+                self.link.sleep(deadline, wake, self.written < self.out.len())?;
                 self.now = MonotonicClock.now();
                 self.session.tick(self.now);
                 self.is_urgent |= self.session.has_output()
@@ -273,10 +286,8 @@ impl Driver {
     /// Takes what has come, sends what waits; blocks nowhere.
     fn exchange(&mut self) {
         self.now = MonotonicClock.now();
-        match self.link.go_on() {
-            Some(Opening::Open) => self.connected(),
-            Some(Opening::Failed(error)) => self.unconnected(error),
-            Some(Opening::UnderWay) | None => {}
+        if let Some(opening) = self.link.go_on() {
+            self.opened(opening);
         }
         self.take_events();
         self.transmit();
@@ -293,11 +304,10 @@ impl Driver {
     fn take_events(&mut self) {
         while let Some(event) = self.session.poll() {
             match event {
-                Event::Connect => match self.link.open() {
-                    Opening::Open => self.connected(),
-                    Opening::UnderWay => {}
-                    Opening::Failed(error) => self.unconnected(error),
-                },
+                Event::Connect => {
+                    let opening = self.link.open();
+                    self.opened(opening);
+                }
                 Event::Running => {
                     self.is_connected = true;
                     self.is_urgent = true;
@@ -313,14 +323,22 @@ impl Driver {
         }
     }
 
-    fn connected(&mut self) {
-        self.session.connected(self.now);
-        self.is_urgent = true;
-    }
-
-    fn unconnected(&mut self, error: std::io::Error) {
-        self.failure = Some(error);
-        self.session.disconnected(self.now);
+    fn opened(&mut self, opening: Opening) {
+        match opening {
+            Opening::UnderWay => {}
+            Opening::Open => {
+                self.session.connected(self.now);
+                self.is_urgent = true;
+            }
+            Opening::Failed(error) => {
+                self.failure = Some(error);
+                self.session.disconnected(self.now);
+            }
+            Opening::Gone(error) => {
+                self.failure = Some(error);
+                self.session.close(self.now);
+            }
+        }
     }
 
     fn disconnected(&mut self) {

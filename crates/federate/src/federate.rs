@@ -7,6 +7,7 @@ use hemiola_hla::{
     Reply, ResignAction, TimeImplementation,
 };
 use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::timer;
 use hemiola_units::{Instant, RtiAddress, Span};
 
@@ -65,6 +66,16 @@ impl Federate {
                 }
             }
         }
+    }
+
+    /// Connects to the RTI at the other end of a stream, such as one in this process. A stream that breaks cannot be
+    /// opened again: the session ends with it.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if nobody answers; the exceptions of `connect`.
+    pub fn over(stream: Stream, options: Options) -> Result<Self, Error> {
+        let driver = Self::open(Link::over(stream)?, &options).map_err(|(_, error)| error)?;
+        Self::begin(driver, options)
     }
 
     fn open(link: Link, options: &Options) -> Result<Driver, (Option<std::io::Error>, Error)> {

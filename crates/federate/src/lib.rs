@@ -3,7 +3,7 @@
 //!
 //! In reading order:
 //!
-//! * [`Federate`]: connected to an RTI by [`connect`](Federate::connect). Services are methods of the standard's names;
+//! * [`Federate`]: connected to an RTI by [`connect`](Federate::connect), over TCP or in shared memory. Services are methods of the standard's names;
 //!   [`call`](Federate::call) makes any of its 178 calls. Callbacks are values: [`evoke`](Federate::evoke).
 //! * [`Options`]: how. [`Joining`]: who joins which federation execution.
 //! * [`Attribute`], [`Parameter`]: values of data types of the object model.
@@ -52,4 +52,5 @@ pub use values::{Attribute, Parameter};
 // What its methods take and return, so that a federate needs no other dependency.
 pub use hemiola_fedpro::{Settings, session::End};
 pub use hemiola_hla as hla;
+pub use hemiola_rt::shared::Stream;
 pub use hemiola_units::{Bytes, Instant, RtiAddress, Span};
