@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hemiola_fom::Model;
 use hemiola_fom::module::Setting;
 use hemiola_hla::{
-    Callback, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, Refusal, Switch, TimeImplementation,
+    AttributeHandle, Callback, Exception, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, Refusal, Switch, TimeImplementation,
 };
 use hemiola_units::Instant;
 
@@ -17,6 +17,7 @@ use crate::instance::{Instance, Knower};
 use crate::limits::Limits;
 use crate::notice::Notice;
 use crate::services::federation::Point;
+use crate::services::ownership::{self, Negotiation};
 
 /// A federation execution.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(crate) struct Federation {
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     /// The instances registered as exactly this class; never an empty set.
     pub(crate) of_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
+    /// What is going on about who owns attributes of instances.
+    pub(crate) negotiations: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Negotiation>,
     /// How many instances were ever registered.
     pub(crate) instance_count: u64,
     /// Who subscribes to attributes of exactly this class.
@@ -91,6 +94,7 @@ impl Federation {
             names: BTreeMap::new(),
             instances: BTreeMap::new(),
             of_class: BTreeMap::new(),
+            negotiations: BTreeMap::new(),
             instance_count: 0,
             class_subscribers: BTreeMap::new(),
             interaction_subscribers: BTreeMap::new(),
@@ -255,6 +259,7 @@ impl Federation {
             assert!(federate.published.classes.values().all(|set| !set.is_empty()));
         }
         crate::services::time::check_invariants(self);
+        ownership::check_invariants(self);
         for (handle, instance) in &self.instances {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));
             assert!(self.of_class[&instance.class].contains(handle));

@@ -1,6 +1,8 @@
 //! The body of the fuzz target: an ordinary function, so that it also runs under proptest.
 
-use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_hla::call::{
+    DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall, TimeCall,
+};
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{
     AttributeHandle, Call, EncodedInterval, EncodedTime, FederateHandle, InteractionClassHandle,
@@ -30,6 +32,8 @@ const LIMITS: Limits = Limits {
     undelivered: 8,
     undelivered_len: 2500,
     retractable: 4,
+    negotiations: 3,
+    kept_tag_len: 8,
     model_len: 1 << 20,
     name_len: 8,
 };
@@ -185,12 +189,13 @@ impl Source<'_> {
 
     fn call(&mut self) -> Option<Call> {
         let kind = self.next()?;
-        Some(match kind % 5 {
-            0 => self.federation_call(kind / 5).into(),
-            1 => self.declaration_call(kind / 5).into(),
-            2 => self.object_call(kind / 5).into(),
-            3 => self.time_call(kind / 5).into(),
-            _ => self.support_call(kind / 5).into(),
+        Some(match kind % 6 {
+            0 => self.federation_call(kind / 6).into(),
+            1 => self.declaration_call(kind / 6).into(),
+            2 => self.object_call(kind / 6).into(),
+            3 => self.time_call(kind / 6).into(),
+            4 => self.ownership_call(kind / 6).into(),
+            _ => self.support_call(kind / 6).into(),
         })
     }
 
@@ -302,6 +307,51 @@ impl Source<'_> {
                 attributes: self.attributes(),
                 transportation_type: self.transportation(),
             },
+        }
+    }
+
+    fn ownership_call(&mut self, kind: u8) -> OwnershipCall {
+        use OwnershipCall as C;
+        let (object_instance, attributes) = (self.instance(), self.attributes());
+        let user_supplied_tag = Data::new();
+        match kind % 10 {
+            0 => C::UnconditionalAttributeOwnershipDivestiture {
+                object_instance,
+                attributes,
+                user_supplied_tag,
+            },
+            1 => C::NegotiatedAttributeOwnershipDivestiture {
+                object_instance,
+                attributes,
+                user_supplied_tag,
+            },
+            2 => C::ConfirmDivestiture {
+                object_instance,
+                confirmed_attributes: attributes,
+                user_supplied_tag,
+            },
+            3..5 => C::AttributeOwnershipAcquisition {
+                object_instance,
+                desired_attributes: attributes,
+                user_supplied_tag,
+            },
+            5 => C::AttributeOwnershipAcquisitionIfAvailable {
+                object_instance,
+                desired_attributes: attributes,
+                user_supplied_tag,
+            },
+            6 => C::AttributeOwnershipReleaseDenied {
+                object_instance,
+                attributes,
+                user_supplied_tag,
+            },
+            7 => C::AttributeOwnershipDivestitureIfWanted {
+                object_instance,
+                attributes,
+                user_supplied_tag,
+            },
+            8 => C::CancelNegotiatedAttributeOwnershipDivestiture { object_instance, attributes },
+            _ => C::CancelAttributeOwnershipAcquisition { object_instance, attributes },
         }
     }
 

@@ -43,8 +43,11 @@
 //! ```
 //!
 //! This crate reads no clock, starts no thread, and knows no protocol. It does not offer yet: saving and restoring
-//! (clauses 4.19 to 4.35), ownership (7), data distribution (9) and the management object model (11). Calls of
-//! these are refused with `RTIinternalError`.
+//! (clauses 4.19 to 4.35), data distribution (9) and the management object model (11). Calls of these are refused
+//! with `RTIinternalError`.
+//!
+//! Its simulation test runs seeded worlds of federates that do anything in any order. One seed is replayed by
+//! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.
 
 #![forbid(unsafe_code)]
 

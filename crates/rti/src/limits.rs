@@ -18,6 +18,11 @@ pub struct Limits {
     pub undelivered_len: usize,
     /// Messages of one federate that it may still take back; older ones it may not any more.
     pub retractable: usize,
+    /// Attributes of a federation's instances whose ownership is negotiated.
+    pub negotiations: usize,
+    /// Bytes of a tag that is kept until others are told: of a synchronization point, of an offer or a request of
+    /// ownership.
+    pub kept_tag_len: usize,
     /// Bytes of the text of all modules of a federation's object model.
     pub model_len: usize,
     /// Bytes of a name: of a federation, a federate, an instance, a synchronization point.
@@ -35,6 +40,8 @@ impl Default for Limits {
             undelivered: 1_000_000,
             undelivered_len: 256 << 20,
             retractable: 100_000,
+            negotiations: 100_000,
+            kept_tag_len: 4096,
             model_len: 128 << 20,
             name_len: 1024,
         }

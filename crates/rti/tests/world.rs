@@ -393,6 +393,18 @@ impl World {
         self.model.interaction_class(class).unwrap().name.replace("HLAinteractionRoot.", "")
     }
 
+    /// A callback about ownership, with its tag.
+    fn ownership(
+        &self,
+        what: &str,
+        instance: &ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &hemiola_hla::Data,
+    ) -> String {
+        let names = self.names(attributes.iter().copied());
+        format!("{what} {instance} {names} ({})", String::from_utf8_lossy(tag))
+    }
+
     /// A callback in a few words.
     fn short(&self, callback: &Callback) -> String {
         use Callback as C;
@@ -512,6 +524,41 @@ impl World {
             }
             C::TurnUpdatesOffForObjectInstance { object_instance, attributes } => {
                 format!("updates off {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::RequestAttributeOwnershipAssumption {
+                object_instance,
+                offered_attributes: attributes,
+                user_supplied_tag: tag,
+            } => self.ownership("assume", object_instance, attributes, tag),
+            C::RequestDivestitureConfirmation {
+                object_instance,
+                released_attributes: attributes,
+                user_supplied_tag: tag,
+            } => self.ownership("confirm", object_instance, attributes, tag),
+            C::AttributeOwnershipAcquisitionNotification {
+                object_instance,
+                secured_attributes: attributes,
+                user_supplied_tag: tag,
+            } => self.ownership("acquired", object_instance, attributes, tag),
+            C::AttributeOwnershipUnavailable {
+                object_instance,
+                attributes,
+                user_supplied_tag: tag,
+            } => self.ownership("unavailable", object_instance, attributes, tag),
+            C::RequestAttributeOwnershipRelease {
+                object_instance,
+                candidate_attributes: attributes,
+                user_supplied_tag: tag,
+            } => self.ownership("release", object_instance, attributes, tag),
+            C::ConfirmAttributeOwnershipAcquisitionCancellation { object_instance, attributes } => {
+                format!("cancelled {object_instance} {}", self.names(attributes.iter().copied()))
+            }
+            C::InformAttributeOwnership { object_instance, attributes, federate } => {
+                let names = self.names(attributes.iter().copied());
+                format!("{object_instance} {names} of {federate}")
+            }
+            C::AttributeIsNotOwned { object_instance, attributes } => {
+                format!("{object_instance} {} of nobody", self.names(attributes.iter().copied()))
             }
             C::TimeRegulationEnabled { time } => format!("regulating {}", number(*time)),
             C::TimeConstrainedEnabled { time } => format!("constrained {}", number(*time)),

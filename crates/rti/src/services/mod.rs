@@ -10,15 +10,18 @@
 pub(crate) mod declaration;
 pub(crate) mod federation;
 pub(crate) mod object;
+pub(crate) mod ownership;
 pub(crate) mod support;
 pub(crate) mod time;
 
 use std::collections::BTreeMap;
 
+use hemiola_hla::data::Data;
 use hemiola_hla::{Call, Exception, FederateHandle, Refusal, Reply};
 
 use crate::federation::Federation;
 use crate::input::{Output, SessionId};
+use crate::limits::Limits;
 use crate::session::Session;
 
 /// What a service answers.
@@ -38,7 +41,8 @@ pub(crate) fn call(
         Call::Object(call) => object::call(federation, me, call, out),
         Call::Time(call) => time::call(federation, me, call, out),
         Call::Support(call) => support::call(federation, me, call, out),
-        Call::Ownership(_) | Call::Distribution(_) => Err(not_offered(name)),
+        Call::Ownership(call) => ownership::call(federation, me, call, out),
+        Call::Distribution(_) => Err(not_offered(name)),
     }
 }
 
@@ -63,6 +67,12 @@ pub(crate) fn settle(
 /// The refusal of a service that this RTI does not have.
 pub(crate) fn not_offered(name: &str) -> Refusal {
     Exception::RTIinternalError.because(format!("this RTI does not offer {name}"))
+}
+
+/// Is a tag short enough to be kept?
+pub(crate) fn kept_tag(limits: Limits, tag: &Data) -> Result<(), Refusal> {
+    let limit = limits.kept_tag_len;
+    if tag.len() > limit { Err(beyond(limit, "bytes of such a tag")) } else { Ok(()) }
 }
 
 /// The refusal of a call that would exceed one of the [limits](crate::Limits).

@@ -3,5 +3,6 @@
 mod declaration;
 mod federation;
 mod object;
+mod ownership;
 mod support;
 mod time;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_hla::data::Data;
 use hemiola_hla::{
-    Callback, EncodedTime, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
-    ObjectClassHandle, ObjectInstanceHandle, OrderType,
+    AttributeHandle, Callback, EncodedTime, FederateHandle, InteractionClassHandle,
+    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
 };
 use hemiola_rti::SessionId;
 
@@ -30,6 +30,10 @@ pub(super) struct Mate {
     /// By class: the attributes by their numbers.
     pub(super) classes: BTreeMap<ObjectClassHandle, BTreeSet<u32>>,
     pub(super) known: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+    /// What it publishes, by class.
+    pub(super) published: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
+    /// What it owns, as far as it was told.
+    pub(super) owned: BTreeSet<(ObjectInstanceHandle, AttributeHandle)>,
     /// The time stamp of the last message since the last request.
     last_stamp: i64,
     /// The last message without order, by its number.
@@ -63,6 +67,8 @@ pub(super) struct Sent {
     pub(super) subject: Option<ObjectInstanceHandle>,
     /// Was it the end of its subject, and as what did the sender know that?
     pub(super) deletes: Option<ObjectClassHandle>,
+    /// What the sender owned of it then.
+    pub(super) owned: BTreeSet<AttributeHandle>,
     /// Who has still to get which parts of it, by numbers of attributes.
     pub(super) missing: BTreeMap<FederateHandle, BTreeSet<u32>>,
     /// Those parts that were sent in the order of time: they can be taken back.
@@ -104,6 +110,8 @@ impl Mate {
             interactions: BTreeSet::new(),
             classes: BTreeMap::new(),
             known: BTreeMap::new(),
+            published: BTreeMap::new(),
+            owned: BTreeSet::new(),
             last_stamp: 0,
             last_unordered: 0,
             synchronized: BTreeSet::new(),
@@ -172,6 +180,18 @@ impl Mate {
                 self.got(messages, user_supplied_tag, [WHOLE], stamp);
                 self.forget(*object_instance, messages);
             }
+            C::AttributeOwnershipAcquisitionNotification {
+                object_instance,
+                secured_attributes,
+                ..
+            } => {
+                let published = &self.published[&self.known[object_instance]];
+                for attribute in secured_attributes {
+                    assert!(published.contains(attribute), "who owns it publishes it");
+                    let is_new = self.owned.insert((*object_instance, *attribute));
+                    assert!(is_new, "it owns that already");
+                }
+            }
             C::RequestRetraction { retraction } => {
                 let sent = messages.values_mut().find(|one| one.retraction == Some(*retraction));
                 let asked = sent.expect("it was sent").to_undo.remove(&self.fed.handle);
@@ -208,6 +228,7 @@ impl Mate {
     /// What is about an instance that the federate does not know any more does not reach it.
     pub(super) fn forget(&mut self, instance: ObjectInstanceHandle, messages: &mut Messages) {
         assert!(self.known.remove(&instance).is_some());
+        self.owned.retain(|(other, _)| *other != instance);
         let about = |one: &&mut Sent| one.subject == Some(instance);
         for sent in messages.values_mut().filter(about) {
             sent.missing.remove(&self.fed.handle);

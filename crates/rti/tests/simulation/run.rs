@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_fom::{Model, merge, read};
-use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_hla::call::{
+    DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall, TimeCall,
+};
 use hemiola_hla::data::Data;
 use hemiola_hla::{
     AttributeHandle, Call, Exception, FederateHandle, InteractionClassHandle,
@@ -33,8 +35,11 @@ pub(super) struct Run {
     next_message: u64,
     classes: Vec<ObjectClassHandle>,
     interactions: Vec<InteractionClassHandle>,
+    privilege: AttributeHandle,
     /// How many callbacks there were.
     pub(super) told: usize,
+    /// Of which kinds, by number.
+    pub(super) kinds: BTreeSet<u32>,
     /// All that the kernel said.
     pub(super) log: Vec<Output>,
     keep_log: bool,
@@ -50,6 +55,9 @@ impl Run {
             kernel: Kernel::new(Limits::default()),
             classes: vec![class("Vehicle"), class("Vehicle.Car")],
             interactions: vec![interaction("Command"), interaction("Command.Stop")],
+            privilege: model
+                .attribute_named(class("Vehicle"), "HLAprivilegeToDeleteObject")
+                .unwrap(),
             model,
             random: Random::from_seed(seed),
             sessions: 0,
@@ -59,6 +67,7 @@ impl Run {
             messages: Messages::new(),
             next_message: 0,
             told: 0,
+            kinds: BTreeSet::new(),
             log: Vec::new(),
             keep_log: seed < 20,
         };
@@ -99,6 +108,7 @@ impl Run {
                 Output::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
                 Output::Callback(session, notice) => {
                     self.told += 1;
+                    self.kinds.insert(notice.callback().number());
                     self.inbox.push((session, notice));
                 }
                 Output::Close(session) => panic!("{session:?} is closed"),
@@ -139,6 +149,10 @@ impl Run {
                 mate.told(notice.callback(), &mut self.messages);
             }
         }
+        let mut all = BTreeSet::new();
+        for owned in self.mates.iter().flat_map(|mate| &mate.owned) {
+            assert!(all.insert(owned), "{owned:?} has two owners");
+        }
     }
 
     // Events.
@@ -159,7 +173,8 @@ impl Run {
         match self.below(100) {
             0..10 => self.declare(at),
             10..15 => self.register(at),
-            15..35 => self.update(at),
+            15..25 => self.negotiate(at),
+            25..35 => self.update(at),
             35..50 => self.send(at),
             50..53 => self.delete(at),
             53..55 => self.forget(at),
@@ -243,6 +258,11 @@ impl Run {
         let attributes = self.attributes(object_class);
         match self.below(6) {
             0 | 1 => {
+                let published = &mut self.mates[at].published;
+                if !attributes.is_empty() {
+                    let set = published.entry(object_class).or_default();
+                    set.extend(attributes.iter().copied().chain([self.privilege]));
+                }
                 let call =
                     DeclarationCall::PublishObjectClassAttributes { object_class, attributes };
                 self.call(session, call).unwrap();
@@ -272,10 +292,144 @@ impl Run {
                 self.call(session, DeclarationCall::UnsubscribeObjectClass { object_class })
                     .unwrap();
                 self.mates[at].classes.remove(&object_class);
-                let call =
-                    DeclarationCall::UnpublishObjectClassAttributes { object_class, attributes };
-                self.call(session, call).unwrap();
+                self.unpublish(at, object_class, attributes);
             }
+        }
+    }
+
+    fn unpublish(
+        &mut self,
+        at: usize,
+        object_class: ObjectClassHandle,
+        attributes: Vec<AttributeHandle>,
+    ) {
+        let call = DeclarationCall::UnpublishObjectClassAttributes {
+            object_class,
+            attributes: attributes.clone(),
+        };
+        match self.call(self.mates[at].fed.session, call) {
+            Ok(_) => {}
+            Err(Exception::OwnershipAcquisitionPending) => return,
+            Err(other) => panic!("{other:?}"),
+        }
+        let privilege = self.privilege;
+        let Mate { published, owned, known, .. } = &mut self.mates[at];
+        let Some(set) = published.get_mut(&object_class) else { return };
+        set.retain(|one| !attributes.contains(one));
+        if set.iter().all(|one| *one == privilege) {
+            published.remove(&object_class);
+        }
+        owned.retain(|(instance, attribute)| {
+            let class = known[instance];
+            published.get(&class).is_some_and(|set| set.contains(attribute))
+        });
+    }
+
+    /// Somebody gives away what it owns, or seeks what it does not.
+    fn negotiate(&mut self, at: usize) {
+        use OwnershipCall as C;
+        let Some(object_instance) = self.known(at) else { return };
+        let session = self.mates[at].fed.session;
+        let class = self.mates[at].known[&object_instance];
+        let of_class = self.attributes(class);
+        let mine: Vec<AttributeHandle> = self.mates[at]
+            .owned
+            .iter()
+            .filter(|(instance, one)| *instance == object_instance && of_class.contains(one))
+            .map(|(_, one)| *one)
+            .collect();
+        let published = self.mates[at].published.get(&class).cloned().unwrap_or_default();
+        let others = of_class.iter().filter(|one| !mine.contains(one) && published.contains(one));
+        let others: Vec<AttributeHandle> = others.copied().collect();
+        let user_supplied_tag = Data::new();
+        let (call, gives) = match self.below(12) {
+            0 => {
+                let attributes = mine.clone();
+                let call = C::UnconditionalAttributeOwnershipDivestiture {
+                    object_instance,
+                    attributes,
+                    user_supplied_tag,
+                };
+                (call, true)
+            }
+            1 | 2 => {
+                let attributes = mine.clone();
+                let call = C::NegotiatedAttributeOwnershipDivestiture {
+                    object_instance,
+                    attributes,
+                    user_supplied_tag,
+                };
+                (call, false)
+            }
+            3 | 4 => {
+                let confirmed_attributes = mine.clone();
+                let call = C::ConfirmDivestiture {
+                    object_instance,
+                    confirmed_attributes,
+                    user_supplied_tag,
+                };
+                (call, true)
+            }
+            5 => {
+                let attributes = mine.clone();
+                let call = C::AttributeOwnershipDivestitureIfWanted {
+                    object_instance,
+                    attributes,
+                    user_supplied_tag,
+                };
+                (call, true)
+            }
+            6 => {
+                let attributes = mine.clone();
+                let call = C::AttributeOwnershipReleaseDenied {
+                    object_instance,
+                    attributes,
+                    user_supplied_tag,
+                };
+                (call, false)
+            }
+            7 => {
+                let attributes = mine.clone();
+                let call = C::CancelNegotiatedAttributeOwnershipDivestiture {
+                    object_instance,
+                    attributes,
+                };
+                (call, false)
+            }
+            8 => {
+                let attributes = others;
+                (C::CancelAttributeOwnershipAcquisition { object_instance, attributes }, false)
+            }
+            9 => {
+                let desired_attributes = others;
+                let call = C::AttributeOwnershipAcquisitionIfAvailable {
+                    object_instance,
+                    desired_attributes,
+                    user_supplied_tag,
+                };
+                (call, false)
+            }
+            _ => {
+                let desired_attributes = others;
+                let call = C::AttributeOwnershipAcquisition {
+                    object_instance,
+                    desired_attributes,
+                    user_supplied_tag,
+                };
+                (call, false)
+            }
+        };
+        let given = match self.call(session, call) {
+            Ok(Reply::Attributes(divested)) => divested,
+            Ok(_) if gives => mine,
+            Ok(_) => Vec::new(),
+            Err(Exception::AttributeNotOwned | Exception::FederateOwnsAttributes) => {
+                panic!("it knows what it owns")
+            }
+            Err(_) => Vec::new(),
+        };
+        for attribute in given {
+            assert!(self.mates[at].owned.remove(&(object_instance, attribute)));
         }
     }
 
@@ -284,7 +438,10 @@ impl Run {
         let object_class = self.pick(&classes);
         let call = ObjectCall::RegisterObjectInstance { object_class };
         if let Ok(Reply::ObjectInstance(instance)) = self.call(self.mates[at].fed.session, call) {
-            self.mates[at].known.insert(instance, object_class);
+            let mate = &mut self.mates[at];
+            mate.known.insert(instance, object_class);
+            let published = mate.published[&object_class].iter();
+            mate.owned.extend(published.map(|attribute| (instance, *attribute)));
         }
     }
 
@@ -331,6 +488,7 @@ impl Run {
             retracted: false,
             subject,
             deletes: None,
+            owned: BTreeSet::new(),
             missing,
             ordering: if retraction.is_some() { ordering } else { BTreeSet::new() },
             constrained: constrained.map(|mate| mate.fed.handle).collect(),
@@ -366,7 +524,11 @@ impl Run {
                 time: time(stamp).into(),
             },
         };
-        let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
+        let answer = self.call(self.mates[at].fed.session, call);
+        let owns = |one: &AttributeHandle| self.mates[at].owned.contains(&(instance, *one));
+        let owns_all = attributes.iter().all(owns);
+        assert_eq!(answer == Err(Exception::AttributeNotOwned), !owns_all, "it knows what it owns");
+        let Ok(reply) = answer else { return };
         let ordered = |one: &&AttributeHandle| {
             self.model.attribute(**one).unwrap().order == OrderType::TimeStamp
         };
@@ -422,13 +584,18 @@ impl Run {
             },
         };
         let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
-        let class = self.mates[at].known[&instance];
-        self.mates[at].forget(instance, &mut self.messages);
+        let mate = &mut self.mates[at];
+        let class = mate.known[&instance];
+        let owned = mate.owned.iter().filter(|(other, _)| *other == instance);
+        let owned: BTreeSet<AttributeHandle> = owned.map(|(_, attribute)| *attribute).collect();
+        assert!(owned.contains(&self.privilege), "only who may deletes");
+        mate.forget(instance, &mut self.messages);
         self.sent(at, stamp, Some(instance), &reply, BTreeSet::from([WHOLE]), |mate| {
             let knows = mate.known.contains_key(&instance);
             if knows { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
         });
-        self.messages.get_mut(&self.next_message).unwrap().deletes = Some(class);
+        let sent = self.messages.get_mut(&self.next_message).unwrap();
+        (sent.deletes, sent.owned) = (Some(class), owned);
     }
 
     fn forget(&mut self, at: usize) {
@@ -533,7 +700,11 @@ impl Run {
             parts.retain(|part| !sent.ordering.contains(part));
         }
         if let (Some(instance), Some(class)) = (sent.subject, sent.deletes) {
-            self.mates[at].known.insert(instance, class);
+            let mate = &mut self.mates[at];
+            mate.known.insert(instance, class);
+            let published = mate.published.get(&class).cloned().unwrap_or_default();
+            let back = sent.owned.intersection(&published);
+            mate.owned.extend(back.map(|attribute| (instance, *attribute)));
         }
     }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use hemiola_hla::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, Reply,
+    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, Reply,
 };
 
 use super::{Answer, advise_of_interactions, advise_of_registration, defined, interaction_defined};
 use crate::federation::Federation;
 use crate::input::Output;
-use crate::services::object;
+use crate::services::{object, ownership};
 
 /// Clause 5.2. The privilege to delete is published with any attribute.
 pub(super) fn publish_object_class_attributes(
@@ -26,8 +26,10 @@ pub(super) fn publish_object_class_attributes(
     let privilege = object::privilege(&federation.model);
     let published = &mut federation.federate_mut(me).published;
     let set = published.classes.entry(class).or_default();
-    set.extend(attributes.iter().copied().chain([privilege]));
+    let more = attributes.iter().copied().chain([privilege]).filter(|one| set.insert(*one));
+    let more: Vec<AttributeHandle> = more.collect();
     advise_of_registration(federation, me, out);
+    object::offer_published(federation, me, class, &more, out);
     Ok(Reply::Done)
 }
 
@@ -42,16 +44,27 @@ pub(super) fn unpublish_object_class(
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
     let privilege = object::privilege(&federation.model);
-    let published = &mut federation.federate_mut(me).published.classes;
-    let Some(set) = published.get_mut(&class) else { return Ok(Reply::Done) };
-    let left: BTreeSet<AttributeHandle> = match attributes {
+    let published = &federation.federate(me).published.classes;
+    let Some(set) = published.get(&class) else { return Ok(Reply::Done) };
+    let mut left: BTreeSet<AttributeHandle> = match attributes {
         Some(attributes) => set.iter().filter(|one| !attributes.contains(one)).copied().collect(),
         None => BTreeSet::new(),
     };
     if left.iter().all(|one| *one == privilege) {
+        left.clear();
+    }
+    let is_sought = ownership::is_sought_by(federation, me, |instance, attribute| {
+        let known_as = federation.instances[&instance].known_as(me);
+        known_as == Some(class) && !left.contains(&attribute)
+    });
+    if is_sought {
+        return Err(Exception::OwnershipAcquisitionPending.into());
+    }
+    let published = &mut federation.federate_mut(me).published.classes;
+    if left.is_empty() {
         published.remove(&class);
     } else {
-        *set = left;
+        published.insert(class, left);
     }
     object::divest_unpublished(federation, me, class, out);
     advise_of_registration(federation, me, out);

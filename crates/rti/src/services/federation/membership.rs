@@ -15,7 +15,7 @@ use crate::federation::{Federation, NameUse};
 use crate::input::{Output, SessionId};
 use crate::kernel::Kernel;
 use crate::prepare::{Brought, Onto};
-use crate::services::{beyond, declaration, object, settle};
+use crate::services::{beyond, declaration, object, ownership, settle};
 use crate::session::{Member, Session};
 
 /// Clause 4.11, all forms.
@@ -123,34 +123,55 @@ pub(super) fn resign_federation_execution(
     Ok(Reply::Done)
 }
 
-/// Does the directive leave nothing that the federate owns?
+/// Does the directive leave nothing that the federate owns or seeks?
 fn may_resign(
     federation: &Federation,
     me: FederateHandle,
     action: ResignAction,
 ) -> Result<(), Refusal> {
-    let (deletes, divests) = parts(action);
-    if divests {
-        return Ok(());
-    }
+    let Parts { cancels, deletes, divests } = parts(action);
     let left = federation.instances.values().find(|instance| {
         let owns = instance.owned_by(me).next().is_some();
         owns && !(deletes && object::may_delete(federation, instance, me))
     });
-    left.map_or(Ok(()), |instance| {
+    if let Some(instance) = left.filter(|_| !divests) {
         let details = format!("attributes of {}, which {action} leaves", instance.name);
-        Err(Exception::FederateOwnsAttributes.because(details))
-    })
+        return Err(Exception::FederateOwnsAttributes.because(details));
+    }
+    if !cancels && ownership::is_sought_by(federation, me, |_, _| true) {
+        let details = format!("{action} does not cancel acquisitions");
+        return Err(Exception::OwnershipAcquisitionPending.because(details));
+    }
+    Ok(())
 }
 
-/// Does a directive delete; does it divest?
-const fn parts(action: ResignAction) -> (bool, bool) {
+/// What a directive does.
+struct Parts {
+    /// It takes back requests of ownership.
+    cancels: bool,
+    /// It deletes the instances that the federate may delete.
+    deletes: bool,
+    /// What the federate owns it owns no more.
+    divests: bool,
+}
+
+const fn parts(action: ResignAction) -> Parts {
     use ResignAction as A;
-    match action {
-        A::UnconditionallyDivestAttributes => (false, true),
-        A::DeleteObjects => (true, false),
-        A::CancelPendingOwnershipAcquisitions | A::NoAction => (false, false),
-        A::DeleteObjectsThenDivest | A::CancelThenDeleteThenDivest => (true, true),
+    Parts {
+        cancels: matches!(
+            action,
+            A::CancelPendingOwnershipAcquisitions | A::CancelThenDeleteThenDivest
+        ),
+        deletes: matches!(
+            action,
+            A::DeleteObjects | A::DeleteObjectsThenDivest | A::CancelThenDeleteThenDivest
+        ),
+        divests: matches!(
+            action,
+            A::UnconditionallyDivestAttributes
+                | A::DeleteObjectsThenDivest
+                | A::CancelThenDeleteThenDivest
+        ),
     }
 }
 
@@ -195,7 +216,10 @@ fn resign(
     action: ResignAction,
     out: &mut Vec<Output>,
 ) {
-    let (deletes, _) = parts(action);
+    let deletes = parts(action).deletes;
+    // From now on nothing is for it any more.
+    declaration::forget(federation, me);
+    ownership::withdraw(federation, me, None);
     let concerned = federation.instances.iter().filter(|(_, instance)| {
         let deleted = instance.deletion.as_ref().is_some_and(|deletion| deletion.by == me);
         deleted || instance.known_as(me).is_some()
@@ -214,7 +238,6 @@ fn resign(
     federation.waiting.remove(&me);
     federation.overflowed.remove(&me);
     federation.time_changed = true;
-    declaration::forget(federation, me);
     federation.leave(me);
     declaration::advise(federation, out);
 }

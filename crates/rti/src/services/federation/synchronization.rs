@@ -11,7 +11,7 @@ use super::Answer;
 use crate::federation::Federation;
 use crate::input::Output;
 use crate::notice::Notice;
-use crate::services::beyond;
+use crate::services::{beyond, kept_tag};
 
 /// A synchronization point that not everybody has reached.
 #[derive(Debug)]
@@ -52,6 +52,7 @@ pub(super) fn register_federation_synchronization_point(
     if label.len() > limits.name_len {
         return Err(beyond(limits.name_len, "bytes of a label"));
     }
+    kept_tag(limits, &tag)?;
     if federation.points.len() >= limits.synchronization_points {
         return Err(beyond(limits.synchronization_points, "synchronization points"));
     }

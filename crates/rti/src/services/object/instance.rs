@@ -11,7 +11,7 @@ use crate::federation::{Federation, NameUse};
 use crate::input::Output;
 use crate::instance::{Deletion, Instance, InstanceAttribute};
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, next_retraction, remember};
-use crate::services::{beyond, declaration};
+use crate::services::{beyond, declaration, ownership};
 
 /// Clause 6.8, both forms. The federate owns what it publishes of the class.
 pub(super) fn register_object_instance(
@@ -107,6 +107,7 @@ fn discover(
     federation.tell(me, callback, out);
     come_to_know(federation, me, handle, class);
     advise_of_scope(federation, me, handle, out);
+    ownership::offer_to(federation, me, handle, None, out);
     if federation.is_on(Switch::AutoProvide) {
         provide::ask_owners(federation, me, handle, &wanted, &Data::new(), out);
     }
@@ -144,8 +145,8 @@ pub(crate) fn interest_changed(
     }
 }
 
-/// After the owners of an instance's attributes changed.
-fn owners_changed(
+/// After the owners of an instance's attributes changed: some may discover it, if it is not deleted.
+pub(crate) fn owners_changed(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
     out: &mut Vec<Output>,
@@ -156,6 +157,44 @@ fn owners_changed(
         advise_of_scope(federation, federate, handle, out);
     }
     advise_of_updates(federation, handle, out);
+    discover_by_all(federation, handle, out);
+}
+
+/// A federate does not own these any more; nobody does.
+pub(crate) fn disown(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+) {
+    let instance = federation.instance_mut(handle);
+    for attribute in attributes {
+        let attribute = instance.attribute_mut(*attribute).expect("it is owned");
+        assert_eq!(attribute.owner, me, "only an owner gives away");
+        attribute.owner = FederateHandle::INVALID;
+    }
+    // If they become its own again it is told anew whether they are wanted.
+    if let Some(advised) = federation.federate_mut(me).advised.updates.get_mut(&handle) {
+        advised.retain(|one| !attributes.contains(one));
+    }
+}
+
+/// A federate publishes more of a class: asks it whether it wants what is offered of that.
+pub(crate) fn offer_published(
+    federation: &Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    more: &[AttributeHandle],
+    out: &mut Vec<Output>,
+) {
+    if federation.negotiations.is_empty() {
+        return;
+    }
+    for handle in federation.instances_below(class) {
+        if federation.instances[&handle].known_as(me) == Some(class) {
+            ownership::offer_to(federation, me, handle, Some(more), out);
+        }
+    }
 }
 
 /// What a federate owns of a class that it does not publish any more becomes unowned.
@@ -167,19 +206,16 @@ pub(crate) fn divest_unpublished(
 ) {
     for handle in federation.instances_below(class) {
         let published = federation.federate(me).published.classes.get(&class).cloned();
-        let instance = federation.instance_mut(handle);
+        let instance = &federation.instances[&handle];
         if instance.known_as(me) != Some(class) {
             continue;
         }
-        let kept = |one: AttributeHandle| published.as_ref().is_some_and(|set| set.contains(&one));
-        let mut changed = false;
-        for one in instance.attributes.iter_mut().filter(|one| one.owner == me && !kept(one.handle))
-        {
-            one.owner = FederateHandle::INVALID;
-            changed = true;
-        }
-        if changed {
-            owners_changed(federation, handle, out);
+        let kept = |one: &AttributeHandle| published.as_ref().is_some_and(|set| set.contains(one));
+        let divested: Vec<AttributeHandle> =
+            instance.owned_by(me).filter(|one| !kept(one)).collect();
+        if !divested.is_empty() {
+            disown(federation, me, handle, &divested);
+            ownership::abandon(federation, me, handle, &divested, &Data::new(), out);
         }
     }
 }
@@ -229,11 +265,12 @@ pub(crate) fn delete(
     let known_as = instance.known_as(me).expect("who deletes an instance knows it");
     let owned = instance.divest(me);
     instance.forget(me);
-    instance.deletion =
-        Some(Deletion { by: me, known_as, owned, retractable: retraction.is_some() });
     let receivers: Vec<FederateHandle> = instance.known().iter().map(|one| one.federate).collect();
+    let retractable = retraction.is_some();
+    instance.deletion = Some(Deletion { by: me, known_as, owned: owned.clone(), retractable });
     drop_stale(federation, me);
     forget_details(federation, me, handle);
+    ownership::close(federation, handle, &owned, out);
     let message = Message {
         body: Body::Remove { instance: handle },
         tag,
@@ -265,12 +302,13 @@ pub(crate) fn forget(
     if divested.is_empty() {
         advise_of_updates(federation, handle, out);
     } else {
-        owners_changed(federation, handle, out);
+        ownership::abandon(federation, me, handle, &divested, &Data::new(), out);
     }
     end_if_unknown(federation, handle);
 }
 
 fn forget_details(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
+    ownership::withdraw(federation, me, Some(handle));
     let federate = federation.federate_mut(me);
     federate.known_since.remove(&handle);
     federate.advised.scope.remove(&handle);
@@ -329,7 +367,6 @@ pub(crate) fn undelete(
         }
     }
     owners_changed(federation, handle, out);
-    discover_by_all(federation, handle, out);
 }
 
 /// Removes an instance that is deleted for everybody.
@@ -359,6 +396,9 @@ pub(super) fn local_delete_object_instance(
     let (instance, _) = federation.known(me, handle)?;
     if instance.owned_by(me).next().is_some() {
         return Err(Exception::FederateOwnsAttributes.into());
+    }
+    if ownership::is_sought_by(federation, me, |other, _| other == handle) {
+        return Err(Exception::OwnershipAcquisitionPending.into());
     }
     forget(federation, me, handle, out);
     Ok(Reply::Done)

@@ -20,7 +20,8 @@ use crate::input::Output;
 use crate::instance::Instance;
 
 pub(crate) use instance::{
-    delete, deletion_is_final, divest_unpublished, forget, interest_changed, leave, undelete,
+    delete, deletion_is_final, disown, divest_unpublished, forget, interest_changed, leave,
+    offer_published, owners_changed, undelete,
 };
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 

@@ -1,0 +1,160 @@
+//! Federates seek attributes (clauses 7.8, 7.9, 7.15).
+
+use std::collections::BTreeSet;
+
+use hemiola_hla::data::Data;
+use hemiola_hla::{
+    AttributeHandle, Callback, Exception, FederateHandle, ObjectInstanceHandle, Refusal, Reply,
+};
+
+use super::negotiation::{
+    Groups, Seeker, acquire, change, has_room, request_confirmation, request_release,
+    say_unavailable,
+};
+use super::{Answer, named};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::services::object;
+
+/// The attributes that a federate wants, each once: it owns none of them, and publishes all.
+fn acquirable(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+) -> Result<BTreeSet<AttributeHandle>, Refusal> {
+    let (class, attributes) = named(federation, me, handle, attributes)?;
+    let instance = &federation.instances[&handle];
+    if let Some(own) = attributes.iter().find(|one| instance.owner(**one) == me) {
+        return Err(Exception::FederateOwnsAttributes.because(own.to_string()));
+    }
+    let published = &federation.federate(me).published.classes;
+    let published = published.get(&class).ok_or(Exception::ObjectClassNotPublished)?;
+    match attributes.difference(published).next() {
+        Some(other) => Err(Exception::AttributeNotPublished.because(other.to_string())),
+        None => Ok(attributes),
+    }
+}
+
+/// Clause 7.8. What nobody owns the federate gets at once; owners are asked to release the rest, or to confirm what
+/// they offer.
+pub(super) fn attribute_ownership_acquisition(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = acquirable(federation, me, handle, attributes)?;
+    has_room(federation, attributes.len(), tag)?;
+    seek(federation, me, handle, attributes, tag, false, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 7.9. What another federate owns and does not offer is not available.
+pub(super) fn attribute_ownership_acquisition_if_available(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = acquirable(federation, me, handle, attributes)?;
+    let is_sought = |one: &&AttributeHandle| {
+        let negotiation = federation.negotiations.get(&(handle, **one));
+        negotiation.is_some_and(|negotiation| negotiation.seeker(me).is_some())
+    };
+    if let Some(other) = attributes.iter().find(is_sought) {
+        return Err(Exception::AttributeAlreadyBeingAcquired.because(other.to_string()));
+    }
+    has_room(federation, attributes.len(), tag)?;
+    seek(federation, me, handle, attributes, tag, true, out);
+    Ok(Reply::Done)
+}
+
+fn seek(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: BTreeSet<AttributeHandle>,
+    tag: &Data,
+    if_available: bool,
+    out: &mut Vec<Output>,
+) {
+    let is_deleted = federation.instances[&handle].deletion.is_some();
+    let (mut free, mut unavailable) = (Vec::new(), Groups::new());
+    let (mut confirm, mut release) = (Groups::new(), Groups::new());
+    for attribute in attributes {
+        let owner = federation.instances[&handle].owner(attribute);
+        if owner == FederateHandle::INVALID {
+            // What is deleted is to be had by nobody: it may come back to who owned it.
+            if is_deleted {
+                unavailable.add((me, tag.clone()), attribute);
+            } else {
+                free.push(attribute);
+            }
+            continue;
+        }
+        change(federation, (handle, attribute), |negotiation| {
+            match &mut negotiation.offer {
+                Some(offer) if offer.asked => {}
+                Some(offer) => {
+                    offer.asked = true;
+                    confirm.add((owner, tag.clone()), attribute);
+                }
+                None if if_available => return unavailable.add((me, tag.clone()), attribute),
+                None => release.add((owner, tag.clone()), attribute),
+            }
+            let seeker = Seeker { federate: me, tag: tag.clone(), if_available };
+            match negotiation.seekers.iter_mut().find(|one| one.federate == me) {
+                Some(before) => *before = seeker,
+                None => negotiation.seekers.push(seeker),
+            }
+        });
+    }
+    if !free.is_empty() {
+        acquire(federation, me, handle, free, &Data::new(), out);
+        object::owners_changed(federation, handle, out);
+    }
+    say_unavailable(federation, handle, unavailable, out);
+    request_confirmation(federation, handle, confirm, out);
+    request_release(federation, handle, release, out);
+}
+
+/// Clauses 7.15 and 7.16: the federate seeks these attributes no more. One that it sought only because it was offered
+/// was not asked for by the service that this takes back.
+pub(super) fn cancel_attribute_ownership_acquisition(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    out: &mut Vec<Output>,
+) -> Answer {
+    let (_, attributes) = named(federation, me, handle, attributes)?;
+    let instance = &federation.instances[&handle];
+    if let Some(own) = attributes.iter().find(|one| instance.owner(**one) == me) {
+        return Err(Exception::AttributeAlreadyOwned.because(own.to_string()));
+    }
+    let is_asked_for = |one: &&AttributeHandle| {
+        let negotiation = federation.negotiations.get(&(handle, **one));
+        let seeker = negotiation.and_then(|negotiation| negotiation.seeker(me));
+        seeker.is_some_and(|seeker| !seeker.if_available)
+    };
+    if let Some(other) = attributes.iter().find(|one| !is_asked_for(one)) {
+        return Err(Exception::AttributeAcquisitionWasNotRequested.because(other.to_string()));
+    }
+    if attributes.is_empty() {
+        return Ok(Reply::Done);
+    }
+    for attribute in &attributes {
+        change(federation, (handle, *attribute), |negotiation| negotiation.forget(me));
+    }
+    let callback = Callback::ConfirmAttributeOwnershipAcquisitionCancellation {
+        object_instance: handle,
+        attributes: attributes.into_iter().collect(),
+    };
+    federation.tell(me, callback, out);
+    Ok(Reply::Done)
+}

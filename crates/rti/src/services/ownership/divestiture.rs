@@ -1,0 +1,202 @@
+//! Owners give attributes away (clauses 7.2, 7.3, 7.6, 7.12 to 7.14).
+
+use std::collections::BTreeSet;
+
+use hemiola_hla::data::Data;
+use hemiola_hla::{
+    AttributeHandle, Exception, FederateHandle, ObjectInstanceHandle, Refusal, Reply,
+};
+
+use super::negotiation::{
+    Groups, Offer, abandon, change, has_room, offer, request_confirmation, request_release,
+    say_unavailable,
+};
+use super::{Answer, owned};
+use crate::federation::Federation;
+use crate::input::Output;
+use crate::services::object;
+
+/// Clause 7.2: at once, whoever wants them.
+pub(super) fn unconditional_attribute_ownership_divestiture(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = owned(federation, me, handle, attributes)?;
+    give_away(federation, me, handle, attributes, tag, out);
+    Ok(Reply::Done)
+}
+
+fn give_away(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: BTreeSet<AttributeHandle>,
+    tag: &Data,
+    out: &mut Vec<Output>,
+) {
+    if attributes.is_empty() {
+        return;
+    }
+    let attributes: Vec<AttributeHandle> = attributes.into_iter().collect();
+    object::disown(federation, me, handle, &attributes);
+    abandon(federation, me, handle, &attributes, tag, out);
+}
+
+/// Clause 7.3: the federate owns them until it has confirmed, or takes the offer back.
+pub(super) fn negotiated_attribute_ownership_divestiture(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = owned(federation, me, handle, attributes)?;
+    let is_offered = |one: &&AttributeHandle| is_offered(federation, handle, **one);
+    if let Some(other) = attributes.iter().find(is_offered) {
+        return Err(Exception::AttributeAlreadyBeingDivested.because(other.to_string()));
+    }
+    has_room(federation, attributes.len(), tag)?;
+    let (mut confirm, mut free) = (Groups::new(), Vec::new());
+    for attribute in attributes {
+        let sought = change(federation, (handle, attribute), |negotiation| {
+            let first = negotiation.seekers.first().map(|seeker| seeker.tag.clone());
+            negotiation.offer = Some(Offer { tag: tag.clone(), asked: first.is_some() });
+            first
+        });
+        match sought {
+            Some(sought) => confirm.add((me, sought), attribute),
+            None => free.push(attribute),
+        }
+    }
+    request_confirmation(federation, handle, confirm, out);
+    let known = federation.instances[&handle].known().iter();
+    for other in known.map(|one| one.federate).filter(|one| *one != me) {
+        offer(federation, other, handle, &free, tag, out);
+    }
+    Ok(Reply::Done)
+}
+
+fn is_offered(
+    federation: &Federation,
+    handle: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> bool {
+    let negotiation = federation.negotiations.get(&(handle, attribute));
+    negotiation.is_some_and(|negotiation| negotiation.offer.is_some())
+}
+
+fn all_offered(
+    federation: &Federation,
+    handle: ObjectInstanceHandle,
+    attributes: &BTreeSet<AttributeHandle>,
+) -> Result<(), Refusal> {
+    match attributes.iter().find(|one| !is_offered(federation, handle, **one)) {
+        Some(other) => {
+            Err(Exception::AttributeDivestitureWasNotRequested.because(other.to_string()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_sought(
+    federation: &Federation,
+    handle: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> bool {
+    let negotiation = federation.negotiations.get(&(handle, attribute));
+    negotiation.is_some_and(|negotiation| !negotiation.seekers.is_empty())
+}
+
+/// Clause 7.6.
+pub(super) fn confirm_divestiture(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = owned(federation, me, handle, attributes)?;
+    all_offered(federation, handle, &attributes)?;
+    if let Some(other) = attributes.iter().find(|one| !is_sought(federation, handle, **one)) {
+        return Err(Exception::NoAcquisitionPending.because(other.to_string()));
+    }
+    give_away(federation, me, handle, attributes, tag, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 7.12: who asked for them hears that they are not available, and has asked no more. What the federate offers
+/// is not denied by it.
+pub(super) fn attribute_ownership_release_denied(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = owned(federation, me, handle, attributes)?;
+    let mut unavailable = Groups::new();
+    for attribute in attributes {
+        change(federation, (handle, attribute), |negotiation| {
+            if negotiation.offer.is_none() {
+                for seeker in negotiation.seekers.drain(..) {
+                    unavailable.add((seeker.federate, tag.clone()), attribute);
+                }
+            }
+        });
+    }
+    say_unavailable(federation, handle, unavailable, out);
+    Ok(Reply::Done)
+}
+
+/// Clause 7.13: those that somebody seeks; gives which these are.
+pub(super) fn attribute_ownership_divestiture_if_wanted(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+    out: &mut Vec<Output>,
+) -> Answer {
+    let mut attributes = owned(federation, me, handle, attributes)?;
+    attributes.retain(|one| is_sought(federation, handle, *one));
+    let divested = attributes.iter().copied().collect();
+    give_away(federation, me, handle, attributes, tag, out);
+    Ok(Reply::Attributes(divested))
+}
+
+/// Clause 7.14. Who seeks them nevertheless has to wait for a release; who does so only because of the offer hears that
+/// they are not available.
+pub(super) fn cancel_negotiated_attribute_ownership_divestiture(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    out: &mut Vec<Output>,
+) -> Answer {
+    let attributes = owned(federation, me, handle, attributes)?;
+    all_offered(federation, handle, &attributes)?;
+    let (mut unavailable, mut release) = (Groups::new(), Groups::new());
+    for attribute in attributes {
+        change(federation, (handle, attribute), |negotiation| {
+            negotiation.offer = None;
+            negotiation.seekers.retain(|seeker| {
+                if seeker.if_available {
+                    unavailable.add((seeker.federate, seeker.tag.clone()), attribute);
+                } else {
+                    release.add((me, seeker.tag.clone()), attribute);
+                }
+                !seeker.if_available
+            });
+        });
+    }
+    say_unavailable(federation, handle, unavailable, out);
+    request_release(federation, handle, release, out);
+    Ok(Reply::Done)
+}

@@ -1,0 +1,168 @@
+//! Clause 7, ownership management: who may update an attribute of an instance.
+//!
+//! An attribute has one owner or none. Beside that there may be a [negotiation](Negotiation) about it: its owner offers it, and
+//! others seek it. What follows when it has no owner any more is one step for all services, and for resigning
+//! and unpublishing too: [`negotiation::abandon`].
+
+mod acquisition;
+mod divestiture;
+mod negotiation;
+mod query;
+
+use std::collections::BTreeSet;
+
+use hemiola_hla::call::OwnershipCall;
+use hemiola_hla::{
+    AttributeHandle, Exception, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Refusal,
+    Reply,
+};
+
+use super::{Answer, object};
+use crate::federation::Federation;
+use crate::input::Output;
+
+pub(crate) use negotiation::{
+    Negotiation, abandon, check_invariants, close, is_sought_by, offer_to, withdraw,
+};
+
+/// A service of the clause.
+pub(crate) fn call(
+    federation: &mut Federation,
+    me: FederateHandle,
+    call: OwnershipCall,
+    out: &mut Vec<Output>,
+) -> Answer {
+    use OwnershipCall as C;
+    match call {
+        C::UnconditionalAttributeOwnershipDivestiture {
+            object_instance: instance,
+            attributes,
+            user_supplied_tag: tag,
+        } => divestiture::unconditional_attribute_ownership_divestiture(
+            federation,
+            me,
+            instance,
+            &attributes,
+            &tag,
+            out,
+        ),
+        C::NegotiatedAttributeOwnershipDivestiture {
+            object_instance: instance,
+            attributes,
+            user_supplied_tag: tag,
+        } => divestiture::negotiated_attribute_ownership_divestiture(
+            federation,
+            me,
+            instance,
+            &attributes,
+            &tag,
+            out,
+        ),
+        C::ConfirmDivestiture {
+            object_instance: instance,
+            confirmed_attributes: attributes,
+            user_supplied_tag: tag,
+        } => divestiture::confirm_divestiture(federation, me, instance, &attributes, &tag, out),
+        C::AttributeOwnershipAcquisition {
+            object_instance: instance,
+            desired_attributes: attributes,
+            user_supplied_tag: tag,
+        } => acquisition::attribute_ownership_acquisition(
+            federation,
+            me,
+            instance,
+            &attributes,
+            &tag,
+            out,
+        ),
+        C::AttributeOwnershipAcquisitionIfAvailable {
+            object_instance: instance,
+            desired_attributes: attributes,
+            user_supplied_tag: tag,
+        } => acquisition::attribute_ownership_acquisition_if_available(
+            federation,
+            me,
+            instance,
+            &attributes,
+            &tag,
+            out,
+        ),
+        C::AttributeOwnershipReleaseDenied {
+            object_instance: instance,
+            attributes,
+            user_supplied_tag: tag,
+        } => divestiture::attribute_ownership_release_denied(
+            federation,
+            me,
+            instance,
+            &attributes,
+            &tag,
+            out,
+        ),
+        C::AttributeOwnershipDivestitureIfWanted {
+            object_instance: instance,
+            attributes,
+            user_supplied_tag: tag,
+        } => divestiture::attribute_ownership_divestiture_if_wanted(
+            federation,
+            me,
+            instance,
+            &attributes,
+            &tag,
+            out,
+        ),
+        C::CancelNegotiatedAttributeOwnershipDivestiture {
+            object_instance: instance,
+            attributes,
+        } => divestiture::cancel_negotiated_attribute_ownership_divestiture(
+            federation,
+            me,
+            instance,
+            &attributes,
+            out,
+        ),
+        C::CancelAttributeOwnershipAcquisition { object_instance: instance, attributes } => {
+            acquisition::cancel_attribute_ownership_acquisition(
+                federation,
+                me,
+                instance,
+                &attributes,
+                out,
+            )
+        }
+        C::QueryAttributeOwnership { object_instance: instance, attributes } => {
+            query::query_attribute_ownership(federation, me, instance, &attributes, out)
+        }
+        C::IsAttributeOwnedByFederate { object_instance: instance, attribute } => {
+            query::is_attribute_owned_by_federate(federation, me, instance, attribute)
+                .map(Reply::Flag)
+        }
+    }
+}
+
+/// The attributes that a call is about, each once, and the class the federate knows the instance as.
+fn named(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+) -> Result<(ObjectClassHandle, BTreeSet<AttributeHandle>), Refusal> {
+    let (_, class) = federation.known(me, handle)?;
+    object::available(federation, class, attributes.iter().copied())?;
+    Ok((class, attributes.iter().copied().collect()))
+}
+
+/// The attributes that a call is about, each once: the federate owns them all.
+fn owned(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+) -> Result<BTreeSet<AttributeHandle>, Refusal> {
+    let (_, attributes) = named(federation, me, handle, attributes)?;
+    let instance = &federation.instances[&handle];
+    match attributes.iter().find(|one| instance.owner(**one) != me) {
+        Some(other) => Err(Exception::AttributeNotOwned.because(other.to_string())),
+        None => Ok(attributes),
+    }
+}
