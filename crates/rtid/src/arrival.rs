@@ -197,6 +197,8 @@ impl Server {
             host.session.receive(self.now, &self.inbox[..len]);
             self.drive(id);
             self.mark(id, Output::Lazy);
+            // It may ask without ever reading an answer, in calls or heartbeats.
+            self.slow_down(id, None);
         }
     }
 

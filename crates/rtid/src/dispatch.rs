@@ -92,6 +92,8 @@ impl Server {
                     let host = self.hosts.get_mut(&id).expect("who calls is there");
                     host.session.respond(self.now, caller.request, body);
                     self.mark(id, output);
+                    // It may ask without ever reading an answer.
+                    self.slow_down(id, None);
                 }
                 Outcome::Callback(id, notice) => {
                     self.summary.callbacks += 1;

@@ -74,6 +74,6 @@ impl Host {
 
     /// Should more be read for it?
     pub(crate) fn may_receive(&self) -> bool {
-        self.held.is_none() && self.session.may_receive()
+        self.held.is_none() && self.congested.is_none() && self.session.may_receive()
     }
 }
