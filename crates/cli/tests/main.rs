@@ -18,6 +18,7 @@ mod mixed;
 mod model;
 mod privileges;
 mod results;
+mod rti;
 mod scenario;
 mod synthetic;
 mod together;

@@ -1,0 +1,9 @@
+//! `hemiola rti`: what it says, how it ends, and what it withstands.
+
+mod calls;
+mod frames;
+mod lives;
+mod models;
+mod peer;
+mod pressure;
+mod scene;

@@ -1,0 +1,68 @@
+//! Federates that come and go without end.
+
+use hemiola_hla::call::FederationCall;
+use hemiola_hla::{Reply, ResignAction};
+
+use super::peer::{Peer, connect, opened, until_closed};
+use super::scene::Scene;
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn ten_thousand_joins_of_one_federate_leave_nothing_behind() {
+    let scene = Scene::begin("joins", &[]);
+    let mut peer = Peer::joined(scene.address(), "Joins");
+    let resign = || FederationCall::ResignFederationExecution {
+        resign_action: Some(ResignAction::DeleteObjectsThenDivest),
+    };
+    assert_eq!(peer.call(resign()), Ok(Reply::Done));
+    let mut early = 0;
+    for number in 0..10_000 {
+        peer.join("Joins");
+        assert_eq!(peer.call(resign()), Ok(Reply::Done));
+        if number == 1000 {
+            early = scene.rti.memory_max();
+        }
+    }
+    let grown = scene.rti.memory_max() - early;
+    assert!(grown < 2 * MIB, "{grown} bytes more after 9,000 joins");
+    scene.end();
+}
+
+#[test]
+fn sessions_that_come_and_go_without_goodbye_are_refused_beyond_the_limit() {
+    let scene = Scene::begin("goodbyes", &["--sessions-max", "50"]);
+    // Two are the others', and each that is cut off is kept for a while: it might come back.
+    let gone: Vec<u64> = (0..48).map(|_| opened(scene.address()).1).collect();
+    assert_eq!(gone.iter().collect::<std::collections::BTreeSet<_>>().len(), 48);
+    for _ in 0..100 {
+        use std::io::Write;
+        let mut stream = connect(scene.address());
+        stream.write_all(&super::peer::whole(0, 0, 1, &1_u32.to_be_bytes())).unwrap();
+        let answer = until_closed(&stream);
+        assert_eq!(answer[20..28], [0, 0, 0, 2, 0, 0, 0, 2], "out of resources");
+    }
+    scene.rti.says("as many sessions as it can have", 100);
+    scene.end();
+}
+
+#[test]
+fn two_thousand_sessions_that_say_goodbye_leave_nothing_behind() {
+    let scene = Scene::begin("sessions", &["--log", "warn"]);
+    let mut early = 0;
+    for number in 0..2000 {
+        let mut peer = Peer::joined(scene.address(), "Sessions");
+        peer.register();
+        let resign_action = Some(ResignAction::DeleteObjectsThenDivest);
+        let resign = FederationCall::ResignFederationExecution { resign_action };
+        assert_eq!(peer.call(resign), Ok(Reply::Done));
+        assert_eq!(peer.call(FederationCall::Disconnect), Ok(Reply::Done));
+        peer.terminate();
+        if number == 500 {
+            early = scene.rti.memory_max();
+        }
+    }
+    let grown = scene.rti.memory_max() - early;
+    assert!(grown < 4 * MIB, "{grown} bytes more after 1,500 sessions");
+    scene.end();
+}

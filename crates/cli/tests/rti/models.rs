@@ -1,0 +1,185 @@
+//! Object models that are wrong, contradict each other, or would fill the memory.
+
+use hemiola_hla::call::FederationCall;
+use hemiola_hla::data::FomModule;
+use hemiola_hla::{Data, Exception, Reply};
+use miniz_oxide::deflate::compress_to_vec;
+
+use super::peer::{FOM, Peer, fom};
+use super::scene::Scene;
+
+fn file(content: impl Into<Data>) -> FomModule {
+    FomModule::File { name: "Wrong.xml".into(), content: content.into() }
+}
+
+/// What creating a federation with this module is refused with.
+fn refusal(peer: &mut Peer, fom_module: FomModule) -> Exception {
+    let federation_name = "Wrong".into();
+    let call = FederationCall::CreateFederationExecution { federation_name, fom_module };
+    peer.call(call).expect_err("the module is wrong").exception
+}
+
+fn object_model(inside: &str) -> String {
+    format!(
+        r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">{inside}</objectModel>"#
+    )
+}
+
+#[test]
+fn modules_that_are_none_are_refused_by_the_exception_for_it() {
+    let scene = Scene::begin("no-modules", &[]);
+    let mut peer = Peer::connected(scene.address());
+    let texts: [&[u8]; 9] = [
+        b"",
+        b"not XML at all",
+        b"<objectModel",
+        b"<a><b></a></b>",
+        b"<html/>",
+        b"\xFF\xFE\x00\xD8",
+        b"<?xml version='1.0' encoding='EBCDIC'?><objectModel/>",
+        &[0; 10_000],
+        b"PK\x03\x04 and no archive",
+    ];
+    for text in texts {
+        let exception = refusal(&mut peer, file(Data::copy_from_slice(text)));
+        let good = [Exception::ErrorReadingFOM, Exception::InvalidFOM, Exception::CouldNotOpenFOM];
+        assert!(good.contains(&exception), "{exception}: {:?}", String::from_utf8_lossy(text));
+    }
+    for url in ["http://192.0.2.1/a.xml", "file:///etc/passwd", "nowhere.xml", ""] {
+        assert_eq!(refusal(&mut peer, FomModule::Url(url.into())), Exception::CouldNotOpenFOM);
+    }
+    scene.end();
+}
+
+#[test]
+fn modules_with_errors_and_conflicts_are_refused_and_leave_the_federation_as_it_was() {
+    let scene = Scene::begin("conflicts", &[]);
+    let mut peer = Peer::connected(scene.address());
+    let class = |name: &str, inside: &str| {
+        object_model(&format!(
+            "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>{name}</name>\
+             <sharing>PublishSubscribe</sharing>{inside}</objectClass></objectClass></objects>"
+        ))
+    };
+    let attribute = |name: &str, data_type: &str| {
+        format!("<attribute><name>{name}</name><dataType>{data_type}</dataType></attribute>")
+    };
+    let twice = attribute("Speed", "HLAfloat64BE") + &attribute("Speed", "HLAfloat32BE");
+    for text in [class("Car", &attribute("Speed", "NoSuchType")), class("Car", &twice)] {
+        let exception = refusal(&mut peer, file(text.clone()));
+        let good = [Exception::InvalidFOM, Exception::InconsistentFOM];
+        assert!(good.contains(&exception), "{exception}: {text}");
+    }
+    // One that contradicts the model of a federation that runs, brought along by who joins.
+    let mut member = Peer::joined(scene.address(), "Sound");
+    let contrary = class("Car", &attribute("Speed", "HLAinteger32BE"));
+    let join = |module| FederationCall::JoinFederationExecutionWithModules {
+        federate_type: "Test".into(),
+        federation_name: "Sound".into(),
+        additional_fom_modules: vec![module],
+    };
+    let refused = peer.call(join(file(contrary))).expect_err("it contradicts");
+    assert_eq!(refused.exception, Exception::InconsistentFOM, "{refused}");
+    // The federation is what it was, and who was refused can join without it.
+    member.register();
+    assert!(matches!(peer.call(join(fom())), Ok(Reply::Joined(_))));
+    scene.end();
+}
+
+#[test]
+fn text_that_unfolds_or_nests_without_end_is_refused() {
+    let scene = Scene::begin("unfolding", &[]);
+    let before = scene.rti.memory_max();
+    let mut peer = Peer::connected(scene.address());
+    // Ten entities, each ten of the one before: 10¹⁰ times "lol".
+    let mut laughs = String::from("<!DOCTYPE objectModel [<!ENTITY l0 \"lol\">");
+    for level in 1..=10 {
+        let before = format!("&l{};", level - 1).repeat(10);
+        laughs += &format!("<!ENTITY l{level} \"{before}\">");
+    }
+    laughs +=
+        "]><objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">&l10;</objectModel>";
+    let nested = "<objectClass><name>A</name>".repeat(50_000);
+    let deep =
+        object_model(&format!("<objects>{nested}{}</objects>", "</objectClass>".repeat(50_000)));
+    let elements = "<x>".repeat(100_000);
+    for text in [laughs, deep, elements] {
+        let exception = refusal(&mut peer, file(text));
+        let good = [Exception::ErrorReadingFOM, Exception::InvalidFOM];
+        assert!(good.contains(&exception), "{exception}");
+        scene.others_go_on();
+    }
+    let grown = scene.rti.memory_max() - before;
+    assert!(grown < 256 << 20, "it grew by {grown} bytes");
+    scene.end();
+}
+
+/// A ZIP archive of entries that unpack to so many zeros each, and claim to.
+fn bomb(entries: u32, len: usize) -> Vec<u8> {
+    let content = vec![0; len];
+    let (packed, sum) = (compress_to_vec(&content, 6), rawzip::crc32(&content));
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for number in 0..entries {
+        let name = format!("{number:04}.xml");
+        let head = [20_u16, 0, 8, 0, 0].map(u16::to_le_bytes).concat();
+        let sizes = [sum, packed.len() as u32, len as u32].map(u32::to_le_bytes).concat();
+        let names = [name.len() as u16, 0].map(u16::to_le_bytes).concat();
+        let at = (bytes.len() as u32).to_le_bytes();
+        directory.extend([b"PK\x01\x02\x14\0", &head[..], &sizes, &names, &[0; 10], &at].concat());
+        directory.extend(name.as_bytes());
+        bytes.extend([b"PK\x03\x04", &head[..], &sizes, &names, name.as_bytes(), &packed].concat());
+    }
+    let count = (entries as u16).to_le_bytes();
+    let end = [directory.len() as u32, bytes.len() as u32].map(u32::to_le_bytes).concat();
+    [&bytes[..], &directory, b"PK\x05\x06\0\0\0\0", &count, &count, &end, &[0, 0]].concat()
+}
+
+#[test]
+fn zip_bombs_are_refused_before_they_fill_the_memory() {
+    let scene = Scene::begin("bombs", &[]);
+    let before = scene.rti.memory_max();
+    let mut peer = Peer::connected(scene.address());
+    // One entry of 256 MiB; two thousand of 1 MiB; very many empty ones.
+    for (entries, len) in [(1, 256 << 20), (2000, 1 << 20), (60_000, 0)] {
+        let bytes = bomb(entries, len);
+        assert!(bytes.len() < 10 << 20, "a bomb of {} bytes is none", bytes.len());
+        let exception = refusal(&mut peer, FomModule::Compressed(bytes.into()));
+        assert_eq!(exception, Exception::ErrorReadingFOM, "{entries} × {len}");
+        scene.others_go_on();
+    }
+    // A sound archive cut off anywhere, and with any byte changed.
+    let sound = bomb(3, 100);
+    for index in 0..sound.len() {
+        let mut changed = sound.clone();
+        changed[index] ^= 0xFF;
+        for bytes in [sound[..index].to_vec(), changed] {
+            refusal(&mut peer, FomModule::Compressed(bytes.into()));
+        }
+    }
+    let grown = scene.rti.memory_max() - before;
+    assert!(grown < 256 << 20, "it grew by {grown} bytes");
+    scene.end();
+}
+
+#[test]
+fn a_large_model_does_not_keep_the_others_from_their_work() {
+    let scene = Scene::begin("large", &[]);
+    let mut peer = Peer::connected(scene.address());
+    let attribute = "<attribute><name>A</name><dataType>HLAfloat64BE</dataType></attribute>";
+    let classes: String = (0..20_000)
+        .map(|number| format!("<objectClass><name>C{number}</name>{attribute}</objectClass>"))
+        .collect();
+    let large = object_model(&format!(
+        "<objects><objectClass><name>HLAobjectRoot</name>{classes}</objectClass></objects>"
+    ));
+    for number in 0..3 {
+        let call = FederationCall::CreateFederationExecution {
+            federation_name: format!("Large {number}"),
+            fom_module: file(large.clone()),
+        };
+        assert_eq!(peer.call(call), Ok(Reply::Done));
+        scene.others_go_on();
+    }
+    assert!(FOM.len() < large.len());
+    scene.end();
+}
