@@ -87,8 +87,8 @@ fn a_payload_twice_as_fast_flies_along_over_tcp() {
     }
 }
 
-/// A run that would go on for a minute, of which this process is killed: what is said then.
-fn killed(test: &str, victim: &str, sync: &str, rti: &str) -> String {
+/// A run that would go on for a minute, of which this process gets a signal: what is said then.
+fn signalled(signal: Signal, test: &str, victim: &str, sync: &str, rti: &str) -> String {
     let machine = Machine::take(test);
     machine.write("scenario.toml", &one_mode(FORMATION, sync, rti));
     let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
@@ -100,7 +100,7 @@ fn killed(test: &str, victim: &str, sync: &str, rti: &str) -> String {
     let processes = machine.processes();
     let is_victim = |(_, line): &&(u32, String)| line.ends_with(&format!("node {victim}"));
     let (pid, _) = processes.iter().find(is_victim).expect("it was there just now");
-    signal_group(*pid, Signal::KILL).unwrap();
+    signal_group(*pid, signal).unwrap();
     let ended = run.end();
     machine.nothing_is_left();
     assert_ne!(ended.status.code(), Some(0));
@@ -111,7 +111,7 @@ fn killed(test: &str, victim: &str, sync: &str, rti: &str) -> String {
 #[test]
 fn a_killed_federate_ends_the_run_by_its_name() {
     for (sync, rti) in [("interaction", "shm"), ("time-management", "tcp")] {
-        let said = killed("killed-federate", "dynamics-2", sync, rti);
+        let said = signalled(Signal::KILL, "killed-federate", "dynamics-2", sync, rti);
         assert!(said.contains("\"dynamics-2\" died"), "{said}");
         assert!(said.contains("SIGKILL"), "{said}");
     }
@@ -120,9 +120,15 @@ fn a_killed_federate_ends_the_run_by_its_name() {
 #[test]
 fn a_killed_rti_ends_the_run_by_its_name() {
     for (sync, rti) in [("interaction", "tcp"), ("time-management", "shm")] {
-        let said = killed("killed-rti", "rti", sync, rti);
+        let said = signalled(Signal::KILL, "killed-rti", "rti", sync, rti);
         assert!(said.contains("\"rti\" died"), "{said}");
     }
+}
+
+#[test]
+fn a_federate_that_hangs_ends_the_run_after_a_while() {
+    let said = signalled(Signal::STOP, "hanging", "board-2", "time-management", "tcp");
+    assert!(said.contains("\"dynamics-1\" stopped") && said.contains("hangs"), "{said}");
 }
 
 #[test]

@@ -71,6 +71,12 @@ impl Collector {
         self.drain.drain().map(drop).map_err(|source| write_error(&self.path, source))
     }
 
+    /// Entries that a process has recorded so far; 0 for one that records nothing.
+    pub(crate) fn recorded(&self, name: &str) -> u64 {
+        let track = self.tracks.iter().find(|(known, _)| known == name);
+        track.map_or(0, |(_, track)| self.drain.tally(*track).entries)
+    }
+
     /// Adds what the kernel did on a processor.
     pub(crate) fn kernel(&mut self, cpu: u16, events: &[Event]) -> Result<(), RunError> {
         let written = self.drain.trace_mut().kernel(cpu, events);

@@ -34,6 +34,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(2);
 const START_DELAY: Span = Span::from_millis(30);
 /// A foreign program that ends within this time of its start did not work at all.
 const AT_ONCE: Span = Span::from_millis(250);
+/// How long a federation may make no step at all.
+const STANDSTILL: Duration = Duration::from_secs(10);
 /// How often the supervising loop looks at everything.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -360,6 +362,7 @@ impl<'r> Stage<'r> {
         }
         let whole = self.warmup + self.duration;
         let mut stopped_early = None;
+        let mut progress_seen = (0, WallInstant::now());
         loop {
             std::thread::sleep(TICK);
             self.collector.drain()?;
@@ -378,6 +381,7 @@ impl<'r> Stage<'r> {
                 stopped_early = Some(death.to_string());
                 break;
             }
+            self.check_progress(&mut progress_seen, elapsed)?;
             if self.context.is_interrupted() {
                 return Ok(None);
             }
@@ -425,6 +429,31 @@ impl<'r> Stage<'r> {
             }
             member.finished.is_some()
         })
+    }
+
+    /// The master of a federation gets on: federates wait for each other without a limit.
+    fn check_progress(
+        &self,
+        (recorded, since): &mut (u64, WallInstant),
+        elapsed: Span,
+    ) -> Result<(), RunError> {
+        let Some(federation) = &self.rung.federation else { return Ok(()) };
+        let now = self.collector.recorded(&federation.master);
+        if now != *recorded {
+            (*recorded, *since) = (now, WallInstant::now());
+            return Ok(());
+        }
+        let patience = STANDSTILL.max((self.rung.rate.period() * 10).to_duration());
+        if since.elapsed() < patience {
+            return Ok(());
+        }
+        let process = federation.master.clone();
+        let reason = format!(
+            "no cycle of it has begun or ended for {} s; a federate that it waits for hangs, or it does",
+            patience.as_secs()
+        );
+        let output = output_tail(self.context, &process);
+        Err(RunError::Stopped { process, reason, after: elapsed, output })
     }
 
     /// The master of a federation has ended: whether it did so because something is wrong with another, which is

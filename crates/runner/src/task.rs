@@ -42,7 +42,7 @@ pub(crate) trait Task {
     /// The run begins: its first release.
     fn begin(&mut self, _epoch: Instant) {}
 
-    /// Waits for what sets off its next job, at most about a second: for a task that knows itself.
+    /// Waits for what sets off its next job, or for something else that comes: for a task that knows itself.
     fn next(&mut self) -> Next {
         Next::Over
     }
