@@ -1,7 +1,7 @@
 //! Asks an RTI of this machine how it is, over its local socket.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::IpAddr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
@@ -98,17 +98,22 @@ fn answer(name: &str, question: Question) -> io::Result<String> {
     let mut socket = UnixStream::connect_addr(&address)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    socket.write_all(question.line().as_bytes())?;
     let mut answer = String::new();
-    socket.take(ANSWER_LEN_MAX).read_to_string(&mut answer)?;
-    if answer.is_empty() {
-        return Err(io::ErrorKind::PermissionDenied.into());
+    let asked = socket.write_all(question.line().as_bytes());
+    let answered = asked.and_then(|()| socket.take(ANSWER_LEN_MAX).read_to_string(&mut answer));
+    match answered {
+        Ok(0) => Err(ErrorKind::PermissionDenied.into()),
+        // Closed before it has read the question.
+        Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
+            Err(ErrorKind::PermissionDenied.into())
+        }
+        Err(error) => Err(error),
+        Ok(_) => Ok(answer),
     }
-    Ok(answer)
 }
 
 fn refused(name: &str, error: &io::Error) -> Failure {
-    use io::ErrorKind::{ConnectionRefused, PermissionDenied, TimedOut, WouldBlock};
+    use ErrorKind::{ConnectionRefused, PermissionDenied, TimedOut, WouldBlock};
     let reason = match error.kind() {
         ConnectionRefused => {
             "there is none of this name on this machine\nhint: `hemiola rti status` without an address finds it".into()
