@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hemiola_fedpro::WireError;
 use hemiola_fedpro::session::End;
+use hemiola_hla::encoding::DecodeError;
 use hemiola_hla::time::TimeError;
 use hemiola_hla::{Exception, Refusal};
 use hemiola_units::RtiAddress;
@@ -54,6 +55,9 @@ pub enum Error {
     /// A value of logical time that the federation does not have.
     #[error(transparent)]
     Time(#[from] TimeError),
+    /// A value that was received is none of its data type.
+    #[error("a value that was received: {0}")]
+    Value(#[from] DecodeError),
     /// A module of an object model cannot be read here.
     #[error("{path} cannot be read: {error}")]
     Module {

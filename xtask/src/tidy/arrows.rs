@@ -53,8 +53,8 @@ const CRATES: [(&str, Nature, &[&str]); 21] = [
     ("fedpro", Pure, &["units", "hla"]),
     ("rti", Pure, &["units", "hla", "fom"]),
     ("rtid", Shell, &["units", "rt", "hla", "rti", "fom", "fedpro"]),
-    // Shared memory and its doorbells are `rt`'s.
-    ("federate", Shell, &["units", "hla", "fedpro", "rt"]),
+    // Shared memory and its doorbells are `rt`'s. Its tests and benchmarks run against a real RTI.
+    ("federate", Shell, &["units", "hla", "fedpro", "rt", "rtid"]),
     (
         "cli",
         Shell,

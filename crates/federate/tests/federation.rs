@@ -1,0 +1,231 @@
+//! Federates and a real RTI, by every way there is between them.
+
+use std::thread;
+
+use hemiola_federate::hla::data::FomModule;
+use hemiola_federate::hla::encoding::{HLAfloat64BE, HLAunicodeString};
+use hemiola_federate::hla::{
+    Callback, Exception, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
+    ResignAction, TimeImplementation,
+};
+use hemiola_federate::{Attribute, Bytes, Error, Federate, Joining, Options, Span};
+
+use crate::rti::{Rti, Way};
+
+const ROAD: &str = include_str!("../examples/road.xml");
+
+fn road() -> FomModule {
+    FomModule::File { name: "road.xml".into(), content: ROAD.into() }
+}
+
+fn second() -> LogicalInterval {
+    LogicalInterval::integer(1).unwrap()
+}
+
+/// A federate that has joined, with the class and attribute that it and the others exchange.
+pub(crate) struct Vehicle {
+    pub(crate) federate: Federate,
+    class: ObjectClassHandle,
+    position: Attribute<HLAfloat64BE>,
+}
+
+impl Vehicle {
+    pub(crate) fn join(rti: &Rti, way: Way, options: Options) -> Self {
+        let mut federate = rti.connect(way, options);
+        let time = TimeImplementation::Integer64;
+        if let Err(error) = federate.create_federation_execution("Road", &[road()], time) {
+            let exists = Some(Exception::FederationExecutionAlreadyExists);
+            assert_eq!(error.exception(), exists, "{error}");
+        }
+        federate.join_federation_execution(Joining::new("Vehicle", "Road")).unwrap();
+        let class = federate.get_object_class_handle("Vehicle").unwrap();
+        let position = federate.attribute(class, "Position").unwrap();
+        Self { federate, class, position }
+    }
+
+    fn publish(&mut self) -> ObjectInstanceHandle {
+        let attributes = [self.position.handle()];
+        self.federate.publish_object_class_attributes(self.class, &attributes).unwrap();
+        self.federate.register_object_instance(self.class).unwrap()
+    }
+
+    fn subscribe(&mut self) {
+        let attributes = [self.position.handle()];
+        self.federate.subscribe_object_class_attributes(self.class, &attributes).unwrap();
+    }
+
+    fn move_to(&mut self, instance: ObjectInstanceHandle, metres: u32) -> Result<(), Error> {
+        let values = [self.position.with(&HLAfloat64BE(f64::from(metres)))];
+        self.federate.update_attribute_values(instance, &values, "")
+    }
+
+    /// Where the next update says that somebody is.
+    fn see(&mut self) -> f64 {
+        let position = self.position;
+        let seen = self.federate.wait_for(|_, callback| match callback {
+            Callback::ReflectAttributeValues { attribute_values, .. } => {
+                Ok(position.of(&attribute_values)?)
+            }
+            _ => Ok(None),
+        });
+        seen.unwrap().0
+    }
+
+    fn leave(mut self) {
+        let action = ResignAction::DeleteObjectsThenDivest;
+        self.federate.resign_federation_execution(action).unwrap();
+        self.federate.disconnect().unwrap();
+    }
+}
+
+#[test]
+fn what_one_updates_the_other_sees_by_any_two_ways() {
+    for (there, back) in Way::ALL.into_iter().flat_map(|one| Way::ALL.map(|other| (one, other))) {
+        let rti = Rti::start();
+        let mut one = Vehicle::join(&rti, there, Options::default());
+        let mut other = Vehicle::join(&rti, back, Options::default());
+        one.subscribe();
+        other.subscribe();
+        let (his, hers) = (one.publish(), other.publish());
+        for metres in 0..20 {
+            one.move_to(his, metres).unwrap();
+            assert_eq!(other.see(), f64::from(metres), "{there:?} to {back:?}");
+            other.move_to(hers, 100 + metres).unwrap();
+            assert_eq!(one.see(), f64::from(100 + metres), "{back:?} to {there:?}");
+        }
+        one.leave();
+        other.leave();
+    }
+}
+
+#[test]
+fn a_flood_of_pipelined_updates_arrives_whole_and_in_order_by_every_way() {
+    const UPDATES: u32 = 30_000;
+    for way in Way::ALL {
+        let rti = Rti::start();
+        let options = Options { pipelined: true, gather: Bytes(32 << 10), ..Options::default() };
+        let mut source = Vehicle::join(&rti, way, options);
+        let mut target = Vehicle::join(&rti, way, Options::default());
+        target.subscribe();
+        let instance = source.publish();
+        let target = thread::spawn(move || {
+            for metres in 0..UPDATES {
+                assert_eq!(target.see(), f64::from(metres), "{way:?}");
+            }
+            target
+        });
+        for metres in 0..UPDATES {
+            source.move_to(instance, metres).unwrap();
+        }
+        source.federate.flush().unwrap();
+        target.join().unwrap().leave();
+        source.leave();
+    }
+}
+
+#[test]
+fn two_federates_advance_in_step_by_every_way() {
+    const STEPS: i64 = 200;
+    for way in Way::ALL {
+        let rti = Rti::start();
+        let run = |mut vehicle: Vehicle| {
+            move || {
+                vehicle.subscribe();
+                vehicle.federate.enable_time_regulation(second()).unwrap();
+                vehicle.federate.enable_time_constrained().unwrap();
+                vehicle.federate.enable_asynchronous_delivery().unwrap();
+                let instance = vehicle.publish();
+                let found = vehicle.federate.wait_for(|_, callback| {
+                    let found = matches!(callback, Callback::DiscoverObjectInstance { .. });
+                    Ok(found.then_some(()))
+                });
+                found.unwrap();
+                let position = vehicle.position;
+                for step in 1..=STEPS {
+                    let then = LogicalTime::integer(step).unwrap();
+                    let values = [position.with(&HLAfloat64BE(step as f64))];
+                    vehicle
+                        .federate
+                        .update_attribute_values_with_time(instance, &values, "", then)
+                        .unwrap();
+                    let mut seen = Vec::new();
+                    let granted = vehicle.federate.advance(then, |federate, callback| {
+                        if let Callback::ReflectAttributeValuesWithTime {
+                            attribute_values,
+                            time,
+                            ..
+                        } = callback
+                        {
+                            let HLAfloat64BE(metres) = position.of(&attribute_values)?.unwrap();
+                            seen.push((federate.time(time)?, metres));
+                        }
+                        Ok(())
+                    });
+                    assert_eq!(granted.unwrap(), then);
+                    assert_eq!(seen, [(then, step as f64)], "{way:?}");
+                }
+                vehicle
+            }
+        };
+        let (one, other) = (
+            Vehicle::join(&rti, way, Options::default()),
+            Vehicle::join(&rti, way, Options::default()),
+        );
+        let (one, other) = (thread::spawn(run(one)), thread::spawn(run(other)));
+        one.join().unwrap().leave();
+        other.join().unwrap().leave();
+    }
+}
+
+#[test]
+fn exceptions_of_a_real_rti_have_their_names() {
+    for way in Way::ALL {
+        let rti = Rti::start();
+        let mut federate = rti.connect(way, Options::default());
+        let error = federate.join_federation_execution(Joining::new("Vehicle", "Nowhere"));
+        let exception = error.unwrap_err().exception();
+        assert_eq!(exception, Some(Exception::FederationExecutionDoesNotExist));
+        let error = federate.query_logical_time().unwrap_err();
+        assert_eq!(error.exception(), Some(Exception::FederateNotExecutionMember));
+        federate.disconnect().unwrap();
+        let mut vehicle = Vehicle::join(&rti, way, Options::default());
+        let error = vehicle.move_to(ObjectInstanceHandle::new(99), 1).unwrap_err();
+        assert_eq!(error.exception(), Some(Exception::ObjectInstanceNotKnown));
+        let error = vehicle.federate.attribute::<HLAunicodeString>(vehicle.class, "Colour");
+        assert_eq!(error.unwrap_err().exception(), Some(Exception::NameNotFound));
+        vehicle.leave();
+    }
+}
+
+#[test]
+fn a_federate_that_is_dropped_is_resigned_at_once() {
+    for way in Way::ALL {
+        let rti = Rti::start();
+        let mut stays = Vehicle::join(&rti, way, Options::default());
+        let mut goes = Vehicle::join(&rti, way, Options::default());
+        let directive = ResignAction::DeleteObjects;
+        goes.federate.set_automatic_resign_directive(directive).unwrap();
+        stays.subscribe();
+        goes.publish();
+        drop(goes);
+        let removed = stays.federate.wait_for(|_, callback| {
+            Ok(matches!(callback, Callback::RemoveObjectInstance { .. }).then_some(()))
+        });
+        removed.unwrap();
+        stays.leave();
+    }
+}
+
+#[test]
+fn an_rti_that_stops_is_lost_by_every_way() {
+    for way in Way::ALL {
+        let rti = Rti::start();
+        let mut options = Options::default();
+        options.session.resume_window = Span::from_millis(300);
+        options.session.retry_every = Span::from_millis(50);
+        let mut vehicle = Vehicle::join(&rti, way, options);
+        drop(rti);
+        assert!(vehicle.federate.evoke(Span::MAX).unwrap_err().is_lost(), "{way:?}");
+        assert!(vehicle.federate.query_logical_time().unwrap_err().is_lost(), "{way:?}");
+    }
+}
