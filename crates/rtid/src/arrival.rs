@@ -1,24 +1,30 @@
 //! Connections from their first byte to the session they carry, and at their end.
 
 use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
 
 use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::{ResumeRefusal, SessionRefusal, refuse_resume, refuse_session};
 use hemiola_fedpro::{Arrival, Greeting, Session, SessionId as Name};
+use hemiola_rt::shared::Stream;
 use hemiola_rti::{Input, SessionId};
 use hemiola_units::Span;
 
 use crate::connection::{Connection, Stage};
+use crate::door::{Door, Guest};
 use crate::host::{Host, Output};
 use crate::link::Link;
 use crate::server::Server;
-use crate::token::{EDGE, Token};
+use crate::token::{EDGE, ONCE, Token};
 
 /// Connections taken in one turn of the loop.
 const ACCEPTED_MAX: usize = 64;
 
 /// How long nobody is let in when the system has no more descriptors or memory.
 const PAUSE: Span = Span::from_millis(1000);
+
+/// Why a session ends whose process has.
+const ORPHANED: &str = "its process has ended";
 
 /// How long a connection that is done stays open, so that what was written last arrives.
 const LINGER: Span = Span::from_millis(2000);
@@ -29,7 +35,10 @@ impl Server {
         for _ in 0..ACCEPTED_MAX {
             let door = &self.doors[place as usize];
             match door.accept() {
-                Ok((link, peer)) => self.let_in(link, peer),
+                Ok(guest) => {
+                    let stage = self.first_stage(place);
+                    self.let_in(guest, stage);
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if is_shortage(&error) => {
                     tracing::warn!(%error, "takes no connections for a second");
@@ -39,14 +48,31 @@ impl Server {
                     }
                     return;
                 }
-                // One that was given up before it was taken.
-                Err(error) => tracing::debug!(%error, "a connection could not be taken"),
+                // One that was given up before it was taken, or that is of another user.
+                Err(error) => tracing::info!(%error, "a connection is not taken"),
             }
         }
     }
 
+    fn first_stage(&self, place: u64) -> Stage {
+        let until = self.now + self.options.session.greeting_max;
+        match &self.doors[place as usize] {
+            Door::Tcp { .. } => Stage::Arriving(Arrival::new(self.now, &self.options.session)),
+            Door::Local { .. } => Stage::Asking { until, line: Vec::new() },
+            Door::Metrics { .. } => Stage::Collecting { until, request: Vec::new() },
+        }
+    }
+
+    /// Begins with a stream from inside this process.
+    pub(crate) fn let_in_stream(&mut self, stream: Stream) {
+        let stage = Stage::Arriving(Arrival::new(self.now, &self.options.session));
+        let link = Link::Stream { stream, _socket: None, is_abandoned: false };
+        self.let_in(Guest { link, peer: "in this process".into(), process: None }, stage);
+    }
+
     /// Begins with a connection that was just made.
-    pub(crate) fn let_in(&mut self, link: Link, peer: String) {
+    fn let_in(&mut self, guest: Guest, stage: Stage) {
+        let Guest { link, peer, process } = guest;
         if self.connections.len() >= self.options.connections_max {
             tracing::warn!(%peer, "refused: there are as many connections as there may be");
             return;
@@ -58,10 +84,20 @@ impl Server {
             tracing::warn!(%peer, %error, "refused: it cannot be watched");
             return;
         }
-        let arrival = Arrival::new(self.now, &self.options.session);
-        self.sweep_by(arrival.deadline());
-        let connection = Connection::new(link, Stage::Arriving(arrival), peer);
-        self.connections.insert(number, connection);
+        self.sweep_by(self.now + self.options.session.greeting_max);
+        self.keep(number, link, stage, peer, process);
+    }
+
+    /// Has a connection from now on.
+    pub(crate) fn keep(
+        &mut self,
+        number: u64,
+        link: Link,
+        stage: Stage,
+        peer: String,
+        process: Option<OwnedFd>,
+    ) {
+        self.connections.insert(number, Connection::new(link, stage, peer, process));
         self.enqueue(number);
     }
 
@@ -71,13 +107,19 @@ impl Server {
         connection.queued = false;
         match connection.stage {
             Stage::Carrying(session) => self.serve_session(number, session),
-            Stage::Arriving(_) => self.serve_arrival(number),
             Stage::Leaving { .. } => self.serve_leaving(number),
+            Stage::Arriving(_) | Stage::Asking { .. } | Stage::Collecting { .. } => {
+                let Some(len) = self.read(number) else { return };
+                match self.connections[&number].stage {
+                    Stage::Asking { .. } => self.take_line(number, len),
+                    Stage::Collecting { .. } => self.take_request(number, len),
+                    _ => self.take_greeting(number, len),
+                }
+            }
         }
     }
 
-    fn serve_arrival(&mut self, number: u64) {
-        let Some(len) = self.read(number) else { return };
+    fn take_greeting(&mut self, number: u64, len: usize) {
         let connection = self.connections.get_mut(&number).expect("it was read from");
         let Stage::Arriving(arrival) = &mut connection.stage else { return };
         match arrival.receive(&self.inbox[..len]) {
@@ -142,11 +184,13 @@ impl Server {
         let connection = self.connections.get_mut(&number).expect("it has asked for a session");
         connection.stage = Stage::Carrying(id);
         tracing::info!(session = id.0, peer = %connection.peer, "a session begins");
+        let peer = connection.peer.clone();
         if let Some(deadline) = session.deadline() {
             self.sweep_by(deadline);
         }
         self.names.insert(name, id);
-        self.hosts.insert(id, Host::new(session, number));
+        self.hosts.insert(id, Host::new(session, number, peer, self.now));
+        self.know_process(id, number);
         self.kernel.handle(Input::Opened(id), &mut self.outputs);
         self.mark(id, Output::Urgent);
         self.drive(id);
@@ -168,6 +212,9 @@ impl Server {
         let connection = self.connections.get_mut(&number).expect("it has asked for a session");
         connection.stage = Stage::Carrying(id);
         tracing::info!(session = id.0, peer = %connection.peer, "a session is resumed");
+        host.peer.clone_from(&connection.peer);
+        host.heard = self.now;
+        self.know_process(id, number);
         self.mark(id, Output::Urgent);
         self.drive(id);
     }
@@ -176,9 +223,30 @@ impl Server {
     fn refuse(&mut self, number: u64, frame: &[u8], reason: &str) {
         let connection = self.connections.get_mut(&number).expect("it has asked for something");
         tracing::info!(peer = %connection.peer, reason, "a connection is refused");
-        match connection.send(frame) {
-            Ok(_) => self.leave(number),
-            Err(_) => drop(self.connections.remove(&number)),
+        self.answer(number, frame);
+    }
+
+    /// Watches the process at the other end, if it is known.
+    fn know_process(&mut self, id: SessionId, number: u64) {
+        let process = self.connections.get_mut(&number).and_then(|one| one.process.take());
+        let watched = process.filter(|process| {
+            let watched = self.epoll.add(process, Token::Process(id.0).to_data(), ONCE);
+            watched.is_ok()
+        });
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.process = watched;
+            host.is_orphan = false;
+        }
+    }
+
+    /// The process of a session has ended. It will not come back: its session ends with what it has sent.
+    pub(crate) fn orphan(&mut self, id: SessionId) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        host.is_orphan = true;
+        host.process = None;
+        match host.connection {
+            Some(number) => self.abandon(number),
+            None => self.give_up(id, ORPHANED),
         }
     }
 
@@ -186,7 +254,8 @@ impl Server {
         let Some(host) = self.hosts.get(&id) else { return };
         let has_output = self.connections[&number].rest_len() > 0 || host.session.has_output();
         if has_output {
-            self.mark(id, Output::Lazy);
+            // What it waits for may be among it.
+            self.mark(id, Output::Urgent);
         }
         if !self.hosts[&id].may_receive() {
             return;
@@ -195,6 +264,9 @@ impl Server {
         if len > 0 {
             let host = self.hosts.get_mut(&id).expect("it was there");
             host.session.receive(self.now, &self.inbox[..len]);
+            host.heard = self.now;
+            host.received.count(self.now, 0, len as u64);
+            self.received.count(self.now, 0, len as u64);
             self.drive(id);
             self.mark(id, Output::Lazy);
             // It may ask without ever reading an answer, in calls or heartbeats.
@@ -221,6 +293,9 @@ impl Server {
             Ok(Some(len)) => {
                 if connection.readable {
                     self.enqueue(number);
+                } else if connection.link.is_silent() && !connection.is_unarmed {
+                    connection.is_unarmed = true;
+                    self.unarmed.push(number);
                 }
                 return Some(len);
             }
@@ -239,7 +314,9 @@ impl Server {
         let Some(host) = self.hosts.get_mut(&id) else { return };
         host.connection = None;
         host.session.disconnected(self.now);
-        if let Some(deadline) = host.session.deadline() {
+        if host.is_orphan {
+            self.give_up(id, ORPHANED);
+        } else if let Some(deadline) = host.session.deadline() {
             tracing::info!(session = id.0, reason, "a session has lost its connection");
             self.sweep_by(deadline);
         }

@@ -1,8 +1,10 @@
 //! A connection: what it is for, and what could not be written to it yet.
 
 use std::io;
+use std::os::fd::OwnedFd;
 
 use hemiola_fedpro::Arrival;
+use hemiola_rt::shared::Urgency;
 use hemiola_rt::sys::epoll::EventFlags;
 use hemiola_rti::SessionId;
 use hemiola_units::Instant;
@@ -15,6 +17,20 @@ use crate::token::END;
 pub(crate) enum Stage {
     /// It has not said it yet.
     Arriving(Arrival),
+    /// It is of this machine, and has not said it yet.
+    Asking {
+        /// When it is closed if it has not.
+        until: Instant,
+        /// What it has said.
+        line: Vec<u8>,
+    },
+    /// It wants to know the metrics over HTTP.
+    Collecting {
+        /// When it is closed if it has not asked for them.
+        until: Instant,
+        /// What it has said.
+        request: Vec<u8>,
+    },
     /// It carries a session.
     Carrying(SessionId),
     /// It has nothing to say any more: the rest is written, and what comes is thrown away, until then at most.
@@ -26,10 +42,12 @@ pub(crate) enum Stage {
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    link: Link,
+    pub(crate) link: Link,
     pub(crate) stage: Stage,
     /// Who is at the other end, for people.
     pub(crate) peer: String,
+    /// The process at the other end, until a session has it.
+    pub(crate) process: Option<OwnedFd>,
     /// What could not be written yet, from `gone` on.
     rest: Vec<u8>,
     gone: usize,
@@ -39,23 +57,32 @@ pub(crate) struct Connection {
     hung_up: bool,
     /// Is it among those to be served?
     pub(crate) queued: bool,
+    /// Has it to be told before the loop sleeps?
+    pub(crate) is_unarmed: bool,
 }
 
 /// What could not be written and is longer gives its memory back once it was.
 const SPARE_MAX: usize = 4096;
 
 impl Connection {
-    pub(crate) const fn new(link: Link, stage: Stage, peer: String) -> Self {
+    pub(crate) const fn new(
+        link: Link,
+        stage: Stage,
+        peer: String,
+        process: Option<OwnedFd>,
+    ) -> Self {
         Self {
             link,
             stage,
             peer,
+            process,
             rest: Vec::new(),
             gone: 0,
             readable: true,
             writable: true,
             hung_up: false,
             queued: false,
+            is_unarmed: false,
         }
     }
 
@@ -63,7 +90,15 @@ impl Connection {
     pub(crate) fn wake(&mut self, flags: EventFlags) {
         self.hung_up |= flags.intersects(END);
         self.readable |= self.hung_up || flags.contains(EventFlags::IN);
-        self.writable |= flags.contains(EventFlags::OUT);
+        self.writable |= flags.contains(EventFlags::OUT) || self.link.is_silent();
+    }
+
+    /// Nobody is at the other end any more: what has come is still taken.
+    pub(crate) fn abandon(&mut self) {
+        if let Link::Stream { is_abandoned, .. } = &mut self.link {
+            *is_abandoned = true;
+        }
+        self.readable = true;
     }
 
     /// Takes what came, or `None` if its end has come.
@@ -84,12 +119,16 @@ impl Connection {
         self.writable && self.rest.is_empty()
     }
 
-    /// Writes bytes, behind those that could not be written before. Says how many went out.
+    /// Writes bytes that somebody waits for. Says how many went out.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send_with(bytes, Urgency::Urgent)
+    }
+
+    /// Writes bytes, behind those that could not be written before. Says how many went out.
+    pub(crate) fn send_with(&mut self, mut bytes: &[u8], urgency: Urgency) -> io::Result<usize> {
         let mut sent = self.flush()?;
-        let mut bytes = bytes;
         if self.rest.is_empty() {
-            let now = self.write(bytes)?;
+            let now = self.write(bytes, urgency)?;
             sent += now;
             bytes = &bytes[now..];
         }
@@ -103,7 +142,7 @@ impl Connection {
             return Ok(0);
         }
         let rest = std::mem::take(&mut self.rest);
-        let written = self.write(&rest[self.gone..]);
+        let written = self.write(&rest[self.gone..], Urgency::Urgent);
         self.rest = rest;
         let written = written?;
         self.gone += written;
@@ -118,10 +157,10 @@ impl Connection {
         Ok(written)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, bytes: &[u8], urgency: Urgency) -> io::Result<usize> {
         let mut written = 0;
         while self.writable && written < bytes.len() {
-            match self.link.write(&bytes[written..])? {
+            match self.link.write(&bytes[written..], urgency)? {
                 0 => self.writable = false,
                 len => written += len,
             }

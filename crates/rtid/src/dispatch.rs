@@ -1,12 +1,15 @@
 //! Calls to the kernel, and what comes of them to the sessions.
 
+use std::sync::Arc;
+
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Event, RequestId, message};
 use hemiola_hla::{Call, Data, Exception};
-use hemiola_rti::{CallId, Input, Output as Outcome, SessionId};
+use hemiola_rti::{CallId, Input, Output as Outcome, Preparation, Prepared, SessionId};
 
 use crate::host::Output;
 use crate::server::Server;
+use crate::worker::Worker;
 
 /// The call that is carried out.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +26,8 @@ impl Server {
     pub(crate) fn drive(&mut self, id: SessionId) {
         loop {
             let Some(host) = self.hosts.get_mut(&id) else { return };
-            let is_ending = host.is_dismissed || host.reason.is_some();
             if let Some((request, body)) = host.held.take() {
-                if is_ending {
+                if host.is_ending() {
                     continue;
                 }
                 if host.is_paused() {
@@ -59,8 +61,15 @@ impl Server {
     }
 
     fn call(&mut self, id: SessionId, request: RequestId, body: &Data) {
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.received.count(self.now, 1, 0);
+            self.received.count(self.now, 1, 0);
+        }
         match message::decode_call(body) {
-            Ok(call) => self.carry_out(id, request, call),
+            Ok(call) => match self.kernel.preparation(id, &call) {
+                Some(preparation) => self.prepare(id, request, call, preparation),
+                None => self.carry_out(id, request, call),
+            },
             Err(error) => {
                 let refusal = Exception::RTIinternalError.because(error.to_string());
                 tracing::debug!(session = id.0, %error, "a call cannot be understood");
@@ -68,6 +77,39 @@ impl Server {
                 host.session.respond(self.now, request, message::encode_reply(0, &Err(refusal)));
                 self.mark(id, Output::Urgent);
             }
+        }
+    }
+
+    /// Has the modules of a call read before it is carried out.
+    fn prepare(&mut self, id: SessionId, request: RequestId, call: Call, what: Preparation) {
+        if self.worker.is_none() {
+            match Worker::start(Arc::clone(&self.mailbox)) {
+                Ok(worker) => self.worker = Some(worker),
+                Err(error) => tracing::warn!(%error, "modules are read between calls"),
+            }
+        }
+        match &self.worker {
+            Some(worker) => {
+                worker.give(id, what);
+                let host = self.hosts.get_mut(&id).expect("it has called");
+                host.preparing = Some((request, call));
+            }
+            None => {
+                self.kernel.handle(Input::Prepared(what.run()), &mut self.outputs);
+                self.carry_out(id, request, call);
+            }
+        }
+    }
+
+    /// The modules of a call were read.
+    pub(crate) fn go_on(&mut self, id: SessionId, prepared: Prepared) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if let Some((request, call)) = host.preparing.take() {
+            if !host.is_ending() {
+                self.kernel.handle(Input::Prepared(prepared), &mut self.outputs);
+                self.carry_out(id, request, call);
+            }
+            self.drive(id);
         }
     }
 
@@ -91,6 +133,8 @@ impl Server {
                     let body = message::encode_reply(caller.number, &answer);
                     let host = self.hosts.get_mut(&id).expect("who calls is there");
                     host.session.respond(self.now, caller.request, body);
+                    host.sent.count(self.now, 1, 0);
+                    self.sent.count(self.now, 1, 0);
                     self.mark(id, output);
                     // It may ask without ever reading an answer.
                     self.slow_down(id, None);
@@ -100,6 +144,8 @@ impl Server {
                     let body = notice.encoded(message::encode_callback).clone();
                     let Some(host) = self.hosts.get_mut(&id) else { continue };
                     host.session.request(self.now, body);
+                    host.sent.count(self.now, 1, 0);
+                    self.sent.count(self.now, 1, 0);
                     self.mark(id, Output::Callback);
                     self.slow_down(id, caller.map(|caller| caller.session));
                 }
@@ -121,6 +167,8 @@ impl Server {
         host.preparing = None;
         self.names.remove(&host.session.id());
         let deadline = host.session.deadline();
+        let why = host.reason.unwrap_or_else(|| in_a_word(end));
+        *self.sessions_ended.entry(why).or_default() += 1;
         match (host.reason, end) {
             (Some(reason), _) => tracing::warn!(session = id.0, reason, "a session is ended"),
             (None, End::Terminated) => tracing::info!(session = id.0, "a session ends: {end}"),
@@ -132,6 +180,19 @@ impl Server {
         if let Some(deadline) = deadline {
             self.sweep_by(deadline);
         }
+    }
+}
+
+/// How a session ended, for who counts.
+const fn in_a_word(end: End) -> &'static str {
+    match end {
+        End::Terminated => "terminated",
+        End::Closed => "dismissed",
+        End::Violation(_) => "protocol broken",
+        End::Overflow(_) => "does not read",
+        End::Expired => "connection lost",
+        End::NotResumed(_) => "not resumed",
+        _ => "other",
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use hemiola_rt::shared::StreamError;
+
 /// Why an RTI cannot begin, or go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,3 +39,15 @@ pub enum ServeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the RTI has stopped")]
 pub struct Stopped;
+
+/// Why there is no connection inside the process.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The RTI has stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The system gives no memory or descriptors for a stream.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+}

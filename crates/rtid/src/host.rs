@@ -1,9 +1,13 @@
 //! A session that the RTI has given, and what the loop knows about it.
 
+use std::os::fd::OwnedFd;
+
 use hemiola_fedpro::{RequestId, Server, Session};
 use hemiola_hla::{Call, Data};
 use hemiola_rti::SessionId;
 use hemiola_units::Instant;
+
+use crate::meter::Meter;
 
 /// A session with the state of everything around it.
 #[derive(Debug)]
@@ -11,6 +15,18 @@ pub(crate) struct Host {
     pub(crate) session: Session<Server>,
     /// The connection that carries it.
     pub(crate) connection: Option<u64>,
+    /// Who is, or was last, at the other end, for people.
+    pub(crate) peer: String,
+    /// Its process, if it is on this machine; and whether that has ended.
+    pub(crate) process: Option<OwnedFd>,
+    pub(crate) is_orphan: bool,
+    pub(crate) opened: Instant,
+    /// When something came from it last.
+    pub(crate) heard: Instant,
+    /// Calls, and all bytes that came.
+    pub(crate) received: Meter,
+    /// Answers and callbacks, and all bytes that went out.
+    pub(crate) sent: Meter,
     /// A call that came and is not carried out yet. As long as there is one, nothing is read.
     pub(crate) held: Option<(RequestId, Data)>,
     /// A call whose object model modules are read on another thread.
@@ -22,7 +38,7 @@ pub(crate) struct Host {
     /// Since when it is congested, and how much it had read then.
     pub(crate) congested: Option<(Instant, u64)>,
     /// Bytes that were given to its connections.
-    pub(crate) sent: u64,
+    pub(crate) sent_len: u64,
     /// What is to be written to it in this turn.
     pub(crate) output: Output,
     /// The kernel wants it to end.
@@ -49,16 +65,28 @@ pub(crate) enum Output {
 }
 
 impl Host {
-    pub(crate) const fn new(session: Session<Server>, connection: u64) -> Self {
+    pub(crate) const fn new(
+        session: Session<Server>,
+        connection: u64,
+        peer: String,
+        now: Instant,
+    ) -> Self {
         Self {
             session,
             connection: Some(connection),
+            peer,
+            process: None,
+            is_orphan: false,
+            opened: now,
+            heard: now,
+            received: Meter::new(now),
+            sent: Meter::new(now),
             held: None,
             preparing: None,
             blocked_by: None,
             blocks: Vec::new(),
             congested: None,
-            sent: 0,
+            sent_len: 0,
             output: Output::Nothing,
             is_dismissed: false,
             reason: None,
@@ -70,6 +98,11 @@ impl Host {
     /// Are its calls not carried out now?
     pub(crate) const fn is_paused(&self) -> bool {
         self.blocked_by.is_some() || self.preparing.is_some() || self.congested.is_some()
+    }
+
+    /// Is it ended from this side? Then its calls are not carried out any more.
+    pub(crate) const fn is_ending(&self) -> bool {
+        self.is_dismissed || self.reason.is_some()
     }
 
     /// Should more be read for it?

@@ -1,17 +1,27 @@
 //! What other threads want of the one that serves.
 
 use std::io;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 
+use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::eventfd::EventFd;
+use hemiola_rti::{Prepared, SessionId};
 
 use crate::error::Stopped;
+use crate::report::Report;
 
 /// What a thread may want.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// The end.
     Stop,
+    /// A connection over this stream, the other end of which is in this process.
+    Connect(Stream),
+    /// A report.
+    Report(SyncSender<Report>),
+    /// The call of this session to go on, whose modules were read.
+    Prepared(SessionId, Prepared),
 }
 
 /// Takes commands until it is closed; rings for each.

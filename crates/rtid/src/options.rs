@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use hemiola_fedpro::Settings;
 use hemiola_rti::Limits;
-use hemiola_units::{Instant, Span};
+use hemiola_units::{Bytes, Instant, Span};
 
 /// The port of the Federate Protocol over TCP.
 pub const PORT: u16 = 15164;
@@ -13,7 +13,7 @@ pub const PORT: u16 = 15164;
 pub struct Options {
     /// Where it takes TCP connections of federates. Who can reach one of these can join: there is no other protection.
     pub listen: Vec<SocketAddr>,
-    /// The name under which federates of the same user on the same machine find it.
+    /// The name under which federates of the same user on the same machine find it, as in `shm:NAME`.
     pub local: Option<String>,
     /// Where it answers HTTP requests for its metrics.
     pub metrics: Option<SocketAddr>,
@@ -35,8 +35,8 @@ pub struct Options {
     /// Within this a federate that slows others down has to read at least [`STALL_LEN_MIN`](Self::STALL_LEN_MIN)
     /// bytes; else its session ends.
     pub stall_max: Span,
-    /// How long the beginning of a connection may take, and the sending of what waits at its end.
-    pub greeting_max: Span,
+    /// How much a stream in shared memory holds each way. All of it is memory of this process too.
+    pub stream_capacity: Bytes,
     /// Is told of every turn of the loop that did something.
     pub observer: Option<Box<dyn Observer + Send>>,
 }
@@ -69,7 +69,7 @@ impl Default for Options {
             apart_len_max: 64 * MIB,
             memory_max: 1024 * MIB,
             stall_max: Span::from_millis(10_000),
-            greeting_max: Span::from_millis(10_000),
+            stream_capacity: Bytes(64 << 10),
             observer: None,
         }
     }

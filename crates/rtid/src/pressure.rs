@@ -8,6 +8,7 @@
 //! A federate that slows others down has to read, a little at least, or its session ends. One whose connection is
 //! broken slows down nobody.
 
+use hemiola_rt::shared::Urgency;
 use hemiola_rti::SessionId;
 
 use crate::host::Output;
@@ -41,7 +42,7 @@ impl Server {
             return;
         }
         if host.congested.is_none() {
-            host.congested = Some((self.now, host.sent));
+            host.congested = Some((self.now, host.sent_len));
             let until = self.now + self.options.stall_max;
             self.sweep_by(until);
         }
@@ -90,20 +91,23 @@ impl Server {
 
     fn write(&mut self, id: SessionId) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
-        host.output = Output::Nothing;
+        let output = std::mem::replace(&mut host.output, Output::Nothing);
+        let urgency = if output > Output::Lazy { Urgency::Urgent } else { Urgency::Lazy };
         let mut broken = None;
         if let Some(number) = host.connection
             && let Some(connection) = self.connections.get_mut(&number)
         {
             let mut flushed = connection.flush();
             while let Ok(sent) = flushed {
-                host.sent += sent as u64;
+                host.sent_len += sent as u64;
+                host.sent.count(self.now, 0, sent as u64);
+                self.sent.count(self.now, 0, sent as u64);
                 if !connection.is_clear() || !host.session.has_output() {
                     break;
                 }
                 self.outbox.clear();
                 host.session.transmit(self.now, &mut self.outbox, WRITE_LEN);
-                flushed = connection.send(&self.outbox);
+                flushed = connection.send_with(&self.outbox, urgency);
             }
             self.outbox.clear();
             self.outbox.shrink_to(2 * WRITE_LEN);

@@ -15,9 +15,11 @@ use crate::door::Door;
 use crate::error::ServeError;
 use crate::host::Host;
 use crate::mailbox::{Command, Mailbox};
+use crate::meter::Meter;
 use crate::options::Options;
 use crate::stopper::Stopper;
-use crate::token::{LEVEL, Token};
+use crate::token::{END, LEVEL, Token};
+use crate::worker::Worker;
 
 /// Bytes read from one connection before the next has its turn.
 pub(crate) const READ_LEN: usize = 64 << 10;
@@ -31,6 +33,10 @@ const EVENTS_MAX: usize = 256;
 pub struct Addresses {
     /// For TCP connections of federates.
     pub tcp: Vec<SocketAddr>,
+    /// For federates on this machine: the name in `shm:NAME`.
+    pub local: Option<String>,
+    /// For collectors of metrics.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// What an RTI has done.
@@ -60,7 +66,14 @@ pub struct Server {
     pub(crate) kernel: Kernel,
     /// So late it was when the turn began.
     pub(crate) now: Instant,
+    pub(crate) began: Instant,
     pub(crate) summary: Summary,
+    /// What came from all sessions and went to them.
+    pub(crate) received: Meter,
+    pub(crate) sent: Meter,
+    pub(crate) sessions_ended: BTreeMap<&'static str, u64>,
+    /// Reads object models, from the first on.
+    pub(crate) worker: Option<Worker>,
 
     /// By numbers that are never used twice.
     pub(crate) connections: BTreeMap<u64, Connection>,
@@ -72,6 +85,8 @@ pub struct Server {
 
     /// Connections that may have something to read, or room to write.
     pub(crate) ready: VecDeque<u64>,
+    /// Connections that have to be told before the loop sleeps.
+    pub(crate) unarmed: Vec<u64>,
     /// Sessions whose calls may go on.
     pub(crate) woken: Vec<SessionId>,
     /// Sessions that something is to be written to.
@@ -107,18 +122,34 @@ impl Server {
         watched.map_err(system("watch an event counter"))?;
         let mut doors = Vec::new();
         for address in &options.listen {
-            let door = Door::tcp(*address)
-                .and_then(|door| door.open(&epoll, doors.len() as u64).map(|()| door));
-            doors.push(door.map_err(|source| ServeError::Listen { address: *address, source })?);
+            let refused = |source| ServeError::Listen { address: *address, source };
+            doors.push(Door::tcp(*address).map_err(refused)?);
         }
+        if let Some(name) = &options.local {
+            let refused = |source| ServeError::Local { name: name.clone(), source };
+            doors.push(Door::local(name).map_err(refused)?);
+        }
+        if let Some(address) = options.metrics {
+            let refused = |source| ServeError::Listen { address, source };
+            doors.push(Door::metrics(address).map_err(refused)?);
+        }
+        for (place, door) in (0..).zip(&doors) {
+            door.open(&epoll, place).map_err(system("watch a listener"))?;
+        }
+        let began = now();
         Ok(Self {
             kernel: Kernel::new(options.limits),
             options,
             epoll,
             doors,
             mailbox: Arc::new(mailbox),
-            now: now(),
+            now: began,
+            began,
             summary: Summary::default(),
+            received: Meter::new(began),
+            sent: Meter::new(began),
+            sessions_ended: BTreeMap::new(),
+            worker: None,
             connections: BTreeMap::new(),
             connection_count: 0,
             hosts: BTreeMap::new(),
@@ -127,6 +158,7 @@ impl Server {
             ready: VecDeque::new(),
             woken: Vec::new(),
             dirty: Vec::new(),
+            unarmed: Vec::new(),
             doomed: Vec::new(),
             shut_doors: Vec::new(),
             next_sweep: Instant::MAX,
@@ -144,6 +176,8 @@ impl Server {
         for door in &self.doors {
             match door {
                 Door::Tcp { address, .. } => addresses.tcp.push(*address),
+                Door::Local { name, .. } => addresses.local = Some(name.clone()),
+                Door::Metrics { address, .. } => addresses.metrics = Some(*address),
             }
         }
         addresses
@@ -152,7 +186,8 @@ impl Server {
     /// What can be done with it from other threads.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.mailbox))
+        let stream_capacity = self.options.stream_capacity;
+        Stopper { mailbox: Arc::clone(&self.mailbox), stream_capacity }
     }
 
     /// Serves until it is [stopped](Stopper::stop). What waits for federates then is given to their connections as far
@@ -163,7 +198,8 @@ impl Server {
     pub fn run(mut self) -> Result<Summary, ServeError> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         while !self.stops {
-            let waited = self.epoll.wait(&mut events, self.patience());
+            let until = self.patience();
+            let waited = self.epoll.wait(&mut events, until);
             waited.map_err(|source| ServeError::System { what: "wait for events", source })?;
             let (from, before) = (now(), self.summary);
             self.now = from;
@@ -183,8 +219,18 @@ impl Server {
         Ok(self.summary)
     }
 
-    /// Until when events may be waited for.
-    fn patience(&self) -> Instant {
+    /// Until when events may be waited for. Whoever would have to be told first is told.
+    fn patience(&mut self) -> Instant {
+        let is_idle = self.ready.is_empty() && self.woken.is_empty();
+        for number in std::mem::take(&mut self.unarmed) {
+            let Some(connection) = self.connections.get_mut(&number) else { continue };
+            connection.is_unarmed = false;
+            // While others are busy it costs less to look again than to be woken.
+            if !is_idle || !connection.link.sleep() {
+                connection.readable = true;
+                self.enqueue(number);
+            }
+        }
         let is_idle = self.ready.is_empty() && self.woken.is_empty();
         if is_idle { self.next_sweep } else { Instant::ZERO }
     }
@@ -200,7 +246,12 @@ impl Server {
                         self.enqueue(number);
                     }
                 }
-                Token::Socket(_) | Token::Process(_) => {}
+                Token::Socket(number) => {
+                    if event.flags.intersects(END) {
+                        self.abandon(number);
+                    }
+                }
+                Token::Process(session) => self.orphan(SessionId(session)),
             }
         }
         for session in std::mem::take(&mut self.woken) {
@@ -220,6 +271,12 @@ impl Server {
         for command in self.mailbox.take() {
             match command {
                 Command::Stop => self.stops = true,
+                Command::Connect(stream) => self.let_in_stream(stream),
+                Command::Prepared(session, prepared) => self.go_on(session, prepared),
+                Command::Report(to) => {
+                    // Who asked may not wait any more.
+                    let _ = to.send(self.report());
+                }
             }
         }
     }

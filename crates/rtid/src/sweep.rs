@@ -26,10 +26,10 @@ impl Server {
                 let until = since + self.options.stall_max;
                 if until > now {
                     next = next.min(until);
-                } else if host.sent - sent < Options::STALL_LEN_MIN {
+                } else if host.sent_len - sent < Options::STALL_LEN_MIN {
                     self.doomed.push((*id, "it does not read, and others wait for it"));
                 } else {
-                    host.congested = Some((now, host.sent));
+                    host.congested = Some((now, host.sent_len));
                     next = next.min(now + self.options.stall_max);
                 }
             }
@@ -58,12 +58,14 @@ impl Server {
         self.connections.retain(|_, connection| {
             let until = match &connection.stage {
                 Stage::Arriving(arrival) => arrival.deadline(),
-                Stage::Leaving { until } => *until,
+                Stage::Asking { until, .. }
+                | Stage::Collecting { until, .. }
+                | Stage::Leaving { until } => *until,
                 Stage::Carrying(_) => return true,
             };
             if until <= now {
                 let peer = &connection.peer;
-                tracing::debug!(%peer, "a connection is closed: it takes too long");
+                tracing::info!(%peer, "a connection is closed: it takes too long");
                 return false;
             }
             *next = (*next).min(until);

@@ -22,6 +22,9 @@ const KIND_BITS: u32 = 3;
 /// As long as there is something to read.
 pub(crate) const LEVEL: EventFlags = EventFlags::IN;
 
+/// Once, for what happens once.
+pub(crate) const ONCE: EventFlags = EventFlags::IN.union(EventFlags::ET);
+
 /// Once for each time that something changes, in either direction.
 pub(crate) const EDGE: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);

@@ -1,25 +1,76 @@
-//! What federates exchange through the RTI.
+//! What federates exchange through the RTI, over all that carries bytes.
 
 use hemiola_fedpro::session::End;
 use hemiola_hla::ResignAction;
 use hemiola_hla::call::SupportCall;
 
+use crate::carrier::Address;
 use crate::peer::{Peer, Rti, on_loopback, update, value};
 
+/// An RTI that can be reached in every way, and all of them.
+fn everywhere(test: &str) -> (Rti, [Address; 3]) {
+    let name = format!("test-{}-{test}", std::process::id());
+    let rti = Rti::start(hemiola_rtid::Options { local: Some(name.clone()), ..on_loopback() });
+    let ways =
+        [Address::Tcp(rti.address), Address::Local(name), Address::Inside(rti.stopper.clone())];
+    (rti, ways)
+}
+
 #[test]
-fn an_update_of_one_federate_reaches_the_other() {
-    let rti = Rti::start(on_loopback());
-    let mut publisher = Peer::join(rti.address, "Demo");
-    let object = publisher.register();
-    let directive = Some(ResignAction::CancelThenDeleteThenDivest);
-    publisher.call(SupportCall::SetAutomaticResignDirective { value: directive }).unwrap();
-    let mut subscriber = Peer::join(rti.address, "Demo");
-    subscriber.subscribe();
-    for number in 0..100_u64 {
-        publisher.call(update(object, number.to_be_bytes().to_vec())).unwrap();
-        assert_eq!(value(subscriber.callback()), number.to_be_bytes()[..]);
+fn an_update_of_one_federate_reaches_the_other_however_they_are_connected() {
+    let (rti, ways) = everywhere("update");
+    for (from, to) in [(0, 0), (0, 1), (1, 2), (2, 0), (1, 1)] {
+        let federation = format!("From {from} to {to}");
+        let mut publisher = Peer::join(&ways[from], &federation);
+        let object = publisher.register();
+        let directive = Some(ResignAction::CancelThenDeleteThenDivest);
+        publisher.call(SupportCall::SetAutomaticResignDirective { value: directive }).unwrap();
+        let mut subscriber = Peer::join(&ways[to], &federation);
+        subscriber.subscribe();
+        for number in 0..100_u64 {
+            publisher.call(update(object, number.to_be_bytes().to_vec())).unwrap();
+            assert_eq!(value(subscriber.callback()), number.to_be_bytes()[..]);
+        }
+        assert_eq!(publisher.terminate(), End::Terminated);
+        assert_eq!(subscriber.callback().name(), "RemoveObjectInstance");
     }
-    assert_eq!(publisher.terminate(), End::Terminated);
-    assert_eq!(subscriber.callback().name(), "RemoveObjectInstance");
-    assert_eq!(rti.stop().sessions, 2);
+    assert_eq!(rti.stop().sessions, 10);
+}
+
+#[test]
+fn a_session_goes_on_over_another_connection_and_nothing_comes_twice() {
+    let (_rti, ways) = everywhere("resume");
+    for way in &ways {
+        let mut publisher = Peer::join(way, "Cut");
+        let object = publisher.register();
+        let mut subscriber = Peer::join(way, "Cut");
+        subscriber.subscribe();
+        let tickets: Vec<_> = (0..2000_u32)
+            .map(|number| {
+                let ticket = publisher.send(update(object, number.to_be_bytes().to_vec()));
+                publisher.write();
+                // Lost on the way there, on the way back, or not at all.
+                if number % 300 == 100 {
+                    publisher.cut();
+                    publisher.events();
+                }
+                if number % 300 == 250 {
+                    subscriber.cut();
+                    subscriber.events();
+                }
+                if number % 150 == 0 {
+                    publisher.step();
+                }
+                ticket
+            })
+            .collect();
+        for ticket in tickets {
+            publisher.reply(ticket).unwrap();
+        }
+        for number in 0..2000_u32 {
+            assert_eq!(value(subscriber.callback()), number.to_be_bytes()[..]);
+        }
+        assert_eq!(publisher.terminate(), End::Terminated);
+        assert_eq!(subscriber.terminate(), End::Terminated);
+    }
 }

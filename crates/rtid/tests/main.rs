@@ -1,4 +1,5 @@
 //! The RTI over real sockets, with sessions of the Federate Protocol as its federates.
 
+mod carrier;
 mod exchange;
 mod peer;

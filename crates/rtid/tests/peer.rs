@@ -1,8 +1,8 @@
 //! A federate for tests: a session of the Federate Protocol over a real connection, one step at a time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -15,7 +15,9 @@ use hemiola_hla::{
 };
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rtid::{Options, ServeError, Server, Stopper, Summary};
-use hemiola_units::Instant;
+use hemiola_units::{Instant, Span};
+
+use crate::carrier::{Address, Carrier};
 
 /// How long a test waits for what must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,8 +59,8 @@ impl Drop for Rti {
 /// A federate.
 pub(crate) struct Peer {
     pub(crate) session: Session<Client>,
-    address: SocketAddr,
-    pub(crate) stream: Option<TcpStream>,
+    address: Address,
+    pub(crate) carrier: Option<Carrier>,
     calls: BTreeMap<Ticket, Call>,
     pub(crate) replies: BTreeMap<Ticket, Result<Reply, Refusal>>,
     pub(crate) callbacks: VecDeque<Callback>,
@@ -67,18 +69,20 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// With a session, and connected.
-    pub(crate) fn connect(address: SocketAddr) -> Self {
+    pub(crate) fn connect(address: impl Into<Address>) -> Self {
         let mut peer = Self::open(address);
         assert_eq!(peer.call(FederationCall::Connect), Ok(Reply::Configured(Default::default())));
         peer
     }
 
     /// With a session.
-    pub(crate) fn open(address: SocketAddr) -> Self {
+    pub(crate) fn open(address: impl Into<Address>) -> Self {
+        let settings =
+            Settings { retry_every: Span::from_millis(10), ..Settings::default() };
         let mut peer = Self {
-            session: Session::open(now(), Settings::default()),
-            address,
-            stream: None,
+            session: Session::open(now(), settings),
+            address: address.into(),
+            carrier: None,
             calls: BTreeMap::new(),
             replies: BTreeMap::new(),
             callbacks: VecDeque::new(),
@@ -91,7 +95,7 @@ impl Peer {
     }
 
     /// Connected and joined to a federation of two attributes and an interaction, which it creates if it is the first.
-    pub(crate) fn join(address: SocketAddr, federation: &str) -> Self {
+    pub(crate) fn join(address: impl Into<Address>, federation: &str) -> Self {
         let mut peer = Self::connect(address);
         let created = peer.call(FederationCall::CreateFederationExecution {
             federation_name: federation.into(),
@@ -144,7 +148,14 @@ impl Peer {
         assert!(self.end.is_none(), "the session has ended: {:?}", self.end);
         self.events();
         self.write();
-        if self.session.has_output() || self.stream.is_none() {
+        if self.session.has_output() {
+            return;
+        }
+        if self.carrier.is_none() {
+            // It is not time yet for another attempt.
+            let deadline = self.session.deadline().expect("it waits for something");
+            std::thread::sleep((deadline - now()).max(Span::ZERO).to_duration());
+            self.session.tick(now());
             return;
         }
         self.read();
@@ -156,8 +167,8 @@ impl Peer {
     pub(crate) fn write(&mut self) {
         let mut bytes = Vec::new();
         self.session.transmit(now(), &mut bytes, usize::MAX);
-        if let Some(stream) = &mut self.stream
-            && stream.write_all(&bytes).is_err()
+        if let Some(carrier) = &mut self.carrier
+            && carrier.write(&bytes).is_err()
         {
             self.cut();
         }
@@ -165,8 +176,8 @@ impl Peer {
 
     fn read(&mut self) {
         let mut bytes = vec![0; 1 << 16];
-        let Some(stream) = &mut self.stream else { return };
-        match stream.read(&mut bytes) {
+        let Some(carrier) = &mut self.carrier else { return };
+        match carrier.read(&mut bytes) {
             Ok(0) => self.cut(),
             Ok(len) => self.session.receive(now(), &bytes[..len]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("nothing comes"),
@@ -176,22 +187,17 @@ impl Peer {
 
     /// Breaks the connection.
     pub(crate) fn cut(&mut self) {
-        self.stream = None;
+        self.carrier = None;
         self.session.disconnected(now());
     }
 
     pub(crate) fn events(&mut self) {
         while let Some(event) = self.session.poll() {
             match event {
-                Event::Connect => match TcpStream::connect(self.address) {
-                    Ok(stream) => {
-                        stream.set_nodelay(true).unwrap();
-                        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-                        self.stream = Some(stream);
-                        self.session.connected(now());
-                    }
-                    Err(error) => panic!("cannot connect: {error}"),
-                },
+                Event::Connect => {
+                    self.carrier = Some(Carrier::connect(&self.address));
+                    self.session.connected(now());
+                }
                 Event::Running => {}
                 Event::Request { id, body } => {
                     self.callbacks.push_back(message::decode_callback(&body).unwrap());
@@ -204,7 +210,7 @@ impl Peer {
                     self.replies.insert(to, reply);
                 }
                 Event::Ended(end) => self.end = Some(end),
-                Event::Disconnect => self.stream = None,
+                Event::Disconnect => self.carrier = None,
             }
         }
     }
@@ -216,6 +222,17 @@ impl Peer {
             self.step();
         }
         self.end.unwrap()
+    }
+
+    /// Takes what comes until the connection breaks or the session ends; does not connect again.
+    pub(crate) fn wait_for_end(&mut self) {
+        while self.carrier.is_some() && self.end.is_none() {
+            self.read();
+            if self.carrier.is_some() {
+                self.events();
+                self.write();
+            }
+        }
     }
 
     fn object_class(&mut self) -> ObjectClassHandle {
