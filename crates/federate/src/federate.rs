@@ -209,8 +209,8 @@ impl Federate {
     /// which is the time returned. The request is not waited for on its own.
     ///
     /// # Errors
-    /// The exceptions of `timeAdvanceRequest`; as [`evoke`](Self::evoke), and what `handle` returns: then the advance is
-    /// under way.
+    /// The exceptions of `timeAdvanceRequest`; as [`evoke`](Self::evoke), and what `handle` returns: then the advance
+    /// is under way.
     pub fn advance(
         &mut self,
         to: LogicalTime,

@@ -3,8 +3,9 @@
 //!
 //! In reading order:
 //!
-//! * [`Federate`]: connected to an RTI by [`connect`](Federate::connect), over TCP or in shared memory. Services are methods of the standard's names;
-//!   [`call`](Federate::call) makes any of its 178 calls. Callbacks are values: [`evoke`](Federate::evoke).
+//! * [`Federate`]: connected to an RTI by [`connect`](Federate::connect), over TCP or in shared memory. Services are
+//!   methods of the standard's names; [`call`](Federate::call) makes any of its 178 calls. Callbacks are values:
+//!   [`evoke`](Federate::evoke).
 //! * [`Options`]: how. [`Joining`]: who joins which federation execution.
 //! * [`Attribute`], [`Parameter`]: values of data types of the object model.
 //! * [`Ambassador`]: callbacks that come by themselves.

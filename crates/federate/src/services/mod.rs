@@ -26,11 +26,14 @@ macro_rules! services {
             = $calls:ident::$call:ident $({ $($field:ident $(: $value:expr)?),* $(,)? })?;
     )*) => {
         impl $crate::Federate {$(
-            #[doc = concat!("Clause ", $clause, ": [`", stringify!($call), "`](", stringify!($calls), "::", stringify!($call), ").")]
+            #[doc = concat!("Clause ", $clause, ": [`", stringify!($calls), "::", stringify!($call), "`].")]
             ///
             /// # Errors
             /// As [`call`](Self::call).
-            pub fn $method(&mut self, $($argument: $type),*) -> Result<$crate::services::or_unit!($($answer)?), $crate::Error> {
+            pub fn $method(
+                &mut self,
+                $($argument: $type),*
+            ) -> Result<$crate::services::or_unit!($($answer)?), $crate::Error> {
                 self.ask($calls::$call $({ $($field $(: $value)?),* })?)
             }
         )*}

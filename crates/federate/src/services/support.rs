@@ -58,24 +58,32 @@ services! {
     "10.33" normalize_object_instance_handle(object_instance: ObjectInstanceHandle) -> u32
         = SupportCall::NormalizeObjectInstanceHandle { object_instance };
     "10.34" get_object_class_relevance_advisory_switch() -> bool = SupportCall::GetObjectClassRelevanceAdvisorySwitch;
-    "10.35" set_object_class_relevance_advisory_switch(value: bool) = SupportCall::SetObjectClassRelevanceAdvisorySwitch { value };
+    "10.35" set_object_class_relevance_advisory_switch(value: bool)
+        = SupportCall::SetObjectClassRelevanceAdvisorySwitch { value };
     "10.36" get_attribute_relevance_advisory_switch() -> bool = SupportCall::GetAttributeRelevanceAdvisorySwitch;
-    "10.37" set_attribute_relevance_advisory_switch(value: bool) = SupportCall::SetAttributeRelevanceAdvisorySwitch { value };
+    "10.37" set_attribute_relevance_advisory_switch(value: bool)
+        = SupportCall::SetAttributeRelevanceAdvisorySwitch { value };
     "10.38" get_attribute_scope_advisory_switch() -> bool = SupportCall::GetAttributeScopeAdvisorySwitch;
-    "10.39" set_attribute_scope_advisory_switch(value: bool) = SupportCall::SetAttributeScopeAdvisorySwitch { value };
+    "10.39" set_attribute_scope_advisory_switch(value: bool)
+        = SupportCall::SetAttributeScopeAdvisorySwitch { value };
     "10.40" get_interaction_relevance_advisory_switch() -> bool = SupportCall::GetInteractionRelevanceAdvisorySwitch;
-    "10.41" set_interaction_relevance_advisory_switch(value: bool) = SupportCall::SetInteractionRelevanceAdvisorySwitch { value };
+    "10.41" set_interaction_relevance_advisory_switch(value: bool)
+        = SupportCall::SetInteractionRelevanceAdvisorySwitch { value };
     "10.42" get_convey_region_designator_sets_switch() -> bool = SupportCall::GetConveyRegionDesignatorSetsSwitch;
-    "10.43" set_convey_region_designator_sets_switch(value: bool) = SupportCall::SetConveyRegionDesignatorSetsSwitch { value };
+    "10.43" set_convey_region_designator_sets_switch(value: bool)
+        = SupportCall::SetConveyRegionDesignatorSetsSwitch { value };
     "10.44" get_automatic_resign_directive() -> ResignAction = SupportCall::GetAutomaticResignDirective;
     "10.45" set_automatic_resign_directive(value: ResignAction)
         = SupportCall::SetAutomaticResignDirective { value: Some(value) };
     "10.46" get_service_reporting_switch() -> bool = SupportCall::GetServiceReportingSwitch;
-    "10.47" set_service_reporting_switch(value: bool) = SupportCall::SetServiceReportingSwitch { value };
+    "10.47" set_service_reporting_switch(value: bool)
+        = SupportCall::SetServiceReportingSwitch { value };
     "10.48" get_exception_reporting_switch() -> bool = SupportCall::GetExceptionReportingSwitch;
-    "10.49" set_exception_reporting_switch(value: bool) = SupportCall::SetExceptionReportingSwitch { value };
+    "10.49" set_exception_reporting_switch(value: bool)
+        = SupportCall::SetExceptionReportingSwitch { value };
     "10.50" get_send_service_reports_to_file_switch() -> bool = SupportCall::GetSendServiceReportsToFileSwitch;
-    "10.51" set_send_service_reports_to_file_switch(value: bool) = SupportCall::SetSendServiceReportsToFileSwitch { value };
+    "10.51" set_send_service_reports_to_file_switch(value: bool)
+        = SupportCall::SetSendServiceReportsToFileSwitch { value };
     "10.52" get_auto_provide_switch() -> bool = SupportCall::GetAutoProvideSwitch;
     "10.53" get_delay_subscription_evaluation_switch() -> bool = SupportCall::GetDelaySubscriptionEvaluationSwitch;
     "10.54" get_advisories_use_known_class_switch() -> bool = SupportCall::GetAdvisoriesUseKnownClassSwitch;

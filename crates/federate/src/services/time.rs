@@ -12,8 +12,8 @@ use crate::federate::Federate;
 
 macro_rules! requests {
     ($($clause:literal $method:ident $call:ident;)*) => {
-        /// Requests to advance time, which are [`pipelined`](crate::Options::pipelined) where that was asked for. Each is
-        /// granted by a callback: see [`grant`](Federate::grant).
+        /// Requests to advance time, which are [`pipelined`](crate::Options::pipelined) where that was asked for. Each
+        /// is granted by a callback: see [`grant`](Federate::grant).
         impl Federate {$(
             #[doc = concat!("Clause ", $clause, ": [`", stringify!($call), "`](TimeCall::", stringify!($call), ").")]
             ///
