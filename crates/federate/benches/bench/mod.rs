@@ -1,0 +1,309 @@
+//! Processes of a benchmark: this program once more, each in a role, with what they use read from outside.
+
+#![allow(dead_code, reason = "each benchmark uses some of it")]
+
+pub(crate) mod federation;
+pub(crate) mod relay;
+
+use std::env;
+use std::fmt;
+use std::io::{BufRead, BufReader, Lines, Write, stdin, stdout};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use hemiola_federate::{RtiAddress, Span};
+use hemiola_rt::sys::{cpu, cpu_clock, sched};
+use hemiola_rtid::{Options, Server};
+use hemiola_units::{CpuSet, Policy, Priority};
+
+const ROLE: &str = "--role=";
+
+/// A role, and what plays it.
+pub(crate) type Role = (&'static str, fn(&Orders));
+
+/// Plays a role if this process was started for one, else measures.
+pub(crate) fn main(roles: &[Role], measure: fn(&Orders)) {
+    let orders = Orders(env::args().skip(1).collect());
+    let role = orders.0.iter().find_map(|argument| argument.strip_prefix(ROLE));
+    match role {
+        Some(role) => {
+            orders.place();
+            let common: [Role; 1] = [("rti", rti)];
+            let mut all = common.iter().chain(relay::ROLES).chain(roles);
+            let (_, play) =
+                all.find(|(name, _)| *name == role).expect("the parent knows the roles");
+            play(&orders);
+        }
+        // `cargo test` builds benches too and runs them with this; there is nothing to time then.
+        None if orders.0.iter().any(|argument| argument == "--test") => {}
+        None => measure(&orders),
+    }
+}
+
+/// Arguments of the form `key=value`.
+pub(crate) struct Orders(Vec<String>);
+
+impl Orders {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.0.iter().find_map(|argument| argument.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    pub(crate) fn number(&self, key: &str, otherwise: u64) -> u64 {
+        self.text(key).map_or(otherwise, |text| text.parse().expect("a number"))
+    }
+
+    /// The RTI's address.
+    pub(crate) fn address(&self) -> RtiAddress {
+        self.text("rti").expect("the parent names it").parse().expect("the parent knows addresses")
+    }
+
+    /// Goes where it was sent.
+    fn place(&self) {
+        if let Some(cpu) = self.text("cpu") {
+            let cpu = CpuSet::one(cpu.parse().expect("a number")).expect("a processor");
+            sched::set_affinity(None, &cpu).expect("the processor is online");
+        }
+        if let Some(priority) = self.text("fifo") {
+            let priority: u8 = priority.parse().expect("a number");
+            let priority = Priority::try_from(priority).expect("a priority");
+            sched::set_policy(None, &Policy::Fifo { priority }).expect("tried before");
+        }
+    }
+}
+
+/// Where the processes of one measurement run, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    pub(crate) cores: Cores,
+    pub(crate) is_fifo: bool,
+}
+
+/// On which processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cores {
+    /// Wherever the system puts them.
+    Any,
+    /// All on one.
+    One,
+    /// The server alone on the other.
+    Two,
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cores = match self.cores {
+            Cores::Any => "any core",
+            Cores::One => "one core",
+            Cores::Two => "two cores",
+        };
+        let policy = if self.is_fifo { "FIFO 40" } else { "OTHER" };
+        f.pad(&format!("{cores}, {policy}"))
+    }
+}
+
+/// Those worth comparing: FIFO only where it is permitted, two processors only where there are two.
+pub(crate) fn placements(orders: &Orders) -> Vec<Placement> {
+    let may_fifo = {
+        let priority = Priority::try_from(40).expect("40 is one");
+        let policy = sched::policy(None).expect("our own");
+        let may = sched::set_policy(None, &Policy::Fifo { priority }).is_ok();
+        sched::set_policy(None, &policy).expect("it was so before");
+        may
+    };
+    let has_two = cpu::online().iter().count() > 1;
+    let all = [
+        (Cores::Any, false),
+        (Cores::One, false),
+        (Cores::Two, false),
+        (Cores::One, true),
+        (Cores::Two, true),
+    ];
+    let wanted = orders.text("placement");
+    all.into_iter()
+        .map(|(cores, is_fifo)| Placement { cores, is_fifo })
+        .filter(|placement| may_fifo || !placement.is_fifo)
+        .filter(|placement| has_two || placement.cores != Cores::Two)
+        .filter(|placement| wanted.is_none_or(|wanted| placement.to_string().contains(wanted)))
+        .collect()
+}
+
+/// How federates reach the RTI.
+pub(crate) const TRANSPORTS: [Transport; 2] = [Transport::Tcp, Transport::SharedMemory];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Tcp,
+    SharedMemory,
+}
+
+impl Transport {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::SharedMemory => "shm",
+        }
+    }
+
+    /// Those asked for: all, unless `over=` names one.
+    pub(crate) fn wanted(orders: &Orders) -> Vec<Self> {
+        let wanted = orders.text("over");
+        let all = TRANSPORTS.into_iter();
+        all.filter(|transport| wanted.is_none_or(|wanted| wanted == transport.word())).collect()
+    }
+}
+
+/// A process in a role. It ends when it is dropped, by the end of what it is told, or by force.
+pub(crate) struct Peer {
+    process: Child,
+    told: Option<ChildStdin>,
+    said: Lines<BufReader<ChildStdout>>,
+}
+
+impl Peer {
+    /// Starts one, as a server or a client of its placement.
+    pub(crate) fn start(
+        role: &str,
+        placement: Placement,
+        is_server: bool,
+        orders: &[String],
+    ) -> Self {
+        let mut command = Command::new(env::current_exe().expect("a running program has a path"));
+        command.arg(format!("{ROLE}{role}")).args(orders);
+        let online: Vec<u16> = cpu::online().iter().collect();
+        let cpu = match placement.cores {
+            Cores::Any => None,
+            Cores::Two if is_server => online.last(),
+            _ => online.first(),
+        };
+        command.args(cpu.map(|cpu| format!("cpu={cpu}")));
+        command.args(placement.is_fifo.then_some("fifo=40"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("this program can be started again");
+        let told = process.stdin.take();
+        let said = process.stdout.take().expect("it is piped");
+        Self { process, told, said: BufReader::new(said).lines() }
+    }
+
+    /// Starts a client, and waits until it has joined.
+    pub(crate) fn client(role: &str, placement: Placement, orders: &[String]) -> Self {
+        let mut peer = Self::start(role, placement, false, orders);
+        assert_eq!(peer.says(), "joined");
+        peer
+    }
+
+    /// The next line it says.
+    pub(crate) fn says(&mut self) -> String {
+        self.said.next().expect("a peer ended; it has said why").expect("it writes text")
+    }
+
+    pub(crate) fn tell(&mut self, what: &str) {
+        let told = self.told.as_mut().expect("it runs");
+        writeln!(told, "{what}").expect("a peer ended; it has said why");
+    }
+
+    /// Tells it something and returns what it answers.
+    pub(crate) fn ask(&mut self, what: &str) -> String {
+        self.tell(what);
+        self.says()
+    }
+
+    /// Processor time it has used.
+    pub(crate) fn used(&self) -> Span {
+        cpu_clock::process(self.process.id()).expect("it runs")
+    }
+
+    /// Memory it has now and has had at most, in MiB.
+    pub(crate) fn memory(&self) -> (f64, f64) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.expect("it runs");
+        let mib = |key| {
+            let line = status.lines().find_map(|line: &str| line.strip_prefix(key));
+            let kib: f64 = line
+                .and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+                .expect("proc(5): every process has it");
+            kib / 1024.0
+        };
+        (mib("VmRSS:"), mib("VmHWM:"))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        drop(self.told.take());
+        // A peer that waits for something else than its next order would wait for ever.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// In a peer: says something to the parent.
+pub(crate) fn say(what: impl fmt::Display) {
+    let mut out = stdout().lock();
+    writeln!(out, "{what}").and_then(|()| out.flush()).expect("the parent listens");
+}
+
+/// In a peer: the parent's next order; none when it is time to end.
+pub(crate) fn told() -> Option<String> {
+    stdin().lines().next().and_then(Result::ok)
+}
+
+/// Plays the RTI: says its TCP address and its local name.
+fn rti(_: &Orders) {
+    let name = format!("bench-{}", std::process::id());
+    let options = Options {
+        listen: vec!["127.0.0.1:0".parse().expect("it is an address")],
+        local: Some(name.clone()),
+        ..Options::default()
+    };
+    let server = Server::bind(options).expect("it can listen on loopback");
+    say(format_args!("tcp:{} shm:{name}", server.addresses().tcp[0]));
+    server.run().expect("it serves");
+}
+
+/// An RTI, and how to reach it.
+pub(crate) struct Rti {
+    pub(crate) peer: Peer,
+    addresses: String,
+}
+
+impl Rti {
+    pub(crate) fn start(placement: Placement) -> Self {
+        let mut peer = Peer::start("rti", placement, true, &[]);
+        let addresses = peer.says();
+        Self { peer, addresses }
+    }
+
+    /// The order that names it.
+    pub(crate) fn order(&self, transport: Transport) -> String {
+        let (tcp, shm) = self.addresses.split_once(' ').expect("it said both");
+        match transport {
+            Transport::Tcp => format!("rti={tcp}"),
+            Transport::SharedMemory => format!("rti={shm}"),
+        }
+    }
+}
+
+/// The nearest-rank quantile of sorted samples, in microseconds.
+pub(crate) fn quantile(sorted: &[u64], share: f64) -> f64 {
+    let rank = ((sorted.len() - 1) as f64 * share).round() as usize;
+    sorted[rank] as f64 * 1e-3
+}
+
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+/// Everything that figures of this machine depend on.
+pub(crate) fn print_conditions() {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let model = read("/proc/cpuinfo");
+    let model = model.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("?");
+    println!(
+        "{}, {} processors, Linux {}, load {}",
+        model.trim_start_matches([' ', '\t', ':']),
+        cpu::online().iter().count(),
+        read("/proc/sys/kernel/osrelease").trim(),
+        read("/proc/loadavg").trim(),
+    );
+}

@@ -1,0 +1,163 @@
+//! How many steps of time a federation makes in a second, when every federate is regulating and constrained and sends
+//! one update for the next step to all others; beside it a barrier of the same hops and bytes in the same run.
+//!
+//! `cargo bench -p hemiola-federate --bench lock_step -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
+
+#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+
+mod bench;
+
+use bench::federation::Member;
+use bench::relay::{self, GATHER, Kind};
+use bench::{Orders, Peer, Placement, Rti, Transport, say, told};
+use hemiola_federate::Span;
+use hemiola_federate::hla::{Callback, LogicalInterval, LogicalTime};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+
+fn main() {
+    bench::main(&[("stepper", stepper)], measure);
+}
+
+const SIZES: [usize; 3] = [2, 4, 8];
+/// Bytes of an update.
+const LEN: usize = 64;
+
+struct Subject {
+    name: String,
+    server: Peer,
+    members: Vec<Peer>,
+    rates: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+impl Subject {
+    fn federation(transport: Transport, placement: Placement, size: usize) -> Self {
+        let rti = Rti::start(placement);
+        let orders = [rti.order(transport), format!("size={size}")];
+        let members = (0..size).map(|_| Peer::client("stepper", placement, &orders)).collect();
+        Self::new(format!("steps over {}", transport.word()), rti.peer, members)
+    }
+
+    fn floor(kind: Kind, placement: Placement, size: usize) -> Self {
+        let (server, orders) = relay::start("barrier", kind, size, LEN, placement);
+        let members = (0..size).map(|_| Peer::client("member", placement, &orders)).collect();
+        Self::new(format!("floor: {}", kind.word()), server, members)
+    }
+
+    fn new(name: String, server: Peer, members: Vec<Peer>) -> Self {
+        Self { name, server, members, rates: vec![], cpu: vec![] }
+    }
+
+    fn used(&self) -> Span {
+        let peers = self.members.iter().chain([&self.server]);
+        peers.fold(Span::ZERO, |sum, peer| sum + peer.used())
+    }
+
+    fn block(&mut self, count: u64, is_kept: bool) {
+        let (start, used) = (MonotonicClock.now(), self.used());
+        for member in &mut self.members {
+            member.tell(&count.to_string());
+        }
+        for member in &mut self.members {
+            assert_eq!(member.says(), "done");
+        }
+        let seconds = (MonotonicClock.now() - start).secs_f64();
+        let cpu = (self.used() - used).secs_f64();
+        if is_kept {
+            self.rates.push(count as f64 / seconds);
+            self.cpu.push(cpu / count as f64 * 1e6);
+        }
+    }
+}
+
+fn measure(orders: &Orders) {
+    let (blocks, count) = (orders.number("blocks", 4), orders.number("count", 2_000));
+    bench::print_conditions();
+    println!("{blocks} blocks of {count} steps, an update of {LEN} B of each to all; medians");
+    println!(
+        "{:20} {:>2} {:18} {:>9} {:>14} {:>12}",
+        "", "", "", "steps/s", "of the floor", "CPU µs/step"
+    );
+    for placement in bench::placements(orders) {
+        for size in SIZES {
+            for transport in Transport::wanted(orders) {
+                let kind = match transport {
+                    Transport::Tcp => Kind::Tcp,
+                    Transport::SharedMemory => Kind::Stream,
+                };
+                let mut subjects = [
+                    Subject::floor(kind, placement, size),
+                    Subject::federation(transport, placement, size),
+                ];
+                for subject in &mut subjects {
+                    subject.block(count / 4 + 1, false);
+                }
+                for block in 0..blocks {
+                    // A B B A: what drifts hits both alike.
+                    let first = (block % 2) as usize;
+                    subjects[first].block(count, true);
+                    subjects[1 - first].block(count, true);
+                }
+                let floor = subjects[0].rates.clone();
+                for subject in &subjects {
+                    let ratios: Vec<f64> = subject
+                        .rates
+                        .iter()
+                        .zip(&floor)
+                        .map(|(ours, floor)| ours / floor)
+                        .collect();
+                    println!(
+                        "{placement:20} {size:>2} {:18} {:9.0} {:14.2} {:12.1}",
+                        subject.name,
+                        bench::median(&subject.rates),
+                        bench::median(&ratios),
+                        bench::median(&subject.cpu),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The update and the request to advance go out together.
+fn stepper(orders: &Orders) {
+    let mut member = Member::join_gathering(orders, GATHER);
+    let (body, stamped) = (member.body, member.stamped);
+    let size = orders.number("size", 2);
+    let federate = &mut member.federate;
+    federate.publish_object_class_attributes(body, &[stamped]).expect("it may");
+    federate.subscribe_object_class_attributes(body, &[stamped]).expect("it may");
+    let object = federate.register_object_instance(body).expect("it may");
+    let step = LogicalInterval::integer(1).expect("1 is one");
+    federate.enable_time_constrained().expect("it may");
+    let constrained = |_: &mut _, callback| {
+        Ok(matches!(callback, Callback::TimeConstrainedEnabled { .. }).then_some(()))
+    };
+    federate.wait_for(constrained).expect("the RTI is there");
+    federate.enable_time_regulation(step).expect("it may");
+    let regulating = |federate: &mut hemiola_federate::Federate, callback| match callback {
+        Callback::TimeRegulationEnabled { time } => federate.time(time).map(Some),
+        _ => Ok(None),
+    };
+    let mut at = federate.wait_for(regulating).expect("the RTI is there");
+    let value = [(stamped, Member::value(orders))];
+    say("joined");
+    while let Some(count) = told() {
+        for _ in 0..count.parse().expect("a number") {
+            let next: LogicalTime = at.plus(step).expect("far from the last");
+            let mut received = 0;
+            federate.update_attribute_values_with_time(object, &value, "", next).expect("it may");
+            at = federate
+                .advance(next, |_, callback| {
+                    received += u64::from(matches!(
+                        callback,
+                        Callback::ReflectAttributeValuesWithTime { .. }
+                    ));
+                    Ok(())
+                })
+                .expect("the RTI is there");
+            assert!(received == size - 1, "{received} updates at {at:?}");
+        }
+        say("done");
+    }
+}

@@ -1,0 +1,161 @@
+//! How many updates pass through the RTI in a second, with what processor time and memory, and that none is lost;
+//! beside it a relay of as many bytes in the same run.
+//!
+//! `cargo bench -p hemiola-federate --bench updates -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
+
+#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+
+mod bench;
+
+use bench::federation::Member;
+use bench::relay::{self, GATHER, Kind};
+use bench::{Orders, Peer, Placement, Rti, Transport, say, told};
+use hemiola_federate::Span;
+use hemiola_federate::hla::Callback;
+use hemiola_rt::clock::{Clock, MonotonicClock};
+
+fn main() {
+    bench::main(&[("publisher", publisher), ("subscriber", subscriber)], measure);
+}
+
+/// Bytes of an update, and to how many it goes.
+const LOADS: [(usize, usize); 2] = [(64, 1), (1024, 4)];
+
+/// A source, what passes its messages on, and who takes them.
+struct Subject {
+    name: String,
+    source: Peer,
+    server: Peer,
+    sinks: Vec<Peer>,
+    rates: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+impl Subject {
+    fn federation(transport: Transport, placement: Placement, len: usize, sinks: usize) -> Self {
+        let rti = Rti::start(placement);
+        let orders = [rti.order(transport), format!("len={len}")];
+        let source = Peer::client("publisher", placement, &orders);
+        let sinks = (0..sinks).map(|_| Peer::client("subscriber", placement, &orders)).collect();
+        Self::new(format!("updates over {}", transport.word()), source, rti.peer, sinks)
+    }
+
+    fn floor(kind: Kind, placement: Placement, len: usize, sinks: usize) -> Self {
+        let (server, orders) = relay::start("relay", kind, 1 + sinks, len, placement);
+        // The first to connect is the source.
+        let source = Peer::client("pump", placement, &orders);
+        let sinks = (0..sinks).map(|_| Peer::client("sink", placement, &orders)).collect();
+        Self::new(format!("floor: {}", kind.word()), source, server, sinks)
+    }
+
+    fn new(name: String, source: Peer, server: Peer, sinks: Vec<Peer>) -> Self {
+        Self { name, source, server, sinks, rates: vec![], cpu: vec![] }
+    }
+
+    fn used(&self) -> Span {
+        let peers = self.sinks.iter().chain([&self.source, &self.server]);
+        peers.fold(Span::ZERO, |sum, peer| sum + peer.used())
+    }
+
+    fn block(&mut self, count: u64, is_kept: bool) {
+        for sink in &mut self.sinks {
+            assert_eq!(sink.ask(&count.to_string()), "ready");
+        }
+        let (start, used) = (MonotonicClock.now(), self.used());
+        self.source.tell(&count.to_string());
+        for sink in &mut self.sinks {
+            assert_eq!(sink.says(), "done");
+        }
+        let seconds = (MonotonicClock.now() - start).secs_f64();
+        let cpu = (self.used() - used).secs_f64();
+        if is_kept {
+            self.rates.push(count as f64 / seconds);
+            self.cpu.push(cpu / count as f64 * 1e5);
+        }
+    }
+}
+
+fn measure(orders: &Orders) {
+    let (blocks, count) = (orders.number("blocks", 4), orders.number("count", 100_000));
+    bench::print_conditions();
+    println!("{blocks} blocks of {count} updates; medians");
+    println!(
+        "{:20} {:14} {:18} {:>10} {:>14} {:>12} {:>14}",
+        "", "", "", "updates/s", "of the floor", "CPU s/100k", "server MiB"
+    );
+    for placement in bench::placements(orders) {
+        for (len, sinks) in LOADS {
+            for transport in Transport::wanted(orders) {
+                let kind = match transport {
+                    Transport::Tcp => Kind::Tcp,
+                    Transport::SharedMemory => Kind::Stream,
+                };
+                let mut subjects = [
+                    Subject::floor(kind, placement, len, sinks),
+                    Subject::federation(transport, placement, len, sinks),
+                ];
+                for subject in &mut subjects {
+                    subject.block(count / 4 + 1, false);
+                }
+                for block in 0..blocks {
+                    // A B B A: what drifts hits both alike.
+                    let first = (block % 2) as usize;
+                    subjects[first].block(count, true);
+                    subjects[1 - first].block(count, true);
+                }
+                let floor = subjects[0].rates.clone();
+                for subject in &subjects {
+                    let ratios: Vec<f64> = subject
+                        .rates
+                        .iter()
+                        .zip(&floor)
+                        .map(|(ours, floor)| ours / floor)
+                        .collect();
+                    let (now, peak) = subject.server.memory();
+                    println!(
+                        "{placement:20} {:14} {:18} {:10.0} {:14.2} {:12.3} {now:6.1} ≤{peak:6.1}",
+                        format!("{len} B, 1→{sinks}"),
+                        subject.name,
+                        bench::median(&subject.rates),
+                        bench::median(&ratios),
+                        bench::median(&subject.cpu),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn publisher(orders: &Orders) {
+    let mut member = Member::join_gathering(orders, GATHER);
+    let (body, now) = (member.body, member.now);
+    member.federate.publish_object_class_attributes(body, &[now]).expect("it may");
+    let object = member.federate.register_object_instance(body).expect("it may");
+    let value = [(now, Member::value(orders))];
+    say("joined");
+    while let Some(count) = told() {
+        for _ in 0..count.parse().expect("a number") {
+            member.federate.update_attribute_values(object, &value, "").expect("it may");
+        }
+        member.federate.flush().expect("the RTI is there");
+        // Answers are taken in, and what the RTI could not take yet is sent.
+        member.federate.list_federation_executions().expect("the RTI is there");
+    }
+}
+
+fn subscriber(orders: &Orders) {
+    let mut member = Member::join(orders);
+    let (body, now) = (member.body, member.now);
+    member.federate.subscribe_object_class_attributes(body, &[now]).expect("it may");
+    say("joined");
+    while let Some(count) = told() {
+        say("ready");
+        let mut left: u64 = count.parse().expect("a number");
+        let look = |_: &mut _, callback| {
+            left -= u64::from(matches!(callback, Callback::ReflectAttributeValues { .. }));
+            Ok((left == 0).then_some(()))
+        };
+        member.federate.wait_for(look).expect("the RTI is there");
+        say("done");
+    }
+}
