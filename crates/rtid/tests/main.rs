@@ -2,4 +2,5 @@
 
 mod carrier;
 mod exchange;
+mod interop;
 mod peer;
