@@ -1,6 +1,8 @@
 //! Who was late because of whom.
 //!
-//! A cycle has up to four stretches: until it began, until its grant or pulse had come, the wait for a state in
+//! A federate that fell behind stays behind for cycles. Each is charged with what it added alone: it counts from when it
+//! was due, or from when the federate was through with its cycle before, or the master with its, whichever came last.
+//! From there a cycle has up to four stretches: until it began, until its grant or pulse had come, the wait for a state in
 //! mid-cycle, and the rest. What a federate usually needs for each is known from its other cycles. The stretch that
 //! exceeds its median most is where the time went. If it was a wait, whoever asked the RTI last is followed into the
 //! cycle that made it late, and so on; if it was not, the kernel's record says who had the processor.
@@ -28,7 +30,7 @@ pub struct Late {
     pub federate: String,
     /// Its number.
     pub cycle: u32,
-    /// How much later it ended than the federate's cycles usually do, counted from when it was due, ns.
+    /// How much longer it took than the federate's cycles usually do, ns, from when it was due or could begin.
     pub late_ns: i64,
     /// Whether the next was due before it ended, or did not begin at all.
     #[serde(rename = "overrun")]
@@ -83,7 +85,7 @@ pub(super) struct Scene<'s> {
 /// What the cycles of a federate usually take, medians.
 #[derive(Clone, Copy, Default)]
 struct Usual {
-    response: Span,
+    whole: Span,
     begin: Span,
     synchronization: Span,
     exchange: Span,
@@ -107,12 +109,11 @@ impl Scene<'_> {
         let mut all = Vec::new();
         for (federate, cycles) in self.cycles.iter().enumerate() {
             let threshold = self.mode.federates[federate].period / LATE;
-            let usual = finder.usual[federate].response;
+            let usual = finder.usual[federate].whole;
             for (index, cycle) in cycles.iter().enumerate().skip(self.first[federate]) {
                 let Some(finish) = cycle.finish() else { continue };
-                let late = finish - self.due(federate, cycle) - usual;
-                let is_overrun = cycle.overran() || cycle.skipped > 0;
-                if late <= threshold && !is_overrun {
+                let late = finish - self.free(federate, index) - usual;
+                if late <= threshold {
                     continue;
                 }
                 let Reason { because, ours, words } = finder.reason(federate, index, 0);
@@ -120,10 +121,10 @@ impl Scene<'_> {
                     federate: self.name(federate).to_owned(),
                     cycle: cycle.number,
                     late_ns: late.nanos(),
-                    is_overrun,
+                    is_overrun: cycle.overran() || cycle.skipped > 0,
                     because,
                     ours,
-                    explanation: format!("{} later than usual: it {words}", span(late)),
+                    explanation: format!("{} longer than usual: it {words}", span(late)),
                 });
             }
         }
@@ -140,19 +141,37 @@ impl Scene<'_> {
         cycle.release - self.mode.federates[federate].period * dropped
     }
 
+    /// From when on a cycle could begin, as far as cycles before it are concerned: when it was due, the federate was
+    /// through with its own cycle before, and the master with its.
+    fn free(&self, federate: usize, index: usize) -> Instant {
+        let cycles = &self.cycles[federate];
+        let due = self.due(federate, &cycles[index]);
+        let through = |cycles: &[Cycle], index: usize| cycles.get(index.checked_sub(1)?)?.finish();
+        let masters = self.master.filter(|master| *master != federate).and_then(|master| {
+            let began =
+                self.cycles[master].partition_point(|cycle| cycle.start <= cycles[index].start);
+            through(&self.cycles[master], began.checked_sub(1)?)
+        });
+        let latest =
+            [through(cycles, index), masters].into_iter().flatten().fold(due, Instant::max);
+        latest.min(cycles[index].start.max(due))
+    }
+
     fn usual(&self, federate: usize) -> Usual {
-        let cycles = &self.cycles[federate][self.first[federate]..];
-        let of = |pick: &dyn Fn(&Cycle) -> Option<Span>| {
-            let all: Vec<i64> = cycles.iter().filter_map(pick).map(Span::nanos).collect();
+        let cycles = &self.cycles[federate];
+        let of = |pick: &dyn Fn(usize, &Cycle) -> Option<Span>| {
+            let counted = cycles.iter().enumerate().skip(self.first[federate]);
+            let all: Vec<i64> =
+                counted.filter_map(|(index, cycle)| Some(pick(index, cycle)?.nanos())).collect();
             Span::from_nanos(median(&all).unwrap_or(0))
         };
         Usual {
-            response: of(&Cycle::response),
-            begin: of(&|cycle| Some(cycle.start - cycle.release)),
-            synchronization: of(&|cycle| Some(cycle.synchronization())),
-            exchange: of(&|cycle| Some(cycle.exchange())),
-            own: of(&Cycle::own),
-            execution: of(&|cycle| Some(cycle.end?.execution)),
+            whole: of(&|index, cycle| Some(cycle.finish()? - self.free(federate, index))),
+            begin: of(&|index, cycle| Some(cycle.start - self.free(federate, index))),
+            synchronization: of(&|_, cycle| Some(cycle.synchronization())),
+            exchange: of(&|_, cycle| Some(cycle.exchange())),
+            own: of(&|_, cycle| cycle.own()),
+            execution: of(&|_, cycle| Some(cycle.end?.execution)),
         }
     }
 
@@ -201,7 +220,7 @@ impl Finder<'_, '_> {
     fn reason(&self, federate: usize, index: usize, depth: usize) -> Reason {
         let cycle = &self.scene.cycles[federate][index];
         let usual = &self.usual[federate];
-        let begin = cycle.start - self.scene.due(federate, cycle) - usual.begin;
+        let begin = cycle.start - self.scene.free(federate, index) - usual.begin;
         let synchronization = cycle.synchronization() - usual.synchronization;
         let exchange = cycle.exchange() - usual.exchange;
         let own = cycle.own().unwrap_or(Span::ZERO) - usual.own;
@@ -227,32 +246,17 @@ impl Finder<'_, '_> {
 
     /// Why a cycle began late.
     fn began_late(&self, federate: usize, index: usize, depth: usize) -> Reason {
-        let cycles = &self.scene.cycles[federate];
-        let cycle = &cycles[index];
-        let due = self.scene.due(federate, cycle);
-        let late = span(cycle.start - due);
+        let cycle = &self.scene.cycles[federate][index];
+        let free = self.scene.free(federate, index);
         if depth >= DEPTH_MAX {
             return Reason::too_deep(self.scene.name(federate));
         }
-        let before =
-            index.checked_sub(1).and_then(|before| Some((before, cycles[before].finish()?)));
-        if let Some((before, finish)) = before
-            && finish - due >= cycle.start - finish
-        {
-            let running = span(finish - due);
-            let words = format!(
-                "began {late} after it was due, the cycle before still running for {running}"
-            );
-            return self.reason(federate, before, depth + 1).which(&words);
-        }
-        let words = format!("began {late} after it was due");
+        let words = format!("began {} after it could", span(cycle.start - free));
         if self.scene.is_awaited_at_start(federate) {
-            return self
-                .stood_still(self.scene.processes[federate], due, cycle.start)
-                .after(&words);
+            let process = self.scene.processes[federate];
+            return self.stood_still(process, free, cycle.start).after(&words);
         }
-        let from = before.map_or(due, |(_, finish)| finish.max(due));
-        self.wait(federate, from, cycle.start, depth).after(&words)
+        self.wait(federate, free, cycle.start, depth).after(&words)
     }
 
     /// Why a state in mid-cycle came late.

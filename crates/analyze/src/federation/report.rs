@@ -13,8 +13,8 @@ use crate::tables::{Detail, Table};
 use crate::text::{count, duration, micros, ratio};
 
 const NONE: &str = "–";
-/// Late cycles told in words on a terminal; the page has all that are kept.
-const LATE_SHOWN_MAX: usize = 6;
+/// Late cycles of a mode told in words on a terminal; the page has all that are kept.
+const LATE_SHOWN_MAX: usize = 1;
 /// Of those who made others late, how many a table shows for each mode.
 const BLAMES_SHOWN_MAX: usize = 5;
 
@@ -213,24 +213,21 @@ fn blames(summary: &Summary) -> Table {
     });
     let heads = ["Mode", "Late", "Because of", "Cycles", "Mean, µs", "Max, µs"];
     Table::new("Who was late because of whom", heads, rows.collect()).with_prose(&[1, 2]).with_note(
-        "Cycles that ended later than the federate's usually do by more than a twentieth of its period, and overruns. A \
-         wait is followed to the federate that asked the RTI last, and on from there; who had the processor is by the \
-         kernel's record.",
+        "Cycles that took longer than the federate's usually do by more than a twentieth of its period, from when they were \
+         due or could begin. A wait is followed to the federate that asked the RTI last, and on from there; who had the \
+         processor is by the kernel's record.",
     )
 }
 
 fn late(summary: &Summary, detail: Detail) -> Table {
     let most = if detail == Detail::Full { usize::MAX } else { LATE_SHOWN_MAX };
-    let mut all: Vec<_> = summary
+    let all = summary
         .modes
         .iter()
-        .flat_map(|mode| mode.late.iter().map(move |late| (mode, late)))
-        .collect();
-    if detail == Detail::Short {
-        all.sort_by_key(|(_, late)| std::cmp::Reverse(late.late_ns));
-    }
-    let rows = all.into_iter().take(most).map(|(mode, late)| {
-        vec![short(mode), late.federate.clone(), late.cycle.to_string(), late.explanation.clone()]
+        .flat_map(|mode| mode.late.iter().take(most).map(move |late| (mode, late)));
+    let rows = all.map(|(mode, late)| {
+        let cycle = late.cycle.to_string();
+        vec![short(mode), late.federate.clone(), cycle, late.explanation.clone()]
     });
     let heads = ["Mode", "Federate", "Cycle", "Explanation"];
     Table::new("The latest cycles, explained", heads, rows.collect()).with_prose(&[1, 3])
