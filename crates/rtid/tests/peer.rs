@@ -77,8 +77,7 @@ impl Peer {
 
     /// With a session.
     pub(crate) fn open(address: impl Into<Address>) -> Self {
-        let settings =
-            Settings { retry_every: Span::from_millis(10), ..Settings::default() };
+        let settings = Settings { retry_every: Span::from_millis(10), ..Settings::default() };
         let mut peer = Self {
             session: Session::open(now(), settings),
             address: address.into(),

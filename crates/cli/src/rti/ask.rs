@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::IpAddr;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
 use std::time::Duration;
 
+use hemiola_rt::sys::local;
 use hemiola_units::RtiAddress;
 
 use crate::diagnostics::Failure;
@@ -94,8 +93,12 @@ fn running() -> Vec<String> {
 }
 
 fn answer(name: &str, question: Question) -> io::Result<String> {
-    let address = SocketAddr::from_abstract_name(RtiAddress::socket_name(name))?;
-    let mut socket = UnixStream::connect_addr(&address)?;
+    let mut socket = local::connect(&RtiAddress::socket_name(name))?;
+    // Names in the abstract name space belong to whoever was first.
+    let owner = local::peer(&socket)?.uid;
+    if owner != local::own_uid() && owner != 0 && local::own_uid() != 0 {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
     let mut answer = String::new();
@@ -104,7 +107,9 @@ fn answer(name: &str, question: Question) -> io::Result<String> {
     match answered {
         Ok(0) => Err(ErrorKind::PermissionDenied.into()),
         // Closed before it has read the question.
-        Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) =>
+        {
             Err(ErrorKind::PermissionDenied.into())
         }
         Err(error) => Err(error),
@@ -119,8 +124,7 @@ fn refused(name: &str, error: &io::Error) -> Failure {
             "there is none of this name on this machine\nhint: `hemiola rti status` without an address finds it".into()
         }
         PermissionDenied => {
-            "it closes the connection without an answer\nhint: it tells its state only to the user who started it, \
-             and to root; its log has the reason"
+            "it is another user's\nhint: an RTI tells its state to the user who started it, and to root"
                 .into()
         }
         TimedOut | WouldBlock => {

@@ -23,15 +23,18 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let options = options(args)?;
     let log = Log::start(args.log.into())?;
     hemiola_rt::privilege::raise_descriptor_limit();
-    let (local, metrics) = (options.local.clone(), options.metrics);
     let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
     // Its thread stays an ordinary one, whatever the profile is.
     stop_at_signals(server.stopper())?;
     take_profile(args)?;
     let addresses = server.addresses();
-    announce(&addresses, local.as_deref(), metrics);
-    for address in addresses.tcp.iter().chain(metrics.as_ref()) {
-        warn_of_strangers(*address, metrics == Some(*address));
+    announce(&addresses);
+    for address in &addresses.tcp {
+        let can = "join, create and destroy federations, and read and change what passes by";
+        warn_of_strangers(*address, can);
+    }
+    if let Some(address) = addresses.metrics {
+        warn_of_strangers(address, "read the names of federations and federates");
     }
     let summary = server.run();
     log.flush();
@@ -159,27 +162,22 @@ fn take_profile(args: &RtiServe) -> Result<(), Failure> {
 }
 
 /// Where federates find it, one address a line, on standard output: for people and for scripts.
-fn announce(addresses: &Addresses, local: Option<&str>, metrics: Option<SocketAddr>) {
+fn announce(addresses: &Addresses) {
     for address in &addresses.tcp {
         println!("tcp:{address}");
     }
-    if let Some(name) = local {
+    if let Some(name) = &addresses.local {
         println!("shm:{name}");
     }
-    if let Some(address) = metrics {
+    if let Some(address) = addresses.metrics {
         println!("http://{address}/metrics");
     }
 }
 
-fn warn_of_strangers(address: SocketAddr, is_metrics: bool) {
+fn warn_of_strangers(address: SocketAddr, can: &str) {
     if address.ip().is_loopback() {
         return;
     }
-    let can = if is_metrics {
-        "read the names of federations and federates"
-    } else {
-        "join, create and destroy federations, and read and change what passes by"
-    };
     eprintln!(
         "warning: {address} can be reached from other machines and nothing protects it: no password, no encryption. \
          Whoever reaches it can {can}.\n\

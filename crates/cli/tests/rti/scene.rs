@@ -172,12 +172,16 @@ fn exchange(address: SocketAddr, stops: &AtomicBool, count: &AtomicU64) {
     let mut subscriber = Peer::joined(address, "Others");
     subscriber.subscribe();
     assert_eq!(subscriber.callback().name(), "DiscoverObjectInstance");
+    let mut longest = Duration::ZERO;
     for number in 0_u64.. {
         if stops.load(Ordering::Relaxed) {
+            println!("the longest of {number} exchanges of the others: {longest:?}");
             return;
         }
+        let begin = Instant::now();
         publisher.call(update(instance, number.to_be_bytes().to_vec())).unwrap();
         assert_eq!(value(subscriber.callback()), number.to_be_bytes()[..]);
+        longest = longest.max(begin.elapsed());
         count.store(number + 1, Ordering::Relaxed);
         // Going on is what counts here, not how fast.
         sleep(Duration::from_millis(1));

@@ -1,0 +1,180 @@
+//! Connections that say nothing, and what comes to the local socket and the metrics' port.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use hemiola_rt::shared::{Stream, Urgency};
+use hemiola_rt::sys::local;
+use hemiola_units::{Random, RtiAddress};
+
+use super::peer::{connect, whole};
+use super::scene::Scene;
+use crate::machine::PATIENCE;
+
+#[test]
+fn connections_that_say_nothing_are_closed_in_time() {
+    let scene = Scene::begin("silent", &["--log", "debug"]);
+    let silent: Vec<TcpStream> = (0..200).map(|_| connect(scene.address())).collect();
+    scene.others_go_on();
+    for mut stream in silent {
+        assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+    }
+    scene.rti.says("it takes too long", 200);
+    scene.end();
+}
+
+fn local(scene: &Scene) -> UnixStream {
+    let name = scene.rti.shm().strip_prefix("shm:").unwrap();
+    let stream = local::connect(&RtiAddress::socket_name(name)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// What comes until the end, however it comes.
+fn rest(mut stream: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match stream.read_to_end(&mut bytes) {
+        Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => panic!("{error}"),
+        _ => bytes,
+    }
+}
+
+#[test]
+fn anything_but_the_known_lines_closes_the_local_socket() {
+    let scene = Scene::begin("local", &[]);
+    let lines: [&[u8]; 7] = [
+        b"\n",
+        b"status\n",
+        b"status 2\n",
+        b"STATUS 1\n",
+        b"sessions 1\n",
+        &[0xFF; 65],
+        &[b'a'; 100_000],
+    ];
+    for line in lines {
+        let mut stream = local(&scene);
+        // It may be closed before all is written.
+        let _ = stream.write_all(line);
+        assert_eq!(rest(&stream), b"", "{:?}", String::from_utf8_lossy(line));
+    }
+    // Cut off in the middle, and a session whose federate goes at once.
+    for line in [&b""[..], b"sta", b"status 1", b"session 1\n"] {
+        let mut stream = local(&scene);
+        stream.write_all(line).unwrap();
+        drop(stream);
+    }
+    let mut byte_by_byte = local(&scene);
+    for byte in b"status 1\n" {
+        byte_by_byte.write_all(&[*byte]).unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(rest(&byte_by_byte).starts_with(b"{\"layout\":"));
+    scene.end();
+}
+
+#[test]
+fn anything_but_a_request_for_the_metrics_is_refused_over_http() {
+    let scene = Scene::begin("http", &["--metrics", "127.0.0.1:0"]);
+    let url = &scene.rti.addresses[2];
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/metrics").unwrap();
+    let ask = |request: &[u8]| {
+        let mut stream = connect(address.parse().unwrap());
+        let _ = stream.write_all(request);
+        String::from_utf8(rest(&stream)).unwrap()
+    };
+    let text = ask(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+    assert!(text.contains("hemiola_rti_federates{federation=\"Others\"} 2\n"), "{text}");
+    assert!(ask(b"GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+    assert!(ask(b"POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
+    assert!(ask(&[0; 100_000]).starts_with("HTTP/1.1 431"));
+    drop(connect(address.parse().unwrap()));
+    scene.end();
+}
+
+/// A stream in shared memory, and the socket that stays open beside it.
+fn offered(scene: &Scene) -> (UnixStream, [OwnedFd; 3]) {
+    let mut socket = local(scene);
+    socket.write_all(b"session 1\n").unwrap();
+    let (mut bytes, mut descriptors) = ([0; 16], Vec::new());
+    let len = local::receive_with(&socket, &mut bytes, &mut descriptors).unwrap();
+    assert_eq!(bytes[..len], *b"ok\n");
+    (socket, descriptors.try_into().unwrap())
+}
+
+/// Waits until the RTI has hung up.
+fn is_hung_up(mut socket: &UnixStream) {
+    assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);
+}
+
+#[test]
+fn bytes_that_are_no_frames_are_refused_over_shared_memory_too() {
+    let scene = Scene::begin("shared-frames", &[]);
+    let bad = [vec![0; 64], vec![0xFF; 64], whole(0, 0, 20, &[]), b"GET / HTTP/1.1".to_vec()];
+    for bytes in &bad {
+        let (socket, descriptors) = offered(&scene);
+        let mut stream = Stream::accept(descriptors).unwrap();
+        stream.write(bytes, Urgency::Urgent).unwrap();
+        is_hung_up(&socket);
+    }
+    scene.rti.says("a connection is closed", bad.len());
+    scene.end();
+}
+
+#[test]
+fn shared_memory_overwritten_with_anything_harms_the_one_session_alone() {
+    let scene = Scene::begin("scribbles", &["--log", "debug"]);
+    let mut random = Random::from_seed(7);
+    for round in 0..50 {
+        let (socket, descriptors) = offered(&scene);
+        let memory = std::fs::File::from(descriptors[0].try_clone().unwrap());
+        let len = memory.metadata().unwrap().len();
+        let mut stream = Stream::accept(descriptors).unwrap();
+        let new_session = whole(0, 0, 1, &1_u32.to_be_bytes());
+        if round % 2 == 0 {
+            stream.write(&new_session, Urgency::Urgent).unwrap();
+        }
+        // Positions and flags stand in front; the bytes behind.
+        for _ in 0..200 {
+            let at = random.below(if round % 4 < 2 { 1024 } else { len - 8 });
+            memory.write_at(&random.bits().to_le_bytes(), at).unwrap();
+        }
+        // Rings its bell, whatever it thinks of the memory by now.
+        let _ = stream.write(&new_session, Urgency::Urgent);
+        drop(stream);
+        drop(socket);
+    }
+    scene.end();
+}
+
+#[test]
+fn a_process_killed_with_its_shared_memory_is_noticed() {
+    let scene = Scene::begin("shared-killed", &["--log", "debug"]);
+    let (socket, descriptors) = offered(&scene);
+    let [memory, bell, other] = descriptors.each_ref().map(|one| one.try_clone().unwrap());
+    let mut stream = Stream::accept(descriptors).unwrap();
+    stream.write(&whole(0, 0, 1, &1_u32.to_be_bytes()), Urgency::Urgent).unwrap();
+    scene.rti.says("a session begins", 3);
+    stream.write(&whole(1, 0, 20, &[0; 100])[..30], Urgency::Urgent).unwrap();
+    // Who is killed does not close the stream: what is left to notice is the socket, which another process has now.
+    std::mem::forget(stream);
+    let mut process = Command::new("sleep")
+        .arg("60")
+        .stdin(Stdio::from(OwnedFd::from(socket)))
+        .stdout(Stdio::from(memory))
+        .stderr(Stdio::from(bell))
+        .spawn()
+        .unwrap();
+    drop(other);
+    scene.others_go_on();
+    assert!(!scene.rti.log().contains("has lost its connection"));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    scene.rti.says("has lost its connection", 1);
+    scene.end();
+}

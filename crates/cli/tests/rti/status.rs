@@ -1,0 +1,142 @@
+//! What an RTI says of itself, and how it begins and ends.
+
+use hemiola_rt::sys::process::Signal;
+use hemiola_rtid::Report;
+
+use super::peer::Peer;
+use super::scene::{Rti, Scene};
+use crate::machine::Machine;
+
+#[test]
+fn status_shows_federations_and_who_holds_back_whom() {
+    use hemiola_hla::call::TimeCall;
+    use hemiola_hla::{EncodedInterval, LogicalInterval, LogicalTime};
+    let scene = Scene::begin("status", &[]);
+    let lookahead = EncodedInterval::from(LogicalInterval::float(0.5).unwrap());
+    let mut slow = Peer::joined(scene.address(), "Formation");
+    slow.call(TimeCall::EnableTimeRegulation { lookahead }).unwrap();
+    let mut fast = Peer::joined(scene.address(), "Formation");
+    fast.call(TimeCall::EnableTimeConstrained).unwrap();
+    let time = LogicalTime::float(10.0).unwrap().into();
+    assert_eq!(fast.callback().name(), "TimeConstrainedEnabled");
+    fast.call(TimeCall::TimeAdvanceRequest { time }).unwrap();
+
+    let text = scene.hemiola(&["rti", "status", scene.rti.shm()]).stdout;
+    assert!(text.contains("2 federations, 4 federates"), "{text}");
+    assert!(text.contains("Federation Formation: HLAfloat64Time"), "{text}");
+    assert!(text.contains("waits for 10"), "{text}");
+    assert!(
+        text.contains(" holds back ") && text.contains("it has not asked to advance"),
+        "{text}"
+    );
+
+    let json = scene.hemiola(&["rti", "status", scene.rti.shm(), "--json"]).stdout;
+    let report: Report = serde_json::from_str(&json).unwrap();
+    assert_eq!(report.pid, scene.rti.pid());
+    let formation = &report.federations[0];
+    assert_eq!((&*formation.name, formation.federates.len()), ("Formation", 2));
+    assert_eq!(formation.holding_back.len(), 1);
+    assert!(formation.holding_back[0].since.is_positive());
+    let others = &report.federations[1].federates;
+    let session = |one: &hemiola_rtid::report::FederateReport| {
+        report.sessions.iter().find(|session| session.number == one.session).unwrap()
+    };
+    assert!(others.iter().all(|one| session(one).sent.messages > 20));
+    assert!(report.received.messages > 40 && report.work.calls > 40, "{report:?}");
+
+    let metrics = scene.hemiola(&["rti", "metrics", scene.rti.shm()]).stdout;
+    assert!(metrics.contains("hemiola_rti_federates{federation=\"Formation\"} 2\n"), "{metrics}");
+    scene.end();
+}
+
+#[test]
+fn the_only_rti_is_found_without_its_address_and_of_two_one_has_to_be_said() {
+    let machine = Machine::take("found");
+    let none = machine.hemiola(&["rti", "status"]).with_code(1);
+    assert!(none.stderr.contains("no RTI runs on this machine"), "{}", none.stderr);
+    let one = Rti::start(&machine, &["--local", "one"]);
+    assert!(machine.hemiola(&["rti", "status"]).with_code(0).stdout.contains("shm:one"));
+    let two = Rti::start(&machine, &["--local", "two"]);
+    let both = machine.hemiola(&["rti", "status"]).with_code(1);
+    assert!(both.stderr.contains("say which: shm:one, shm:two"), "{}", both.stderr);
+    let taken = machine.hemiola(&["rti", "--listen", "127.0.0.1:0", "--local", "one"]).with_code(1);
+    assert!(taken.stderr.contains("another RTI has this name"), "{}", taken.stderr);
+    one.stop();
+    two.stop();
+    machine.nothing_is_left();
+}
+
+#[test]
+fn sigterm_and_ctrl_c_end_it_in_good_order_with_federates_joined() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let machine = Machine::take("signals");
+        let rti = Rti::start(&machine, &[]);
+        let mut federate = Peer::joined(rti.tcp(), "Cut short");
+        let log = rti.stop_by(signal);
+        assert!(log.contains("stopped: 1 sessions"), "{log}");
+        while !federate.is_closed {
+            federate.step();
+        }
+        machine.nothing_is_left();
+    }
+}
+
+#[test]
+fn listening_beyond_loopback_says_that_nothing_protects_it() {
+    let machine = Machine::take("beyond");
+    let rti = Rti::start(&machine, &["--listen", "0.0.0.0:0"]);
+    rti.says("can be reached from other machines and nothing protects it", 1);
+    rti.stop();
+    let rti = Rti::start(&machine, &[]);
+    assert!(!rti.stop().contains("other machines"));
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_with_what_to_do() {
+    let machine = Machine::take("refused");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    for (arguments, code, says) in [
+        (&["--listen", taken.as_str()][..], 1, "another RTI may run"),
+        (&["--listen", "192.0.2.1:5000"], 1, "it is no address of this machine"),
+        (&["--listen", "nonsense"], 2, "write HOST:PORT"),
+        (&["--listen", "127.0.0.1:99999"], 2, "write HOST:PORT"),
+        (&["--local", "a/b"], 2, "has a bad name"),
+        (&["--priority", "100"], 2, "100 is not in 1..=99"),
+        (&["--listen", "127.0.0.1:0", "--cpus", "1023"], 1, "is not online"),
+    ] {
+        let ended = machine.hemiola(&[&["rti"], arguments].concat()).with_code(code);
+        assert!(ended.stderr.contains(says), "{arguments:?}: {}", ended.stderr);
+    }
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_real_time_rti_has_the_profile_it_was_given() {
+    let machine = Machine::take("profile");
+    let asked = ["--priority", "50", "--cpus", "0", "--lock-memory"];
+    let arguments = [&["rti", "--listen", "127.0.0.1:0"], &asked[..]].concat();
+    let privileges = hemiola_rt::privilege::Privileges::read();
+    if !(privileges.sys_nice && privileges.ipc_lock) {
+        println!("skipped: needs CAP_SYS_NICE and CAP_IPC_LOCK");
+        let refused = machine.hemiola(&arguments).with_code(1);
+        assert!(refused.stderr.contains("was refused"), "{}", refused.stderr);
+        return;
+    }
+    let rti = Rti::start(&machine, &asked);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", rti.pid())).unwrap();
+    let value = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} in {status}")).trim().to_owned()
+    };
+    assert_eq!(value("Cpus_allowed_list:"), "0");
+    assert_ne!(value("VmLck:"), "0 kB");
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", rti.pid())).unwrap();
+    // Field 40 is the real-time priority (proc_pid_stat(5)); names may have blanks, what is behind them none.
+    let behind: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    assert_eq!(behind[40 - 3], "50");
+    let mut federate = Peer::joined(rti.tcp(), "Real time");
+    federate.register();
+    rti.stop();
+    machine.nothing_is_left();
+}
