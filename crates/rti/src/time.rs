@@ -205,7 +205,9 @@ impl TimeState {
         assert!(now >= self.now, "logical time does not go back");
         self.now = now;
         self.floor = max(self.floor, Bound::from(now));
-        let promise = max(least, Bound::from(now).plus(lookahead));
+        // What it sent at a time that is over for it, others could answer at that time.
+        let base = if self.constrained { self.floor } else { Bound::from(now) };
+        let promise = max(least, base.plus(lookahead));
         self.regulation = Some(Regulation { lookahead, promise });
     }
 

@@ -3,8 +3,8 @@
 //! After every event the kernel's invariants are checked, and each federate checks what it is told against what it
 //! knows ([`checker`]). In the end everybody asks for the same far time and has to be granted it.
 //!
-//! A seed is replayed alone by `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`; `HEMIOLA_SEEDS=n`
-//! runs so many.
+//! A seed is replayed alone, with everything said that goes in and comes out, by
+//! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation --nocapture`; `HEMIOLA_SEEDS=n` runs so many.
 
 mod checker;
 mod run;
@@ -34,6 +34,7 @@ fn worlds_are_safe_and_everybody_is_granted_in_the_end() {
     for seed in seeds {
         let world = || {
             let mut run = Run::new(seed);
+            run.is_shown = number("HEMIOLA_SEED").is_some();
             run.events(EVENTS);
             run.end();
             (run.told, run.kinds)

@@ -43,6 +43,8 @@ pub(super) struct Run {
     /// All that the kernel said.
     pub(super) log: Vec<Output>,
     keep_log: bool,
+    /// Is all that goes in and comes out printed?
+    pub(super) is_shown: bool,
 }
 
 impl Run {
@@ -70,6 +72,7 @@ impl Run {
             kinds: BTreeSet::new(),
             log: Vec::new(),
             keep_log: seed < 20,
+            is_shown: false,
         };
         let creator = run.open();
         let create = FederationCall::CreateFederationExecutionWithTime {
@@ -97,7 +100,13 @@ impl Run {
 
     fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
         let mut out = Vec::new();
+        if self.is_shown && !matches!(input, Input::Tick(_)) {
+            println!("{input:?}");
+        }
         self.kernel.handle(input, &mut out);
+        if self.is_shown {
+            out.iter().for_each(|output| println!("    {output:?}"));
+        }
         self.kernel.check_invariants();
         if self.keep_log {
             self.log.extend(out.iter().cloned());

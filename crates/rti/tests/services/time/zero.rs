@@ -1,8 +1,9 @@
 //! Lookahead of no length (clause 8.1).
 
 use hemiola_hla::Exception;
+use hemiola_hla::call::{ObjectCall, TimeCall};
 
-use crate::world::World;
+use crate::world::{World, time};
 
 #[test]
 fn federates_without_lookahead_go_on_in_steps() {
@@ -65,4 +66,25 @@ fn next_message_requests_without_lookahead_do_not_wait_for_each_other_for_ever()
     w.nmr(a, 20);
     w.nmr(b, 30);
     assert_eq!((w.told(a), w.told(b)), (vec!["grant 20".into()], vec![]));
+}
+
+/// Else a federate that waits for the next message could answer it at a time that is over for the first.
+#[test]
+fn who_regulates_anew_sends_nothing_at_a_time_that_is_over_for_it() {
+    let mut w = World::new();
+    let (a, _b) = (w.in_time("a", 0), w.in_time("b", 6));
+    w.publish_interaction(a, "Command.Stop");
+    w.tar(a, 5);
+    assert_eq!(w.told(a), ["grant 5"]);
+    w.ok(a, TimeCall::DisableTimeRegulation);
+    w.regulate(a, 0);
+    let call = |at: i64| ObjectCall::SendInteractionWithTime {
+        interaction_class: w.interaction("Command.Stop"),
+        parameter_values: Vec::new(),
+        user_supplied_tag: "tag".into(),
+        time: time(at).into(),
+    };
+    let (now, later) = (call(5), call(6));
+    assert_eq!(w.refused(a, now), Exception::InvalidLogicalTime);
+    w.ok(a, later);
 }
