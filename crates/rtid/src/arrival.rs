@@ -269,8 +269,6 @@ impl Server {
             self.received.count(self.now, 0, len as u64);
             self.drive(id);
             self.mark(id, Output::Lazy);
-            // It may ask without ever reading an answer, in calls or heartbeats.
-            self.slow_down(id, None);
         }
     }
 

@@ -50,7 +50,11 @@ impl Server {
                 Some(Event::Running | Event::Connect) => {}
             }
         }
-        // What was not read while it was paused.
+        self.read_on(id);
+    }
+
+    /// Reads what was not read while it should not.
+    pub(crate) fn read_on(&mut self, id: SessionId) {
         if let Some(host) = self.hosts.get(&id)
             && let Some(number) = host.connection
             && host.may_receive()
@@ -76,6 +80,7 @@ impl Server {
                 let host = self.hosts.get_mut(&id).expect("it has called");
                 host.session.respond(self.now, request, message::encode_reply(0, &Err(refusal)));
                 self.mark(id, Output::Urgent);
+                self.slow_down(id, None);
             }
         }
     }

@@ -105,8 +105,9 @@ impl Host {
         self.is_dismissed || self.reason.is_some()
     }
 
-    /// Should more be read for it?
+    /// Should more be read for it? Also while it is congested, until it calls: it may have to get rid of answers before
+    /// it can read.
     pub(crate) fn may_receive(&self) -> bool {
-        self.held.is_none() && self.congested.is_none() && self.session.may_receive()
+        self.held.is_none() && self.session.may_receive()
     }
 }

@@ -120,6 +120,7 @@ impl Server {
             self.broke(number, &error.to_string());
         }
         self.settle(id);
+        self.read_on(id);
     }
 
     /// Draws the conclusions of what was written to a session.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use hemiola_rt::sys::sched::set_policy;
+use hemiola_rt::sys::sched;
 use hemiola_rti::{Preparation, SessionId};
 use hemiola_units::Policy;
 
@@ -23,9 +23,8 @@ impl Worker {
     pub(crate) fn start(mailbox: Arc<Mailbox>) -> io::Result<Self> {
         let (jobs, todo) = channel::<(SessionId, Preparation)>();
         let work = move || {
-            // What the loop may have, reading a module must not have: it would take the processor from the loop.
-            // Refused at worst where there is nothing to take away.
-            let _ = set_policy(None, &Policy::Other { nice: 0 });
+            // Not as urgent as the RTI, which may have a real-time priority; to have less needs no privilege.
+            let _ = sched::set_policy(None, &Policy::Other { nice: 5 });
             for (session, preparation) in todo {
                 if mailbox.post(Command::Prepared(session, preparation.run())).is_err() {
                     return;

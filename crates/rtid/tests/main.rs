@@ -4,3 +4,6 @@ mod carrier;
 mod exchange;
 mod interop;
 mod peer;
+mod pressure;
+mod process;
+mod status;

@@ -77,8 +77,17 @@ impl Peer {
 
     /// With a session.
     pub(crate) fn open(address: impl Into<Address>) -> Self {
+        let mut peer = Self::new(address);
+        while !peer.session.is_running() {
+            peer.step();
+        }
+        peer
+    }
+
+    /// Without anything yet.
+    pub(crate) fn new(address: impl Into<Address>) -> Self {
         let settings = Settings { retry_every: Span::from_millis(10), ..Settings::default() };
-        let mut peer = Self {
+        Self {
             session: Session::open(now(), settings),
             address: address.into(),
             carrier: None,
@@ -86,11 +95,7 @@ impl Peer {
             replies: BTreeMap::new(),
             callbacks: VecDeque::new(),
             end: None,
-        };
-        while !peer.session.is_running() {
-            peer.step();
         }
-        peer
     }
 
     /// Connected and joined to a federation of two attributes and an interaction, which it creates if it is the first.

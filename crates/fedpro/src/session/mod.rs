@@ -391,12 +391,14 @@ impl<S: Side> Session<S> {
         self.end(now, End::Closed, None);
     }
 
-    /// Should more bytes be received? Not while so much waits for the peer, or so many of its requests for an
-    /// answer, that it should be slowed down. Who does not receive for longer than
+    /// Should more bytes be received? Not while so much waits for the peer, or so many of its requests and heartbeats
+    /// for an answer, that it should be slowed down. Who does not receive for longer than
     /// [`silence_max`](Settings::silence_max) loses the connection.
     #[must_use]
     pub fn may_receive(&self) -> bool {
-        !self.is_congested() && self.traffic.owed.len() < self.settings.requests_max
+        !self.is_congested()
+            && self.traffic.owed.len() < self.settings.requests_max
+            && self.traffic.control() < self.settings.requests_max
     }
 
     /// Should more requests be made? Not while the peer has too many to answer, or to read.

@@ -14,7 +14,7 @@ pub struct Settings {
     /// How much is kept to be sent again, in bytes of memory. Beyond it the oldest is forgotten: the session goes on,
     /// but cannot be resumed if just that was lost.
     pub kept_len_max: usize,
-    /// How many requests may be without an answer before more should be made, or received.
+    /// How many requests, or heartbeats, may be without an answer before more should be made, or received.
     pub requests_max: usize,
     /// How long the other side may take over the beginning of a connection, and this one over the end.
     pub greeting_max: Span,

@@ -105,6 +105,10 @@ impl Traffic {
         self.waiting.len()
     }
 
+    pub(super) fn control(&self) -> usize {
+        self.control.len()
+    }
+
     pub(super) fn has_control(&self) -> bool {
         !self.control.is_empty()
     }
