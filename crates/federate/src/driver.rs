@@ -161,11 +161,16 @@ impl Driver {
         }
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Sends what waits, and waits for room for it.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.is_urgent = true;
-        self.exchange();
-        if self.end.is_some() { Err(self.lost()) } else { Ok(()) }
+        self.work(Instant::MAX, Wake::Any, Self::has_sent_all).map(|_| ())
+    }
+
+    fn has_sent_all(&self) -> bool {
+        self.written == self.out.len()
+            && self.session.waiting_len() == 0
+            && !self.session.has_output()
     }
 
     /// The next callback, waiting for one until `until`.

@@ -140,7 +140,7 @@ impl Federate {
         self.driver.post(call.entry(), message::encode_call(&call), self.gather)
     }
 
-    /// Sends what calls without waiting have gathered.
+    /// Sends what calls without waiting have gathered, and waits until the connection has taken all of it.
     ///
     /// # Errors
     /// [`Error::Lost`].
