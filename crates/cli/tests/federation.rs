@@ -132,17 +132,21 @@ fn a_federate_that_hangs_ends_the_run_after_a_while() {
 }
 
 #[test]
-fn a_name_space_that_is_not_there_is_said_before_anything_runs() {
+fn a_name_space_that_is_not_there_is_said_by_who_should_be_in_it() {
     let machine = Machine::take("no-name-space");
     let scenario = one_mode(FORMATION, "interaction", "tcp");
-    let scenario = scenario::edited(
-        &scenario,
-        &[("rti_priority = 50", "rti_namespace = \"hemiola-not-there\"\nrti_priority = 50")],
-    );
-    machine.write("scenario.toml", &scenario);
-    let arguments = ["run", "scenario.toml", "--duration", "400ms", "--output", "result"];
-    let ended = machine.hemiola(&arguments);
-    machine.nothing_is_left();
-    assert_ne!(ended.status.code(), Some(0));
-    assert!(ended.stderr.contains("ip netns add hemiola-not-there"), "{}", ended.stderr);
+    let edits = [
+        ("rti", "rti_priority = 50", "rti_namespace = \"not-there\"\nrti_priority = 50"),
+        ("board-2", "board-2 = { ", "board-2 = { namespace = \"not-there\", "),
+    ];
+    for (process, from, to) in edits {
+        machine.write("scenario.toml", &scenario::edited(&scenario, &[(from, to)]));
+        let arguments = ["run", "scenario.toml", "--duration", "400ms", "--output", "result"];
+        let ended = machine.hemiola(&arguments);
+        machine.nothing_is_left();
+        assert_ne!(ended.status.code(), Some(0));
+        let said = &ended.stderr;
+        assert!(said.contains(&format!("process \"{process}\" could not be started")), "{said}");
+        assert!(said.contains("ip netns add not-there"), "{said}");
+    }
 }

@@ -280,34 +280,47 @@ impl<'r> Stage<'r> {
     }
 
     fn await_ready(&mut self, index: usize) -> Result<(), RunError> {
-        let member = &mut self.members[index];
-        if member.granted.is_some() {
-            return Ok(());
-        }
         let limit = WallInstant::now() + PREPARE_TIMEOUT;
-        let failed = |reason: String| RunError::Start { process: member.name.clone(), reason };
-        loop {
-            match member.launched.hear(Duration::from_millis(20)) {
-                Some(Message::Ready(granted)) => {
-                    member.granted = Some(granted);
-                    return Ok(());
-                }
-                Some(Message::Failed(reason)) => return Err(failed(reason)),
+        while self.members[index].granted.is_none() {
+            match self.members[index].launched.hear(Duration::from_millis(20)) {
+                Some(Message::Ready(granted)) => self.members[index].granted = Some(granted),
                 Some(Message::Serving(address)) => self.rti = Some(address),
-                Some(_) => return Err(failed("it said something unexpected".into())),
-                None => {}
-            }
-            if let Some(status) = member.launched.ended() {
-                let output = output_tail(self.context, &member.name);
-                return Err(failed(format!("{} while preparing{output}", describe_exit(status))));
+                Some(Message::Failed(reason)) => return Err(self.not_started(index, reason)),
+                Some(_) => {
+                    return Err(self.not_started(index, "it said something unexpected".into()));
+                }
+                // Federates wait for each other: who failed is named, not who misses it.
+                None => {
+                    (0..self.members.len()).try_for_each(|index| self.is_preparing(index))?;
+                }
             }
             if WallInstant::now() > limit {
-                return Err(failed(format!("not ready after {} s", PREPARE_TIMEOUT.as_secs())));
+                let reason = format!("not ready after {} s", PREPARE_TIMEOUT.as_secs());
+                return Err(self.not_started(index, reason));
             }
             if self.context.is_interrupted() {
                 return Err(RunError::Interrupted);
             }
         }
+        Ok(())
+    }
+
+    fn not_started(&self, index: usize, reason: String) -> RunError {
+        RunError::Start { process: self.members[index].name.clone(), reason }
+    }
+
+    /// An error when the process has ended.
+    fn is_preparing(&mut self, index: usize) -> Result<(), RunError> {
+        let member = &mut self.members[index];
+        let Some(status) = member.launched.ended() else { return Ok(()) };
+        let reason = match member.launched.hear(Duration::from_millis(1)) {
+            Some(Message::Failed(reason)) => reason,
+            _ => {
+                let output = output_tail(self.context, &member.name);
+                format!("{} while preparing{output}", describe_exit(status))
+            }
+        };
+        Err(self.not_started(index, reason))
     }
 
     /// Whether `index` has become ready, without waiting for it.

@@ -19,7 +19,7 @@ use crate::node::Line;
 pub(crate) struct RtiWork {
     /// How federates reach it.
     pub(crate) transport: Transport,
-    /// Its name on this machine, where that is by shared memory.
+    /// Its name on this machine.
     pub(crate) name: String,
     /// The network name space it runs in.
     pub(crate) namespace: Option<String>,
@@ -35,10 +35,12 @@ pub(crate) fn serve(
     if let Some(namespace) = &work.namespace {
         super::enter(namespace)?;
     }
-    let (listen, local): (Vec<SocketAddr>, _) = match work.transport {
-        Transport::Shm => (Vec::new(), Some(work.name.clone())),
-        Transport::Tcp(address) => (vec![address], None),
+    let listen: Vec<SocketAddr> = match work.transport {
+        Transport::Shm => Vec::new(),
+        Transport::Tcp(address) => vec![address],
     };
+    // Also where federates come by TCP: for who asks how it goes.
+    let local = Some(work.name.clone());
     let observer: Box<dyn Observer + Send> = Box::new(Turns { recorder, number: 0 });
     let options = Options { listen, local, observer: Some(observer), ..Options::default() };
     let server = Server::bind(options).map_err(|error| error.to_string())?;
