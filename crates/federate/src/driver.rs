@@ -1,12 +1,12 @@
 //! A session and its connection, driven by the thread that wants something of them.
 
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use hemiola_fedpro::session::{End, RequestId, Ticket};
 use hemiola_fedpro::{Client, Event, Session, Settings, message};
-use hemiola_hla::call::Entry;
-use hemiola_hla::{Callback, Data, Exception, Refusal, Reply};
+use hemiola_hla::call::{Entry, SupportCall};
+use hemiola_hla::{Call, Callback, Data, Exception, Refusal, Reply};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::shared::Wake;
 use hemiola_rt::sys::eventfd::EventFd;
@@ -27,8 +27,11 @@ const ANSWERS_HELD: usize = 64;
 /// As long at most, while a federate waits for a callback.
 const ANSWERS_HELD_FOR: Span = Span::from_millis(100);
 
-/// The calls of which the RTI says the answer without waking anybody for it: updates and interactions.
-const SENDING: RangeInclusive<u32> = 62..=67;
+/// A call that is answered at once, whoever makes it: what waits at the RTI comes along.
+static NUDGE: LazyLock<(Entry, Data)> = LazyLock::new(|| {
+    let call = Call::from(SupportCall::GetAutomaticResignDirective);
+    (*call.entry(), message::encode_call(&call))
+});
 
 /// What a callback costs in memory besides its body.
 const CALLBACK_COST: usize = 64;
@@ -65,6 +68,8 @@ pub(crate) struct Driver {
     /// Why there was no connection the last time.
     failure: Option<std::io::Error>,
     is_connected: bool,
+    /// The RTI was told that nobody waits for answers to updates and their like.
+    pub(crate) answers_later: bool,
 }
 
 impl Driver {
@@ -96,6 +101,7 @@ impl Driver {
             end: None,
             failure: None,
             is_connected: false,
+            answers_later: false,
         };
         match driver.work(Instant::MAX, Wake::Any, |driver| driver.is_connected) {
             Ok(_) => Ok(driver),
@@ -106,8 +112,11 @@ impl Driver {
     /// Makes a call and waits for its answer.
     pub(crate) fn ask(&mut self, entry: &'static Entry, body: Data) -> Result<Reply, Error> {
         let ticket = self.queue(entry, body)?;
+        if self.answers_later && (entry.sends() || entry.advances()) {
+            self.queue(&NUDGE.0, NUDGE.1.clone())?;
+        }
         self.awaited = Some(ticket);
-        let wake = if SENDING.contains(&entry.number) { Wake::Any } else { Wake::Urgent };
+        let wake = if entry.sends() { Wake::Any } else { Wake::Urgent };
         let waited = self.work(Instant::MAX, wake, |driver| driver.answer.is_some());
         self.awaited = None;
         match self.answer.take() {
@@ -364,6 +373,9 @@ impl Driver {
         while let Some(None) = self.calls.front() {
             self.calls.pop_front();
             self.calls_before += 1;
+        }
+        if std::ptr::eq(entry, &raw const NUDGE.0) {
+            return;
         }
         let answer = message::decode_reply(entry.number, entry.shape, body);
         let is_awaited = self.awaited == Some(to);

@@ -2,6 +2,7 @@
 
 use hemiola_fedpro::message;
 use hemiola_hla::call::{FederationCall, TimeCall};
+use hemiola_hla::data::ANSWERS_LATER;
 use hemiola_hla::{
     Call, Callback, EncodedInterval, EncodedTime, FederateHandle, LogicalInterval, LogicalTime,
     Reply, ResignAction, TimeImplementation,
@@ -87,7 +88,15 @@ impl Federate {
         let gather = usize::try_from(options.gather.0).unwrap_or(usize::MAX);
         let (is_pipelined, joined, names) = (options.pipelined, None, Names::default());
         let mut federate = Self { driver, is_pipelined, gather, joined, names };
-        federate.call(match (options.configuration, options.credentials) {
+        let mut configuration = options.configuration;
+        if is_pipelined {
+            let settings = &mut configuration.get_or_insert_default().additional_settings;
+            if !settings.is_empty() {
+                settings.push('\n');
+            }
+            settings.push_str(ANSWERS_LATER);
+        }
+        federate.call(match (configuration, options.credentials) {
             (None, None) => FederationCall::Connect,
             (None, Some(credentials)) => FederationCall::ConnectWithCredentials { credentials },
             (Some(rti_configuration), None) => {
@@ -100,6 +109,7 @@ impl Federate {
                 }
             }
         })?;
+        federate.driver.answers_later = is_pipelined;
         Ok(federate)
     }
 

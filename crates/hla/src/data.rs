@@ -59,6 +59,10 @@ pub struct RtiConfiguration {
     pub additional_settings: String,
 }
 
+/// The additional setting by which a federate tells Hemiola that it waits for no answer to an update, an interaction or
+/// a request to advance time: these answers may come later, together with something else.
+pub const ANSWERS_LATER: &str = "Hemiola.answers=later";
+
 /// What became of a federate's configuration (clause 4.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationResult {

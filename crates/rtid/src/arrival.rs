@@ -73,8 +73,13 @@ impl Server {
     /// Begins with a connection that was just made.
     fn let_in(&mut self, guest: Guest, stage: Stage) {
         let Guest { link, peer, process } = guest;
-        if self.connections.len() >= self.options.connections_max {
-            tracing::warn!(%peer, "refused: there are as many connections as there may be");
+        let was_full = self.is_full;
+        self.is_full = self.connections.len() >= self.options.connections_max;
+        if self.is_full {
+            // Said once: whoever fills the RTI with connections need not fill its log too.
+            if !was_full {
+                tracing::warn!(%peer, "refused: there are as many connections as there may be");
+            }
             return;
         }
         let number = self.connection_count;
@@ -252,7 +257,8 @@ impl Server {
 
     fn serve_session(&mut self, number: u64, id: SessionId) {
         let Some(host) = self.hosts.get(&id) else { return };
-        let has_output = self.connections[&number].rest_len() > 0 || host.session.has_output();
+        let has_output = self.connections[&number].rest_len() > 0
+            || (host.session.has_output() && host.held_since.is_none());
         if has_output {
             // What it waits for may be among it.
             self.mark(id, Output::Urgent);
@@ -265,10 +271,17 @@ impl Server {
             let host = self.hosts.get_mut(&id).expect("it was there");
             host.session.receive(self.now, &self.inbox[..len]);
             host.heard = self.now;
+            host.held_len += len;
             host.received.count(self.now, 0, len as u64);
             self.received.count(self.now, 0, len as u64);
+            let answers_later = host.answers_later;
             self.drive(id);
-            self.mark(id, Output::Lazy);
+            let has_output = self.hosts.get(&id).is_some_and(|host| host.session.has_output());
+            if answers_later && has_output {
+                self.hold(id);
+            } else {
+                self.mark(id, Output::Lazy);
+            }
         }
     }
 
@@ -323,8 +336,10 @@ impl Server {
 
     /// Closes a connection once what waits has gone out.
     pub(crate) fn leave(&mut self, number: u64) {
-        let until = self.now + LINGER;
         if let Some(connection) = self.connections.get_mut(&number) {
+            let is_done = connection.rest_len() == 0;
+            let patience = if is_done { LINGER } else { self.options.session.greeting_max };
+            let until = self.now + patience;
             connection.leave(until);
             self.sweep_by(until);
             self.enqueue(number);

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Event, RequestId, message};
+use hemiola_hla::call::FederationCall;
+use hemiola_hla::data::ANSWERS_LATER;
 use hemiola_hla::{Call, Data, Exception};
 use hemiola_rti::{CallId, Input, Output as Outcome, Preparation, Prepared, SessionId};
 
@@ -119,8 +121,12 @@ impl Server {
     }
 
     fn carry_out(&mut self, session: SessionId, request: RequestId, call: Call) {
-        let number = call.number();
-        let output = if is_update(number) { Output::Lazy } else { Output::Urgent };
+        let entry = call.entry();
+        let number = entry.number;
+        let host = self.hosts.get_mut(&session).expect("it has called");
+        host.answers_later |= wants_answers_later(&call);
+        let is_lazy = entry.sends() || (entry.advances() && host.answers_later);
+        let output = if is_lazy { Output::Lazy } else { Output::Urgent };
         self.summary.calls += 1;
         let input = Input::Called(session, CallId(request.number()), call);
         self.kernel.handle(input, &mut self.outputs);
@@ -140,7 +146,11 @@ impl Server {
                     host.session.respond(self.now, caller.request, body);
                     host.sent.count(self.now, 1, 0);
                     self.sent.count(self.now, 1, 0);
-                    self.mark(id, output);
+                    if output == Output::Lazy && host.answers_later {
+                        self.hold(id);
+                    } else {
+                        self.mark(id, output);
+                    }
                     // It may ask without ever reading an answer.
                     self.slow_down(id, None);
                 }
@@ -210,7 +220,14 @@ fn taken(id: SessionId, body: &Data) {
     }
 }
 
-/// Updates and interactions: few wait for their answers before they go on.
-const fn is_update(number: u32) -> bool {
-    matches!(number, 62..=67 | 121 | 122)
+/// Does a federate say, as it connects, that it waits for no answer to updates and their like?
+fn wants_answers_later(call: &Call) -> bool {
+    let Call::Federation(
+        FederationCall::ConnectWithConfiguration { rti_configuration }
+        | FederationCall::ConnectWithConfigurationAndCredentials { rti_configuration, .. },
+    ) = call
+    else {
+        return false;
+    };
+    rti_configuration.additional_settings.lines().any(|setting| setting.trim() == ANSWERS_LATER)
 }

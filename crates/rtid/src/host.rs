@@ -41,6 +41,11 @@ pub(crate) struct Host {
     pub(crate) sent_len: u64,
     /// What is to be written to it in this turn.
     pub(crate) output: Output,
+    /// It waits for no answer to updates and their like: these wait until there is something else to say.
+    pub(crate) answers_later: bool,
+    /// Since when some wait, and how many bytes have come from it since something was written to it.
+    pub(crate) held_since: Option<Instant>,
+    pub(crate) held_len: usize,
     /// The kernel wants it to end.
     pub(crate) is_dismissed: bool,
     /// Why this side ends it.
@@ -88,6 +93,9 @@ impl Host {
             congested: None,
             sent_len: 0,
             output: Output::Nothing,
+            answers_later: false,
+            held_since: None,
+            held_len: 0,
             is_dismissed: false,
             reason: None,
             is_over: false,

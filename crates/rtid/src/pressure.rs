@@ -10,12 +10,19 @@
 
 use hemiola_rt::shared::Urgency;
 use hemiola_rti::SessionId;
+use hemiola_units::Span;
 
 use crate::host::Output;
 use crate::server::Server;
 
 /// Bytes given to a connection with one call.
 const WRITE_LEN: usize = 256 << 10;
+
+/// Answers wait at most until so many bytes have come from who does not wait for them.
+const HELD_LEN: usize = 4 << 10;
+
+/// And so long: soon enough for a session that keeps its calls until they are answered.
+pub(crate) const HELD_FOR: Span = Span::from_millis(100);
 
 impl Server {
     /// Something is to be written to a session, at the end of the turn.
@@ -25,6 +32,21 @@ impl Server {
                 self.dirty.push(id);
             }
             host.output = host.output.max(output);
+        }
+    }
+
+    /// Answers wait for a session that does not wait for them: they go with what comes next, or when there are many, or
+    /// after a while.
+    pub(crate) fn hold(&mut self, id: SessionId) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if host.output != Output::Nothing || !host.session.has_output() {
+            return;
+        }
+        if host.held_len >= HELD_LEN {
+            self.mark(id, Output::Lazy);
+        } else if host.held_since.is_none() {
+            host.held_since = Some(self.now);
+            self.sweep_by(self.now + HELD_FOR);
         }
     }
 
@@ -92,6 +114,7 @@ impl Server {
     fn write(&mut self, id: SessionId) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
         let output = std::mem::replace(&mut host.output, Output::Nothing);
+        (host.held_since, host.held_len) = (None, 0);
         let urgency = if output > Output::Lazy { Urgency::Urgent } else { Urgency::Lazy };
         let mut broken = None;
         if let Some(number) = host.connection

@@ -8,6 +8,7 @@ use hemiola_units::{Instant, Span};
 use crate::connection::Stage;
 use crate::host::Output;
 use crate::options::Options;
+use crate::pressure::HELD_FOR;
 use crate::server::Server;
 
 /// How long after it could not be opened a listener is tried again.
@@ -32,6 +33,11 @@ impl Server {
                     host.congested = Some((now, host.sent_len));
                     next = next.min(now + self.options.stall_max);
                 }
+            }
+            match host.held_since.map(|since| since + HELD_FOR) {
+                Some(until) if until <= now => due.push(*id),
+                Some(until) => next = next.min(until),
+                None => {}
             }
             // Nothing is heard of one that is not listened to.
             let is_heard = host.may_receive();

@@ -77,17 +77,8 @@ impl Peer {
 
     /// With a session.
     pub(crate) fn open(address: impl Into<Address>) -> Self {
-        let mut peer = Self::new(address);
-        while !peer.session.is_running() {
-            peer.step();
-        }
-        peer
-    }
-
-    /// Without anything yet.
-    pub(crate) fn new(address: impl Into<Address>) -> Self {
         let settings = Settings { retry_every: Span::from_millis(10), ..Settings::default() };
-        Self {
+        let mut peer = Self {
             session: Session::open(now(), settings),
             address: address.into(),
             carrier: None,

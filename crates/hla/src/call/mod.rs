@@ -109,6 +109,21 @@ pub struct Entry {
     pub exceptions: &'static [Exception],
 }
 
+impl Entry {
+    /// Whether it sends something to others: an update or an interaction. Its answer is no reason to wake a federate that
+    /// waits for something else.
+    #[must_use]
+    pub const fn sends(&self) -> bool {
+        matches!(self.number, 62..=67 | 121 | 122)
+    }
+
+    /// Whether it asks to advance time, which is granted by a callback.
+    #[must_use]
+    pub const fn advances(&self) -> bool {
+        matches!(self.number, 93..=97)
+    }
+}
+
 /// A call of any clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {

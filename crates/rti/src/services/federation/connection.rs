@@ -1,6 +1,6 @@
 //! Connect and disconnect (clauses 4.2 and 4.3).
 
-use hemiola_hla::data::{ConfigurationResult, Credentials, RtiConfiguration};
+use hemiola_hla::data::{ANSWERS_LATER, ConfigurationResult, Credentials, RtiConfiguration};
 use hemiola_hla::encoding::{HLAunicodeString, decode};
 use hemiola_hla::status::AdditionalSettingsResultCode;
 use hemiola_hla::{Exception, Refusal, Reply};
@@ -12,6 +12,9 @@ use crate::kernel::Kernel;
 
 /// What clients of 1516-2010 send as their first setting.
 const SETTING_OF_2010: &str = "API.version=IEEE 1516-2010";
+
+/// All there are. When answers are sent is the shell's affair.
+const SETTINGS: [&str; 2] = [SETTING_OF_2010, ANSWERS_LATER];
 
 /// Clause 4.2.
 pub(super) fn connect(
@@ -53,13 +56,13 @@ fn understood(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult
     let edition = if is_of_2010 { Edition::Evolved } else { Edition::Hla4 };
     // A setting may be a password: only its name is repeated.
     let name = |setting: &&str| setting.split('=').next().unwrap_or_default().trim().to_owned();
-    let unknown = settings.iter().filter(|setting| **setting != SETTING_OF_2010).map(name);
+    let unknown = settings.iter().filter(|setting| !SETTINGS.contains(setting)).map(name);
     let unknown: Vec<String> = unknown.collect();
     let message = match &unknown[..] {
         [] => String::new(),
         unknown => format!("this RTI has no settings of the name {}", unknown.join(", ")),
     };
-    let applied = is_of_2010 && unknown.is_empty();
+    let applied = !settings.is_empty() && unknown.is_empty();
     let result = ConfigurationResult {
         additional_settings_result: if applied {
             AdditionalSettingsResultCode::SettingsApplied

@@ -83,6 +83,15 @@ fn settings_that_are_not_known_are_named_without_their_values() {
 }
 
 #[test]
+fn who_wants_answers_later_is_told_that_they_may_come_later() {
+    let mut w = empty();
+    let fed = w.open();
+    let result = configured(&mut w, fed, hemiola_hla::data::ANSWERS_LATER);
+    assert_eq!(result.additional_settings_result, AdditionalSettingsResultCode::SettingsApplied);
+    assert_eq!(result.message, "");
+}
+
+#[test]
 fn clients_of_2010_get_only_callbacks_that_they_have() {
     let mut w = World::new();
     let fed = w.open();
