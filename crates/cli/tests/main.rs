@@ -23,5 +23,6 @@ mod scenario;
 mod synthetic;
 mod together;
 mod trace;
+mod two_hosts;
 mod units;
 mod view;
