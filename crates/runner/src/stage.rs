@@ -32,6 +32,9 @@ const PREPARE_TIMEOUT: Duration = Duration::from_secs(20);
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// From "everybody is ready" to the first release.
 const START_DELAY: Span = Span::from_millis(30);
+/// The same for a federation: on a busy machine, telling all its processes takes longer, and the first cycle of one is
+/// the first of all.
+const START_DELAY_FEDERATION: Span = Span::from_millis(200);
 /// A foreign program that ends within this time of its start did not work at all.
 const AT_ONCE: Span = Span::from_millis(250);
 /// How long a federation may make no step at all.
@@ -364,7 +367,11 @@ impl<'r> Stage<'r> {
         mut self,
         progress: &mut dyn Progress,
     ) -> Result<Option<RunRecord>, RunError> {
-        let epoch = MonotonicClock.now() + START_DELAY;
+        let delay = match &self.rung.federation {
+            Some(_) => START_DELAY_FEDERATION,
+            None => START_DELAY,
+        };
+        let epoch = MonotonicClock.now() + delay;
         if let Some(mut units) = self.units.take() {
             units.announce(&mut self)?;
             self.units = Some(units);
