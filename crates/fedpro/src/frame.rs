@@ -238,6 +238,12 @@ impl Deframer {
         Ok(Some(Frame { header, payload }))
     }
 
+    /// How much there is of a frame that is not complete.
+    #[must_use]
+    pub const fn pending_len(&self) -> usize {
+        self.pending.len()
+    }
+
     /// How long the frame is that begins here, as soon as it says so.
     fn announced(&self, bytes: &[u8]) -> Result<Option<usize>, FrameError> {
         if bytes.len() < 4 {

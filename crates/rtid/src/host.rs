@@ -108,6 +108,13 @@ impl Host {
         self.blocked_by.is_some() || self.preparing.is_some() || self.congested.is_some()
     }
 
+    /// What it makes the RTI keep, in bytes of memory.
+    pub(crate) fn kept_len(&self) -> usize {
+        let held = self.held.as_ref().map_or(0, |(_, body)| body.len());
+        let session = &self.session;
+        held + session.partial_len() + session.waiting_len() + session.kept_len()
+    }
+
     /// Is it ended from this side? Then its calls are not carried out any more.
     pub(crate) const fn is_ending(&self) -> bool {
         self.is_dismissed || self.reason.is_some()

@@ -12,6 +12,7 @@ use hemiola_rt::shared::Urgency;
 use hemiola_rti::SessionId;
 use hemiola_units::Span;
 
+use crate::connection::Connection;
 use crate::host::Output;
 use crate::server::Server;
 
@@ -149,7 +150,8 @@ impl Server {
     /// Draws the conclusions of what was written to a session.
     fn settle(&mut self, id: SessionId) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
-        let kept = host.session.waiting_len() + host.session.kept_len();
+        let connection = host.connection.and_then(|number| self.connections.get(&number));
+        let kept = host.kept_len() + connection.map_or(0, Connection::rest_len);
         self.kept = self.kept - host.kept + kept;
         host.kept = kept;
         let congested_len = self.options.congested_len;

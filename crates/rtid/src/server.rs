@@ -78,6 +78,8 @@ pub struct Server {
     /// By numbers that are never used twice.
     pub(crate) connections: BTreeMap<u64, Connection>,
     pub(crate) connection_count: u64,
+    /// Was the last one refused because there are too many?
+    pub(crate) is_full: bool,
     pub(crate) hosts: BTreeMap<SessionId, Host>,
     pub(crate) names: BTreeMap<fedpro::SessionId, SessionId>,
     /// What all sessions keep together, in bytes of memory.
@@ -152,6 +154,7 @@ impl Server {
             worker: None,
             connections: BTreeMap::new(),
             connection_count: 0,
+            is_full: false,
             hosts: BTreeMap::new(),
             names: BTreeMap::new(),
             kept: 0,

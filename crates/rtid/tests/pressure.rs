@@ -1,5 +1,6 @@
 //! Who does not read, or is not there, and what that means for the others.
 
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use hemiola_hla::Reply;
@@ -130,5 +131,29 @@ fn a_connection_that_says_nothing_is_closed() {
     let rti = Rti::start(options);
     let mut silent = std::net::TcpStream::connect(rti.address).unwrap();
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
-    assert_eq!(std::io::Read::read(&mut silent, &mut [0; 8]).unwrap(), 0);
+    assert_eq!(silent.read(&mut [0; 8]).unwrap(), 0);
+}
+
+#[test]
+fn frames_that_are_never_completed_count_as_memory() {
+    let rti = Rti::start(Options { memory_max: 4 << 20, ..on_loopback() });
+    let (mut publisher, numbered, _subscriber) = two(&rti);
+    let mut greedy = std::net::TcpStream::connect(rti.address).unwrap();
+    greedy.set_read_timeout(Some(PATIENCE)).unwrap();
+    let new_session = [[0, 0, 0, 28, 0, 0, 0, 0], [0; 8], [0x80, 0, 0, 0, 0, 0, 0, 1]];
+    greedy.write_all(&new_session.concat()).unwrap();
+    greedy.write_all(&[0, 0, 0, 1]).unwrap();
+    let mut status = [0; 28];
+    greedy.read_exact(&mut status).unwrap();
+    // The beginning of a call of eight megabytes.
+    let mut header = status;
+    header[..8].copy_from_slice(&[0, 128, 0, 0, 0, 0, 0, 1]);
+    header[23] = 20;
+    let written =
+        greedy.write_all(&header[..24]).and_then(|()| greedy.write_all(&vec![0; 6 << 20]));
+    let mut rest = [0; 8];
+    // It is closed, perhaps before all was written.
+    assert!(written.is_err() || !matches!(greedy.read(&mut rest), Ok(1..)));
+    publisher.call(numbered(0)).unwrap();
+    assert_eq!(rti.stopper.status().unwrap().sessions.len(), 2);
 }

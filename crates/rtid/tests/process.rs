@@ -12,7 +12,7 @@ const NAME: &str = "HEMIOLA_TEST_RTI";
 #[test]
 fn a_federate_in_a_process_of_its_own() {
     let Ok(name) = std::env::var(NAME) else { return };
-    let mut publisher = Peer::join(&Address::Local(name), "Killed");
+    let mut publisher = Peer::join(Address::Local(name), "Killed");
     let object = publisher.register();
     loop {
         let tickets: Vec<_> =

@@ -426,6 +426,12 @@ impl<S: Side> Session<S> {
         self.traffic.waiting()
     }
 
+    /// How much has come of a message that is not complete, in bytes.
+    #[must_use]
+    pub const fn partial_len(&self) -> usize {
+        self.deframer.pending_len()
+    }
+
     /// How much was transmitted and is kept, because the peer has not said that it has it, in bytes of memory.
     #[must_use]
     pub const fn kept_len(&self) -> usize {
