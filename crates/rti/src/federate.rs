@@ -105,8 +105,8 @@ pub(crate) struct Advised {
     pub(crate) interactions: BTreeSet<InteractionClassHandle>,
     /// In scope.
     pub(crate) scope: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>>,
-    /// Turn updates on.
-    pub(crate) updates: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>>,
+    /// Turn updates on, at which rate.
+    pub(crate) updates: BTreeMap<ObjectInstanceHandle, BTreeMap<AttributeHandle, Option<Rate>>>,
 }
 
 /// How a federate sends where the object model is not to decide.

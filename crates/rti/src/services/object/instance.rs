@@ -175,7 +175,7 @@ pub(crate) fn disown(
     }
     // If they become its own again it is told anew whether they are wanted.
     if let Some(advised) = federation.federate_mut(me).advised.updates.get_mut(&handle) {
-        advised.retain(|one| !attributes.contains(one));
+        advised.retain(|one, _| !attributes.contains(one));
     }
 }
 

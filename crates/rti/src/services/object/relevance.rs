@@ -2,7 +2,7 @@
 //!
 //! As with the advisories of clause 5, a federate is told of changes to what it was last told, while its switch is on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Switch};
 
@@ -44,7 +44,8 @@ pub(crate) fn advise_of_scope(
     federation.federate_mut(me).advised.scope.insert(handle, scope);
 }
 
-/// Tells the owners of an instance which of their attributes are wanted now, and which not any more.
+/// Tells the owners of an instance which of their attributes are wanted now, and which not any more; also if they are
+/// wanted at another rate than before.
 pub(crate) fn advise_of_updates(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
@@ -69,15 +70,15 @@ fn advise_owner(
     out: &mut Vec<Output>,
 ) {
     let instance = &federation.instances[&handle];
-    let mut wanted = BTreeSet::new();
+    let mut wanted = BTreeMap::new();
     // By rate, the fastest first; without a limit before all.
     let mut news: Vec<(Option<Rate>, Vec<AttributeHandle>)> = Vec::new();
     let before =
         federation.federate(owner).advised.updates.get(&handle).cloned().unwrap_or_default();
     for attribute in instance.owned_by(owner) {
         let Some(rate) = greatest_rate(federation, handle, attribute) else { continue };
-        wanted.insert(attribute);
-        if before.contains(&attribute) {
+        wanted.insert(attribute, rate.clone());
+        if before.get(&attribute) == Some(&rate) {
             continue;
         }
         match news.iter_mut().find(|(other, _)| *other == rate) {
@@ -100,9 +101,8 @@ fn advise_owner(
         federation.tell(owner, callback, out);
     }
     let attributes: Vec<AttributeHandle> = before
-        .difference(&wanted)
-        .copied()
-        .filter(|attribute| instance.owner(*attribute) == owner)
+        .into_keys()
+        .filter(|one| !wanted.contains_key(one) && instance.owner(*one) == owner)
         .collect();
     if !attributes.is_empty() {
         let callback = Callback::TurnUpdatesOffForObjectInstance { object_instance, attributes };

@@ -58,7 +58,21 @@ fn a_rate_is_told_if_everybody_has_one() {
     w.ok(a, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: true });
     assert_eq!(w.told(a), [format!("updates on {car} Position Slow")]);
     w.subscribe(c, "Vehicle", "Position");
-    w.ok(a, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: false });
+    assert_eq!(w.told(a), [format!("updates on {car} Position")], "now at any rate");
+    w.subscribe(c, "Vehicle", "Position");
+    assert_eq!(w.told(a), Vec::<String>::new(), "nothing changed");
+    w.unsubscribe(c, "Vehicle");
+    assert_eq!(w.told(a), [format!("updates on {car} Position Slow")]);
+}
+
+#[test]
+fn owners_are_advised_once_of_all_who_discover() {
+    let mut w = World::new();
+    let (a, b, c) = (w.federate("a"), w.federate("b"), w.federate("c"));
     w.ok(a, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: true });
-    assert_eq!(w.told(a).last(), Some(&format!("updates on {car} Position")));
+    w.publish(a, "Vehicle", "Position Load");
+    w.subscribe(b, "Vehicle", "Position");
+    w.subscribe(c, "Vehicle", "Load");
+    let car = w.register(a, "Vehicle");
+    assert_eq!(w.told(a), [format!("updates on {car} Load+Position")]);
 }
