@@ -7,11 +7,10 @@
 
 mod bench;
 
-use bench::federation::Member;
-use bench::relay::{self, GATHER, Kind};
-use bench::{Orders, Peer, Placement, Rti, Transport, say, told};
+use bench::federation::{publisher, subscriber};
+use bench::relay::{self, Kind};
+use bench::{Orders, Peer, Placement, Rti, Transport};
 use hemiola_federate::Span;
-use hemiola_federate::hla::Callback;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 
 fn main() {
@@ -123,39 +122,5 @@ fn measure(orders: &Orders) {
                 }
             }
         }
-    }
-}
-
-fn publisher(orders: &Orders) {
-    let mut member = Member::join_gathering(orders, GATHER);
-    let (body, now) = (member.body, member.now);
-    member.federate.publish_object_class_attributes(body, &[now]).expect("it may");
-    let object = member.federate.register_object_instance(body).expect("it may");
-    let value = [(now, Member::value(orders))];
-    say("joined");
-    while let Some(count) = told() {
-        for _ in 0..count.parse().expect("a number") {
-            member.federate.update_attribute_values(object, &value, "").expect("it may");
-        }
-        member.federate.flush().expect("the RTI is there");
-        // Answers are taken in, and what the RTI could not take yet is sent.
-        member.federate.list_federation_executions().expect("the RTI is there");
-    }
-}
-
-fn subscriber(orders: &Orders) {
-    let mut member = Member::join(orders);
-    let (body, now) = (member.body, member.now);
-    member.federate.subscribe_object_class_attributes(body, &[now]).expect("it may");
-    say("joined");
-    while let Some(count) = told() {
-        say("ready");
-        let mut left: u64 = count.parse().expect("a number");
-        let look = |_: &mut _, callback| {
-            left -= u64::from(matches!(callback, Callback::ReflectAttributeValues { .. }));
-            Ok((left == 0).then_some(()))
-        };
-        member.federate.wait_for(look).expect("the RTI is there");
-        say("done");
     }
 }

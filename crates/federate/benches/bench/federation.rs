@@ -1,10 +1,13 @@
 //! A federate of a benchmark: joined to the federation, with what it publishes and subscribes.
 
 use hemiola_federate::hla::data::FomModule;
-use hemiola_federate::hla::{AttributeHandle, Data, ObjectClassHandle, TimeImplementation};
+use hemiola_federate::hla::{
+    AttributeHandle, Callback, Data, ObjectClassHandle, TimeImplementation,
+};
 use hemiola_federate::{Bytes, Federate, Joining, Options};
 
-use super::Orders;
+use super::relay::GATHER;
+use super::{Orders, say, told};
 
 /// The one federation of a benchmark.
 const FEDERATION: &str = "Benchmark";
@@ -63,5 +66,41 @@ impl Member {
     /// The value it sends: `len=` bytes, 64 unless told.
     pub(crate) fn value(orders: &Orders) -> Data {
         vec![7; orders.number("len", 64) as usize].into()
+    }
+}
+
+/// Publishes so many updates, as fast as they are taken.
+pub(crate) fn publisher(orders: &Orders) {
+    let mut member = Member::join_gathering(orders, GATHER);
+    let (body, now) = (member.body, member.now);
+    member.federate.publish_object_class_attributes(body, &[now]).expect("it may");
+    let object = member.federate.register_object_instance(body).expect("it may");
+    let value = [(now, Member::value(orders))];
+    say("joined");
+    while let Some(count) = told() {
+        for _ in 0..count.parse().expect("a number") {
+            member.federate.update_attribute_values(object, &value, "").expect("it may");
+        }
+        member.federate.flush().expect("the RTI is there");
+        // Answers are taken in, and what the RTI could not take yet is sent.
+        member.federate.list_federation_executions().expect("the RTI is there");
+    }
+}
+
+/// Takes so many updates, and says when all have come.
+pub(crate) fn subscriber(orders: &Orders) {
+    let mut member = Member::join(orders);
+    let (body, now) = (member.body, member.now);
+    member.federate.subscribe_object_class_attributes(body, &[now]).expect("it may");
+    say("joined");
+    while let Some(count) = told() {
+        say("ready");
+        let mut left: u64 = count.parse().expect("a number");
+        let look = |_: &mut _, callback| {
+            left -= u64::from(matches!(callback, Callback::ReflectAttributeValues { .. }));
+            Ok((left == 0).then_some(()))
+        };
+        member.federate.wait_for(look).expect("the RTI is there");
+        say("done");
     }
 }
