@@ -33,6 +33,10 @@ static NUDGE: LazyLock<(Entry, Data)> = LazyLock::new(|| {
     (*call.entry(), message::encode_call(&call))
 });
 
+/// So many times as much as callbacks may take may come before the answer to a call: an RTI has a queue too, but one
+/// that has an end.
+const FLOOD: usize = 4;
+
 /// What a callback costs in memory besides its body.
 const CALLBACK_COST: usize = 64;
 
@@ -156,7 +160,7 @@ impl Driver {
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        if self.callbacks_len > self.callbacks_len_max {
+        if self.end.is_none() && self.callbacks_len > self.callbacks_len_max {
             return Err(Error::Backlog(self.callbacks.len()));
         }
         match self.session.request(self.now, body) {
@@ -313,6 +317,13 @@ impl Driver {
             self.take_events();
             self.transmit();
         }
+        if self.end.is_none() && self.callbacks_len > self.callbacks_len_max.saturating_mul(FLOOD) {
+            self.session.terminate(self.now);
+            self.is_urgent = true;
+            self.transmit();
+            self.link.close();
+            self.end = Some(End::Closed);
+        }
     }
 
     fn take_events(&mut self) {
@@ -331,7 +342,9 @@ impl Driver {
                     self.callbacks.push_back((id, body));
                 }
                 Event::Response { to, body } => self.take_answer(to, &body),
-                Event::Ended(end) => self.end = Some(end),
+                Event::Ended(end) => {
+                    self.end.get_or_insert(end);
+                }
                 Event::Disconnect => self.close(),
             }
         }
@@ -351,6 +364,7 @@ impl Driver {
             Opening::Gone(error) => {
                 self.failure = Some(error);
                 self.session.close(self.now);
+                self.end = Some(End::Unreachable);
             }
         }
     }

@@ -17,7 +17,8 @@ pub struct Options {
     /// How long to go on looking for an RTI that is not there yet. Zero: one attempt.
     pub patience: Span,
     /// How much memory callbacks may take that wait to be evoked. Beyond it no further call is made; the answer to a
-    /// call that is under way is still waited for, and what comes before it taken in.
+    /// call that is under way is still waited for, and what comes before it taken in. An RTI that sends four times as
+    /// much before the answer is given up.
     pub callbacks_max: Bytes,
     /// How patient the session is, and how much it keeps.
     pub session: Settings,

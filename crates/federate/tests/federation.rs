@@ -8,9 +8,9 @@ use hemiola_federate::hla::{
     Callback, Exception, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     ResignAction, TimeImplementation,
 };
-use hemiola_federate::{Attribute, Bytes, Error, Federate, Joining, Options, Span};
+use hemiola_federate::{Attribute, Bytes, End, Error, Federate, Joining, Options, Span};
 
-use crate::rti::{Rti, Way};
+use crate::rti::{Elsewhere, Rti, Way};
 
 const ROAD: &str = include_str!("../examples/road.xml");
 
@@ -228,4 +228,18 @@ fn an_rti_that_stops_is_lost_by_every_way() {
         assert!(vehicle.federate.evoke(Span::MAX).unwrap_err().is_lost(), "{way:?}");
         assert!(vehicle.federate.query_logical_time().unwrap_err().is_lost(), "{way:?}");
     }
+}
+
+#[test]
+fn an_rti_in_another_process_is_used_and_its_death_is_seen_at_once() {
+    let mut rti = Elsewhere::start();
+    let patient = Options { patience: Span::from_millis(20_000), ..Options::default() };
+    let mut federate = Federate::connect(&rti.address, patient).unwrap();
+    federate.list_federation_executions().unwrap();
+    let report = federate.evoke(Span::MAX).unwrap();
+    assert_eq!(report, Some(Callback::ReportFederationExecutions { report: Vec::new() }));
+    let waiting = thread::spawn(move || federate.evoke(Span::MAX).unwrap_err());
+    rti.kill();
+    // Its session would be kept for ten minutes, if anybody could have it.
+    assert!(matches!(waiting.join().unwrap(), Error::Lost(End::Unreachable)));
 }

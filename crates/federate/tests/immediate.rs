@@ -13,6 +13,13 @@ use crate::peer::{Act, Peer};
 
 const SOON: Duration = Duration::from_secs(10);
 
+#[test]
+fn a_federate_may_go_to_another_thread() {
+    fn goes<T: Send + 'static>() {}
+    goes::<Federate>();
+    goes::<hemiola_federate::Ambassador>();
+}
+
 /// Tells something for each list of federations.
 fn telling(call: &Call) -> Vec<Act> {
     let mut acts = usual(call);

@@ -1,5 +1,6 @@
 //! An RTI in this process, and the ways to it.
 
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
@@ -30,15 +31,8 @@ impl Way {
 
 impl Rti {
     pub(crate) fn start() -> Self {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("test-{}-{number}", std::process::id());
-        let options = hemiola_rtid::Options {
-            listen: vec!["127.0.0.1:0".parse().unwrap()],
-            local: Some(name.clone()),
-            ..hemiola_rtid::Options::default()
-        };
-        let server = Server::bind(options).unwrap();
+        let name = new_name();
+        let server = Server::bind(options(&name)).unwrap();
         let tcp = server.addresses().tcp[0].to_string().parse().unwrap();
         let stopper = server.stopper();
         let thread = Some(thread::spawn(move || {
@@ -60,5 +54,60 @@ impl Drop for Rti {
     fn drop(&mut self) {
         self.stopper.stop();
         self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// A name that no other RTI has.
+fn new_name() -> String {
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    format!("test-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed))
+}
+
+fn options(name: &str) -> hemiola_rtid::Options {
+    hemiola_rtid::Options {
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        local: Some(name.to_owned()),
+        ..hemiola_rtid::Options::default()
+    }
+}
+
+/// An RTI in a process of its own, which is killed when it is dropped.
+pub(crate) struct Elsewhere {
+    pub(crate) address: RtiAddress,
+    process: Child,
+}
+
+/// Says to this program that it is an RTI of this name, and no test.
+const ROLE: &str = "HEMIOLA_TEST_RTI";
+
+impl Elsewhere {
+    pub(crate) fn start() -> Self {
+        let name = new_name();
+        let process = Command::new(std::env::current_exe().unwrap())
+            .args(["rti::serves_other_tests_in_a_process_of_its_own", "--exact"])
+            .env(ROLE, &name)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { address: RtiAddress::SharedMemory(name), process }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What the process does that another test started; alone it has nothing to do.
+#[test]
+fn serves_other_tests_in_a_process_of_its_own() {
+    if let Ok(name) = std::env::var(ROLE) {
+        Server::bind(options(&name)).unwrap().run().unwrap();
     }
 }
