@@ -254,7 +254,7 @@ impl Wire {
     /// Ends the session; what the RTI answers is its last frame, and the connection ends.
     pub(super) fn terminate(mut self) {
         self.control(TERMINATE, "");
-        assert_eq!(self.next_frame(TERMINATED).payload, []);
+        assert!(self.next_frame(TERMINATED).payload.is_empty());
         self.gone();
     }
 
