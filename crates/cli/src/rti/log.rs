@@ -53,6 +53,12 @@ impl Log {
         Ok(log)
     }
 
+    /// Says something that is no event.
+    pub(super) fn say(&self, text: &str) {
+        // The last line may be lost like any other.
+        let _ = self.orders.try_send(Order::Line(format!("{text}\n").into_bytes()));
+    }
+
     /// Waits until what was said is written, for a while.
     pub(super) fn flush(&self) {
         let (done, written) = sync_channel(1);

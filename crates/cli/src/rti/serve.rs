@@ -37,15 +37,18 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
         warn_of_strangers(address, "read the names of federations and federates");
     }
     let summary = server.run();
+    if let Ok(summary) = &summary {
+        // By the log's thread: nobody may read, and this has to end.
+        log.say(&format!(
+            "stopped: {} sessions, {} calls, {} callbacks in {} of work",
+            count(summary.sessions),
+            count(summary.calls),
+            count(summary.callbacks),
+            duration(summary.busy.nanos() as f64)
+        ));
+    }
     log.flush();
-    let summary = summary.map_err(Failure::failed)?;
-    eprintln!(
-        "stopped: {} sessions, {} calls, {} callbacks in {} of work",
-        count(summary.sessions),
-        count(summary.calls),
-        count(summary.callbacks),
-        duration(summary.busy.nanos() as f64)
-    );
+    summary.map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)
 }
 

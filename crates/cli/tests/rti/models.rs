@@ -147,9 +147,9 @@ fn zip_bombs_are_refused_before_they_fill_the_memory() {
         assert_eq!(exception, Exception::ErrorReadingFOM, "{entries} × {len}");
         scene.others_go_on();
     }
-    // A sound archive cut off anywhere, and with any byte changed.
+    // A sound archive cut off in many places, and with a byte changed there.
     let sound = bomb(3, 100);
-    for index in 0..sound.len() {
+    for index in (0..sound.len()).step_by(3) {
         let mut changed = sound.clone();
         changed[index] ^= 0xFF;
         for bytes in [sound[..index].to_vec(), changed] {

@@ -1,10 +1,11 @@
 //! What an RTI says of itself, and how it begins and ends.
 
-use hemiola_rt::sys::process::Signal;
+use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_rtid::Report;
 
-use super::peer::Peer;
+use super::peer::{Peer, connect};
 use super::scene::{Rti, Scene};
+use crate::command::PROGRAM;
 use crate::machine::Machine;
 
 #[test]
@@ -89,6 +90,35 @@ fn sigterm_and_ctrl_c_end_it_in_good_order_with_federates_joined() {
         }
         machine.nothing_is_left();
     }
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_up_neither_federates_nor_the_end() {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Stdio};
+    struct Killed(Child);
+    impl Drop for Killed {
+        fn drop(&mut self) {
+            let _ = self.0.kill().and_then(|()| self.0.wait());
+        }
+    }
+    let machine = Machine::take("unread-log");
+    let mut command =
+        machine.command(PROGRAM, &["rti", "--listen", "127.0.0.1:0", "--log", "debug"]);
+    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut rti = Killed(command.spawn().unwrap());
+    let first = BufReader::new(rti.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let address = first.strip_prefix("tcp:").unwrap().parse().unwrap();
+    // Each says a line or two; a pipe holds 64 KiB, the queue behind it 4096 lines.
+    for _ in 0..6000 {
+        drop(connect(address));
+    }
+    let mut federate = Peer::joined(address, "Unread");
+    federate.register();
+    signal_group(rti.0.id(), Signal::TERM).unwrap();
+    assert!(rti.0.wait().unwrap().success());
+    machine.nothing_is_left();
 }
 
 #[test]
