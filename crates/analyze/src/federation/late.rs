@@ -108,7 +108,7 @@ impl Scene<'_> {
         let finder = Finder { scene: self, usual };
         let mut all = Vec::new();
         for (federate, cycles) in self.cycles.iter().enumerate() {
-            let threshold = self.mode.federates[federate].period / LATE;
+            let threshold = self.threshold(federate);
             let usual = finder.usual[federate].whole;
             for (index, cycle) in cycles.iter().enumerate().skip(self.first[federate]) {
                 let Some(finish) = cycle.finish() else { continue };
@@ -116,7 +116,8 @@ impl Scene<'_> {
                 if late <= threshold {
                     continue;
                 }
-                let Reason { because, ours, words } = finder.reason(federate, index, 0);
+                let Reason { because, ours, words } =
+                    finder.reason(federate, index, Follow::default());
                 all.push(Late {
                     federate: self.name(federate).to_owned(),
                     cycle: cycle.number,
@@ -133,6 +134,11 @@ impl Scene<'_> {
 
     fn name(&self, federate: usize) -> &str {
         &self.mode.federates[federate].name
+    }
+
+    /// By how much a cycle is longer than usual at least to count as late.
+    fn threshold(&self, federate: usize) -> Span {
+        self.mode.federates[federate].period / LATE
     }
 
     /// When a cycle was due, releases dropped before it included.
@@ -209,6 +215,20 @@ impl Scene<'_> {
     }
 }
 
+/// How far a delay has been followed, and how much of it is to be explained.
+#[derive(Clone, Copy, Default)]
+struct Follow {
+    depth: usize,
+    wanted: Span,
+}
+
+impl Follow {
+    /// To another federate, who has to explain this much.
+    fn on(self, wanted: Span) -> Self {
+        Self { depth: self.depth + 1, wanted }
+    }
+}
+
 /// A scene with what is usual in it.
 struct Finder<'f, 's> {
     scene: &'f Scene<'s>,
@@ -217,7 +237,7 @@ struct Finder<'f, 's> {
 
 impl Finder<'_, '_> {
     /// Why the cycle `index` of `federate` ended late.
-    fn reason(&self, federate: usize, index: usize, depth: usize) -> Reason {
+    fn reason(&self, federate: usize, index: usize, follow: Follow) -> Reason {
         let cycle = &self.scene.cycles[federate][index];
         let usual = &self.usual[federate];
         let begin = cycle.start - self.scene.free(federate, index) - usual.begin;
@@ -225,42 +245,53 @@ impl Finder<'_, '_> {
         let exchange = cycle.exchange() - usual.exchange;
         let own = cycle.own().unwrap_or(Span::ZERO) - usual.own;
         let most = begin.max(synchronization).max(exchange).max(own);
-        if depth >= DEPTH_MAX {
-            return Reason::too_deep(self.scene.name(federate));
+        if !self.explains(federate, most, follow) {
+            return Reason::stop(self.scene.name(federate), "took hardly longer than usual");
         }
         if most == begin {
-            return self.began_late(federate, index, depth);
+            return self.began_late(federate, index, follow);
         }
         if most == synchronization {
-            let waited = self.wait(federate, cycle.start, cycle.synchronized, depth);
+            let waited = self.wait(federate, cycle.start, cycle.synchronized, follow);
             let [took, usually] = [cycle.synchronization(), usual.synchronization].map(span);
             return waited.after(&format!("waited {took} to be let go (usually {usually})"));
         }
         if most == exchange
             && let Some(exchanged) = cycle.exchanged
         {
-            return self.exchange(federate, exchanged, depth);
+            return self.exchange(federate, exchanged, follow);
         }
         self.own(federate, cycle)
     }
 
+    /// Whether what is longer than usual by `more` says anything about the delay that is followed. If not, it was the
+    /// order in which the federates got their turns, and whoever came last is named.
+    fn explains(&self, federate: usize, more: Span, follow: Follow) -> bool {
+        // Of what counts as late a quarter at least is in one of the four stretches.
+        follow.depth < DEPTH_MAX
+            && more * 4 > self.scene.threshold(federate)
+            && more * 2 >= follow.wanted
+    }
+
     /// Why a cycle began late.
-    fn began_late(&self, federate: usize, index: usize, depth: usize) -> Reason {
+    fn began_late(&self, federate: usize, index: usize, follow: Follow) -> Reason {
         let cycle = &self.scene.cycles[federate][index];
         let free = self.scene.free(federate, index);
-        if depth >= DEPTH_MAX {
-            return Reason::too_deep(self.scene.name(federate));
+        let more = cycle.start - free - self.usual[federate].begin;
+        if !self.explains(federate, more, follow) {
+            return Reason::stop(self.scene.name(federate), "began hardly later than usual");
         }
-        let words = format!("began {} after it could", span(cycle.start - free));
+        let [took, usually] = [cycle.start - free, self.usual[federate].begin].map(span);
+        let words = format!("began {took} after it could (usually {usually})");
         if self.scene.is_awaited_at_start(federate) {
             let process = self.scene.processes[federate];
             return self.stood_still(process, free, cycle.start).after(&words);
         }
-        self.wait(federate, free, cycle.start, depth).after(&words)
+        self.wait(federate, free, cycle.start, follow).after(&words)
     }
 
     /// Why a state in mid-cycle came late.
-    fn exchange(&self, federate: usize, exchanged: Exchanged, depth: usize) -> Reason {
+    fn exchange(&self, federate: usize, exchanged: Exchanged, follow: Follow) -> Reason {
         let Exchanged { at, waited, of } = exchanged;
         let from = at - waited;
         let record = &self.scene.mode.federates[federate];
@@ -278,7 +309,7 @@ impl Finder<'_, '_> {
         match sent {
             Some((source, index, finish)) if finish - from >= at - finish => {
                 let words = format!("{words} for {}", self.scene.name(source));
-                self.reason(source, index, depth + 1).which(&words)
+                self.reason(source, index, follow.on(finish - from)).which(&words)
             }
             Some((.., finish)) => self.passed_on(federate, finish.max(from), at).after(&words),
             None => self.passed_on(federate, from, at).after(&words),
@@ -286,7 +317,7 @@ impl Finder<'_, '_> {
     }
 
     /// Why nothing came for `federate` between two moments.
-    fn wait(&self, federate: usize, from: Instant, to: Instant, depth: usize) -> Reason {
+    fn wait(&self, federate: usize, from: Instant, to: Instant, follow: Follow) -> Reason {
         let Some((other, index, at)) = self.scene.holder(federate, from, to) else {
             return self.passed_on(federate, from, to);
         };
@@ -294,10 +325,11 @@ impl Finder<'_, '_> {
             return self.passed_on(federate, at, to);
         }
         let words = format!("held by {}", self.scene.name(other));
+        let follow = follow.on(at - from);
         let reason = if self.scene.is_awaited_at_start(other) {
-            self.began_late(other, index, depth + 1)
+            self.began_late(other, index, follow)
         } else {
-            self.reason(other, index, depth + 1)
+            self.reason(other, index, follow)
         };
         reason.which(&words)
     }
@@ -378,8 +410,8 @@ impl Reason {
     }
 
     /// Where following ends.
-    fn too_deep(federate: &str) -> Self {
-        Self { because: federate.into(), ours: true, words: "was late too".into() }
+    fn stop(federate: &str, words: &str) -> Self {
+        Self { because: federate.into(), ours: true, words: words.into() }
     }
 }
 

@@ -289,8 +289,8 @@ fn a_master_woken_late_is_explained_by_its_processor() {
         .map(|late| format!("{}: {}", late.federate, late.explanation))
         .collect();
     insta::assert_snapshot!(words.join("\n"), @r"
-    dynamics-1: 1.00 ms longer than usual: it began 1.02 ms after it could: rti had processor 0 for 1.02 ms
-    dynamics-2: 1.00 ms longer than usual: it began 1.07 ms after it could: held by dynamics-1, which began 1.02 ms after it could: rti had processor 0 for 1.02 ms
+    dynamics-1: 1.00 ms longer than usual: it began 1.02 ms after it could (usually 20.0 µs): rti had processor 0 for 1.02 ms
+    dynamics-2: 1.00 ms longer than usual: it began 1.07 ms after it could (usually 70.0 µs): held by dynamics-1, which began 1.02 ms after it could (usually 20.0 µs): rti had processor 0 for 1.02 ms
     ");
     assert!(figures.late.iter().all(|late| late.because == "rti" && late.ours));
 }
