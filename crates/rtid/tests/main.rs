@@ -3,6 +3,7 @@
 mod carrier;
 mod exchange;
 mod interop;
+mod later;
 mod peer;
 mod pressure;
 mod process;

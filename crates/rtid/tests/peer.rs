@@ -91,7 +91,12 @@ impl Peer {
 
     /// Connected and joined to a federation of two attributes and an interaction, which it creates if it is the first.
     pub(crate) fn join(address: impl Into<Address>, federation: &str) -> Self {
-        let mut peer = Self::connect(address);
+        Self::connect(address).joined(federation)
+    }
+
+    /// Once connected: joined to that federation.
+    pub(crate) fn joined(self, federation: &str) -> Self {
+        let mut peer = self;
         let created = peer.call(FederationCall::CreateFederationExecution {
             federation_name: federation.into(),
             fom_module: fom(),
