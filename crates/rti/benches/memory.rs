@@ -1,6 +1,7 @@
 //! How much memory does the kernel keep for many federates and instances, and how often does a call allocate?
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it found")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};

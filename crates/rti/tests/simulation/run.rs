@@ -98,6 +98,7 @@ impl Run {
 
     // Inputs, and what comes of them.
 
+    #[expect(clippy::print_stdout, reason = "a world that is replayed says what happens")]
     fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
         let mut out = Vec::new();
         if self.is_shown && !matches!(input, Input::Tick(_)) {
