@@ -154,9 +154,8 @@ impl Scene<'_> {
         let due = self.due(federate, &cycles[index]);
         let through = |cycles: &[Cycle], index: usize| cycles.get(index.checked_sub(1)?)?.finish();
         let masters = self.master.filter(|master| *master != federate).and_then(|master| {
-            let began =
-                self.cycles[master].partition_point(|cycle| cycle.start <= cycles[index].start);
-            through(&self.cycles[master], began.checked_sub(1)?)
+            let before = self.cycles[master].partition_point(|cycle| cycle.release < due);
+            through(&self.cycles[master], before)
         });
         let latest =
             [through(cycles, index), masters].into_iter().flatten().fold(due, Instant::max);
