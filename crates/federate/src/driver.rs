@@ -151,7 +151,7 @@ impl Driver {
     /// Is there room for another call, if this is a share of one in so many of what there can be?
     fn may_post(&self, share: usize) -> bool {
         self.session.may_request()
-            && self.session.unanswered() < self.settings.requests_max / share
+            && self.session.unanswered() <= self.settings.requests_max / share
             && self.session.waiting_len() <= WAITING_MAX / share
             && self.session.kept_len() <= self.settings.kept_len_max / 2 / share
     }

@@ -10,6 +10,7 @@ use hemiola_units::{Bytes, Span};
 pub struct Options {
     /// Updates, interactions and requests to advance time do not wait for their answers. Their exceptions come out of a
     /// later call or evocation as [`Error::Earlier`](crate::Error::Earlier), and their retraction handles are not told.
+    /// The RTI is told at connecting, and answers them together with what comes next.
     pub pipelined: bool,
     /// Calls that do not wait are collected until so much is there, or a call waits, a callback is evoked, or
     /// [`flush`](crate::Federate::flush) says so. 0: each goes out at once.

@@ -2,11 +2,12 @@
 
 use std::thread;
 
+use hemiola_federate::hla::call::ObjectCall;
 use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::encoding::{HLAfloat64BE, HLAunicodeString};
 use hemiola_federate::hla::{
     Callback, Exception, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
-    ResignAction, TimeImplementation,
+    Reply, ResignAction, TimeImplementation,
 };
 use hemiola_federate::{Attribute, Bytes, End, Error, Federate, Joining, Options, Span};
 
@@ -242,4 +243,25 @@ fn an_rti_in_another_process_is_used_and_its_death_is_seen_at_once() {
     rti.kill();
     // Its session would be kept for ten minutes, if anybody could have it.
     assert!(matches!(waiting.join().unwrap(), Error::Lost(End::Unreachable)));
+}
+
+#[test]
+fn a_pipelined_federate_may_wait_for_an_answer_all_the_same() {
+    for way in Way::ALL {
+        let rti = Rti::start();
+        let options = Options { pipelined: true, ..Options::default() };
+        let mut vehicle = Vehicle::join(&rti, way, options);
+        let instance = vehicle.publish();
+        let mut update = |object_instance| {
+            vehicle.federate.call(ObjectCall::UpdateAttributeValues {
+                object_instance,
+                attribute_values: vec![vehicle.position.with(&HLAfloat64BE(1.0))],
+                user_supplied_tag: "".into(),
+            })
+        };
+        assert_eq!(update(instance).unwrap(), Reply::Done);
+        let error = update(ObjectInstanceHandle::new(99)).unwrap_err();
+        assert!(matches!(error, Error::Exception { call: "UpdateAttributeValues", .. }), "{error}");
+        vehicle.leave();
+    }
 }

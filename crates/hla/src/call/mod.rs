@@ -110,8 +110,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it sends something to others: an update or an interaction. Its answer is no reason to wake a federate that
-    /// waits for something else.
+    /// Whether it sends something to others: an update or an interaction. Its answer is no reason to wake a federate
+    /// that waits for something else.
     #[must_use]
     pub const fn sends(&self) -> bool {
         matches!(self.number, 62..=67 | 121 | 122)
