@@ -19,6 +19,9 @@ use crate::server::Server;
 /// Bytes given to a connection with one call.
 const WRITE_LEN: usize = 256 << 10;
 
+/// How often in one turn of the loop.
+const ROUNDS_MAX: usize = 4;
+
 /// Answers wait at most until so many bytes have come from who does not wait for them.
 const HELD_LEN: usize = 4 << 10;
 
@@ -97,14 +100,18 @@ impl Server {
     /// Writes to all sessions that have something, those first that get what they did not ask for.
     pub(crate) fn write_all(&mut self) {
         while !self.dirty.is_empty() || !self.doomed.is_empty() {
-            let dirty = std::mem::take(&mut self.dirty);
-            let is_callback = |server: &Self, id: &SessionId| {
-                server.hosts.get(id).is_some_and(|host| host.output == Output::Callback)
-            };
-            let (first, then): (Vec<_>, Vec<_>) =
-                dirty.into_iter().partition(|id| is_callback(self, id));
-            for id in first.into_iter().chain(then) {
-                self.write(id);
+            let mut dirty = std::mem::take(&mut self.dirty);
+            for callbacks in [true, false] {
+                for id in &dirty {
+                    let output = self.hosts.get(id).map_or(Output::Nothing, |host| host.output);
+                    if output != Output::Nothing && (output == Output::Callback || !callbacks) {
+                        self.write(*id);
+                    }
+                }
+            }
+            if self.dirty.is_empty() {
+                dirty.clear();
+                self.dirty = dirty;
             }
             for (id, reason) in std::mem::take(&mut self.doomed) {
                 self.give_up(id, reason);
@@ -117,11 +124,12 @@ impl Server {
         let output = std::mem::replace(&mut host.output, Output::Nothing);
         (host.held_since, host.held_len) = (None, 0);
         let urgency = if output > Output::Lazy { Urgency::Urgent } else { Urgency::Lazy };
-        let mut broken = None;
+        let (mut broken, mut goes_on) = (None, None);
         if let Some(number) = host.connection
             && let Some(connection) = self.connections.get_mut(&number)
         {
             let mut flushed = connection.flush();
+            let mut rounds = 0;
             while let Ok(sent) = flushed {
                 host.sent_len += sent as u64;
                 host.sent.count(self.now, 0, sent as u64);
@@ -129,6 +137,12 @@ impl Server {
                 if !connection.is_clear() || !host.session.has_output() {
                     break;
                 }
+                if rounds == ROUNDS_MAX {
+                    // It reads as fast as is written here; others have their turn now.
+                    goes_on = Some(number);
+                    break;
+                }
+                rounds += 1;
                 self.outbox.clear();
                 host.session.transmit(self.now, &mut self.outbox, WRITE_LEN);
                 flushed = connection.send_with(&self.outbox, urgency);
@@ -142,6 +156,9 @@ impl Server {
         }
         if let Some((number, error)) = broken {
             self.broke(number, &error.to_string());
+        }
+        if let Some(number) = goes_on {
+            self.enqueue(number);
         }
         self.settle(id);
         self.read_on(id);

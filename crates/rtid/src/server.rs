@@ -116,7 +116,9 @@ impl Server {
     ///
     /// # Errors
     /// An address cannot be listened on, or the system gives too little.
-    pub fn bind(options: Options) -> Result<Self, ServeError> {
+    pub fn bind(mut options: Options) -> Result<Self, ServeError> {
+        // Beyond this a session does not want to be read at all.
+        options.congested_len = options.congested_len.min(options.session.waiting_len_max / 2);
         let system = |what| move |source| ServeError::System { what, source };
         let epoll = Epoll::new().map_err(system("wait for events"))?;
         let mailbox = Mailbox::new().map_err(system("make an event counter"))?;
@@ -225,7 +227,8 @@ impl Server {
     /// Until when events may be waited for. Whoever would have to be told first is told.
     fn patience(&mut self) -> Instant {
         let is_idle = self.ready.is_empty() && self.woken.is_empty();
-        for number in std::mem::take(&mut self.unarmed) {
+        let mut unarmed = std::mem::take(&mut self.unarmed);
+        for number in unarmed.drain(..) {
             let Some(connection) = self.connections.get_mut(&number) else { continue };
             connection.is_unarmed = false;
             // While others are busy it costs less to look again than to be woken.
@@ -234,6 +237,7 @@ impl Server {
                 self.enqueue(number);
             }
         }
+        self.unarmed = unarmed;
         let is_idle = self.ready.is_empty() && self.woken.is_empty();
         if is_idle { self.next_sweep } else { Instant::ZERO }
     }

@@ -71,7 +71,12 @@ impl Server {
             };
             if until <= now {
                 let peer = &connection.peer;
-                tracing::info!(%peer, "a connection is closed: it takes too long");
+                match connection.stage {
+                    Stage::Leaving { .. } => {
+                        tracing::debug!(%peer, "the other side does not close")
+                    }
+                    _ => tracing::info!(%peer, "a connection is closed: it takes too long"),
+                }
                 return false;
             }
             *next = (*next).min(until);

@@ -2,7 +2,8 @@
 
 use hemiola_fedpro::session::End;
 use hemiola_hla::ResignAction;
-use hemiola_hla::call::SupportCall;
+use hemiola_hla::call::{FederationCall, SupportCall};
+use hemiola_hla::data::{ANSWERS_LATER, RtiConfiguration};
 
 use crate::carrier::Address;
 use crate::peer::{Peer, Rti, on_loopback, update, value};
@@ -72,5 +73,32 @@ fn a_session_goes_on_over_another_connection_and_nothing_comes_twice() {
         }
         assert_eq!(publisher.terminate(), End::Terminated);
         assert_eq!(subscriber.terminate(), End::Terminated);
+    }
+}
+
+#[test]
+fn answers_that_nobody_waits_for_come_with_what_comes_next_or_after_a_while() {
+    let (_rti, ways) = everywhere("later");
+    for way in &ways {
+        let mut publisher = Peer::open(way);
+        let additional_settings = ANSWERS_LATER.into();
+        let rti_configuration = RtiConfiguration { additional_settings, ..Default::default() };
+        publisher.call(FederationCall::ConnectWithConfiguration { rti_configuration }).unwrap();
+        let mut publisher = publisher.joined("Later");
+        let object = publisher.register();
+        let update = || update(object, vec![0; 8]);
+        let tickets: Vec<_> = (0..10).map(|_| publisher.send(update())).collect();
+        publisher.call(FederationCall::ListFederationExecutions).unwrap();
+        assert!(tickets.iter().all(|ticket| publisher.replies.contains_key(ticket)));
+        // More than one that waits for answers would send.
+        for _ in 0..3 {
+            let tickets: Vec<_> = (0..1000).map(|_| publisher.send(update())).collect();
+            for ticket in tickets {
+                publisher.reply(ticket).unwrap();
+            }
+        }
+        let alone = publisher.send(update());
+        publisher.reply(alone).unwrap();
+        publisher.terminate();
     }
 }

@@ -77,8 +77,17 @@ impl Peer {
 
     /// With a session.
     pub(crate) fn open(address: impl Into<Address>) -> Self {
+        let mut peer = Self::new(address);
+        while !peer.session.is_running() {
+            peer.step();
+        }
+        peer
+    }
+
+    /// Without anything yet.
+    pub(crate) fn new(address: impl Into<Address>) -> Self {
         let settings = Settings { retry_every: Span::from_millis(10), ..Settings::default() };
-        let mut peer = Self {
+        Self {
             session: Session::open(now(), settings),
             address: address.into(),
             carrier: None,
@@ -95,19 +104,23 @@ impl Peer {
     }
 
     /// Once connected: joined to that federation.
-    pub(crate) fn joined(self, federation: &str) -> Self {
-        let mut peer = self;
-        let created = peer.call(FederationCall::CreateFederationExecution {
+    pub(crate) fn joined(mut self, federation: &str) -> Self {
+        self.enter(federation);
+        self
+    }
+
+    /// Joined, once it is connected.
+    pub(crate) fn enter(&mut self, federation: &str) {
+        let created = self.call(FederationCall::CreateFederationExecution {
             federation_name: federation.into(),
             fom_module: fom(),
         });
         assert!(created.is_ok() || created.unwrap_err().to_string().contains("AlreadyExists"));
-        let joined = peer.call(FederationCall::JoinFederationExecution {
+        let joined = self.call(FederationCall::JoinFederationExecution {
             federate_type: "Test".into(),
             federation_name: federation.into(),
         });
         assert!(matches!(joined, Ok(Reply::Joined(_))), "{joined:?}");
-        peer
     }
 
     /// Makes a call and does not wait.
