@@ -164,17 +164,14 @@ fn take_profile(args: &RtiServe) -> Result<(), Failure> {
     Err(Failure::failed(refusals.join("\nerror: ")))
 }
 
-/// Where federates find it, one address a line, on standard output: for people and for scripts.
+/// Where federates find it, one address a line, on standard output: for people and for scripts. All at once: a script
+/// may close its end behind the first line.
 fn announce(addresses: &Addresses) {
-    for address in &addresses.tcp {
-        println!("tcp:{address}");
-    }
-    if let Some(name) = &addresses.local {
-        println!("shm:{name}");
-    }
-    if let Some(address) = addresses.metrics {
-        println!("http://{address}/metrics");
-    }
+    let mut lines: Vec<String> =
+        addresses.tcp.iter().map(|address| format!("tcp:{address}\n")).collect();
+    lines.extend(addresses.local.iter().map(|name| format!("shm:{name}\n")));
+    lines.extend(addresses.metrics.iter().map(|address| format!("http://{address}/metrics\n")));
+    print!("{}", lines.concat());
 }
 
 fn warn_of_strangers(address: SocketAddr, can: &str) {

@@ -1,6 +1,7 @@
 //! Federates that do not read, do not answer, or send as fast as they can.
 
 use std::io::Write;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{scope, sleep};
 use std::time::Duration;
@@ -121,8 +122,8 @@ fn a_flood_without_a_reader_stays_within_the_memory_and_the_others_go_on() {
     scene.end();
 }
 
-/// Writes frames of this kind and payload, reading nothing, until the RTI takes no more.
-fn pour(scene: &Scene, kind: u32, payload: &[u8]) {
+/// Writes frames of this kind and payload, reading nothing, until the RTI takes no more. Gives the connection.
+fn pour(scene: &Scene, kind: u32, payload: &[u8]) -> TcpStream {
     let before = scene.rti.memory_max();
     let (mut stream, session) = opened(scene.address());
     stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -134,12 +135,13 @@ fn pour(scene: &Scene, kind: u32, payload: &[u8]) {
     scene.others_go_on();
     let grown = scene.rti.memory_max() - before;
     assert!(grown < 96 * MIB, "{grown} bytes");
+    stream
 }
 
 #[test]
 fn calls_whose_answers_are_never_read_stop_being_taken() {
     let scene = Scene::begin("unread-answers", &["--stall-max", "3s"]);
-    pour(&scene, 20, &[0x0a, 0]);
+    let _stream = pour(&scene, 20, &[0x0a, 0]);
     scene.rti.says("a session is ended", 1);
     scene.end();
 }
@@ -147,7 +149,7 @@ fn calls_whose_answers_are_never_read_stop_being_taken() {
 #[test]
 fn bodies_that_are_no_calls_stop_being_taken_if_the_answers_are_never_read() {
     let scene = Scene::begin("unread-refusals", &["--stall-max", "3s"]);
-    pour(&scene, 20, &[0xFF]);
+    let _stream = pour(&scene, 20, &[0xFF]);
     scene.rti.says("a session is ended", 1);
     scene.end();
 }
@@ -156,7 +158,7 @@ fn bodies_that_are_no_calls_stop_being_taken_if_the_answers_are_never_read() {
 fn heartbeats_whose_answers_are_never_read_stop_being_taken() {
     let scene = Scene::begin("unread-heartbeats", &[]);
     // Nobody waits for it: it is only not listened to, until it counts as silent.
-    pour(&scene, 3, &[]);
+    let _stream = pour(&scene, 3, &[]);
     scene.end();
 }
 
