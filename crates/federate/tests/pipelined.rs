@@ -1,11 +1,13 @@
 //! Calls that are not waited for.
 
-use hemiola_federate::hla::call::ObjectCall;
-use hemiola_federate::hla::{Call, Callback, Exception, ObjectInstanceHandle};
+use hemiola_federate::hla::call::{ObjectCall, TimeCall};
+use hemiola_federate::hla::{Call, Callback, Exception, LogicalTime, ObjectInstanceHandle};
 use hemiola_federate::{Bytes, Error, Federate, Options, Span};
 
 use crate::calls::{options, usual};
+use crate::federation::Vehicle;
 use crate::peer::{Act, Peer};
+use crate::rti::{Rti, Way};
 
 fn pipelined() -> Options {
     Options { pipelined: true, gather: Bytes(16 << 10), ..options() }
@@ -13,6 +15,27 @@ fn pipelined() -> Options {
 
 fn update(federate: &mut Federate, instance: u64) -> Result<(), Error> {
     federate.update_attribute_values(ObjectInstanceHandle::new(instance), &[], "")
+}
+
+#[test]
+fn a_call_that_is_waited_for_has_its_answer_even_if_the_rti_answers_its_like_later() {
+    let rti = Rti::start();
+    for way in Way::ALL {
+        let mut federate = Vehicle::join(&rti, way, pipelined()).federate;
+        for time in 1..=20 {
+            let time = LogicalTime::integer(time).unwrap().into();
+            federate.call(TimeCall::TimeAdvanceRequest { time }).unwrap();
+            federate.grant(|_, _| Ok(())).unwrap();
+        }
+        let unknown = ObjectCall::UpdateAttributeValues {
+            object_instance: ObjectInstanceHandle::new(77),
+            attribute_values: vec![],
+            user_supplied_tag: "".into(),
+        };
+        let refused = federate.call(unknown).unwrap_err();
+        assert_eq!(refused.exception(), Some(Exception::ObjectInstanceNotKnown), "{refused}");
+        federate.disconnect().unwrap_err();
+    }
 }
 
 #[test]

@@ -1,19 +1,35 @@
 //! Waiting for many descriptors at once: epoll(7).
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use hemiola_units::Instant;
 use rustix::event::epoll;
-use rustix::time::Timespec;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 
+use super::timespec;
 use crate::clock::{Clock, MonotonicClock};
 
 pub use rustix::event::epoll::EventFlags;
 
 /// A set of watched descriptors, each with a token of its owner's choice.
+///
+/// The limit of a wait is a timer among them (timerfd_create(2)), which is exact where that of epoll_wait(2) is rounded
+/// up to milliseconds. It is set anew only for an earlier limit: one that moves on with every wait costs nothing.
 #[derive(Debug)]
-pub struct Epoll(OwnedFd);
+pub struct Epoll {
+    set: OwnedFd,
+    timer: OwnedFd,
+    /// When the timer will ring; `MAX` if it will not.
+    rings: Cell<Instant>,
+}
+
+/// The timer's token, which nobody else may have.
+const TIMER: u64 = u64::MAX;
 
 /// What happened to one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +66,16 @@ impl Events {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// Takes the timer's event out; whether it was there.
+    fn take_timer(&mut self) -> bool {
+        let timer = self.iter().position(|event| event.token == TIMER);
+        if let Some(timer) = timer {
+            self.room.copy_within(timer + 1..self.len, timer);
+            self.len -= 1;
+        }
+        timer.is_some()
+    }
 }
 
 impl std::fmt::Debug for Events {
@@ -62,19 +88,25 @@ impl Epoll {
     /// An empty set, closed on exec.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// When no descriptor is left: it takes two.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(epoll::create(epoll::CreateFlags::CLOEXEC)?))
+        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        // Edge-triggered, it need not be read.
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&set, &timer, epoll::EventData::new_u64(TIMER), flags)?;
+        Ok(Self { set, timer, rings: Cell::new(Instant::MAX) })
     }
 
-    /// Watches `fd` for `flags`. It must be [removed](Self::remove) before it is closed if another descriptor of the
+    /// Watches `fd` for `flags`, under any token but `u64::MAX`. It must be [removed](Self::remove) before it is closed if another descriptor of the
     /// same file stays open (epoll(7), "Questions and answers", 6).
     ///
     /// # Errors
     /// `EEXIST` when it is watched already; `EPERM` for a file that is always ready; `ENOSPC` beyond
     /// `/proc/sys/fs/epoll/max_user_watches`.
     pub fn add(&self, fd: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
-        Ok(epoll::add(&self.0, fd, epoll::EventData::new_u64(token), flags)?)
+        Ok(epoll::add(&self.set, fd, epoll::EventData::new_u64(token), flags)?)
     }
 
     /// Watches `fd` for other `flags`. With `ET` this shows once more what is ready now.
@@ -82,7 +114,7 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` when it is not watched.
     pub fn modify(&self, fd: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
-        Ok(epoll::modify(&self.0, fd, epoll::EventData::new_u64(token), flags)?)
+        Ok(epoll::modify(&self.set, fd, epoll::EventData::new_u64(token), flags)?)
     }
 
     /// Watches `fd` no more.
@@ -90,57 +122,51 @@ impl Epoll {
     /// # Errors
     /// `ENOENT` when it is not watched.
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
-        Ok(epoll::delete(&self.0, fd)?)
+        Ok(epoll::delete(&self.set, fd)?)
     }
 
     /// Waits for events until `until` on `CLOCK_MONOTONIC`: `Instant::MAX` for ever, `Instant::ZERO` not at all. A
     /// signal ends it early, with none.
     ///
     /// # Errors
-    /// `ENOSYS` before Linux 5.11.
-    ///
-    /// Source: epoll_pwait2(2), whose limit is in nanoseconds where that of epoll_wait(2) is rounded up to
-    /// milliseconds.
+    /// None known.
     pub fn wait(&self, events: &mut Events, until: Instant) -> io::Result<()> {
-        events.len = 0;
-        let limit = match until {
-            Instant::MAX => None,
-            Instant::ZERO => Some(Timespec::default()),
-            _ => {
-                let left = (until - MonotonicClock.now()).to_duration();
-                Some(Timespec::try_from(left).expect("a span's seconds fit"))
+        loop {
+            let waits = until != Instant::ZERO;
+            if waits && until < self.rings.get() {
+                let at = Itimerspec { it_value: timespec(until), it_interval: Timespec::default() };
+                timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &at)?;
+                self.rings.set(until);
             }
-        };
-        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let capacity = i32::try_from(events.room.len()).unwrap_or(i32::MAX);
-        // SAFETY: the descriptor is open; `room` has `capacity` events for the kernel to write, `limit` is null or a
-        // `timespec` (rustix's is the kernel's own form) alive during the call, and no signal mask is given.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
-                self.0.as_raw_fd(),
-                events.room.as_mut_ptr(),
-                capacity,
-                limit,
-                std::ptr::null::<libc::sigset_t>(),
-                0_usize,
-            )
-        };
-        match usize::try_from(count) {
-            Ok(count) => events.len = count,
-            Err(_) => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
+            events.len = 0;
+            let capacity = i32::try_from(events.room.len()).unwrap_or(i32::MAX);
+            let limit = if waits { -1 } else { 0 };
+            let (set, room) = (self.set.as_raw_fd(), events.room.as_mut_ptr());
+            // SAFETY: the descriptor is open, and the kernel writes at most `capacity` events where there is room.
+            let count = unsafe { libc::epoll_wait(set, room, capacity, limit) };
+            match usize::try_from(count) {
+                Ok(count) => events.len = count,
+                Err(_) => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+                    error => return Err(error),
+                },
+            }
+            if !events.take_timer() {
+                return Ok(());
+            }
+            self.rings.set(Instant::MAX);
+            // It may have been set for an earlier limit, long gone.
+            if !events.is_empty() || !waits || MonotonicClock.now() >= until {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
 impl AsFd for Epoll {
     /// Readable while something in the set is ready.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.set.as_fd()
     }
 }
 
@@ -193,5 +219,25 @@ mod tests {
         let until = MonotonicClock.now() + Span::from_micros(300);
         epoll.wait(&mut events, until).unwrap();
         assert!(events.is_empty() && MonotonicClock.now() >= until);
+    }
+
+    #[test]
+    fn limits_that_move_on_and_back_are_kept() {
+        let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(2));
+        let bell = EventFd::new().unwrap();
+        epoll.add(&bell, 3, EventFlags::IN | EventFlags::ET).unwrap();
+        let start = MonotonicClock.now();
+        for micros in [200, 5_000, 400, 300, 6_000] {
+            // Rung, it does not come to the limit, whose timer stays set.
+            bell.ring();
+            epoll.wait(&mut events, start + Span::from_micros(micros)).unwrap();
+        }
+        for micros in [7_000, 7_500, 7_200] {
+            let until = start + Span::from_micros(micros);
+            epoll.wait(&mut events, until).unwrap();
+            assert!(events.is_empty() && MonotonicClock.now() >= until);
+        }
+        bell.ring();
+        assert_eq!(tokens(&epoll, &mut events), [3]);
     }
 }
