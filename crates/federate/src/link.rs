@@ -244,11 +244,23 @@ impl Link {
                     Ok(()) => Opening::Open,
                     Err(error) => {
                         self.close();
-                        Opening::Failed(error)
+                        self.hung_up(error)
                     }
                 })
             }
             State::Closed | State::Tcp(_) | State::Shared { .. } => None,
+        }
+    }
+
+    /// The RTI has hung up before it gave a stream. If it was about to die it is gone by now, for it took the listener
+    /// with it that had let this one in.
+    fn hung_up(&self, error: io::Error) -> Opening {
+        let Route::SharedMemory(name) = &self.route else { return Opening::Failed(error) };
+        match ask(name) {
+            Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => {
+                Opening::Gone(refused)
+            }
+            _ => Opening::Failed(error),
         }
     }
 
