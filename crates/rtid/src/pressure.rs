@@ -122,7 +122,8 @@ impl Server {
     fn write(&mut self, id: SessionId) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
         let output = std::mem::replace(&mut host.output, Output::Nothing);
-        (host.held_since, host.held_len) = (None, 0);
+        host.held_since = None;
+        let came = std::mem::take(&mut host.held_len);
         let urgency = if output > Output::Lazy { Urgency::Urgent } else { Urgency::Lazy };
         let (mut broken, mut goes_on) = (None, None);
         if let Some(number) = host.connection
@@ -130,6 +131,7 @@ impl Server {
         {
             let mut flushed = connection.flush();
             let mut rounds = 0;
+            let sent_before = host.sent_len;
             while let Ok(sent) = flushed {
                 host.sent_len += sent as u64;
                 host.sent.count(self.now, 0, sent as u64);
@@ -146,6 +148,10 @@ impl Server {
                 self.outbox.clear();
                 host.session.transmit(self.now, &mut self.outbox, WRITE_LEN);
                 flushed = connection.send_with(&self.outbox, urgency);
+            }
+            // A federate that asks for answers later is one of ours, and sends without waiting.
+            if came > 0 && host.sent_len == sent_before && !host.answers_later {
+                connection.link.acknowledge();
             }
             self.outbox.clear();
             self.outbox.shrink_to(2 * WRITE_LEN);
