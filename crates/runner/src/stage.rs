@@ -293,9 +293,10 @@ impl<'r> Stage<'r> {
                     return Err(self.not_started(index, "it said something unexpected".into()));
                 }
                 // Federates wait for each other: who failed is named, not who misses it.
-                None => {
+                None if self.rung.federation.is_some() => {
                     (0..self.members.len()).try_for_each(|index| self.is_preparing(index))?;
                 }
+                None => self.is_preparing(index)?,
             }
             if WallInstant::now() > limit {
                 let reason = format!("not ready after {} s", PREPARE_TIMEOUT.as_secs());
