@@ -99,8 +99,8 @@ impl Epoll {
         Ok(Self { set, timer, rings: Cell::new(Instant::MAX) })
     }
 
-    /// Watches `fd` for `flags`, under any token but `u64::MAX`. It must be [removed](Self::remove) before it is closed if another descriptor of the
-    /// same file stays open (epoll(7), "Questions and answers", 6).
+    /// Watches `fd` for `flags`, under any token but `u64::MAX`. It must be [removed](Self::remove) before it is closed
+    /// if another descriptor of the same file stays open (epoll(7), "Questions and answers", 6).
     ///
     /// # Errors
     /// `EEXIST` when it is watched already; `EPERM` for a file that is always ready; `ENOSPC` beyond
