@@ -1,10 +1,10 @@
 //! A federation in several modes: how long its cycles took, what the RTI had of them, who was late because of whom.
 //!
-//! d'Ausbourg, Siron and Noulard, "Running Real Time Distributed Simulations under Linux and CERTI", report for each way
-//! to run a federation the least, greatest, mean and median cycle of its master and the standard deviation (table 1),
-//! and draw maximum and median over the modes (figures 7 and 8). A cycle is there, and here, the time from the beginning
-//! of one to the beginning of the next. Beside it stands a bare periodic task of the same rate, profile and way of
-//! waiting in the same run: what the machine does to any program.
+//! d'Ausbourg, Siron and Noulard, "Running Real Time Distributed Simulations under Linux and CERTI", report for each
+//! way to run a federation the least, greatest, mean and median cycle of its master and the standard deviation
+//! (table 1), and draw maximum and median over the modes (figures 7 and 8). A cycle is there, and here, the time from
+//! the beginning of one to the beginning of the next. Beside it stands a bare periodic task of the same rate, profile
+//! and way of waiting in the same run: what the machine does to any program.
 
 mod cycle;
 mod late;

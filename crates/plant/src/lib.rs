@@ -1,4 +1,5 @@
-//! What is controlled, simulated: an inverted-pendulum test apparatus down to converter codes, and satellites in formation.
+//! What is controlled, simulated: an inverted-pendulum test apparatus down to converter codes, and satellites in
+//! formation.
 //!
 //! In reading order:
 //!

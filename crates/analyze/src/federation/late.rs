@@ -1,11 +1,11 @@
 //! Who was late because of whom.
 //!
-//! A federate that fell behind stays behind for cycles. Each is charged with what it added alone: it counts from when it
-//! was due, or from when the federate was through with its cycle before, or the master with its, whichever came last.
-//! From there a cycle has up to four stretches: until it began, until its grant or pulse had come, the wait for a state in
-//! mid-cycle, and the rest. What a federate usually needs for each is known from its other cycles. The stretch that
-//! exceeds its median most is where the time went. If it was a wait, whoever asked the RTI last is followed into the
-//! cycle that made it late, and so on; if it was not, the kernel's record says who had the processor.
+//! A federate that fell behind stays behind for cycles. Each is charged with what it added alone: it counts from when
+//! it was due, or from when the federate was through with its cycle before, or the master with its, whichever came
+//! last. From there a cycle has up to four stretches: until it began, until its grant or pulse had come, the wait for a
+//! state in mid-cycle, and the rest. What a federate usually needs for each is known from its other cycles. The stretch
+//! that exceeds its median most is where the time went. If it was a wait, whoever asked the RTI last is followed into
+//! the cycle that made it late, and so on; if it was not, the kernel's record says who had the processor.
 
 use hemiola_trace::result::{FederationRecord, Synchronization};
 use hemiola_units::{Instant, Span};

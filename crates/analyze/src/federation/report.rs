@@ -302,8 +302,8 @@ pub(crate) fn figures(summary: &Summary) -> Vec<Figure> {
     vec![
         Figure {
             title: format!("Figure 7: maximum and median cycle of the master, {master}"),
-            caption: "Low and high priority, with the master's pulses (RT) and with time management (TM). Bare: a periodic \
-                      task of the same rate, profile and way of waiting that does nothing, in the same run."
+            caption: "Low and high priority, with the master's pulses (RT) and with time management (TM). Bare: a \
+                      periodic task of the same rate, profile and way of waiting that does nothing, in the same run."
                 .into(),
             svg: vec![chart(
                 "Maximum and median cycle of the master in each mode",
