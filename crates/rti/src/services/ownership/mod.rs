@@ -1,7 +1,7 @@
 //! Clause 7, ownership management: who may update an attribute of an instance.
 //!
-//! An attribute has one owner or none. Beside that there may be a [negotiation](Negotiation) about it: its owner offers it, and
-//! others seek it. What follows when it has no owner any more is one step for all services, and for resigning
+//! An attribute has one owner or none. Beside that there may be a [negotiation](Negotiation) about it: its owner offers
+//! it, and others seek it. What follows when it has no owner any more is one step for all services, and for resigning
 //! and unpublishing too: [`negotiation::abandon`].
 
 mod acquisition;
