@@ -9,6 +9,7 @@ mod bench;
 
 use bench::federation::{Member, publisher, subscriber};
 use bench::{Cores, Orders, Peer, Placement, Rti, Transport, say, told};
+use hemiola_federate::Span;
 use hemiola_federate::hla::Callback;
 
 fn main() {
@@ -31,14 +32,16 @@ fn measure(orders: &Orders) {
     for transport in Transport::wanted(orders) {
         let mut rti = Rti::start(placement);
         print(transport, "nobody", &rti);
-        for subscribes in ["no", "yes"] {
+        for (subscribes, reads, what) in [
+            ("no", "later", "100 federates, 10,000 objects, nobody subscribes"),
+            ("yes", "at-once", "100 federates, 10,000 objects, each knows all"),
+            ("yes", "later", "the same, told when the last was registered"),
+        ] {
             rti = Rti::start(placement);
-            let orders = [rti.order(transport), format!("subscribes={subscribes}")];
+            let (subscribes, reads) =
+                (format!("subscribes={subscribes}"), format!("reads={reads}"));
+            let orders = [rti.order(transport), subscribes, reads];
             let _crowd = Peer::client("crowd", placement, &orders);
-            let what = match subscribes {
-                "no" => "100 federates, 10,000 objects, nobody subscribes",
-                _ => "100 federates, 10,000 objects, each knows all",
-            };
             print(transport, what, &rti);
         }
         rti = Rti::start(placement);
@@ -59,9 +62,11 @@ fn print(transport: Transport, what: &str, rti: &Rti) {
     println!("{:4} {what:50} {now:6.1} ≤{peak:6.1}", transport.word());
 }
 
-/// Federates with as many objects each. If they subscribe, each has discovered those of all others in the end.
+/// Federates with as many objects each. If they subscribe, each has discovered those of all others in the end: evoking
+/// all the time, or after the last was registered.
 fn crowd(orders: &Orders) {
     let subscribes = orders.text("subscribes") == Some("yes");
+    let reads_at_once = orders.text("reads") == Some("at-once");
     let members = (0..FEDERATES).map(|_| {
         let mut member = Member::join(orders);
         let (body, now) = (member.body, member.now);
@@ -72,20 +77,28 @@ fn crowd(orders: &Orders) {
         member
     });
     let mut members: Vec<Member> = members.collect();
-    for member in &mut members {
+    let is_discovery = |callback: &_| matches!(callback, Callback::DiscoverObjectInstance { .. });
+    let mut known = vec![0; members.len()];
+    for registering in 0..members.len() {
+        let member = &mut members[registering];
         for _ in 0..OBJECTS / FEDERATES {
             member.federate.register_object_instance(member.body).expect("it may");
         }
-    }
-    if subscribes {
-        for member in &mut members {
-            let mut left = OBJECTS - OBJECTS / FEDERATES;
-            let look = |_: &mut _, callback| {
-                left -= u64::from(matches!(callback, Callback::DiscoverObjectInstance { .. }));
-                Ok((left == 0).then_some(()))
-            };
-            member.federate.wait_for(look).expect("the RTI is there");
+        for (member, known) in members.iter_mut().zip(&mut known).filter(|_| reads_at_once) {
+            while let Some(callback) = member.federate.evoke(Span::ZERO).expect("the RTI is there")
+            {
+                *known += u64::from(is_discovery(&callback));
+            }
         }
+    }
+    let of_others = if subscribes { OBJECTS - OBJECTS / FEDERATES } else { 0 };
+    for (member, known) in members.iter_mut().zip(known).filter(|_| subscribes) {
+        let mut left = of_others - known;
+        while left > 0 {
+            let callback = member.federate.evoke(Span::MAX).expect("the RTI is there");
+            left -= u64::from(callback.as_ref().is_some_and(is_discovery));
+        }
+        member.federate.flush().expect("the RTI is there");
     }
     say("joined");
     while told().is_some() {}

@@ -228,8 +228,10 @@ impl Driver {
         };
         self.session.respond(self.now, id, message::encode_taken(&taken));
         self.answers_held += 1;
-        if self.answers_held >= ANSWERS_HELD {
+        if self.answers_held >= ANSWERS_HELD && self.callbacks.is_empty() {
+            // Until it has them the RTI keeps what they answer; and nobody knows when this federate comes back.
             self.is_urgent = true;
+            self.transmit();
         }
         decoded.map(Some).map_err(|error| Error::Message { what: "a callback", error })
     }

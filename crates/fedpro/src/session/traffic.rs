@@ -12,7 +12,7 @@ use crate::sequence::Sequence;
 /// What a message costs in memory besides its body.
 const MESSAGE_COST: usize = size_of::<Sent>();
 
-/// A queue that is empty again gives back what it took for more than so many.
+/// So much room a queue may keep.
 const SPARE_MAX: usize = 256;
 
 /// A request or response that has no number yet: it gets one when it is written.
@@ -252,9 +252,11 @@ impl Traffic {
     }
 }
 
-/// A burst of messages should not cost memory for ever: an RTI has many sessions.
+/// A burst of messages should not cost memory for ever: an RTI has many sessions. Shrinks a queue that has far more room
+/// than it needs, and leaves twice what it needs.
 pub(super) fn give_back<T>(queue: &mut VecDeque<T>) {
-    if queue.is_empty() && queue.capacity() > SPARE_MAX {
-        queue.shrink_to(SPARE_MAX);
+    let room = queue.capacity();
+    if room > SPARE_MAX && queue.len() <= room / 8 {
+        queue.shrink_to(SPARE_MAX.max(2 * queue.len()));
     }
 }
