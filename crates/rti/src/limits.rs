@@ -8,11 +8,12 @@ pub struct Limits {
     pub federations: usize,
     /// Federates joined to one federation at a time.
     pub federates: usize,
-    /// Object instances of a federation, and names reserved for more.
+    /// Object instances of a federation, and as many names in use or reserved for more.
     pub instances: usize,
     /// Synchronization points of a federation that are not yet reached by all.
     pub synchronization_points: usize,
-    /// Messages kept for one federate until its time, or its asking for time, lets it have them.
+    /// Messages kept for one federate until its time, or its asking for time, lets it have them. Where the object model
+    /// enables `delaySubscriptionEvaluation`, also those that it does not want, or not yet.
     pub undelivered: usize,
     /// Bytes of these messages, about; those that several federates wait for are counted for each.
     pub undelivered_len: usize,
@@ -30,12 +31,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Far beyond what known federations need, and small enough for a machine of a few gigabytes.
+    /// Far beyond what known federations need, and small enough for a machine of a few gigabytes. Reserved names,
+    /// as many and as long as may be, take a federation about 350 MB.
     fn default() -> Self {
         Self {
             federations: 256,
             federates: 4096,
-            instances: 4_000_000,
+            instances: 1_000_000,
             synchronization_points: 4096,
             undelivered: 1_000_000,
             undelivered_len: 256 << 20,
@@ -43,7 +45,7 @@ impl Default for Limits {
             negotiations: 100_000,
             kept_tag_len: 4096,
             model_len: 128 << 20,
-            name_len: 1024,
+            name_len: 256,
         }
     }
 }

@@ -91,5 +91,5 @@ fn there_is_an_end_to_names_and_instances() {
     w.register(a, "Vehicle");
     let call = ObjectCall::RegisterObjectInstance { object_class: w.class("Vehicle") };
     assert_eq!(w.refused(a, call), Exception::RTIinternalError);
-    assert_eq!(w.refused(a, reserve(&"x".repeat(2000))), Exception::IllegalName);
+    assert_eq!(w.refused(a, reserve(&"x".repeat(257))), Exception::IllegalName);
 }
