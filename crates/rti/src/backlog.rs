@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle};
+use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, OrderType};
 
+use crate::message::Message;
 use crate::notice::Notice;
 
 /// A message that waits for a federate.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
-    pub(crate) notice: Arc<Notice>,
+    pub(crate) content: Content,
     /// How many bytes it keeps, about.
     pub(crate) len: usize,
     /// Its place among the messages of the federation.
@@ -21,6 +22,15 @@ pub(crate) struct Waiting {
     pub(crate) removes: bool,
     /// What takes it back, if it was sent with a time stamp.
     pub(crate) retraction: Option<MessageRetractionHandle>,
+}
+
+/// What a federate gets of a message that waits for it.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// This, as was decided when the message was sent.
+    Decided(Arc<Notice>),
+    /// What it wants of this when it can be delivered, in this order.
+    Undecided(Arc<Message>, OrderType),
 }
 
 /// All messages that wait for a federate.

@@ -53,6 +53,10 @@ pub(crate) struct Federation {
     /// Do time-constrained federates wait while nobody regulates? Only if the object model says so: where it says
     /// nothing they are granted what they ask for, as federates of 1516-2010 expect.
     pub(crate) waits_for_regulation: bool,
+    /// Are subscriptions looked at when messages are delivered, not when they are sent?
+    pub(crate) delays_evaluation: bool,
+    /// Are owners advised by the class that others know an instance as, not by the one it was registered as?
+    pub(crate) advises_by_known_class: bool,
     /// Those whose time state waits for that of others.
     pub(crate) waiting: BTreeSet<FederateHandle>,
     /// Has anything happened that may end a wait?
@@ -82,6 +86,8 @@ impl Federation {
         let waits_for_regulation =
             model.said(Switch::NonRegulatedGrant) == Some(Setting::Enabled(false));
         Self {
+            delays_evaluation: model.is_enabled(Switch::DelaySubscriptionEvaluation),
+            advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),
             name,
             model,
             implementation,

@@ -42,6 +42,16 @@
 //! assert_eq!(joined.logical_time_implementation, "HLAfloat64Time");
 //! ```
 //!
+//! Two switches of the object model say for whom messages and advisories are; both stay as they were when the federation
+//! was created:
+//!
+//! * `delaySubscriptionEvaluation` off: a message is for who is subscribed when it is sent. On: it waits for every
+//!   federate that cannot have it yet, and is for those that are subscribed when it could be delivered; a request that
+//!   stops at messages goes on past those that its federate does not want.
+//! * `advisoriesUseKnownClass` off: updates are wanted (clauses 6.23 and 6.24) by who knows the instance and
+//!   subscribes to the attribute at the class it was registered as, or above. On: by who subscribes to it at the class
+//!   that it knows the instance as, and so gets it.
+//!
 //! This crate reads no clock, starts no thread, and knows no protocol. It does not offer yet: saving and restoring
 //! (clauses 4.19 to 4.35), data distribution (9) and the management object model (11). Calls of these are refused
 //! with `RTIinternalError`.

@@ -8,7 +8,7 @@ use hemiola_hla::{
     ObjectInstanceHandle, OrderType, TransportationTypeHandle,
 };
 
-use crate::backlog::Waiting;
+use crate::backlog::{Content, Waiting};
 use crate::federation::Federation;
 use crate::input::Output;
 use crate::notice::Notice;
@@ -67,6 +67,13 @@ impl Stamp {
 }
 
 impl Message {
+    /// The same message with another body.
+    pub(crate) fn with(&self, body: Body) -> Self {
+        let Self { tag, transportation, producer, stamp, .. } = self;
+        let (tag, transportation, producer) = (tag.clone(), *transportation, *producer);
+        Self { body, tag, transportation, producer, stamp: *stamp }
+    }
+
     /// As a federate is told of it that gets it in this order.
     fn callback(&self, received: OrderType) -> Callback {
         let Self { body, tag, transportation, producer, stamp } = self;
@@ -218,13 +225,9 @@ pub(crate) fn dispatch(
     let sequence = federation.sequence;
     // One notice for all who get it in the same order.
     let (mut ordered, mut unordered): (Option<Arc<Notice>>, Option<Arc<Notice>>) = (None, None);
-    let (limits, len) = (federation.limits, message.len());
+    let len = message.len();
     for receiver in receivers {
-        let constrained = federation.federate(*receiver).time.constrained;
-        let time = match message.stamp {
-            Stamp::Ordering(time, _) if constrained => Some(time),
-            _ => None,
-        };
+        let time = ordering_for(federation, *receiver, message.stamp);
         let notice = match time {
             Some(_) => ordered.get_or_insert_with(|| {
                 Arc::new(Notice::new(message.callback(OrderType::TimeStamp)))
@@ -232,28 +235,78 @@ pub(crate) fn dispatch(
             None => unordered
                 .get_or_insert_with(|| Arc::new(Notice::new(message.callback(OrderType::Receive)))),
         };
-        let notice = Arc::clone(notice);
-        let waiting = Waiting { notice, len, sequence, subject, removes, retraction };
-        if time.is_none() && !federation.federate(*receiver).time.holds() {
-            deliver(federation, *receiver, waiting, out);
-            continue;
-        }
-        let state = &mut federation.federate_mut(*receiver).time;
-        let backlog = &mut state.backlog;
-        if backlog.count() >= limits.undelivered || backlog.len() + len > limits.undelivered_len {
-            federation.overflowed.insert(*receiver);
-            continue;
-        }
-        match time {
-            Some(time) => {
-                backlog.push_ordered(time, waiting);
-                // A message may be what a federate waits for.
-                federation.time_changed |=
-                    state.advance().is_some_and(|advance| advance.service.stops_at_messages());
-            }
-            None => backlog.push_held(waiting),
-        }
+        let content = Content::Decided(Arc::clone(notice));
+        let waiting = Waiting { content, len, sequence, subject, removes, retraction };
+        pass_on(federation, *receiver, time, waiting, out);
     }
+}
+
+/// Sends a message to all others, where the federation looks at subscriptions when messages are delivered. Gives those
+/// that have it now or may get it.
+pub(crate) fn dispatch_undecided(
+    federation: &mut Federation,
+    message: Message,
+    out: &mut Vec<Output>,
+) -> Vec<FederateHandle> {
+    federation.sequence += 1;
+    let (sequence, len) = (federation.sequence, message.len());
+    let (stamp, retraction) = (message.stamp, message.stamp.retraction());
+    let mut others: Vec<FederateHandle> = federation.joined().iter().copied().collect();
+    others.retain(|one| *one != message.producer);
+    let message = Arc::new(message);
+    others.retain(|receiver| {
+        let time = ordering_for(federation, *receiver, stamp);
+        let order = if time.is_some() { OrderType::TimeStamp } else { OrderType::Receive };
+        let content = Content::Undecided(Arc::clone(&message), order);
+        // What it is about is looked at with the rest.
+        let (subject, removes) = (None, false);
+        let waiting = Waiting { content, len, sequence, subject, removes, retraction };
+        pass_on(federation, *receiver, time, waiting, out)
+    });
+    others
+}
+
+/// The time by which a message is ordered for a federate, if it is.
+fn ordering_for(
+    federation: &Federation,
+    receiver: FederateHandle,
+    stamp: Stamp,
+) -> Option<LogicalTime> {
+    match stamp {
+        Stamp::Ordering(time, _) if federation.federate(receiver).time.constrained => Some(time),
+        _ => None,
+    }
+}
+
+/// Gives a federate a message, or keeps it until it may have it. `false` if it never gets it.
+fn pass_on(
+    federation: &mut Federation,
+    receiver: FederateHandle,
+    time: Option<LogicalTime>,
+    waiting: Waiting,
+    out: &mut Vec<Output>,
+) -> bool {
+    if time.is_none() && !federation.federate(receiver).time.holds() {
+        return deliver(federation, receiver, waiting, out);
+    }
+    let limits = federation.limits;
+    let state = &mut federation.federate_mut(receiver).time;
+    let backlog = &mut state.backlog;
+    let too_much = backlog.len() + waiting.len > limits.undelivered_len;
+    if too_much || backlog.count() >= limits.undelivered {
+        federation.overflowed.insert(receiver);
+        return false;
+    }
+    match time {
+        Some(time) => {
+            backlog.push_ordered(time, waiting);
+            // A message may be what a federate waits for.
+            federation.time_changed |=
+                state.advance().is_some_and(|advance| advance.service.stops_at_messages());
+        }
+        None => backlog.push_held(waiting),
+    }
+    true
 }
 
 /// Is a message still for a federate? Not if it is about an instance that the federate does not know any more, or has
@@ -268,8 +321,24 @@ pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Wait
 /// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop
 /// at them.
 pub(crate) fn drop_stale(federation: &mut Federation, to: FederateHandle) {
-    while let Some((_, head)) = federation.federate(to).time.backlog.first() {
-        if is_for(federation, to, head) {
+    drop_unwanted(federation, to, |_| false);
+}
+
+/// The same, and of the messages that nothing is decided about, those that `is_due` is true of and that it does not
+/// want.
+pub(crate) fn drop_unwanted(
+    federation: &mut Federation,
+    to: FederateHandle,
+    is_due: impl Fn(LogicalTime) -> bool,
+) {
+    while let Some((time, head)) = federation.federate(to).time.backlog.first() {
+        let is_kept = match &head.content {
+            Content::Decided(_) => is_for(federation, to, head),
+            Content::Undecided(message, _) => {
+                !is_due(time) || object::is_wanted(federation, to, &message.body)
+            }
+        };
+        if is_kept {
             break;
         }
         let dropped = federation.federate_mut(to).time.backlog.pop_if(|_| true);
@@ -288,27 +357,39 @@ fn unreached(
     if federation.joined_federate(sender).is_some() {
         let sent = &mut federation.federate_mut(sender).time.sent;
         if let Some(sent) = sent.get_mut(&number) {
-            sent.receivers.retain(|one| *one != to);
+            // It may still get, or have got, another part.
+            if let Some(at) = sent.receivers.iter().position(|one| *one == to) {
+                sent.receivers.remove(at);
+            }
         }
     }
 }
 
-/// Gives a federate a message that it may have now, if it is still for it.
+/// Gives a federate a message that it may have now, if it is still for it. Was it?
 pub(crate) fn deliver(
     federation: &mut Federation,
     to: FederateHandle,
     message: Waiting,
     out: &mut Vec<Output>,
-) {
-    if !is_for(federation, to, &message) {
-        unreached(federation, to, message.retraction);
-        return;
-    }
-    let Waiting { notice, subject, removes, .. } = message;
+) -> bool {
+    let Waiting { content, subject, removes, retraction, .. } = &message;
+    let notice = match content {
+        Content::Decided(notice) if is_for(federation, to, &message) => Some(Arc::clone(notice)),
+        Content::Decided(_) => None,
+        Content::Undecided(message, order) => {
+            let wanted = object::evaluate(federation, to, message);
+            wanted.map(|message| Arc::new(Notice::new(message.callback(*order))))
+        }
+    };
+    let Some(notice) = notice else {
+        unreached(federation, to, *retraction);
+        return false;
+    };
     federation.send(to, notice, out);
-    if let Some(instance) = subject.filter(|_| removes) {
+    if let Some(instance) = subject.filter(|_| *removes) {
         object::forget(federation, to, instance, out);
     }
+    true
 }
 
 /// Gives a federate a message that had to come in the order of its time, and does not any more.
@@ -319,7 +400,15 @@ pub(crate) fn deliver_unordered(
     out: &mut Vec<Output>,
 ) {
     use Callback as C;
-    let mut callback = message.notice.callback().clone();
+    let notice = match &message.content {
+        Content::Decided(notice) => notice,
+        Content::Undecided(whole, _) => {
+            let content = Content::Undecided(Arc::clone(whole), OrderType::Receive);
+            deliver(federation, to, Waiting { content, ..message }, out);
+            return;
+        }
+    };
+    let mut callback = notice.callback().clone();
     if let C::ReflectAttributeValuesWithTime { received_order_type, .. }
     | C::ReceiveInteractionWithTime { received_order_type, .. }
     | C::ReceiveDirectedInteractionWithTime { received_order_type, .. }
@@ -327,8 +416,8 @@ pub(crate) fn deliver_unordered(
     {
         *received_order_type = OrderType::Receive;
     }
-    let notice = Arc::new(Notice::new(callback));
-    deliver(federation, to, Waiting { notice, ..message }, out);
+    let content = Content::Decided(Arc::new(Notice::new(callback)));
+    deliver(federation, to, Waiting { content, ..message }, out);
 }
 
 /// A new handle to take a message of a federate back with.

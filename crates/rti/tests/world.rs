@@ -15,6 +15,12 @@ use hemiola_rti::{CallId, Input, Kernel, Limits, Notice, Output, SessionId};
 /// The object model of all tests: vehicles and commands to them.
 pub(crate) const MODEL: &str = include_str!("world.xml");
 
+/// The same with a switch on.
+pub(crate) fn model_with(switch: &str) -> String {
+    let on = format!("</interactions><switches><{switch} isEnabled=\"true\"/></switches>");
+    MODEL.replace("</interactions>", &on)
+}
+
 /// The name of the federation that all tests use.
 pub(crate) const YARD: &str = "Yard";
 
@@ -51,6 +57,11 @@ impl World {
     /// A kernel with the federation `Yard` in integer time.
     pub(crate) fn new() -> Self {
         Self::with(Limits::default(), MODEL)
+    }
+
+    /// The same with a switch on.
+    pub(crate) fn with_switch(switch: &str) -> Self {
+        Self::with(Limits::default(), &model_with(switch))
     }
 
     pub(crate) fn with(limits: Limits, model: &str) -> Self {

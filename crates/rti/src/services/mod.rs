@@ -53,7 +53,7 @@ pub(crate) fn settle(
     out: &mut Vec<Output>,
 ) {
     loop {
-        if std::mem::take(&mut federation.time_changed) {
+        while std::mem::take(&mut federation.time_changed) {
             time::grant(federation, out);
         }
         let Some(federate) = federation.overflowed.pop_first() else { break };

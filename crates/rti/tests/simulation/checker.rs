@@ -39,6 +39,11 @@ pub(super) struct Mate {
     /// The last message without order, by its number.
     last_unordered: u64,
     pub(super) synchronized: BTreeSet<String>,
+    /// Has it come to want more since its request? It may have been past a message that it did not want before.
+    pub(super) wants_more: bool,
+    /// How many parts of messages it got that it did not want when they were sent, and the other way round.
+    pub(super) gained: u64,
+    pub(super) lost: u64,
 }
 
 /// A request that is not granted yet.
@@ -71,6 +76,12 @@ pub(super) struct Sent {
     pub(super) owned: BTreeSet<AttributeHandle>,
     /// Who has still to get which parts of it, by numbers of attributes.
     pub(super) missing: BTreeMap<FederateHandle, BTreeSet<u32>>,
+    /// Of these, by whom it is to be seen when they could be delivered which it wants.
+    pub(super) undecided: BTreeMap<FederateHandle, BTreeSet<u32>>,
+    /// What these wanted when it was sent.
+    pub(super) wanted_then: BTreeMap<FederateHandle, BTreeSet<u32>>,
+    /// As which classes it can be received, if it is an interaction.
+    pub(super) classes: Vec<InteractionClassHandle>,
     /// Those parts that were sent in the order of time: they can be taken back.
     pub(super) ordering: BTreeSet<u32>,
     /// Who was time-constrained when it was sent: they get these parts in that order.
@@ -115,6 +126,9 @@ impl Mate {
             last_stamp: 0,
             last_unordered: 0,
             synchronized: BTreeSet::new(),
+            wants_more: false,
+            gained: 0,
+            lost: 0,
         }
     }
 
@@ -126,6 +140,7 @@ impl Mate {
                 assert!(self.classes.contains_key(object_class), "a class it does not want");
                 let before = self.known.insert(*object_instance, *object_class);
                 assert_eq!(before, None, "discovered twice");
+                self.wants_more = true;
             }
             C::ReflectAttributeValues {
                 object_instance,
@@ -200,7 +215,11 @@ impl Mate {
             C::TimeRegulationEnabled { time } => {
                 assert!(self.enabling && value(*time) >= self.time);
                 self.enabling = false;
-                self.arrive(value(*time));
+                let time = value(*time);
+                self.decide(messages, false, |one, part| {
+                    one.ordering.contains(&part) && one.stamp.is_some_and(|stamp| stamp < time)
+                });
+                self.arrive(time);
             }
             C::TimeConstrainedEnabled { time } => {
                 assert!(self.pending && value(*time) == self.time);
@@ -209,6 +228,7 @@ impl Mate {
             C::TimeAdvanceGrant { time } => self.granted(value(*time), messages),
             C::FlushQueueGrant { time, .. } => {
                 assert_eq!(self.advance.map(|asked| asked.service), Some(Asks::Fqr));
+                self.decide(messages, false, |one, part| one.ordering.contains(&part));
                 self.arrive(value(*time));
             }
             C::AnnounceSynchronizationPoint { synchronization_point_label: label, .. } => {
@@ -229,9 +249,53 @@ impl Mate {
     pub(super) fn forget(&mut self, instance: ObjectInstanceHandle, messages: &mut Messages) {
         assert!(self.known.remove(&instance).is_some());
         self.owned.retain(|(other, _)| *other != instance);
-        let about = |one: &&mut Sent| one.subject == Some(instance);
+        // Unless it comes to know the instance again.
+        let about = |one: &&mut Sent| {
+            one.subject == Some(instance) && !one.undecided.contains_key(&self.fed.handle)
+        };
         for sent in messages.values_mut().filter(about) {
             sent.missing.remove(&self.fed.handle);
+        }
+    }
+
+    /// Does it get messages without order only when it next asks for an advance?
+    pub(super) fn holds(&self) -> bool {
+        self.constrained && !self.asynchronous && self.advance.is_none()
+    }
+
+    /// What it wants, as things are, of a message.
+    fn wanted(&self, sent: &Sent) -> BTreeSet<u32> {
+        match sent.subject {
+            Some(subject) => {
+                let class = self.known.get(&subject);
+                class.and_then(|class| self.classes.get(class)).cloned().unwrap_or_default()
+            }
+            None if sent.classes.iter().any(|one| self.interactions.contains(one)) => {
+                BTreeSet::from([WHOLE])
+            }
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// These parts could have been delivered: what has not come of them never comes, and the federate did not want it.
+    /// `maybe` it did, but only after it was past it.
+    pub(super) fn decide(
+        &mut self,
+        messages: &mut Messages,
+        maybe: bool,
+        is_over: impl Fn(&Sent, u32) -> bool,
+    ) {
+        let me = self.fed.handle;
+        for sent in messages.values_mut() {
+            let undecided = sent.undecided.get(&me).into_iter().flatten().copied();
+            let over: BTreeSet<u32> = undecided.filter(|part| is_over(sent, *part)).collect();
+            let kept = maybe || over.is_disjoint(&self.wanted(sent));
+            assert!(kept, "{me} was to get it: {sent:?}");
+            for part in over {
+                sent.undecided.get_mut(&me).unwrap().remove(&part);
+                sent.missing.get_mut(&me).unwrap().remove(&part);
+                self.lost += u64::from(sent.wanted_then[&me].contains(&part));
+            }
         }
     }
 
@@ -246,12 +310,17 @@ impl Mate {
         let number = number_of(tag);
         let me = self.fed.handle;
         let sent = messages.get_mut(&number).expect("it was sent");
+        let wanted = self.wanted(sent);
         assert_eq!(stamp.map(|(time, _)| time), sent.stamp);
         let Some(missing) = sent.missing.get_mut(&me) else {
             panic!("{number} is not for {me}: {sent:?}");
         };
         for part in parts {
             assert!(missing.remove(&part), "{part} of {number} came twice, or was for nobody");
+            if sent.undecided.get_mut(&me).is_some_and(|parts| parts.remove(&part)) {
+                assert!(wanted.contains(&part), "{part} of {number} is not wanted any more");
+                self.gained += u64::from(!sent.wanted_then[&me].contains(&part));
+            }
             if sent.ordering.contains(&part) {
                 assert!(!sent.retracted, "taken back before");
                 sent.reached.insert(me);
@@ -271,8 +340,7 @@ impl Mate {
             // Those that waited come in the order of time, when nothing keeps them any more.
             Some(_) if !self.constrained && sent.constrained.contains(&me) => {}
             _ => {
-                let held = self.constrained && !self.asynchronous && self.advance.is_none();
-                assert!(!held, "only while it advances");
+                assert!(!self.holds(), "only while it advances");
                 assert!(number >= self.last_unordered, "overtaken");
                 self.last_unordered = number;
             }
@@ -280,7 +348,7 @@ impl Mate {
     }
 
     /// A grant is for what was asked, and nothing that was to come before is missing.
-    fn granted(&mut self, time: i64, messages: &Messages) {
+    fn granted(&mut self, time: i64, messages: &mut Messages) {
         let Asked { service, until } = self.advance.expect("it has asked");
         match service {
             Asks::Tar | Asks::Tara => assert_eq!(time, until),
@@ -290,6 +358,10 @@ impl Mate {
         if time < until {
             assert_eq!(self.last_stamp, time, "earlier only for a message");
         }
+        let past = self.wants_more && matches!(service, Asks::Nmr | Asks::Nmra);
+        self.decide(messages, past, |one, part| {
+            one.ordering.contains(&part) && one.stamp.is_some_and(|stamp| stamp <= time)
+        });
         for sent in messages.values() {
             let due = sent.stamp.is_some_and(|stamp| stamp <= time);
             let missing = sent.missing.get(&self.fed.handle).into_iter().flatten();

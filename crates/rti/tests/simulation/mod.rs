@@ -30,21 +30,23 @@ fn worlds_are_safe_and_everybody_is_granted_in_the_end() {
         Some(seed) => seed..seed + 1,
         None => 0..number("HEMIOLA_SEEDS").unwrap_or(SEEDS),
     };
-    let (mut told, mut kinds) = (0, BTreeSet::new());
+    let (mut told, mut kinds, mut gained, mut lost) = (0, BTreeSet::new(), 0, 0);
     for seed in seeds {
         let world = || {
             let mut run = Run::new(seed);
             run.is_shown = number("HEMIOLA_SEED").is_some();
             run.events(EVENTS);
             run.end();
-            (run.told, run.kinds)
+            (run.told, run.kinds, run.gained, run.lost)
         };
-        let (of_world, kinds_of_world) =
+        let (of_world, kinds_of_world, gained_there, lost_there) =
             catch_unwind(AssertUnwindSafe(world)).unwrap_or_else(|panic| {
                 println!("failed with HEMIOLA_SEED={seed}");
                 resume_unwind(panic)
             });
         told += of_world;
+        gained += gained_there;
+        lost += lost_there;
         kinds.extend(kinds_of_world);
     }
     assert!(told > 0);
@@ -54,6 +56,7 @@ fn worlds_are_safe_and_everybody_is_granted_in_the_end() {
             [6, 8, 9, 30].into_iter().chain(31..35).chain(37..39).chain(49..55).chain(58..63);
         let missing: Vec<u32> = expected.filter(|kind| !kinds.contains(kind)).collect();
         assert!(missing.is_empty(), "callbacks that nobody got: {missing:?}");
+        assert!(gained > 0 && lost > 0, "nobody changed its mind: {gained}, {lost}");
     }
 }
 

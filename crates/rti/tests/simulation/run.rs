@@ -17,7 +17,7 @@ use hemiola_rti::{CallId, Input, Kernel, Limits, Notice, Output, SessionId};
 use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Mate, Messages, Sent, WHOLE};
-use crate::world::{MODEL, interval, module, time};
+use crate::world::{MODEL, interval, model_with, module, time};
 
 /// The time that all ask for in the end.
 const END: i64 = 1 << 40;
@@ -40,9 +40,14 @@ pub(super) struct Run {
     pub(super) told: usize,
     /// Of which kinds, by number.
     pub(super) kinds: BTreeSet<u32>,
+    /// How many parts of messages federates got that they had not wanted when they were sent, and the other way round.
+    pub(super) gained: u64,
+    pub(super) lost: u64,
     /// All that the kernel said.
     pub(super) log: Vec<Output>,
     keep_log: bool,
+    /// Are subscriptions looked at when messages are delivered?
+    delays: bool,
     /// Is all that goes in and comes out printed?
     pub(super) is_shown: bool,
 }
@@ -70,14 +75,21 @@ impl Run {
             next_message: 0,
             told: 0,
             kinds: BTreeSet::new(),
+            gained: 0,
+            lost: 0,
             log: Vec::new(),
             keep_log: seed < 20,
             is_shown: false,
+            delays: seed % 4 == 3,
         };
         let creator = run.open();
         let create = FederationCall::CreateFederationExecutionWithTime {
             federation_name: "Yard".into(),
-            fom_module: module(MODEL),
+            fom_module: module(&if run.delays {
+                model_with("delaySubscriptionEvaluation")
+            } else {
+                MODEL.to_owned()
+            }),
             logical_time_implementation_name: "HLAinteger64Time".into(),
         };
         run.call(creator, create).unwrap();
@@ -249,6 +261,7 @@ impl Run {
         }
         for sent in self.messages.values_mut() {
             sent.missing.remove(&handle);
+            sent.undecided.remove(&handle);
             sent.to_undo.remove(&handle);
         }
     }
@@ -286,12 +299,14 @@ impl Run {
                 self.call(session, call).unwrap();
                 if !wanted.is_empty() {
                     self.mates[at].classes.entry(object_class).or_default().extend(wanted);
+                    self.mates[at].wants_more = true;
                 }
             }
             3 => {
                 let call = DeclarationCall::SubscribeInteractionClass { interaction_class };
                 self.call(session, call).unwrap();
                 self.mates[at].interactions.insert(interaction_class);
+                self.mates[at].wants_more = true;
             }
             4 => {
                 let call = DeclarationCall::UnsubscribeInteractionClass { interaction_class };
@@ -500,12 +515,46 @@ impl Run {
             deletes: None,
             owned: BTreeSet::new(),
             missing,
+            undecided: BTreeMap::new(),
+            wanted_then: BTreeMap::new(),
+            classes: Vec::new(),
             ordering: if retraction.is_some() { ordering } else { BTreeSet::new() },
             constrained: constrained.map(|mate| mate.fed.handle).collect(),
             reached: BTreeSet::new(),
             to_undo: BTreeSet::new(),
         };
         self.messages.insert(self.next_message, sent);
+    }
+
+    /// Where subscriptions are looked at when messages are delivered, nobody knows yet what those want of the last
+    /// message that it waits for.
+    fn delay(&mut self, at: usize, parts: &BTreeSet<u32>, classes: &[InteractionClassHandle]) {
+        if !self.delays {
+            return;
+        }
+        let sent = self.messages.get_mut(&self.next_message).unwrap();
+        sent.classes = classes.to_vec();
+        for (_, mate) in self.mates.iter().enumerate().filter(|(other, _)| *other != at) {
+            let handle = mate.fed.handle;
+            let waits = |part: &u32| {
+                if sent.ordering.contains(part) { mate.constrained } else { mate.holds() }
+            };
+            let waiting: BTreeSet<u32> = parts.iter().copied().filter(waits).collect();
+            if waiting.is_empty() {
+                continue;
+            }
+            let missing = sent.missing.entry(handle).or_default();
+            sent.wanted_then.insert(handle, missing.clone());
+            missing.extend(&waiting);
+            sent.undecided.insert(handle, waiting);
+        }
+    }
+
+    /// Everything that waited for a federate could be delivered, or all that had no order.
+    fn released(&mut self, at: usize, all: bool) {
+        self.drain();
+        self.mates[at]
+            .decide(&mut self.messages, false, |one, part| all || !one.ordering.contains(&part));
     }
 
     fn known(&mut self, at: usize) -> Option<ObjectInstanceHandle> {
@@ -549,6 +598,7 @@ impl Run {
             let wanted = class.and_then(|class| mate.classes.get(class));
             wanted.map(|wanted| wanted.intersection(&sent).copied().collect()).unwrap_or_default()
         });
+        self.delay(at, &sent, &[]);
     }
 
     fn send(&mut self, at: usize) {
@@ -577,6 +627,7 @@ impl Run {
                 [interaction_class, command].iter().any(|one| mate.interactions.contains(one));
             if wants { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
         });
+        self.delay(at, &BTreeSet::from([WHOLE]), &[interaction_class, command]);
     }
 
     fn delete(&mut self, at: usize) {
@@ -641,6 +692,7 @@ impl Run {
             7 => {
                 if self.call(session, TimeCall::DisableTimeConstrained).is_ok() {
                     self.mates[at].constrained = false;
+                    self.released(at, true);
                 }
             }
             8 => {
@@ -657,6 +709,9 @@ impl Run {
                 };
                 self.call(session, call).unwrap();
                 self.mates[at].asynchronous = on;
+                if on {
+                    self.released(at, false);
+                }
             }
         }
     }
@@ -683,6 +738,8 @@ impl Run {
         assert_eq!(answer.is_ok(), free);
         if free {
             self.mates[at].advance = Some(asked);
+            self.mates[at].wants_more = false;
+            self.released(at, false);
         }
         free
     }
@@ -706,12 +763,13 @@ impl Run {
         let joined: BTreeSet<FederateHandle> =
             self.mates.iter().map(|mate| mate.fed.handle).collect();
         sent.to_undo = sent.reached.intersection(&joined).copied().collect();
-        for parts in sent.missing.values_mut() {
+        for parts in sent.missing.values_mut().chain(sent.undecided.values_mut()) {
             parts.retain(|part| !sent.ordering.contains(part));
         }
         if let (Some(instance), Some(class)) = (sent.subject, sent.deletes) {
             let mate = &mut self.mates[at];
             mate.known.insert(instance, class);
+            mate.wants_more = true;
             let published = mate.published.get(&class).cloned().unwrap_or_default();
             let back = sent.owned.intersection(&published);
             mate.owned.extend(back.map(|attribute| (instance, *attribute)));
@@ -808,6 +866,8 @@ impl Run {
             }
         }
         for mate in &self.mates {
+            self.gained += mate.gained;
+            self.lost += mate.lost;
             assert_eq!((mate.time, mate.advance, mate.pending), (END, None, false), "{mate:?}");
             assert!(mate.synchronized.is_empty(), "{mate:?}");
         }

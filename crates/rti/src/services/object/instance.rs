@@ -138,7 +138,10 @@ pub(crate) fn interest_changed(
     for handle in federation.instances_below(class) {
         if discover(federation, me, handle, out) {
             advise_of_updates(federation, handle, out);
-        } else if federation.instances[&handle].known_as(me) == Some(class) {
+            continue;
+        }
+        let known_as = federation.instances[&handle].known_as(me);
+        if known_as.is_some_and(|known| known == class || !federation.advises_by_known_class) {
             advise_of_scope(federation, me, handle, out);
             advise_of_updates(federation, handle, out);
         }

@@ -13,8 +13,7 @@ use super::{stamped, update};
 use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
 use crate::input::Output;
-use crate::instance::Knower;
-use crate::message::{Body, Message, dispatch, next_retraction, remember};
+use crate::message::{Body, Message, dispatch, dispatch_undecided, next_retraction, remember};
 use crate::services::declaration;
 
 /// Clause 6.12, both forms.
@@ -94,12 +93,16 @@ fn send(
     let retraction = if ordering { Some(next_retraction(federation, me)) } else { None };
     let stamp = update::stamp(time, order, retraction);
     let first = federation.sequence + 1;
+    if federation.delays_evaluation {
+        let body = body(class, values);
+        let message = Message { body, tag, transportation, producer: me, stamp };
+        let told = dispatch_undecided(federation, message, out);
+        remember(federation, me, stamp, first, told, None);
+        return Ok(retraction);
+    }
     let mut told = Vec::new();
     for (received, receivers) in groups {
-        let mut values = values.clone();
-        if received != class {
-            values.retain(|(parameter, _)| federation.model.has_parameter(received, *parameter));
-        }
+        let values = values_of(federation, class, received, &values);
         let body = body(received, values);
         let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
         dispatch(federation, &message, &receivers, out);
@@ -107,6 +110,20 @@ fn send(
     }
     remember(federation, me, stamp, first, told, None);
     Ok(retraction)
+}
+
+/// The parameters of an interaction of a class that one above it has: who gets it as that gets these.
+pub(super) fn values_of(
+    federation: &Federation,
+    class: InteractionClassHandle,
+    received: InteractionClassHandle,
+    values: &ParameterValues,
+) -> ParameterValues {
+    let mut values = values.clone();
+    if received != class {
+        values.retain(|(parameter, _)| federation.model.has_parameter(received, *parameter));
+    }
+    values
 }
 
 /// An interaction directed at an instance.
@@ -142,26 +159,34 @@ pub(super) fn send_directed_interaction(
     }
     let (instance, _) = known?;
     let mut groups: Vec<(InteractionClassHandle, Vec<FederateHandle>)> = Vec::new();
-    for Knower { federate, class: known_as } in
-        instance.known().iter().filter(|one| one.federate != me)
-    {
-        let subscribed = &federation.federate(*federate).subscribed.directed;
-        let reached = |received: InteractionClassHandle| {
-            let mut reaches = federation
-                .object_class_line(*known_as)
-                .filter_map(|above| subscribed.get(&above)?.get(&received).copied());
-            let owns = || instance.owned_by(*federate).next().is_some();
-            reaches.any(|reach| reach == Reach::Universal || owns())
-        };
-        let Some(received) = federation.interaction_class_line(class).find(|one| reached(*one))
-        else {
-            continue;
-        };
+    let others = instance.known().iter().map(|one| one.federate).filter(|one| *one != me);
+    for federate in others {
+        let Some(received) = directed_as(federation, federate, handle, class) else { continue };
         match groups.iter_mut().find(|(other, _)| *other == received) {
-            Some((_, group)) => group.push(*federate),
-            None => groups.push((received, vec![*federate])),
+            Some((_, group)) => group.push(federate),
+            None => groups.push((received, vec![federate])),
         }
     }
     let body = |class, values| Body::Directed { class, instance: handle, values };
     send(federation, me, (class, values), groups, body, tag, time, out)
+}
+
+/// As what a federate gets an interaction of a class that is directed at an instance, if it gets it.
+pub(super) fn directed_as(
+    federation: &Federation,
+    federate: FederateHandle,
+    handle: ObjectInstanceHandle,
+    class: InteractionClassHandle,
+) -> Option<InteractionClassHandle> {
+    let instance = federation.instances.get(&handle)?;
+    let known_as = instance.known_as(federate)?;
+    let subscribed = &federation.federate(federate).subscribed.directed;
+    let reached = |received: &InteractionClassHandle| {
+        let mut reaches = federation
+            .object_class_line(known_as)
+            .filter_map(|above| subscribed.get(&above)?.get(received).copied());
+        let owns = || instance.owned_by(federate).next().is_some();
+        reaches.any(|reach| reach == Reach::Universal || owns())
+    };
+    federation.interaction_class_line(class).find(reached)
 }

@@ -2,6 +2,7 @@
 
 mod instance;
 mod interaction;
+mod interest;
 mod name;
 mod provide;
 mod relevance;
@@ -23,6 +24,7 @@ pub(crate) use instance::{
     delete, deletion_is_final, disown, divest_unpublished, forget, interest_changed, leave,
     offer_published, owners_changed, undelete,
 };
+pub(crate) use interest::{evaluate, is_wanted};
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 
 /// A service of the clause.

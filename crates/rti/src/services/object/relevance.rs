@@ -1,6 +1,15 @@
 //! Federates are told which attributes reach them, and owners which are wanted (clauses 6.19, 6.20, 6.23, 6.24).
 //!
 //! As with the advisories of clause 5, a federate is told of changes to what it was last told, while its switch is on.
+//!
+//! What is in scope depends on the class that the federate knows the instance as. Which updates are wanted depends on
+//! the switch `advisoriesUseKnownClass` (clause 10.54), which is set by the object model that a federation is created
+//! with, and stays. On, an attribute is wanted by who actively subscribes to it at the class that it knows the instance
+//! as: by who gets the updates. Off, it is wanted by who knows the instance and actively subscribes to the attribute at
+//! the class that the instance was registered as, or at one above it. The two differ for who subscribed to the
+//! registered class only after it had discovered the instance as one above: it does not get those attributes, but
+//! their owner is told that they are wanted, until the switch is on. The advisories of clause 5 are about published
+//! classes, not about instances; the switch does not change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +120,8 @@ fn advise_owner(
     federation.federate_mut(owner).advised.updates.insert(handle, wanted);
 }
 
-/// How often anybody else wants an attribute: `None` if nobody does, and no rate if somebody wants all updates.
+/// How often anybody else wants an attribute, by the class that the switch says: `None` if nobody does, and no rate if
+/// somebody wants all updates.
 fn greatest_rate(
     federation: &Federation,
     handle: ObjectInstanceHandle,
@@ -120,11 +130,16 @@ fn greatest_rate(
     let instance = &federation.instances[&handle];
     let owner = instance.owner(attribute);
     let others = instance.known().iter().filter(|one| one.federate != owner);
-    let subscriptions = others.filter_map(|one| {
-        let subscription = federation.federate(one.federate).subscription(one.class, attribute)?;
-        (subscription.activity == Activity::Active).then_some(&subscription.rate)
+    let by_known_class = federation.advises_by_known_class;
+    let subscriptions = others.flat_map(|one| {
+        let first = if by_known_class { one.class } else { instance.class };
+        let classes = federation.object_class_line(first);
+        let classes = classes.take(if by_known_class { 1 } else { usize::MAX });
+        let federate = federation.federate(one.federate);
+        classes.filter_map(move |class| federate.subscription(class, attribute))
     });
-    subscriptions.cloned().reduce(|one, other| match (one, other) {
+    let active = subscriptions.filter(|one| one.activity == Activity::Active);
+    active.map(|one| &one.rate).cloned().reduce(|one, other| match (one, other) {
         (Some(one), Some(other)) => Some(if one.hertz >= other.hertz { one } else { other }),
         _ => None,
     })

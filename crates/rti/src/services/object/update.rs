@@ -12,7 +12,9 @@ use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::Output;
 use crate::instance::Knower;
-use crate::message::{Body, Message, Stamp, dispatch, next_retraction, remember};
+use crate::message::{
+    Body, Message, Stamp, dispatch, dispatch_undecided, next_retraction, remember,
+};
 
 /// How a value travels.
 type Manner = (OrderType, TransportationTypeHandle);
@@ -48,6 +50,15 @@ pub(super) fn update_attribute_values(
     let mut told = Vec::new();
     for ((order, transportation), values) in passels {
         let stamp = stamp(time, order, retraction);
+        if federation.delays_evaluation {
+            let body = Body::Reflect { instance: handle, values };
+            let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
+            let reached = dispatch_undecided(federation, message, out);
+            if order == OrderType::TimeStamp {
+                told.extend(reached);
+            }
+            continue;
+        }
         for (values, receivers) in receivers(federation, me, handle, values, order, transportation)
         {
             let body = Body::Reflect { instance: handle, values };
@@ -59,8 +70,6 @@ pub(super) fn update_attribute_values(
         }
     }
     if let (Some(time), Some(retraction)) = (time, retraction) {
-        told.sort_unstable();
-        told.dedup();
         remember(federation, me, Stamp::Ordering(time, retraction), first, told, None);
     }
     Ok(retraction)
@@ -109,8 +118,7 @@ fn receivers(
     order: OrderType,
     transportation: TransportationTypeHandle,
 ) -> Vec<(AttributeValues, Vec<FederateHandle>)> {
-    let limits_rates = order == OrderType::Receive
-        && !federation.model.transportation(transportation).is_some_and(|one| one.reliable);
+    let limits_rates = order == OrderType::Receive && is_lossy(federation, transportation);
     let mut all = Vec::new();
     let mut some: Vec<(AttributeValues, Vec<FederateHandle>)> = Vec::new();
     let mut limited = Vec::new();
@@ -158,8 +166,19 @@ fn receivers(
     some
 }
 
+/// May updates that travel like this be left out?
+fn is_lossy(federation: &Federation, transportation: TransportationTypeHandle) -> bool {
+    !federation.model.transportation(transportation).is_some_and(|one| one.reliable)
+}
+
+/// Do subscribers that want updates at a limited rate get this message at that rate?
+pub(super) fn limits_rates(federation: &Federation, message: &Message) -> bool {
+    let has_order = matches!(message.stamp, Stamp::Ordering(..));
+    !has_order && is_lossy(federation, message.transportation)
+}
+
 /// Is it long enough ago that the federate was told of this attribute?
-fn is_due(
+pub(super) fn is_due(
     federate: &Federate,
     federation: &Federation,
     instance: ObjectInstanceHandle,
@@ -188,6 +207,17 @@ fn note_reflection(
             None => return,
         }
     };
+    note(federation, federate, class, instance, told);
+}
+
+/// Notes that a federate is told of these attributes now.
+pub(super) fn note(
+    federation: &mut Federation,
+    federate: FederateHandle,
+    class: ObjectClassHandle,
+    instance: ObjectInstanceHandle,
+    told: &AttributeValues,
+) {
     let now = federation.now;
     let federate = federation.federate_mut(federate);
     for (attribute, _) in told {

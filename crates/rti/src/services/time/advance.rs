@@ -8,7 +8,7 @@ use super::galt::Galts;
 use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
 use crate::input::Output;
-use crate::message::{deliver, drop_stale};
+use crate::message::{deliver, drop_stale, drop_unwanted};
 use crate::notice::Notice;
 use crate::time::{Advance, Bound, Service};
 
@@ -62,6 +62,7 @@ pub(super) fn flush_queue_request(
     out: &mut Vec<Output>,
 ) -> Answer {
     let until = requested(federation, me, time)?;
+    drop_unwanted(federation, me, |_| true);
     let state = &federation.federate(me).time;
     let optimistic = state.head().map_or(until, |head| head.min(until));
     let galt = if state.constrained { Galts::of(federation).galt(me) } else { None };
@@ -85,7 +86,8 @@ pub(super) fn flush_queue_request(
 }
 
 /// Ends every wait that has nothing to wait for any more: grants advances (clause 8.14), and makes federates
-/// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass.
+/// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass; who turns out
+/// not to want what it would have stopped at is seen to in the next.
 pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Output>) {
     if federation.waiting.is_empty() {
         return;
@@ -93,7 +95,7 @@ pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Output>) {
     let galts = Galts::of(federation);
     let waiting: Vec<FederateHandle> = federation.waiting.iter().copied().collect();
     for federate in waiting {
-        if !is_due(federation, federate, galts) {
+        if !is_due(federation, federate, galts) || goes_on(federation, federate) {
             continue;
         }
         federation.waiting.remove(&federate);
@@ -122,6 +124,17 @@ pub(super) fn is_due(federation: &Federation, federate: FederateHandle, galts: G
         }
         None => false,
     }
+}
+
+/// Does a federate not want what it would stop at? That is over for it, and it waits for what comes next.
+fn goes_on(federation: &mut Federation, federate: FederateHandle) -> bool {
+    let Some(advance) = federation.federate(federate).time.advance() else { return false };
+    if !federation.delays_evaluation || !advance.service.stops_at_messages() {
+        return false;
+    }
+    let time = destination(federation, federate, advance);
+    drop_unwanted(federation, federate, |one| one <= time);
+    destination(federation, federate, advance) != time
 }
 
 /// Where a request leads: to its time, or to that of an earlier message if it stops at messages.

@@ -81,7 +81,7 @@ mod tests {
     use hemiola_units::{Instant, Random};
 
     use super::*;
-    use crate::backlog::Waiting;
+    use crate::backlog::{Content, Waiting};
     use crate::federate::{Edition, Federate};
     use crate::input::SessionId;
     use crate::limits::Limits;
@@ -121,7 +121,7 @@ mod tests {
             for sequence in 0..random.below(3) {
                 let notice = Arc::new(Notice::new(Callback::FederationSaved));
                 let message = Waiting {
-                    notice,
+                    content: Content::Decided(notice),
                     len: 1,
                     sequence,
                     subject: None,

@@ -1,6 +1,7 @@
 //! Clause 6.
 
 mod directed;
+mod evaluation;
 mod instance;
 mod name;
 mod relevance;

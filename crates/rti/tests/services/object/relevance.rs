@@ -76,3 +76,95 @@ fn owners_are_advised_once_of_all_who_discover() {
     let car = w.register(a, "Vehicle");
     assert_eq!(w.told(a), [format!("updates on {car} Load+Position")]);
 }
+
+/// `b` knows a car as a vehicle, and has subscribed to its driver, as an attribute of cars, only then.
+fn subscribed_below(w: &mut World) -> (crate::world::Fed, crate::world::Fed, String) {
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.ok(a, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: true });
+    w.publish(a, "Vehicle.Car", "Position Driver");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle.Car");
+    assert_eq!(w.told(a), [format!("updates on {car} Position")]);
+    w.subscribe(b, "Vehicle.Car", "Driver");
+    w.update(a, car, "Driver");
+    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")], "vehicles have no driver");
+    (a, b, car.to_string())
+}
+
+#[test]
+fn updates_are_wanted_by_the_registered_class_if_the_switch_is_off() {
+    let mut w = World::new();
+    assert_eq!(w.model.said(hemiola_hla::Switch::AdvisoriesUseKnownClass), None);
+    let (a, b, car) = subscribed_below(&mut w);
+    assert_eq!(w.told(a), [format!("updates on {car} Driver")]);
+    w.unsubscribe(b, "Vehicle.Car");
+    assert_eq!(w.told(a), [format!("updates off {car} Driver")]);
+    w.subscribe(b, "Vehicle.Car", "Position");
+    w.unsubscribe(b, "Vehicle");
+    assert_eq!(w.told(a), Vec::<String>::new(), "somebody still wants it, of cars");
+    w.unsubscribe(b, "Vehicle.Car");
+    assert_eq!(w.told(a), [format!("updates off {car} Position")]);
+}
+
+#[test]
+fn updates_are_wanted_by_the_known_class_if_the_switch_is_on() {
+    let mut w = World::with_switch("advisoriesUseKnownClass");
+    let (a, b, car) = subscribed_below(&mut w);
+    assert_eq!(w.told(a), Vec::<String>::new(), "it would not reach who knows a vehicle");
+    w.subscribe(b, "Vehicle.Car", "Position");
+    assert_eq!(w.told(a), Vec::<String>::new());
+    w.unsubscribe(b, "Vehicle");
+    assert_eq!(w.told(a), [format!("updates off {car} Position")]);
+}
+
+#[test]
+fn the_rate_that_is_told_is_by_the_same_class() {
+    for (on, expected) in [(false, "Position"), (true, "Position Slow")] {
+        let mut w = if on { World::with_switch("advisoriesUseKnownClass") } else { World::new() };
+        let (a, b) = (w.federate("a"), w.federate("b"));
+        w.publish(a, "Vehicle.Car", "Position");
+        let slowly = DeclarationCall::SubscribeObjectClassAttributesWithRate {
+            object_class: w.class("Vehicle"),
+            attributes: w.attributes("Position"),
+            update_rate_designator: "Slow".into(),
+        };
+        w.ok(b, slowly);
+        let car = w.register(a, "Vehicle.Car");
+        w.subscribe(b, "Vehicle.Car", "Position");
+        w.ok(a, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: true });
+        assert_eq!(w.told(a), [format!("updates on {car} {expected}")]);
+    }
+}
+
+#[test]
+fn who_does_not_know_an_instance_wants_no_updates_of_it() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.ok(a, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: true });
+    w.publish(a, "Vehicle", "Position");
+    w.subscribe(b, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    let forget = hemiola_hla::call::ObjectCall::LocalDeleteObjectInstance { object_instance: car };
+    w.ok(b, forget);
+    assert_eq!(
+        w.told(a),
+        [format!("updates on {car} Position"), format!("updates off {car} Position")]
+    );
+}
+
+#[test]
+fn scope_is_by_the_known_class_whatever_the_switch_says() {
+    for on in [false, true] {
+        let mut w = if on { World::with_switch("advisoriesUseKnownClass") } else { World::new() };
+        let (a, b) = (w.federate("a"), w.federate("b"));
+        w.ok(b, SupportCall::SetAttributeScopeAdvisorySwitch { value: true });
+        w.publish(a, "Vehicle.Car", "Position Driver");
+        w.subscribe(b, "Vehicle", "Position");
+        let car = w.register(a, "Vehicle.Car");
+        w.subscribe(b, "Vehicle.Car", "Driver");
+        assert_eq!(
+            w.told(b),
+            [format!("discover {car} as Vehicle"), format!("in scope {car} Position")]
+        );
+    }
+}
