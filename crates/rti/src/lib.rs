@@ -42,8 +42,8 @@
 //! assert_eq!(joined.logical_time_implementation, "HLAfloat64Time");
 //! ```
 //!
-//! Two switches of the object model say for whom messages and advisories are; both stay as they were when the federation
-//! was created:
+//! Two switches of the object model say for whom messages and advisories are; both stay as they were when the
+//! federation was created:
 //!
 //! * `delaySubscriptionEvaluation` off: a message is for who is subscribed when it is sent. On: it waits for every
 //!   federate that cannot have it yet, and is for those that are subscribed when it could be delivered; a request that

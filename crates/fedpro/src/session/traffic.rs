@@ -252,8 +252,8 @@ impl Traffic {
     }
 }
 
-/// A burst of messages should not cost memory for ever: an RTI has many sessions. Shrinks a queue that has far more room
-/// than it needs, and leaves twice what it needs.
+/// A burst of messages should not cost memory for ever: an RTI has many sessions. A queue that has far more room than
+/// it needs keeps twice what it needs.
 pub(super) fn give_back<T>(queue: &mut VecDeque<T>) {
     let room = queue.capacity();
     if room > SPARE_MAX && queue.len() <= room / 8 {

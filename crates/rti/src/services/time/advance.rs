@@ -86,8 +86,8 @@ pub(super) fn flush_queue_request(
 }
 
 /// Ends every wait that has nothing to wait for any more: grants advances (clause 8.14), and makes federates
-/// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass; who turns out
-/// not to want what it would have stopped at is seen to in the next.
+/// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass; who turns
+/// out not to want what it would have stopped at is seen to in the next.
 pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Output>) {
     if federation.waiting.is_empty() {
         return;
