@@ -30,15 +30,6 @@ const CRATES: [(&str, Nature, &[&str]); 21] = [
     ("scenario", Pure, &["units"]),
     // Figures of merit, as library functions: what a ladder's floors and `measure` stand on.
     ("probe", Shell, &["units", "rt", "bus"]),
-    // A federation of a scenario: its RTI and its federates are processes of the run.
-    (
-        "runner",
-        Shell,
-        &[
-            "units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "probe",
-            "hla", "federate", "rtid",
-        ],
-    ),
     ("analyze", Pure, &["units", "trace"]),
     // A prediction starts from a scenario's plan and is held against an analysed run.
     ("model", Pure, &["units", "trace", "scenario", "analyze"]),
@@ -55,6 +46,15 @@ const CRATES: [(&str, Nature, &[&str]); 21] = [
     ("rtid", Shell, &["units", "rt", "hla", "rti", "fom", "fedpro"]),
     // Shared memory and its doorbells are `rt`'s. Its tests and benchmarks run against a real RTI.
     ("federate", Shell, &["units", "hla", "fedpro", "rt", "rtid"]),
+    // A federation of a scenario: its RTI and its federates are processes of the run.
+    (
+        "runner",
+        Shell,
+        &[
+            "units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "probe",
+            "hla", "federate", "rtid",
+        ],
+    ),
     (
         "cli",
         Shell,
