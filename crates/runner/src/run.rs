@@ -13,7 +13,7 @@ use hemiola_record::kernel::CaptureError;
 use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_rt::clock::{Calibration, unix_ns};
 use hemiola_rt::shared::SegmentError;
-use hemiola_scenario::Plan;
+use hemiola_scenario::{Plan, Rung};
 use hemiola_trace::result::{
     Conditions, FILE_NAME, FORMAT, Floor, KernelSide, RunFolder, RungRecord,
 };
@@ -288,13 +288,29 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
             let part = (number as usize - 1) * plan.rungs.len() + place;
             progress.begin(&rung.name, part + 1, total);
             floors.measure(context, rung, &records[index], progress);
-            federation::bare(context, rung, &mut records[index], number, false, progress)?;
-            if let Some(record) = Stage::prepare(context, rung, number)?.run(progress)? {
-                records[index].runs.push(record);
-                federation::bare(context, rung, &mut records[index], number, true, progress)?;
+            match climb(context, rung, &mut records[index], number, progress) {
+                // What was complete by then is kept, also when it was interrupted while it prepared.
+                Err(RunError::Interrupted) => break,
+                done => done?,
             }
         }
     }
     let price = floors.take_price();
     Ok((records, floors.into_records(), price))
+}
+
+/// One run of one rung.
+fn climb(
+    context: &Context<'_>,
+    rung: &Rung,
+    record: &mut RungRecord,
+    number: u32,
+    progress: &mut dyn Progress,
+) -> Result<(), RunError> {
+    federation::bare(context, rung, record, number, false, progress)?;
+    if let Some(run) = Stage::prepare(context, rung, number)?.run(progress)? {
+        record.runs.push(run);
+        federation::bare(context, rung, record, number, true, progress)?;
+    }
+    Ok(())
 }
