@@ -79,19 +79,7 @@ fn measure(orders: &Orders) {
             for waits in [false, true] {
                 subjects.push(Subject::federation(transport, waits, placement, &order));
             }
-            for subject in &mut subjects {
-                subject.block(count / 4 + 1, false);
-            }
-            for block in 0..blocks {
-                // A B B A: what drifts hits all alike.
-                let in_turn: Vec<&mut Subject> = subjects.iter_mut().collect();
-                let turn = |subject: &mut Subject| subject.block(count, true);
-                if block % 2 == 0 {
-                    in_turn.into_iter().for_each(turn);
-                } else {
-                    in_turn.into_iter().rev().for_each(turn);
-                }
-            }
+            bench::in_turns(&mut subjects, (blocks, count), Subject::block);
             print(placement, &mut subjects, floors.len());
         }
     }
@@ -109,11 +97,7 @@ fn print(placement: Placement, subjects: &mut [Subject], floors: usize) {
         let at = |share| quantile(&subject.samples, share);
         let ratios: Vec<String> = floor_medians
             .iter()
-            .map(|floor| {
-                let ratios: Vec<f64> =
-                    subject.medians.iter().zip(floor).map(|(ours, floor)| ours / floor).collect();
-                format!("{:.2}", bench::median(&ratios))
-            })
+            .map(|floor| format!("{:.2}", bench::ratio(&subject.medians, floor)))
             .collect();
         println!(
             "{:20} {:28} {:8.1} {:8.1} {:8.1} {:8.1}  {}",

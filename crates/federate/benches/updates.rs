@@ -85,38 +85,20 @@ fn measure(orders: &Orders) {
     for placement in bench::placements(orders) {
         for (len, sinks) in LOADS {
             for transport in Transport::wanted(orders) {
-                let kind = match transport {
-                    Transport::Tcp => Kind::Tcp,
-                    Transport::SharedMemory => Kind::Stream,
-                };
                 let mut subjects = [
-                    Subject::floor(kind, placement, len, sinks),
+                    Subject::floor(transport.relay(), placement, len, sinks),
                     Subject::federation(transport, placement, len, sinks),
                 ];
-                for subject in &mut subjects {
-                    subject.block(count / 4 + 1, false);
-                }
-                for block in 0..blocks {
-                    // A B B A: what drifts hits both alike.
-                    let first = (block % 2) as usize;
-                    subjects[first].block(count, true);
-                    subjects[1 - first].block(count, true);
-                }
+                bench::in_turns(&mut subjects, (blocks, count), Subject::block);
                 let floor = subjects[0].rates.clone();
                 for subject in &subjects {
-                    let ratios: Vec<f64> = subject
-                        .rates
-                        .iter()
-                        .zip(&floor)
-                        .map(|(ours, floor)| ours / floor)
-                        .collect();
                     let (now, peak) = subject.server.memory();
                     println!(
                         "{placement:20} {:14} {:18} {:10.0} {:14.2} {:12.3} {now:6.1} ≤{peak:6.1}",
                         format!("{len} B, 1→{sinks}"),
                         subject.name,
                         bench::median(&subject.rates),
-                        bench::median(&ratios),
+                        bench::ratio(&subject.rates, &floor),
                         bench::median(&subject.cpu),
                     );
                 }

@@ -143,6 +143,14 @@ impl Transport {
         }
     }
 
+    /// The relay of the same shape.
+    pub(crate) const fn relay(self) -> relay::Kind {
+        match self {
+            Self::Tcp => relay::Kind::Tcp,
+            Self::SharedMemory => relay::Kind::Stream,
+        }
+    }
+
     /// Those asked for: all, unless `over=` names one.
     pub(crate) fn wanted(orders: &Orders) -> Vec<Self> {
         let wanted = orders.text("over");
@@ -286,6 +294,32 @@ impl Rti {
 pub(crate) fn quantile(sorted: &[u64], share: f64) -> f64 {
     let rank = ((sorted.len() - 1) as f64 * share).round() as usize;
     sorted[rank] as f64 * 1e-3
+}
+
+/// A short block of each to warm up, then so many blocks that are kept: A B B A, so that what drifts hits all alike.
+/// `block` is given a subject, how often it is to do what it does, and whether that is kept.
+pub(crate) fn in_turns<S>(
+    subjects: &mut [S],
+    (blocks, count): (u64, u64),
+    block: impl Fn(&mut S, u64, bool),
+) {
+    for subject in &mut *subjects {
+        block(subject, count / 4 + 1, false);
+    }
+    for number in 0..blocks {
+        let keep = |subject: &mut S| block(subject, count, true);
+        if number % 2 == 0 {
+            subjects.iter_mut().for_each(keep);
+        } else {
+            subjects.iter_mut().rev().for_each(keep);
+        }
+    }
+}
+
+/// The median of what each block came to beside the floor's block of the same turn.
+pub(crate) fn ratio(ours: &[f64], floor: &[f64]) -> f64 {
+    let ratios: Vec<f64> = ours.iter().zip(floor).map(|(ours, floor)| ours / floor).collect();
+    median(&ratios)
 }
 
 pub(crate) fn median(values: &[f64]) -> f64 {
