@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use hemiola_rt::shared::{Stream, Urgency, Wake};
 use hemiola_rt::sys::epoll::{Epoll, EventFlags, Events};
 use hemiola_rt::sys::eventfd::EventFd;
-use hemiola_rt::sys::local;
+use hemiola_rt::sys::{local, retry};
 use hemiola_units::{Instant, RtiAddress};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -391,15 +391,6 @@ fn take(socket: impl AsFd) -> io::Result<Option<Stream>> {
         }
         _ if len == 0 => Err(invalid("it gives no shared memory".into())),
         _ => Err(invalid(format!("it answers {}", bytes[..len].escape_ascii()))),
-    }
-}
-
-fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use hemiola_rt::shared::{Stream, StreamEnded, Urgency, Wake};
+use hemiola_rt::sys::retry;
 
 /// What carries bytes both ways. Nothing here blocks.
 #[derive(Debug)]
@@ -125,14 +126,5 @@ fn write_socket(mut socket: impl Write, bytes: &[u8]) -> io::Result<usize> {
     match retry(|| socket.write(bytes)) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
         written => written,
-    }
-}
-
-fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
-    loop {
-        match call() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            done => return done,
-        }
     }
 }

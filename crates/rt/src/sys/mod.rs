@@ -7,6 +7,8 @@
     reason = "system calls without a safe layer; each file keeps them to itself"
 )]
 
+use std::io;
+
 use hemiola_units::Instant;
 use rustix::time::Timespec;
 
@@ -27,6 +29,19 @@ pub mod sched;
 pub mod timer;
 pub mod tsc;
 pub mod usage;
+
+/// Makes a call again as long as a signal interrupts it.
+///
+/// # Errors
+/// Those of the call, but `EINTR` (signal(7)).
+pub fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
 
 /// The kernel's form of an instant.
 pub(crate) fn timespec(instant: Instant) -> Timespec {

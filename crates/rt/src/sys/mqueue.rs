@@ -117,12 +117,7 @@ pub fn receive(queue: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
 ///
 /// Source: mq_receive(3).
 pub fn wait_receive(queue: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match receive_blocking(queue, buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            received => return received,
-        }
-    }
+    super::retry(|| receive_blocking(queue, buffer))
 }
 
 fn receive_blocking(queue: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
