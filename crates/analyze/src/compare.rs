@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::stats::{Change, Covers, Difference, Estimate, differing};
-use crate::summary::{RungSummary, Summary};
+use crate::summary::{Summary, VariantSummary};
 use crate::tables::{Alignment, Table};
 use crate::text::{duration, micros, percent};
 
@@ -19,14 +19,14 @@ pub struct Comparison {
     /// What A and B are called.
     pub names: [String; 2],
     /// The programs that both have, in A's order.
-    pub rungs: Vec<RungComparison>,
+    pub variants: Vec<VariantComparison>,
     /// Programs that only one has, and conditions that differ, a sentence each.
     pub remarks: Vec<String>,
 }
 
 /// One program in both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RungComparison {
+pub struct VariantComparison {
     /// Its name.
     pub name: String,
     /// Median cycle of A and B, all runs together, ns.
@@ -62,12 +62,15 @@ pub enum Verdict {
 /// Compares B with A; `names` are what the tables call them.
 #[must_use]
 pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
-    let find =
-        |summary: &'_ Summary, name: &str| summary.rungs.iter().position(|rung| rung.name == name);
+    let find = |summary: &'_ Summary, name: &str| {
+        summary.variants.iter().position(|variant| variant.name == name)
+    };
     let mut remarks = Vec::new();
     for (summary, other, name) in [(a, b, names[0]), (b, a, names[1])] {
-        for rung in summary.rungs.iter().filter(|rung| find(other, &rung.name).is_none()) {
-            remarks.push(format!("{} is only in {name}", rung.name));
+        for variant in
+            summary.variants.iter().filter(|variant| find(other, &variant.name).is_none())
+        {
+            remarks.push(format!("{} is only in {name}", variant.name));
         }
     }
     let (of_a, of_b) = (&a.conditions, &b.conditions);
@@ -87,11 +90,14 @@ pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
             |summary| recorded(summary).map_or("not".into(), |interface| format!("by {interface}"));
         remarks.push(format!("the kernel's side was recorded {} and {}", word(a), word(b)));
     }
-    let pairs = a.rungs.iter().filter_map(|rung| Some((rung, &b.rungs[find(b, &rung.name)?])));
-    let (mut rungs, changes): (Vec<_>, Vec<_>) =
-        pairs.filter_map(|(a, b)| compare_rungs(a, b)).unzip();
-    remarks.extend(judge(&mut rungs, &changes));
-    Comparison { names: names.map(Into::into), rungs, remarks }
+    let pairs = a
+        .variants
+        .iter()
+        .filter_map(|variant| Some((variant, &b.variants[find(b, &variant.name)?])));
+    let (mut variants, changes): (Vec<_>, Vec<_>) =
+        pairs.filter_map(|(a, b)| compare_variants(a, b)).unzip();
+    remarks.extend(judge(&mut variants, &changes));
+    Comparison { names: names.map(Into::into), variants, remarks }
 }
 
 /// Where a change was found.
@@ -102,15 +108,18 @@ enum Found {
 }
 
 /// The figures of both, the verdict still open, and their change.
-fn compare_rungs(a: &RungSummary, b: &RungSummary) -> Option<(RungComparison, Option<Found>)> {
+fn compare_variants(
+    a: &VariantSummary,
+    b: &VariantSummary,
+) -> Option<(VariantComparison, Option<Found>)> {
     let (cycle_a, cycle_b) = (a.combined.cycle_ns?.spread, b.combined.cycle_ns?.spread);
-    let medians = |rung: &RungSummary| -> Vec<i64> {
-        rung.runs.iter().filter_map(|run| Some(run.figures.cycle_ns?.spread.p50)).collect()
+    let medians = |variant: &VariantSummary| -> Vec<i64> {
+        variant.runs.iter().filter_map(|run| Some(run.figures.cycle_ns?.spread.p50)).collect()
     };
     let found = Change::of_means(&medians(a), &medians(b))
         .map(Found::BetweenRuns)
         .or_else(|| within_runs(a, b).map(Found::WithinRuns));
-    let comparison = RungComparison {
+    let comparison = VariantComparison {
         name: a.name.clone(),
         p50_ns: [cycle_a.p50, cycle_b.p50],
         p99_ns: [cycle_a.p99, cycle_b.p99],
@@ -130,14 +139,14 @@ impl Found {
 }
 
 /// Gives every program its verdict, and says where it is not what the interval alone would say.
-fn judge(rungs: &mut [RungComparison], found: &[Option<Found>]) -> Vec<String> {
+fn judge(variants: &mut [VariantComparison], found: &[Option<Found>]) -> Vec<String> {
     let changes: Vec<Change> = found.iter().flatten().map(|found| found.change()).collect();
     let mut real = differing(&changes).into_iter();
     let mut remarks = Vec::new();
-    for (rung, found) in rungs.iter_mut().zip(found) {
+    for (variant, found) in variants.iter_mut().zip(found) {
         let Some(found) = found else { continue };
         let differs = real.next().expect("one for each change");
-        rung.verdict = match found {
+        variant.verdict = match found {
             _ if !differs => Verdict::WithinNoise,
             Found::BetweenRuns(_) => Verdict::Differs,
             Found::WithinRuns(_) => Verdict::DiffersWithinRuns,
@@ -145,7 +154,7 @@ fn judge(rungs: &mut [RungComparison], found: &[Option<Found>]) -> Vec<String> {
         if !differs && !found.change().difference.may_be_zero() {
             remarks.push(format!(
                 "{} alone would differ, but so does one of {} programs by chance",
-                rung.name,
+                variant.name,
                 changes.len()
             ));
         }
@@ -154,16 +163,16 @@ fn judge(rungs: &mut [RungComparison], found: &[Option<Found>]) -> Vec<String> {
 }
 
 /// The change of the medians by their intervals within the runs.
-fn within_runs(a: &RungSummary, b: &RungSummary) -> Option<Change> {
-    let of = |rung: &RungSummary| {
-        let spread = rung.combined.cycle_ns?.spread;
-        let [low, high] = rung.combined.p50_interval_ns?;
+fn within_runs(a: &VariantSummary, b: &VariantSummary) -> Option<Change> {
+    let of = |variant: &VariantSummary| {
+        let spread = variant.combined.cycle_ns?.spread;
+        let [low, high] = variant.combined.p50_interval_ns?;
         Some(Estimate {
             value: spread.p50 as f64,
             low: low as f64,
             high: high as f64,
-            samples: rung.combined.observations,
-            effective_samples: rung.combined.observations as f64,
+            samples: variant.combined.observations,
+            effective_samples: variant.combined.observations as f64,
             std: spread.std,
         })
     };
@@ -175,9 +184,9 @@ impl Comparison {
     #[must_use]
     pub fn table(&self) -> Table {
         let [a, b] = &self.names;
-        let row = |rung: &RungComparison| {
-            let share = |ns: f64| percent(ns / rung.p50_ns[0].max(1) as f64);
-            let (difference, interval) = rung.median_difference_ns.map_or_else(
+        let row = |variant: &VariantComparison| {
+            let share = |ns: f64| percent(ns / variant.p50_ns[0].max(1) as f64);
+            let (difference, interval) = variant.median_difference_ns.map_or_else(
                 || ("–".into(), "–".into()),
                 |d| {
                     (
@@ -188,20 +197,20 @@ impl Comparison {
             );
             let pair = |values: [i64; 2]| values.map(|value| micros(value as f64)).join(" → ");
             vec![
-                rung.name.clone(),
-                pair(rung.p50_ns),
+                variant.name.clone(),
+                pair(variant.p50_ns),
                 difference,
                 interval,
-                match rung.verdict {
+                match variant.verdict {
                     Verdict::Differs => "differs",
                     Verdict::WithinNoise => "within noise",
                     Verdict::DiffersWithinRuns => "differs, one run only",
                     Verdict::Unknown => "too little to say",
                 }
                 .into(),
-                pair(rung.p99_ns),
-                pair(rung.max_ns),
-                rung.deadlines_missed.map(|missed| missed.to_string()).join(" → "),
+                pair(variant.p99_ns),
+                pair(variant.max_ns),
+                variant.deadlines_missed.map(|missed| missed.to_string()).join(" → "),
             ]
         };
         let heads = [
@@ -222,7 +231,7 @@ impl Comparison {
             title: format!("{a} → {b}: cycle time"),
             note: self.remarks.join("; "),
             columns: heads.map(|head| (head.to_string(), side(head))).to_vec(),
-            rows: self.rungs.iter().map(row).collect(),
+            rows: self.variants.iter().map(row).collect(),
         }
     }
 }
@@ -237,8 +246,8 @@ mod tests {
     fn a_summary_does_not_differ_from_itself() {
         let summary = analysis(3, 40).summary;
         let comparison = compare(["a", "b"], &summary, &summary);
-        assert_eq!(comparison.rungs.len(), 4);
-        assert!(comparison.rungs.iter().all(|rung| rung.verdict == Verdict::WithinNoise));
+        assert_eq!(comparison.variants.len(), 4);
+        assert!(comparison.variants.iter().all(|variant| variant.verdict == Verdict::WithinNoise));
         assert!(comparison.remarks.is_empty());
     }
 
@@ -246,15 +255,15 @@ mod tests {
     fn a_slower_program_differs_and_the_table_says_by_how_much() {
         let before = analysis(3, 40).summary;
         let mut after = before.clone();
-        after.rungs.remove(0);
+        after.variants.remove(0);
         let slower = |ns: &mut i64| *ns += 1_000;
-        for figures in after.rungs[0].runs.iter_mut().map(|run| &mut run.figures) {
+        for figures in after.variants[0].runs.iter_mut().map(|run| &mut run.figures) {
             slower(&mut figures.cycle_ns.as_mut().unwrap().spread.p50);
         }
-        slower(&mut after.rungs[0].combined.cycle_ns.as_mut().unwrap().spread.p50);
+        slower(&mut after.variants[0].combined.cycle_ns.as_mut().unwrap().spread.p50);
         let comparison = compare(["before", "after"], &before, &after);
-        assert_eq!(comparison.rungs[0].verdict, Verdict::Differs);
-        assert_eq!(comparison.rungs[1].verdict, Verdict::WithinNoise);
+        assert_eq!(comparison.variants[0].verdict, Verdict::Differs);
+        assert_eq!(comparison.variants[1].verdict, Verdict::WithinNoise);
         insta::assert_snapshot!(terminal::table(&comparison.table()), @r"
 before → after: cycle time
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,12 +280,12 @@ Monolithic is only in before
     #[test]
     fn one_of_many_programs_may_differ_by_chance() {
         let before = analysis(3, 40).summary;
-        let median = |rung: &mut RungSummary, run: usize, ns: i64| {
-            rung.runs[run].figures.cycle_ns.as_mut().unwrap().spread.p50 = ns;
+        let median = |variant: &mut VariantSummary, run: usize, ns: i64| {
+            variant.runs[run].figures.cycle_ns.as_mut().unwrap().spread.p50 = ns;
         };
         let set = |summary: &mut Summary, medians: [i64; 3]| {
             for (run, ns) in medians.into_iter().enumerate() {
-                median(&mut summary.rungs[0], run, ns);
+                median(&mut summary.variants[0], run, ns);
             }
         };
         let (mut a, mut b) = (before.clone(), before);
@@ -284,26 +293,26 @@ Monolithic is only in before
         set(&mut a, [9_293, 10_000, 10_707]);
         set(&mut b, [11_293, 12_000, 12_707]);
         let comparison = compare(["a", "b"], &a, &b);
-        assert!(!comparison.rungs[0].median_difference_ns.unwrap().may_be_zero());
-        assert_eq!(comparison.rungs[0].verdict, Verdict::WithinNoise);
+        assert!(!comparison.variants[0].median_difference_ns.unwrap().may_be_zero());
+        assert_eq!(comparison.variants[0].verdict, Verdict::WithinNoise);
         assert_eq!(
             comparison.remarks,
             ["Monolithic alone would differ, but so does one of 4 programs by chance"]
         );
         // By itself it does differ.
-        a.rungs.truncate(1);
-        assert_eq!(compare(["a", "b"], &a, &b).rungs[0].verdict, Verdict::Differs);
+        a.variants.truncate(1);
+        assert_eq!(compare(["a", "b"], &a, &b).variants[0].verdict, Verdict::Differs);
     }
 
     #[test]
     fn one_run_on_a_side_is_said() {
         let before = analysis(1, 40).summary;
         let mut after = before.clone();
-        let figures = &mut after.rungs[0].combined;
+        let figures = &mut after.variants[0].combined;
         figures.cycle_ns.as_mut().unwrap().spread.p50 += 5_000;
         figures.p50_interval_ns = figures.p50_interval_ns.map(|ends| ends.map(|end| end + 5_000));
         let comparison = compare(["a", "b"], &before, &after);
-        assert_eq!(comparison.rungs[0].verdict, Verdict::DiffersWithinRuns);
-        assert_eq!(comparison.rungs[1].verdict, Verdict::WithinNoise);
+        assert_eq!(comparison.variants[0].verdict, Verdict::DiffersWithinRuns);
+        assert_eq!(comparison.variants[1].verdict, Verdict::WithinNoise);
     }
 }

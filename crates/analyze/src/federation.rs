@@ -64,7 +64,7 @@ struct Federate {
 /// One mode of a federation, all its runs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModeFigures {
-    /// The program it is, by its name among the rungs.
+    /// The program it is, by its name among the variants.
     pub name: String,
     /// How its federates keep step.
     pub sync: Synchronization,

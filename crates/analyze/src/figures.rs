@@ -3,7 +3,7 @@
 use crate::metrics::Observed;
 use crate::plot::{Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
 use crate::stats::quantile;
-use crate::summary::{Analysis, RungSummary, Summary};
+use crate::summary::{Analysis, Summary, VariantSummary};
 use crate::text::{count, duration, percent, round_duration};
 
 /// A figure with what stands below it.
@@ -23,7 +23,7 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
     let summary = &analysis.summary;
     let mixed = crate::mixed::report::figures(summary);
     let modes = crate::federation::report::figures(summary);
-    if summary.rungs.iter().all(|rung| rung.combined.cycle_ns.is_none()) {
+    if summary.variants.iter().all(|variant| variant.combined.cycle_ns.is_none()) {
         return mixed;
     }
     let times: Vec<Vec<i64>> = analysis
@@ -48,33 +48,34 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
 
 /// Figure 7 of CMU/SEI-2000-TR-006: min, mean, adjusted maximum and maximum by program, and the floor.
 fn cost(summary: &Summary) -> Figure {
-    type Pick = fn(&RungSummary) -> Option<f64>;
+    type Pick = fn(&VariantSummary) -> Option<f64>;
     const LINES: [(&str, &str, Pick); 5] = [
-        ("max", "maximum", |rung| rung.combined.cycle_ns.map(|c| c.spread.max as f64)),
-        ("adjusted", "adjusted maximum", |rung| {
-            rung.combined.cycle_ns.map(|c| c.adjusted_max as f64)
+        ("max", "maximum", |variant| variant.combined.cycle_ns.map(|c| c.spread.max as f64)),
+        ("adjusted", "adjusted maximum", |variant| {
+            variant.combined.cycle_ns.map(|c| c.adjusted_max as f64)
         }),
-        ("mean", "mean", |rung| rung.combined.cycle_ns.map(|c| c.spread.mean)),
-        ("min", "minimum", |rung| rung.combined.cycle_ns.map(|c| c.spread.min as f64)),
-        ("floor", "floor of its hand-overs", |rung| rung.floor_ns),
+        ("mean", "mean", |variant| variant.combined.cycle_ns.map(|c| c.spread.mean)),
+        ("min", "minimum", |variant| variant.combined.cycle_ns.map(|c| c.spread.min as f64)),
+        ("floor", "floor of its hand-overs", |variant| variant.floor_ns),
     ];
     let names = LINES.map(|(class, name, _)| (format!("line {class}"), name.to_string()));
     let height = 410.0;
     let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 44.0);
-    let values = summary.rungs.iter().flat_map(|rung| LINES.map(|(_, _, pick)| pick(rung)));
+    let values =
+        summary.variants.iter().flat_map(|variant| LINES.map(|(_, _, pick)| pick(variant)));
     let y = Axis::over(values.flatten(), Scale::Logarithmic).on(bottom, top);
     let x = Axis::over([0.0, 1.0].into_iter(), Scale::Linear).on(LEFT, RIGHT);
-    let step = (RIGHT - LEFT) / summary.rungs.len() as f64;
+    let step = (RIGHT - LEFT) / summary.variants.len() as f64;
     let at = |index: usize| LEFT + (index as f64 + 0.5) * step;
     let mut drawing = Drawing::new(WIDTH, height, "Cycle time of each program, figures in Table 2");
     drawing.grid_y(&y, &x, round_duration);
     for (class, name, pick) in LINES {
         let line = format!("line {class}");
         let mut points = Vec::new();
-        for (index, rung) in summary.rungs.iter().enumerate() {
-            let Some(value) = pick(rung) else { continue };
+        for (index, variant) in summary.variants.iter().enumerate() {
+            let Some(value) = pick(variant) else { continue };
             points.push([at(index), y.at(value)]);
-            let tip = format!("{}: {name} {}", rung.name, duration(value));
+            let tip = format!("{}: {name} {}", variant.name, duration(value));
             if class == "mean" {
                 let above = [at(index), y.at(value) - 10.0];
                 drawing.text("label strong", above, Anchor::Middle, &duration(value));
@@ -83,8 +84,8 @@ fn cost(summary: &Summary) -> Figure {
         }
         drawing.curve(&line, &points);
     }
-    for (index, rung) in summary.rungs.iter().enumerate() {
-        for (line, words) in broken(&rung.name, (step / 7.0) as usize).iter().enumerate() {
+    for (index, variant) in summary.variants.iter().enumerate() {
+        for (line, words) in broken(&variant.name, (step / 7.0) as usize).iter().enumerate() {
             let position = [at(index), bottom + 20.0 + 15.0 * line as f64];
             drawing.text("label", position, Anchor::Middle, words);
         }
@@ -117,7 +118,7 @@ fn broken(name: &str, width: usize) -> Vec<String> {
 
 /// Cycle time against the share of cycles that exceed it.
 fn percentiles(summary: &Summary, times: &[Vec<i64>]) -> Figure {
-    let names = rung_names(summary);
+    let names = variant_names(summary);
     let height = 390.0;
     let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 48.0);
     let longest = times.iter().map(Vec::len).max().unwrap_or(1).max(10) as f64;
@@ -168,11 +169,11 @@ fn percentiles(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     }
 }
 
-fn rung_names(summary: &Summary) -> Vec<(String, String)> {
-    let name = |(index, rung): (usize, &RungSummary)| {
-        (format!("line {}", series(index)), rung.name.clone())
+fn variant_names(summary: &Summary) -> Vec<(String, String)> {
+    let name = |(index, variant): (usize, &VariantSummary)| {
+        (format!("line {}", series(index)), variant.name.clone())
     };
-    summary.rungs.iter().enumerate().map(name).collect()
+    summary.variants.iter().enumerate().map(name).collect()
 }
 
 /// One histogram for each program, each on its own axis.
@@ -180,7 +181,7 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     const BINS: usize = 56;
     let (width, height) = (300.0, 170.0);
     let (top, bottom) = (30.0, height - 34.0);
-    let one = |(index, (rung, times)): (usize, (&RungSummary, &Vec<i64>))| {
+    let one = |(index, (variant, times)): (usize, (&VariantSummary, &Vec<i64>))| {
         let mut sorted = times.clone();
         sorted.sort_unstable();
         let (low, high) = (quantile(&sorted, 0.0)?, quantile(&sorted, 0.95)?);
@@ -196,7 +197,7 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         let x = x.on(10.0, width - 10.0);
         let y = Axis::over([0.0, *counts.iter().max()? as f64].into_iter(), Scale::Linear);
         let y = y.on(bottom, top);
-        let description = format!("Distribution of the cycle time of {}", rung.name);
+        let description = format!("Distribution of the cycle time of {}", variant.name);
         let mut drawing = Drawing::new(width, height, &description);
         let bin_width = (width - 20.0) / BINS as f64;
         for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -210,7 +211,7 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         drawing.line("axis", [10.0, bottom], [width - 10.0, bottom]);
         let mark = x.at(median as f64);
         drawing.line("median", [mark, top], [mark, bottom]);
-        drawing.text("label strong", [10.0, 16.0], Anchor::Start, &rung.name);
+        drawing.text("label strong", [10.0, 16.0], Anchor::Start, &variant.name);
         let median = format!("median {}", duration(median as f64));
         drawing.text("tick", [width - 10.0, 16.0], Anchor::End, &median);
         drawing.text("tick", [10.0, bottom + 16.0], Anchor::Start, &duration(low as f64));
@@ -227,30 +228,30 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
                   the 95th percentile, each program on its own axis. What lies farther out is counted on the \
                   right and drawn in the two figures around this one."
             .into(),
-        svg: summary.rungs.iter().zip(times).enumerate().filter_map(one).collect(),
+        svg: summary.variants.iter().zip(times).enumerate().filter_map(one).collect(),
     }
 }
 
 /// Figure 20: how much of the mean is the measuring itself.
 fn overhead(summary: &Summary) -> Figure {
     const ROW: f64 = 34.0;
-    let height = 12.0 + ROW * summary.rungs.len() as f64;
+    let height = 12.0 + ROW * summary.variants.len() as f64;
     let (from, to) = (190.0, RIGHT - 190.0);
-    let mean = |rung: &RungSummary| rung.combined.cycle_ns.map_or(0.0, |c| c.spread.mean);
-    let x = Axis::over(summary.rungs.iter().map(mean).chain([0.0]), Scale::Linear).on(from, to);
+    let mean = |variant: &VariantSummary| variant.combined.cycle_ns.map_or(0.0, |c| c.spread.mean);
+    let x = Axis::over(summary.variants.iter().map(mean).chain([0.0]), Scale::Linear).on(from, to);
     let description = "Timing overhead of each program, figures in Table 15";
     let mut drawing = Drawing::new(WIDTH, height, description);
-    for (index, rung) in summary.rungs.iter().enumerate() {
-        let figures = &rung.combined;
+    for (index, variant) in summary.variants.iter().enumerate() {
+        let figures = &variant.combined;
         let y = 6.0 + ROW * index as f64;
-        let (whole, part) = (x.at(mean(rung)) - from, x.at(figures.timing_overhead_ns) - from);
+        let (whole, part) = (x.at(mean(variant)) - from, x.at(figures.timing_overhead_ns) - from);
         let words = format!(
             "{} of {} · {}",
             duration(figures.timing_overhead_ns),
-            duration(mean(rung)),
+            duration(mean(variant)),
             percent(figures.timing_overhead_share)
         );
-        drawing.text("label", [from - 12.0, y + 18.0], Anchor::End, &rung.name);
+        drawing.text("label", [from - 12.0, y + 18.0], Anchor::End, &variant.name);
         drawing.bar("fill rest", [from, y + 4.0], [whole.max(1.0), ROW - 14.0], &words);
         drawing.bar("fill overhead", [from, y + 4.0], [part.max(1.0), ROW - 14.0], &words);
         drawing.text("tick", [from + whole + 8.0, y + 18.0], Anchor::Start, &words);
@@ -266,7 +267,7 @@ fn overhead(summary: &Summary) -> Figure {
 fn scatter(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     /// Pixels a column of strokes is wide.
     const COLUMN: f64 = 2.0;
-    let names = rung_names(summary);
+    let names = variant_names(summary);
     let height = 410.0;
     let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 48.0);
     let longest = times.iter().map(Vec::len).max().unwrap_or(1).max(1);

@@ -272,15 +272,15 @@ fn wake_ups(runs: &[&Run]) -> Vec<WakeUps> {
 
 /// The figures of each series, in the order of their first programs.
 #[must_use]
-pub fn series(rungs: &[(&MixedRecord, Vec<&Run>)]) -> Vec<SeriesFigures> {
+pub fn series(variants: &[(&MixedRecord, Vec<&Run>)]) -> Vec<SeriesFigures> {
     let mut names: Vec<&str> = Vec::new();
-    for (record, _) in rungs {
+    for (record, _) in variants {
         if !names.contains(&record.series.as_str()) {
             names.push(&record.series);
         }
     }
     let figures = |name: &str| {
-        let programs: Vec<_> = rungs
+        let programs: Vec<_> = variants
             .iter()
             .filter(|(record, _)| record.series == name && record.load.is_some())
             .collect();

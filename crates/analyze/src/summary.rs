@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hemiola_trace::Recording;
 use hemiola_trace::result::{
     Conditions, FaultFigures, FaultRecord, FederationRecord, Floor, MixedRecord, RunFolder,
-    RunRecord, RungRecord,
+    RunRecord, VariantRecord,
 };
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,8 @@ pub struct Summary {
     /// What the machine charges for a hand-over, measured in the same run.
     pub floor: FloorSummary,
     /// The programs, in the scenario's order.
-    pub rungs: Vec<RungSummary>,
+    #[serde(alias = "rungs")]
+    pub variants: Vec<VariantSummary>,
     /// The fault kinds of a campaign.
     pub faults: Vec<FaultSummary>,
     /// Benchmarks beside a load: the programs of each series together.
@@ -66,8 +67,8 @@ impl Summary {
     /// Whether a program is a control loop, with one cycle over all its processes: neither a benchmark nor a mode of a
     /// federation.
     #[must_use]
-    pub fn is_loop(&self, rung: &RungSummary) -> bool {
-        rung.mixed.is_none() && self.modes.iter().all(|mode| mode.name != rung.name)
+    pub fn is_loop(&self, variant: &VariantSummary) -> bool {
+        variant.mixed.is_none() && self.modes.iter().all(|mode| mode.name != variant.name)
     }
 }
 
@@ -109,7 +110,7 @@ pub struct FloorFigures {
 
 /// One program with its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RungSummary {
+pub struct VariantSummary {
     /// The scenario's name of it.
     pub name: String,
     /// One sentence.
@@ -233,7 +234,8 @@ pub struct KernelFigures {
 }
 
 fn kernel(folder: &RunFolder) -> KernelFigures {
-    let runs = || folder.rungs.iter().flat_map(|rung| &rung.runs).filter_map(|run| run.kernel);
+    let runs =
+        || folder.variants.iter().flat_map(|variant| &variant.runs).filter_map(|run| run.kernel);
     let readings = &folder.kernel.price_readings_ns;
     let without: Vec<f64> =
         readings.as_chunks::<4>().0.iter().flat_map(|round| [round[0], round[3]]).collect();
@@ -253,7 +255,7 @@ fn kernel(folder: &RunFolder) -> KernelFigures {
 pub struct Analysis {
     /// The figures.
     pub summary: Summary,
-    /// What each run showed, by rung and run.
+    /// What each run showed, by variant and run.
     pub observed: Vec<Vec<Observed>>,
 }
 
@@ -266,23 +268,23 @@ pub fn analyze<E: Display>(
 ) -> Analysis {
     let mut problems = Vec::new();
     let observed: Vec<Vec<Observed>> =
-        folder.rungs.iter().map(|rung| observe(rung, &mut read, &mut problems)).collect();
+        folder.variants.iter().map(|variant| observe(variant, &mut read, &mut problems)).collect();
     let floor = floors(&folder.floors);
-    let mut rungs: Vec<RungSummary> = folder
-        .rungs
+    let mut variants: Vec<VariantSummary> = folder
+        .variants
         .iter()
         .zip(&observed)
-        .map(|(record, observed)| rung_summary(record, observed, &floor))
+        .map(|(record, observed)| variant_summary(record, observed, &floor))
         .collect();
-    compare_to_first(&mut rungs);
+    compare_to_first(&mut variants);
     let mixed: Vec<(&MixedRecord, Vec<&Run>)> = folder
-        .rungs
+        .variants
         .iter()
         .zip(&observed)
         .filter_map(|(record, observed)| Some((record.mixed.as_ref()?, mixed_runs(observed))))
         .collect();
     let series = crate::mixed::series(&mixed);
-    let modes = folder.rungs.iter().zip(&observed).filter_map(|(record, observed)| {
+    let modes = folder.variants.iter().zip(&observed).filter_map(|(record, observed)| {
         let runs: Vec<&federation::Run> =
             observed.iter().filter_map(|run| run.federation.as_ref()).collect();
         Some(ModeFigures::of(&record.name, record.federation.as_ref()?, &runs))
@@ -301,7 +303,7 @@ pub fn analyze<E: Display>(
         started_unix_s: folder.started_unix_s,
         conditions: folder.conditions.clone(),
         floor,
-        rungs,
+        variants,
         faults: folder.faults.iter().map(fault_summary).collect(),
         series,
         modes,
@@ -325,12 +327,12 @@ pub fn summarize<E: Display>(
 }
 
 fn observe<E: Display>(
-    rung: &RungRecord,
+    variant: &VariantRecord,
     read: &mut impl FnMut(&str) -> Result<Vec<u8>, E>,
     problems: &mut Vec<String>,
 ) -> Vec<Observed> {
     let observe_run = |run: &RunRecord| {
-        let place = format!("{}, run {}", rung.name, run.number);
+        let place = format!("{}, run {}", variant.name, run.number);
         let bytes = read(&run.trace).unwrap_or_else(|error| {
             problems.push(format!("{place}: cannot read {}: {error}", run.trace));
             Vec::new()
@@ -341,14 +343,14 @@ fn observe<E: Display>(
         }
         let tracks = recording.tracks.iter();
         let tracks = tracks.map(|track| (track.name.clone(), track.entries.clone()));
-        let mut processes = processes(&rung.processes, tracks);
-        if rung.federation.is_some() {
+        let mut processes = processes(&variant.processes, tracks);
+        if variant.federation.is_some() {
             // Federates have cycles of their own, each at its rate, not parts of one.
             processes.iter_mut().for_each(|process| process.in_cycle = false);
         }
         let witness = Witness::of(&recording, run, &processes);
-        let mut observed = Observed::of(&processes, run, rung.period, witness.as_ref());
-        observed.mixed = rung.mixed.as_ref().map(|mixed| {
+        let mut observed = Observed::of(&processes, run, variant.period, witness.as_ref());
+        observed.mixed = variant.mixed.as_ref().map(|mixed| {
             let load =
                 processes.iter().position(|process| Some(&process.name) == mixed.load.as_ref());
             let kernel = witness
@@ -356,13 +358,13 @@ fn observe<E: Display>(
                 .map(|witness| (witness.occupancy(), load.and_then(|load| witness.tid(load))));
             Run::of(mixed, &processes, kernel)
         });
-        if let Some(mode) = &rung.federation {
+        if let Some(mode) = &variant.federation {
             let bare = bare_timers(mode, run, &place, read, problems);
             observed.take_federation(federation::Run::of(
                 mode,
                 run,
                 &processes,
-                rung.period,
+                variant.period,
                 witness.as_ref(),
                 &bare,
             ));
@@ -371,7 +373,7 @@ fn observe<E: Display>(
             problems
                 .push(format!("{place}: {lost} events of the kernel are missing from its record"));
         }
-        if observed.cycles.is_empty() && rung.mixed.is_none() {
+        if observed.cycles.is_empty() && variant.mixed.is_none() {
             problems.push(format!("{place}: no cycle after the warm-up in {}", run.trace));
         }
         if let Some(reason) = &run.stopped_early {
@@ -379,7 +381,7 @@ fn observe<E: Display>(
         }
         observed
     };
-    rung.runs.iter().map(observe_run).collect()
+    variant.runs.iter().map(observe_run).collect()
 }
 
 /// What the bare timers of a run recorded, by the paths of their traces.
@@ -444,7 +446,11 @@ fn floor_key(mechanism: &str, direction: &str) -> String {
     if direction == "up" { format!("{mechanism} up") } else { mechanism.to_owned() }
 }
 
-fn rung_summary(record: &RungRecord, observed: &[Observed], floor: &FloorSummary) -> RungSummary {
+fn variant_summary(
+    record: &VariantRecord,
+    observed: &[Observed],
+    floor: &FloorSummary,
+) -> VariantSummary {
     let combined = Figures::of(observed);
     let floor_of = |figures: fn(&MechanismFloor) -> Option<FloorFigures>| {
         let all =
@@ -464,7 +470,7 @@ fn rung_summary(record: &RungRecord, observed: &[Observed], floor: &FloorSummary
         let mut runs = record.runs.iter().flat_map(|run| &run.processes);
         runs.find(|process| process.name == name).map(|process| process.granted.clone())
     };
-    RungSummary {
+    VariantSummary {
         name: record.name.clone(),
         description: record.description.clone(),
         period_ns: record.period.nanos(),
@@ -510,18 +516,19 @@ fn mixed_runs(observed: &[Observed]) -> Vec<&Run> {
     observed.iter().filter_map(|run| run.mixed.as_ref()).collect()
 }
 
-/// Fills in every rung's ratio to the first one, raw and without the timing overhead.
-fn compare_to_first(rungs: &mut [RungSummary]) {
-    let median = |rung: &RungSummary| rung.combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
-    let adjusted = |rung: &RungSummary| {
-        median(rung).map(|ns| ns - rung.combined.timing_overhead_ns).filter(|ns| *ns > 0.0)
+/// Fills in every variant's ratio to the first one, raw and without the timing overhead.
+fn compare_to_first(variants: &mut [VariantSummary]) {
+    let median =
+        |variant: &VariantSummary| variant.combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
+    let adjusted = |variant: &VariantSummary| {
+        median(variant).map(|ns| ns - variant.combined.timing_overhead_ns).filter(|ns| *ns > 0.0)
     };
-    let Some(first) = rungs.first() else { return };
+    let Some(first) = variants.first() else { return };
     let (first_raw, first_adjusted) = (median(first), adjusted(first));
-    for rung in rungs {
-        rung.ratio_to_first = median(rung).zip(first_raw).map(|(this, first)| this / first);
-        rung.ratio_to_first_adjusted =
-            adjusted(rung).zip(first_adjusted).map(|(this, first)| this / first);
+    for variant in variants {
+        variant.ratio_to_first = median(variant).zip(first_raw).map(|(this, first)| this / first);
+        variant.ratio_to_first_adjusted =
+            adjusted(variant).zip(first_adjusted).map(|(this, first)| this / first);
     }
 }
 
@@ -567,12 +574,12 @@ mod tests {
     #[test]
     fn the_reference_names_every_key_and_no_other() {
         let mut summary = ladder_analysis().summary;
-        let granted = summary.rungs[0].profiles[0].granted.as_mut().unwrap();
+        let granted = summary.variants[0].profiles[0].granted.as_mut().unwrap();
         let refusal = ["FIFO 80", "RLIMIT_RTPRIO is 0", "ulimit -r 80"].map(String::from);
         let [asked, because, remedy] = refusal;
         granted.refusals.push(Refusal { asked, because, remedy });
         let delay = Delay { name: "kworker/0:1".into(), cycles: 1, total_ns: 2, max_ns: 2 };
-        summary.rungs[0].combined.delayed_by.push(delay);
+        summary.variants[0].combined.delayed_by.push(delay);
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
         let mixed = crate::mixed::tests::summary();
@@ -623,7 +630,7 @@ mod tests {
         assert_eq!((futex.samples, futex.min_ns, futex.max_ns), (1000, 2340.0, 23_400.0));
         assert_eq!((futex.p50_ns, futex.p99_ns), (2600.0, 3900.0));
         assert!((futex.mean_ns - 2723.5).abs() < 1e-6, "{}", futex.mean_ns);
-        let [monolithic, memory, queues, simplex] = summary.rungs.as_slice() else { panic!() };
+        let [monolithic, memory, queues, simplex] = summary.variants.as_slice() else { panic!() };
         assert_eq!((monolithic.floor_ns, monolithic.ratio_to_first), (None, Some(1.0)));
         assert_eq!((memory.floor_ns, queues.floor_back_to_back_ns), (Some(2600.0), None));
         let median = simplex.combined.cycle_ns.unwrap().spread.p50 as f64;
@@ -649,15 +656,15 @@ mod tests {
             "{:?}",
             summary.problems
         );
-        assert_eq!(summary.rungs[0].combined.observations, 38);
-        assert_eq!(summary.rungs[0].runs[0].figures.cycle_ns, None);
+        assert_eq!(summary.variants[0].combined.observations, 38);
+        assert_eq!(summary.variants[0].runs[0].figures.cycle_ns, None);
     }
 
     #[test]
     fn the_histogram_counts_every_observation() {
-        for rung in ladder_analysis().summary.rungs {
-            let counted: u64 = rung.histogram.iter().map(|(_, count)| count).sum();
-            assert_eq!(counted, rung.combined.observations);
+        for variant in ladder_analysis().summary.variants {
+            let counted: u64 = variant.histogram.iter().map(|(_, count)| count).sum();
+            assert_eq!(counted, variant.combined.observations);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hemiola_trace::perfetto::{Names, TraceWriter};
 use hemiola_trace::result::{
     ClockConditions, Conditions, FaultFigures, FaultRecord, Floor, ProcessRecord, ProcessRun, Role,
-    RunFolder, RunRecord, RungRecord,
+    RunFolder, RunRecord, VariantRecord,
 };
 use hemiola_trace::{Entry, Kind};
 use hemiola_units::{Bytes, CpuSet, Granted, Instant, Policy, Profile, Random, Span};
@@ -189,7 +189,7 @@ const PROGRAMS: [Program; 4] = [
 pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<String, Vec<u8>>) {
     let mut traces = BTreeMap::new();
     let mut random = Random::from_seed(7);
-    let mut rungs = Vec::new();
+    let mut variants = Vec::new();
     for program in &PROGRAMS {
         let mut runs = Vec::new();
         for number in 1..=run_count {
@@ -211,7 +211,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             in_cycle: true,
             asked: Profile::ordinary(),
         };
-        rungs.push(RungRecord {
+        variants.push(VariantRecord {
             name: program.name.into(),
             description: format!("{} processes.", program.processes.len()),
             period: Span::from_nanos(PERIOD),
@@ -238,7 +238,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             floor("mq", "at-rate", 3100),
             floor("yield", "back-to-back", 1150),
         ],
-        rungs,
+        variants,
         faults: vec![
             FaultRecord {
                 kind: "stuck output".into(),

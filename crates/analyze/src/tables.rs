@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
 use crate::stats::Spread;
-use crate::summary::{FloorFigures, KernelFigures, RungSummary, Setting, Summary};
+use crate::summary::{FloorFigures, KernelFigures, Setting, Summary, VariantSummary};
 use crate::text::{count, duration, micros, percent, ratio};
 use crate::witness::Delay;
 
@@ -96,10 +96,15 @@ pub fn tables(
     let mut tables = Vec::new();
     // A benchmark has no cycle, and a federation many; what they show stands in tables of their own.
     let loops = Summary {
-        rungs: summary.rungs.iter().filter(|rung| summary.is_loop(rung)).cloned().collect(),
+        variants: summary
+            .variants
+            .iter()
+            .filter(|variant| summary.is_loop(variant))
+            .cloned()
+            .collect(),
         ..summary.clone()
     };
-    if !loops.rungs.is_empty() {
+    if !loops.variants.is_empty() {
         tables.push(features(&loops, feature_tests));
         tables.push(performance(&loops));
         tables.push(costs(&loops));
@@ -112,7 +117,7 @@ pub fn tables(
     tables.push(delays(&loops));
     tables.push(faults(summary));
     if detail == Detail::Full {
-        tables.extend(loops.rungs.iter().map(runs));
+        tables.extend(loops.variants.iter().map(runs));
         tables.push(processes(summary));
     }
     tables.retain(|table| !table.rows.is_empty());
@@ -127,7 +132,7 @@ fn columns<const N: usize>(heads: [&str; N]) -> Vec<(String, Alignment)> {
 /// The features of all programs in order of first appearance.
 fn feature_names(summary: &Summary) -> Vec<&String> {
     let mut names = Vec::new();
-    for feature in summary.rungs.iter().flat_map(|rung| &rung.features) {
+    for feature in summary.variants.iter().flat_map(|variant| &variant.features) {
         if !names.contains(&feature) {
             names.push(feature);
         }
@@ -137,14 +142,17 @@ fn feature_names(summary: &Summary) -> Vec<&String> {
 
 fn features(summary: &Summary, tests: &BTreeMap<String, String>) -> Table {
     let mut columns = vec![("Feature".to_string(), Alignment::Left)];
-    columns.extend(summary.rungs.iter().map(|rung| (rung.name.clone(), Alignment::Centre)));
+    columns
+        .extend(summary.variants.iter().map(|variant| (variant.name.clone(), Alignment::Centre)));
     if !tests.is_empty() {
         columns.push(("Shown by the test".into(), Alignment::Left));
     }
     let row = |feature: &String| {
-        let has = |rung: &RungSummary| rung.features.contains(feature);
+        let has = |variant: &VariantSummary| variant.features.contains(feature);
         let mut row = vec![feature.clone()];
-        row.extend(summary.rungs.iter().map(|rung| if has(rung) { TICK } else { "" }.into()));
+        row.extend(
+            summary.variants.iter().map(|variant| if has(variant) { TICK } else { "" }.into()),
+        );
         if !tests.is_empty() {
             row.push(tests.get(feature).cloned().unwrap_or_else(|| NONE.into()));
         }
@@ -159,9 +167,9 @@ fn features(summary: &Summary, tests: &BTreeMap<String, String>) -> Table {
 }
 
 fn performance(summary: &Summary) -> Table {
-    let row = |rung: &RungSummary| {
-        let figures = &rung.combined;
-        let mut row = vec![rung.name.clone(), rung.lines_of_code.to_string()];
+    let row = |variant: &VariantSummary| {
+        let figures = &variant.combined;
+        let mut row = vec![variant.name.clone(), variant.lines_of_code.to_string()];
         row.push(count(figures.observations));
         row.extend(cycle_columns(figures.cycle_ns));
         row.push(figures.deadlines_missed.to_string());
@@ -176,7 +184,7 @@ fn performance(summary: &Summary) -> Table {
             "Program", "Lines", "Cycles", "Min", "Mean", "p50", "p99", "p99.9", "Max", "Adj. max",
             "Std", "Missed",
         ]),
-        rows: summary.rungs.iter().map(row).collect(),
+        rows: summary.variants.iter().map(row).collect(),
     }
 }
 
@@ -198,20 +206,20 @@ fn cycle_columns(cycle: Option<CycleTime>) -> [String; 8] {
 
 fn costs(summary: &Summary) -> Table {
     let or_none = |value: Option<f64>, show: fn(f64) -> String| value.map_or(NONE.into(), show);
-    let row = |rung: &RungSummary| {
-        let figures = &rung.combined;
+    let row = |variant: &VariantSummary| {
+        let figures = &variant.combined;
         vec![
-            rung.name.clone(),
-            match rung.hand_overs {
+            variant.name.clone(),
+            match variant.hand_overs {
                 0 => NONE.into(),
-                n => format!("{n} {}", rung.hand_over_mechanism),
+                n => format!("{n} {}", variant.hand_over_mechanism),
             },
-            or_none(rung.floor_ns, micros),
-            or_none(rung.ratio_to_floor, ratio),
-            or_none(rung.floor_back_to_back_ns, micros),
-            or_none(rung.ratio_to_floor_back_to_back, ratio),
-            or_none(rung.ratio_to_first, ratio),
-            or_none(rung.ratio_to_first_adjusted, ratio),
+            or_none(variant.floor_ns, micros),
+            or_none(variant.ratio_to_floor, ratio),
+            or_none(variant.floor_back_to_back_ns, micros),
+            or_none(variant.ratio_to_floor_back_to_back, ratio),
+            or_none(variant.ratio_to_first, ratio),
+            or_none(variant.ratio_to_first_adjusted, ratio),
             format!("{:.1}", figures.context_switches_per_cycle),
             or_none(figures.release_latency_ns.map(|spread| spread.p50 as f64), micros),
         ]
@@ -236,17 +244,17 @@ fn costs(summary: &Summary) -> Table {
             "Switches",
             "Latency",
         ]),
-        rows: summary.rungs.iter().map(row).collect(),
+        rows: summary.variants.iter().map(row).collect(),
     }
 }
 
 /// The report's pair of tables for one program: its runs side by side.
-fn runs(rung: &RungSummary) -> Table {
+fn runs(variant: &VariantSummary) -> Table {
     let mut heads = vec![("Observation".to_string(), Alignment::Left)];
-    heads.extend(rung.runs.iter().map(|run| (format!("Run {}", run.number), Alignment::Right)));
+    heads.extend(variant.runs.iter().map(|run| (format!("Run {}", run.number), Alignment::Right)));
     heads.push(("Combined".into(), Alignment::Right));
     let all: Vec<&Figures> =
-        rung.runs.iter().map(|run| &run.figures).chain([&rung.combined]).collect();
+        variant.runs.iter().map(|run| &run.figures).chain([&variant.combined]).collect();
     let row = |name: &str, show: &dyn Fn(&Figures) -> String| {
         let mut row = vec![name.to_string()];
         row.extend(all.iter().map(|figures| show(figures)));
@@ -273,12 +281,12 @@ fn runs(rung: &RungSummary) -> Table {
         row("Events lost by the record", &|f| f.lost_events.to_string()),
     ];
     Table {
-        title: format!("{}: runs", rung.name),
+        title: format!("{}: runs", variant.name),
         note: format!(
             "{} {} lines of code; one cycle every {}.",
-            rung.description,
-            rung.lines_of_code,
-            duration(rung.period_ns as f64)
+            variant.description,
+            variant.lines_of_code,
+            duration(variant.period_ns as f64)
         )
         .trim_start()
         .into(),
@@ -292,14 +300,16 @@ fn processes(summary: &Summary) -> Table {
         spread.map_or(NONE.into(), |spread| micros(show(spread) as f64))
     };
     let rows = summary
-        .rungs
+        .variants
         .iter()
-        .flat_map(|rung| rung.combined.processes.iter().map(move |process| (rung, process)))
-        .map(|(rung, process)| {
-            let profile = rung.profiles.iter().find(|profile| profile.name == process.name);
+        .flat_map(|variant| {
+            variant.combined.processes.iter().map(move |process| (variant, process))
+        })
+        .map(|(variant, process)| {
+            let profile = variant.profiles.iter().find(|profile| profile.name == process.name);
             let granted = profile.and_then(|profile| profile.granted.as_ref());
             vec![
-                rung.name.clone(),
+                variant.name.clone(),
                 process.name.clone(),
                 granted.map_or(NONE.into(), |granted| {
                     format!("{} on {}", granted.scheduling, granted.cpus)
@@ -342,10 +352,10 @@ fn processes(summary: &Summary) -> Table {
 }
 
 fn overhead(summary: &Summary) -> Table {
-    let row = |rung: &RungSummary| {
-        let figures = &rung.combined;
+    let row = |variant: &VariantSummary| {
+        let figures = &variant.combined;
         vec![
-            rung.name.clone(),
+            variant.name.clone(),
             figures.cycle_ns.map_or(NONE.into(), |cycle| micros(cycle.spread.mean)),
             format!("{:.1}", figures.stamps_per_cycle),
             micros(figures.timing_overhead_ns),
@@ -366,7 +376,7 @@ fn overhead(summary: &Summary) -> Table {
              counting half.{pair}"
         ),
         columns: columns(["Program", "Mean, µs", "Stamps/cycle", "Overhead, µs", "Share"]),
-        rows: summary.rungs.iter().map(row).collect(),
+        rows: summary.variants.iter().map(row).collect(),
     }
 }
 
@@ -401,14 +411,14 @@ fn floors(summary: &Summary) -> Table {
 
 fn misses(summary: &Summary) -> Table {
     let rows: Vec<Vec<String>> = summary
-        .rungs
+        .variants
         .iter()
-        .flat_map(|rung| rung.runs.iter().map(move |run| (rung, run)))
-        .flat_map(|(rung, run)| run.figures.misses.iter().map(move |miss| (rung, run, miss)))
+        .flat_map(|variant| variant.runs.iter().map(move |run| (variant, run)))
+        .flat_map(|(variant, run)| run.figures.misses.iter().map(move |miss| (variant, run, miss)))
         .take(MISSES_KEPT_MAX)
-        .map(|(rung, run, miss)| {
+        .map(|(variant, run, miss)| {
             vec![
-                rung.name.clone(),
+                variant.name.clone(),
                 run.number.to_string(),
                 miss.cycle.to_string(),
                 if miss.ours { "ours" } else { "not ours" }.into(),
@@ -416,8 +426,8 @@ fn misses(summary: &Summary) -> Table {
             ]
         })
         .collect();
-    let total: u64 = summary.rungs.iter().map(|rung| rung.combined.deadlines_missed).sum();
-    let ours: u64 = summary.rungs.iter().map(|rung| rung.combined.misses_ours).sum();
+    let total: u64 = summary.variants.iter().map(|variant| variant.combined.deadlines_missed).sum();
+    let ours: u64 = summary.variants.iter().map(|variant| variant.combined.misses_ours).sum();
     let mut columns = columns(["Program", "Run", "Cycle", "Cause in", "Explanation"]);
     columns[3].1 = Alignment::Left;
     columns[4].1 = Alignment::Left;
@@ -434,18 +444,23 @@ fn misses(summary: &Summary) -> Table {
 }
 
 fn delays(summary: &Summary) -> Table {
-    let row = |rung: &RungSummary, delay: &Delay| {
-        let share = delay.cycles as f64 / rung.combined.observations.max(1) as f64;
+    let row = |variant: &VariantSummary, delay: &Delay| {
+        let share = delay.cycles as f64 / variant.combined.observations.max(1) as f64;
         vec![
-            rung.name.clone(),
+            variant.name.clone(),
             delay.name.clone(),
             format!("{} ({})", count(delay.cycles), percent(share)),
             micros(delay.total_ns as f64 / delay.cycles.max(1) as f64),
             micros(delay.max_ns as f64),
         ]
     };
-    let rows = summary.rungs.iter().flat_map(|rung| {
-        rung.combined.delayed_by.iter().take(DELAYS_SHOWN_MAX).map(move |delay| row(rung, delay))
+    let rows = summary.variants.iter().flat_map(|variant| {
+        variant
+            .combined
+            .delayed_by
+            .iter()
+            .take(DELAYS_SHOWN_MAX)
+            .map(move |delay| row(variant, delay))
     });
     let heads = ["Program", "Thread", "Cycles", "Mean, µs", "Max, µs"];
     Table::new("Who else had the loop's processor", heads, rows.collect()).with_prose(&[1]).with_note(
@@ -511,9 +526,9 @@ pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
     let mut list = machine_conditions(&summary.conditions);
     list.extend(kernel_side(&summary.kernel).map(|text| ("Kernel's side".to_string(), text)));
     let refusals: std::collections::BTreeSet<String> = summary
-        .rungs
+        .variants
         .iter()
-        .flat_map(|rung| &rung.profiles)
+        .flat_map(|variant| &variant.profiles)
         .filter_map(|profile| profile.granted.as_ref())
         .flat_map(|granted| granted.refusals.iter().map(ToString::to_string))
         .collect();

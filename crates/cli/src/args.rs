@@ -53,7 +53,7 @@ pub(crate) struct Run {
     /// The result folder: new or empty [default: results/NAME-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// How often each rung runs, or each kind of fault
+    /// How often each variant runs, or each kind of fault
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// How long a run is counted, as 60s or 10min

@@ -7,7 +7,7 @@ const TESTS: [(&str, &str, &str); 7] = [
     (
         "separate processes",
         "hemiola",
-        "ladder::every_rung_balances_the_pendulum_in_processes_of_its_own",
+        "ladder::every_variant_balances_the_pendulum_in_processes_of_its_own",
     ),
     ("data integrity", "hemiola-bus", "shm_latest::torn_messages_are_never_seen"),
     ("ordered events", "hemiola-bus", "mq_queue::queue_keeps_order"),

@@ -18,8 +18,8 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
     match ask(args.run.as_deref(), &request).map_err(Failure::failed)? {
         UnitAnswer::Done(text) => println!("{text}"),
         UnitAnswer::Refused(reason) => return Err(Failure::failed(reason)),
-        UnitAnswer::Units { rung, commanding, units } => {
-            println!("{rung}: {commanding} has the plant");
+        UnitAnswer::Units { variant, commanding, units } => {
+            println!("{variant}: {commanding} has the plant");
             println!(
                 "{:<4} {:<20} {:<9} {:>8} {:>9} {:>7} {:>7}  last fault",
                 "slot", "unit", "state", "pid", "answers", "faults", "strikes"

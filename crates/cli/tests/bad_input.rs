@@ -23,9 +23,9 @@ fn told(machine: &Machine, ended: Ended, code: i32) -> String {
 }
 
 /// What is said about a small scenario after these edits; it is not even started.
-fn said(test: &str, rung: &str, edits: &[(&str, &str)]) -> String {
+fn said(test: &str, variant: &str, edits: &[(&str, &str)]) -> String {
     let machine = Machine::take(test);
-    refused(&machine, &scenario::edited(&scenario::of(&[rung]), edits), 2)
+    refused(&machine, &scenario::edited(&scenario::of(&[variant]), edits), 2)
 }
 
 #[test]
@@ -65,13 +65,13 @@ fn a_period_of_zero_is_refused() {
 
 #[test]
 fn a_newest_value_with_two_writers_is_refused() {
-    let second = "[rung.processes.another]
+    let second = "[variant.processes.another]
 task = \"controller\"
 gain = \"safety\"
 receives = [\"sensors\"]
 sends = [\"command\"]
-[rung.processes.controller]";
-    let edits = [("[rung.processes.controller]", second)];
+[variant.processes.controller]";
+    let edits = [("[variant.processes.controller]", second)];
     insta::assert_snapshot!(said("writers", SHARED_MEMORY, &edits), @r#"
     error: "another" and "controller" both write "command", which keeps the newest value of one writer
       --> scenario.toml:43:10
@@ -275,7 +275,7 @@ fn a_disk_full_at_the_end_of_a_run_keeps_the_record_for_a_report_later() {
     // that.
     let size =
         |name: &str| fs::metadata(whole.path().join(name)).unwrap().len().next_multiple_of(4096);
-    let trace = size(&whole.run().rungs[0].runs[0].trace);
+    let trace = size(&whole.run().variants[0].runs[0].trace);
     let others = ["scenario.toml", "plan.json", "run.json", "summary.json"];
     let room = trace + others.map(size).iter().sum::<u64>() + size("report.html") / 2;
     let script = format!(

@@ -12,12 +12,12 @@ use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
 
 /// Exit code after a signal, as a shell counts: 128 + SIGINT.
 const INTERRUPTED: i32 = 130;
-/// The nodes of a Simplex rung.
+/// The nodes of a Simplex variant.
 const SIMPLEX_NODES: [&str; 4] = ["node plant", "node io", "node decision", "node experimental"];
 
 /// A run that would go on for a minute, at the moment when these processes are there.
-fn running(machine: &Machine, rungs: &[&str], processes: &[&str]) -> Running {
-    machine.write("scenario.toml", &scenario::of(rungs));
+fn running(machine: &Machine, variants: &[&str], processes: &[&str]) -> Running {
+    machine.write("scenario.toml", &scenario::of(variants));
     let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
     let mut running = machine.start(&arguments);
     machine.wait_for(&mut running, processes);
@@ -66,7 +66,7 @@ fn ctrl_c_at_any_moment_of_the_beginning_leaves_nothing() {
 
 #[test]
 fn ctrl_c_keeps_the_runs_that_were_complete() {
-    let machine = Machine::take("second-rung");
+    let machine = Machine::take("second-variant");
     let endless = ["run", "scenario.toml", "--runs", "1000", "--duration", "200ms"];
     machine.write("scenario.toml", &scenario::of(&[MONOLITHIC, SIMPLEX]));
     let mut run = machine.start(&[&endless[..], &["--output", "result"]].concat());
@@ -76,14 +76,14 @@ fn ctrl_c_keeps_the_runs_that_were_complete() {
     assert!(ended.stderr.contains("interrupted: what was complete by then is in the folder"));
     let results = Results::open(machine.folder().join(ended.folder()));
     let kept = results.run();
-    assert_eq!(kept.rungs[0].runs.len(), 1);
-    assert_stands(&kept.rungs[0]);
-    assert_eq!(results.summary()["rungs"][0]["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(kept.variants[0].runs.len(), 1);
+    assert_stands(&kept.variants[0]);
+    assert_eq!(results.summary()["variants"][0]["runs"].as_array().unwrap().len(), 1);
     machine.nothing_is_left();
 }
 
 #[test]
-fn a_killed_runner_of_a_simplex_rung_leaves_nothing() {
+fn a_killed_runner_of_a_simplex_variant_leaves_nothing() {
     let machine = Machine::take("killed-simplex");
     let mut run = running(&machine, &[SIMPLEX], &SIMPLEX_NODES);
     run.run_name();
@@ -93,7 +93,7 @@ fn a_killed_runner_of_a_simplex_rung_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_runner_of_a_publish_subscribe_rung_leaves_nothing() {
+fn a_killed_runner_of_a_publish_subscribe_variant_leaves_nothing() {
     let machine = Machine::take("killed-pubsub");
     let nodes = ["node plant", "node io", "node controller"];
     let before = objects();
@@ -128,7 +128,7 @@ fn a_process_that_a_unit_started_ends_with_the_run() {
     machine.nothing_is_left();
     // Nobody answered: the safety controller alone held the pendulum.
     let results = Results::open(machine.folder().join(ended.folder()));
-    assert_stands(&results.run().rungs[0]);
+    assert_stands(&results.run().variants[0]);
 }
 
 #[test]

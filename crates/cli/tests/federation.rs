@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_trace::result::{FederationRecord, RungRecord};
+use hemiola_trace::result::{FederationRecord, VariantRecord};
 
 use crate::machine::Machine;
 use crate::results::Results;
@@ -34,15 +34,15 @@ fn results(folder: &Path) -> Results {
 }
 
 /// Every federate did what it should, and what the dynamics told each other is where satellites fly.
-fn assert_whole(rung: &RungRecord) {
-    let federation: &FederationRecord = rung.federation.as_ref().unwrap();
-    assert!(!rung.runs.is_empty(), "{}", rung.name);
-    for run in &rung.runs {
+fn assert_whole(variant: &VariantRecord) {
+    let federation: &FederationRecord = variant.federation.as_ref().unwrap();
+    assert!(!variant.runs.is_empty(), "{}", variant.name);
+    for run in &variant.runs {
         assert_eq!(run.stopped_early, None);
         let became = run.federation.as_ref().unwrap();
         assert_eq!(became.federates.len(), federation.federates.len());
         for (federate, counted) in federation.federates.iter().zip(&became.federates) {
-            let name = (&rung.name, &federate.name);
+            let name = (&variant.name, &federate.name);
             assert!(counted.cycles > 0 && counted.sent > 0 && counted.received > 0, "{name:?}");
             assert_eq!(counted.lost, 0, "{name:?}");
         }
@@ -63,10 +63,10 @@ fn a_formation_flies_in_every_mode() {
     machine.nothing_is_left();
     let run = results(&machine.folder().join(ended.folder())).run();
     assert_eq!(run.scenario, "federation");
-    assert_eq!(run.rungs.len(), 8);
-    for rung in &run.rungs {
-        assert_whole(rung);
-        let bare = &rung.federation.as_ref().unwrap().bare;
+    assert_eq!(run.variants.len(), 8);
+    for variant in &run.variants {
+        assert_whole(variant);
+        let bare = &variant.federation.as_ref().unwrap().bare;
         assert_eq!(bare.iter().map(|bare| bare.after).collect::<Vec<_>>(), [false, true]);
         assert!(bare.iter().all(|bare| machine.folder().join("result").join(&bare.trace).exists()));
     }
@@ -81,9 +81,9 @@ fn a_payload_twice_as_fast_flies_along_over_tcp() {
         let ended = machine.hemiola(&arguments).with_code(0);
         machine.nothing_is_left();
         let run = results(&machine.folder().join(ended.folder())).run();
-        assert_eq!(run.rungs.len(), 1);
-        assert_whole(&run.rungs[0]);
-        assert_eq!(run.rungs[0].federation.as_ref().unwrap().transport, "tcp");
+        assert_eq!(run.variants.len(), 1);
+        assert_whole(&run.variants[0]);
+        assert_eq!(run.variants[0].federation.as_ref().unwrap().transport, "tcp");
     }
 }
 

@@ -24,7 +24,7 @@ fn is_recorded(run: &RunFolder) -> bool {
 }
 
 fn recording(results: &Results, run: &RunFolder) -> Recording {
-    let bytes = fs::read(results.path().join(&run.rungs[0].runs[0].trace)).unwrap();
+    let bytes = fs::read(results.path().join(&run.variants[0].runs[0].trace)).unwrap();
     let (recording, mistakes) = Recording::read(&bytes);
     assert!(mistakes.is_empty(), "{mistakes:?}");
     recording
@@ -42,7 +42,7 @@ fn the_trace_of_a_run_has_the_kernels_side_where_permitted() {
         return;
     }
     let recording = recording(&results, &run);
-    let once = &run.rungs[0].runs[0];
+    let once = &run.variants[0].runs[0];
     for process in &once.processes {
         let came =
             |what: &What| matches!(what, What::Switch { next, .. } if *next == Tid(process.pid));
@@ -95,16 +95,16 @@ fn what_is_demanded_and_not_permitted_ends_the_run_before_it_begins() {
 fn a_late_cycle_names_who_had_the_processor() {
     let machine = Machine::take("witness");
     let intruder = "intruder = { task = \"workload\", rate = \"20Hz\", compute = \"12ms\", \
-                    profile = \"io\", priority = 90 }\n[rung.processes.controller]";
+                    profile = \"io\", priority = 90 }\n[variant.processes.controller]";
     let text = scenario::of(&[SHARED_MEMORY]);
     machine.write(
         "scenario.toml",
-        &scenario::edited(&text, &[("[rung.processes.controller]", intruder)]),
+        &scenario::edited(&text, &[("[variant.processes.controller]", intruder)]),
     );
     let ended = machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
     let results = Results::open(machine.folder().join(ended.folder()));
     let run = results.run();
-    let real_time = run.rungs[0].runs[0]
+    let real_time = run.variants[0].runs[0]
         .processes
         .iter()
         .all(|process| !matches!(process.granted.scheduling, Policy::Other { .. }));
@@ -113,7 +113,7 @@ fn a_late_cycle_names_who_had_the_processor() {
         return;
     }
     let summary = results.summary();
-    let misses = summary["rungs"][0]["combined"]["misses"].as_array().unwrap();
+    let misses = summary["variants"][0]["combined"]["misses"].as_array().unwrap();
     let named = |miss: &&serde_json::Value| {
         miss["explanation"].as_str().unwrap().contains("intruder had processor")
     };

@@ -1,4 +1,4 @@
-//! The first example, half a second a rung: what it leaves in its folder, and what can be made of that.
+//! The first example, half a second a variant: what it leaves in its folder, and what can be made of that.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const EXAMPLE: &str = include_str!(concat!(
     "/../../examples/1-pendulum-ladder/scenario.toml"
 ));
 
-const RUNGS: [&str; 7] = [
+const VARIANTS: [&str; 7] = [
     "monolithic",
     "shared-memory",
     "message-queue",
@@ -46,50 +46,56 @@ fn ladder(machine: &Machine) -> (&'static Ended, Results) {
     (ended, Results::open(ended.folder()))
 }
 
-fn names(rungs: &Value) -> Vec<&str> {
-    rungs.as_array().unwrap().iter().map(|rung| rung["name"].as_str().unwrap()).collect()
+fn names(variants: &Value) -> Vec<&str> {
+    variants.as_array().unwrap().iter().map(|variant| variant["name"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn every_rung_balances_the_pendulum_in_processes_of_its_own() {
+fn every_variant_balances_the_pendulum_in_processes_of_its_own() {
     let machine = Machine::take("ladder");
     let (_, results) = ladder(&machine);
     let run = results.run();
-    let rungs: Vec<&str> = run.rungs.iter().map(|rung| rung.name.as_str()).collect();
-    assert_eq!(rungs, RUNGS);
+    let variants: Vec<&str> = run.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(variants, VARIANTS);
     let mut pids = Vec::new();
-    for (rung, processes) in run.rungs.iter().zip([2, 3, 3, 3, 4, 5, 6]) {
-        let [once] = &rung.runs[..] else { panic!("{}: {} runs", rung.name, rung.runs.len()) };
-        assert_eq!(once.processes.len(), processes, "{}", rung.name);
-        assert_eq!(once.stopped_early, None, "{}", rung.name);
+    for (variant, processes) in run.variants.iter().zip([2, 3, 3, 3, 4, 5, 6]) {
+        let [once] = &variant.runs[..] else {
+            panic!("{}: {} runs", variant.name, variant.runs.len())
+        };
+        assert_eq!(once.processes.len(), processes, "{}", variant.name);
+        assert_eq!(once.stopped_early, None, "{}", variant.name);
         for process in &once.processes {
             assert_eq!((process.exit.as_str(), process.lost_events), ("ended", 0), "{process:?}");
         }
         pids.extend(once.processes.iter().map(|process| process.pid));
-        assert_stands(rung);
+        assert_stands(variant);
     }
     let all = pids.len();
     pids.sort_unstable();
     pids.dedup();
-    assert_eq!(pids.len(), all, "every process of every rung is another");
+    assert_eq!(pids.len(), all, "every process of every variant is another");
 }
 
 #[test]
-fn the_trace_of_every_rung_shows_a_voltage_in_each_cycle() {
+fn the_trace_of_every_variant_shows_a_voltage_in_each_cycle() {
     let machine = Machine::take("trace");
     let (_, results) = ladder(&machine);
-    for rung in &results.run().rungs {
-        let trace = results.trace(rung);
-        assert_eq!(trace.tracks.len(), rung.runs[0].processes.len(), "{}", rung.name);
+    for variant in &results.run().variants {
+        let trace = results.trace(variant);
+        assert_eq!(trace.tracks.len(), variant.runs[0].processes.len(), "{}", variant.name);
         let voltages = actuations(&trace);
         // 100 ms of warm-up and half a second.
-        assert!(voltages.len() <= 120, "{}: {}", rung.name, voltages.len());
+        assert!(voltages.len() <= 120, "{}: {}", variant.name, voltages.len());
         let whose = |source| voltages.iter().filter(|entry| entry.arg == source).count();
-        if rung.name.starts_with("simplex") {
+        if variant.name.starts_with("simplex") {
             assert_eq!(whose(source::CONTROLLER), 0);
-            assert!(whose(source::UNIT_0) > 0, "{}: the unit never had the plant", rung.name);
+            assert!(whose(source::UNIT_0) > 0, "{}: the unit never had the plant", variant.name);
         } else {
-            assert!(whose(source::CONTROLLER) > 0, "{}: the controller was not heard", rung.name);
+            assert!(
+                whose(source::CONTROLLER) > 0,
+                "{}: the controller was not heard",
+                variant.name
+            );
         }
     }
 }
@@ -100,24 +106,24 @@ fn the_summary_has_the_figures_other_programs_rely_on() {
     let (_, results) = ladder(&machine);
     let summary = results.summary();
     assert_eq!(summary["problems"], Value::Array(Vec::new()));
-    assert_eq!(names(&summary["rungs"]), RUNGS);
+    assert_eq!(names(&summary["variants"]), VARIANTS);
     assert!(summary["floor"]["context_switch_ns"].as_f64().unwrap() > 0.0);
     assert!(summary["conditions"]["kernel"].is_string());
-    for rung in summary["rungs"].as_array().unwrap() {
-        let runs = rung["runs"].as_array().unwrap();
+    for variant in summary["variants"].as_array().unwrap() {
+        let runs = variant["runs"].as_array().unwrap();
         assert_eq!(runs.len(), 1);
-        for figures in [&rung["combined"], &runs[0]] {
+        for figures in [&variant["combined"], &runs[0]] {
             assert!(figures["observations"].as_u64().unwrap() > 0);
             for key in ["min", "mean", "p50", "p99", "p999", "max", "adjusted_max", "std"] {
-                assert!(figures["cycle_ns"][key].is_number(), "{}: {key}", rung["name"]);
+                assert!(figures["cycle_ns"][key].is_number(), "{}: {key}", variant["name"]);
             }
             for key in ["deadlines_missed", "timing_overhead_ns", "context_switches_per_cycle"] {
-                assert!(figures[key].is_number(), "{}: {key}", rung["name"]);
+                assert!(figures[key].is_number(), "{}: {key}", variant["name"]);
             }
             // Whatever the machine did: a cycle that ran wrote a voltage.
             assert_eq!(figures["actuations_missed"], figures["releases_skipped"]);
         }
-        assert!(rung["combined"]["context_switches_per_cycle"].as_f64().unwrap() >= 1.0);
+        assert!(variant["combined"]["context_switches_per_cycle"].as_f64().unwrap() >= 1.0);
     }
 }
 
@@ -125,18 +131,18 @@ fn the_summary_has_the_figures_other_programs_rely_on() {
 fn the_folder_holds_the_plan_the_result_and_a_page_that_opens_offline() {
     let machine = Machine::take("folder");
     let (ended, results) = ladder(&machine);
-    for name in RUNGS {
+    for name in VARIANTS {
         assert!(ended.stdout.contains(name), "{name} is not in the tables");
     }
     let plan: Value = serde_json::from_str(&results.text("plan.json")).unwrap();
-    assert_eq!(names(&plan["rungs"]), RUNGS);
+    assert_eq!(names(&plan["variants"]), VARIANTS);
     assert!(results.text("scenario.toml").contains("title = \"The pendulum ladder\""));
     let page = results.text("report.html");
     for foreign in ["src=\"http", "<link", "@import", "url(http"] {
         assert!(!page.contains(foreign), "the page needs the network: {foreign}");
     }
     // A tick in the table of features names the test that shows it, and it is this one's neighbour.
-    assert!(page.contains("ladder::every_rung_balances_the_pendulum_in_processes_of_its_own"));
+    assert!(page.contains("ladder::every_variant_balances_the_pendulum_in_processes_of_its_own"));
 }
 
 #[test]
@@ -154,7 +160,7 @@ fn a_report_made_again_is_the_same() {
     assert!(results.text("report.html") == page, "another page");
     assert!(machine.hemiola(&["report", folder, "--json"]).stdout == summary, "another text");
     let csv = machine.hemiola(&["report", folder, "--csv"]).with_code(0).stdout;
-    assert!(csv.lines().count() > RUNGS.len(), "{csv}");
+    assert!(csv.lines().count() > VARIANTS.len(), "{csv}");
 }
 
 #[test]
@@ -163,24 +169,24 @@ fn a_result_compared_with_itself_is_within_noise() {
     let (_, results) = ladder(&machine);
     let folder = results.path().to_str().unwrap();
     let ended = machine.hemiola(&["compare", folder, folder]).with_code(0);
-    assert_eq!(ended.stdout.matches("within noise").count(), RUNGS.len(), "{}", ended.stdout);
+    assert_eq!(ended.stdout.matches("within noise").count(), VARIANTS.len(), "{}", ended.stdout);
     let ended = machine.hemiola(&["compare", folder, folder, "--json"]).with_code(0);
     let json: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(names(&json["rungs"]), RUNGS);
+    assert_eq!(names(&json["variants"]), VARIANTS);
 }
 
 #[test]
 fn the_same_scenario_runs_five_times_as_fast() {
     let machine = Machine::take("fast");
-    let rungs = [scenario::MONOLITHIC, scenario::SHARED_MEMORY, scenario::SIMPLEX];
-    machine.write("scenario.toml", &scenario::of(&rungs));
+    let variants = [scenario::MONOLITHIC, scenario::SHARED_MEMORY, scenario::SIMPLEX];
+    machine.write("scenario.toml", &scenario::of(&variants));
     let arguments =
         ["run", "scenario.toml", "--rate", "1kHz", "--duration", "300ms", "--runs", "2"];
     let ended = machine.hemiola(&arguments).with_code(0);
     let results = Results::open(machine.folder().join(ended.folder()));
-    for rung in &results.run().rungs {
-        assert_eq!((rung.period, rung.runs.len()), (Span::from_millis(1), 2));
-        assert!(actuations(&results.trace(rung)).len() <= 400);
+    for variant in &results.run().variants {
+        assert_eq!((variant.period, variant.runs.len()), (Span::from_millis(1), 2));
+        assert!(actuations(&results.trace(variant)).len() <= 400);
     }
     machine.nothing_is_left();
 }

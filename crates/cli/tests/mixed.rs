@@ -30,17 +30,17 @@ fn a_load_takes_what_it_takes_and_the_benchmark_tells_what_is_lost_besides() {
     let results = Results::open(machine.folder().join(ended.folder()));
     let (run, summary) = (results.run(), results.summary());
     assert_eq!(summary["kind"], "mixed-load");
-    let names: Vec<&str> = summary["rungs"]
+    let names: Vec<&str> = summary["variants"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|rung| rung["name"].as_str().unwrap())
+        .map(|variant| variant["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["share-0", "share-40", "rate-1kHz", "rate-4kHz"]);
-    for (rung, record) in summary["rungs"].as_array().unwrap().iter().zip(&run.rungs) {
-        let mixed = &rung["mixed"];
+    for (variant, record) in summary["variants"].as_array().unwrap().iter().zip(&run.variants) {
+        let mixed = &variant["mixed"];
         // Two times four turns in 450 ms, in each of two runs.
-        assert_eq!(mixed["comparisons"], 4, "{rung:#}");
+        assert_eq!(mixed["comparisons"], 4, "{variant:#}");
         assert!(mixed["score"]["value"].as_f64().unwrap() > 0.0, "{mixed:#}");
         assert_eq!(mixed["wake_ups"][0]["name"], "interactive");
         let loaded = record.processes.iter().filter(|p| p.role == Role::Workload).count() == 2;

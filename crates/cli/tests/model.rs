@@ -117,7 +117,7 @@ fn a_run_is_held_against_what_its_machine_predicts() {
     let load = "load = { task = \"workload\", compute = \"200us\", rate = \"100Hz\", profile = \"controller\" }\n";
     let scenario = scenario::edited(
         &scenario::of(&[MONOLITHIC, SHARED_MEMORY]),
-        &[("[rung.processes.controller]", &format!("{load}[rung.processes.controller]"))],
+        &[("[variant.processes.controller]", &format!("{load}[variant.processes.controller]"))],
     );
     machine.write("scenario.toml", &scenario);
     machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
@@ -141,13 +141,13 @@ fn a_run_is_held_against_what_its_machine_predicts() {
     let printed = machine.hemiola(&["model", "check", "result", "--json"]).with_code(0);
     let report: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
     let held = &report["held"][1];
-    assert_eq!(held["prediction"]["rung"], "shared-memory");
+    assert_eq!(held["prediction"]["variant"], "shared-memory");
     // The measured parts are all of the mean cycle.
     let parts = held["parts"].as_array().unwrap();
     let sum: f64 = parts.iter().map(|part| part["measured_ns"].as_f64().unwrap()).sum();
     let summary = fs::read_to_string(machine.folder().join("result/summary.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
-    let mean = summary["rungs"][1]["combined"]["cycle_ns"]["mean"].as_f64().unwrap();
+    let mean = summary["variants"][1]["combined"]["cycle_ns"]["mean"].as_f64().unwrap();
     assert!((sum - mean).abs() < 1e-3 * mean, "{sum} {mean}");
     let tasks: Vec<_> = report["responses"].as_array().unwrap().iter().collect();
     assert!(

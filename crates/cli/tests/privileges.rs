@@ -99,19 +99,19 @@ fn where_less_is_allowed_it_runs_and_keeps_what_was_asked_beside_what_was_grante
     let results = Results::open(machine.folder().join(ended.folder()));
     let run = results.run();
     assert!(run.conditions.allow_less);
-    for rung in &run.rungs {
-        actuations(&results.trace(rung));
-        for process in &rung.processes {
+    for variant in &run.variants {
+        actuations(&results.trace(variant));
+        for process in &variant.processes {
             assert!(matches!(process.asked.scheduling, Policy::Fifo { .. }), "{process:?}");
         }
-        for process in &rung.runs[0].processes {
+        for process in &variant.runs[0].processes {
             // As nice as whoever runs the tests.
             assert!(matches!(process.granted.scheduling, Policy::Other { .. }), "{process:?}");
             let [refusal] = &process.granted.refusals[..] else { panic!("{process:?}") };
             assert!(refusal.because.contains("RLIMIT_RTPRIO"), "{refusal}");
         }
     }
-    let profiles = &results.summary()["rungs"][0]["profiles"];
+    let profiles = &results.summary()["variants"][0]["profiles"];
     assert!(profiles[0]["asked"].is_object() && profiles[0]["granted"].is_object(), "{profiles}");
     machine.nothing_is_left();
 }

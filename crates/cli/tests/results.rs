@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use hemiola_trace::perfetto::{self, Trace, Track};
-use hemiola_trace::result::{RunFolder, RungRecord};
+use hemiola_trace::result::{RunFolder, VariantRecord};
 use hemiola_trace::{Entry, Kind};
 use hemiola_units::Policy;
 
@@ -36,11 +36,11 @@ impl Results {
         serde_json::from_str(&self.text("run.json")).unwrap()
     }
 
-    /// The trace of a rung's first run, without a mistake in it.
-    pub(crate) fn trace(&self, rung: &RungRecord) -> Trace {
-        let bytes = fs::read(self.path.join(&rung.runs[0].trace)).unwrap();
+    /// The trace of a variant's first run, without a mistake in it.
+    pub(crate) fn trace(&self, variant: &VariantRecord) -> Trace {
+        let bytes = fs::read(self.path.join(&variant.runs[0].trace)).unwrap();
         let (trace, mistakes) = perfetto::read(&bytes);
-        assert!(mistakes.is_empty(), "{}: {mistakes:?}", rung.name);
+        assert!(mistakes.is_empty(), "{}: {mistakes:?}", variant.name);
         trace
     }
 }
@@ -65,16 +65,16 @@ pub(crate) fn actuations(trace: &Trace) -> Vec<&Entry> {
     of(driver, Kind::Actuate).collect()
 }
 
-/// Asserts that the pendulum stood in every run of the rung. Without real-time priority, on a busy
+/// Asserts that the pendulum stood in every run of the variant. Without real-time priority, on a busy
 /// machine, nothing is promised.
-pub(crate) fn assert_stands(rung: &RungRecord) {
-    for run in &rung.runs {
+pub(crate) fn assert_stands(variant: &VariantRecord) {
+    for run in &variant.runs {
         let real_time = |policy: &Policy| !matches!(policy, Policy::Other { .. });
         if !run.processes.iter().all(|process| real_time(&process.granted.scheduling)) {
             println!("skipped: needs real-time priority to promise that the pendulum stands");
             return;
         }
-        assert_eq!(run.fallen_after, None, "{}", rung.name);
-        assert!(run.peak_v > 0.0 && run.peak_v < 1.0, "{}: V = {}", rung.name, run.peak_v);
+        assert_eq!(run.fallen_after, None, "{}", variant.name);
+        assert!(run.peak_v > 0.0 && run.peak_v < 1.0, "{}: V = {}", variant.name, run.peak_v);
     }
 }

@@ -29,21 +29,21 @@ cpus = "first"
 "#;
 
 pub(crate) const MONOLITHIC: &str = r#"
-[[rung]]
+[[variant]]
 name = "monolithic"
-[rung.processes]
+[variant.processes]
 monolithic = { task = "monolithic", gain = "baseline", profile = "io" }
 "#;
 
 pub(crate) const SHARED_MEMORY: &str = r#"
-[[rung]]
+[[variant]]
 name = "shared-memory"
-[rung.channels]
+[variant.channels]
 sensors = { endpoint = "shm:sensors", delivery = "latest" }
 command = { endpoint = "shm:command", delivery = "latest" }
-[rung.processes]
+[variant.processes]
 io = { task = "io", profile = "io", sends = ["sensors"], receives = ["command"] }
-[rung.processes.controller]
+[variant.processes.controller]
 task = "controller"
 gain = "baseline"
 profile = "controller"
@@ -57,31 +57,31 @@ pub(crate) fn publish_subscribe() -> String {
 }
 
 pub(crate) const SIMPLEX: &str = r#"
-[[rung]]
+[[variant]]
 name = "simplex"
-[rung.channels]
+[variant.channels]
 sensors = { endpoint = "shm:sensors", delivery = "latest" }
 command = { endpoint = "shm:command", delivery = "latest" }
-[rung.processes.io]
+[variant.processes.io]
 task = "io"
 order = "read-first"
 profile = "io"
 sends = ["sensors"]
 receives = ["command"]
-[rung.processes.decision]
+[variant.processes.decision]
 task = "decision"
 profile = "decision"
 receives = ["sensors"]
 sends = ["command"]
-[[rung.units]]
+[[variant.units]]
 name = "experimental"
 gain = "experimental"
 profile = "controller"
 "#;
 
-/// A scenario of these rungs.
-pub(crate) fn of(rungs: &[&str]) -> String {
-    HEAD.to_owned() + &rungs.concat()
+/// A scenario of these variants.
+pub(crate) fn of(variants: &[&str]) -> String {
+    HEAD.to_owned() + &variants.concat()
 }
 
 /// Replaces text, each once.

@@ -7,8 +7,8 @@ use crate::scenario::{self, SIMPLEX};
 #[test]
 fn two_runs_at_once_do_not_disturb_each_other() {
     let machine = Machine::take("two");
-    let rungs = [&scenario::publish_subscribe(), SIMPLEX];
-    machine.write("scenario.toml", &scenario::of(&rungs));
+    let variants = [&scenario::publish_subscribe(), SIMPLEX];
+    machine.write("scenario.toml", &scenario::of(&variants));
     // The same names everywhere, and the same second for the folder's.
     let runs = [(); 2].map(|()| machine.start(&["run", "scenario.toml"]));
     let ended = runs.map(|run| run.end().with_code(0));
@@ -17,9 +17,9 @@ fn two_runs_at_once_do_not_disturb_each_other() {
     for folder in folders {
         let results = Results::open(folder);
         assert_eq!(results.summary()["problems"], serde_json::Value::Array(Vec::new()));
-        for rung in &results.run().rungs {
-            actuations(&results.trace(rung));
-            assert_stands(rung);
+        for variant in &results.run().variants {
+            actuations(&results.trace(variant));
+            assert_stands(variant);
         }
     }
     machine.nothing_is_left();

@@ -31,12 +31,12 @@ fn unit_in_c(machine: &Machine) -> Option<PathBuf> {
     Some(program)
 }
 
-/// A Simplex rung that runs this long, once its unit has the plant.
+/// A Simplex variant that runs this long, once its unit has the plant.
 fn simplex(machine: &Machine, rate: &str, duration: &str) -> Running {
     started(machine, &scenario::of(&[SIMPLEX]), rate, duration)
 }
 
-/// The same of a scenario with a Simplex rung.
+/// The same of a scenario with a Simplex variant.
 fn started(machine: &Machine, scenario: &str, rate: &str, duration: &str) -> Running {
     machine.write("scenario.toml", scenario);
     let shape = ["--rate", rate, "--duration", duration, "--output", "result"];
@@ -139,16 +139,16 @@ fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
     let ended = run.end().with_code(0);
     let results = Results::open(machine.folder().join(ended.folder()));
     let result = results.run();
-    let [rung] = &result.rungs[..] else { panic!("one rung") };
-    let trace = results.trace(rung);
+    let [variant] = &result.variants[..] else { panic!("one variant") };
+    let trace = results.trace(variant);
     let voltages = actuations(&trace);
     let from = |slot| voltages.iter().filter(|entry| entry.arg == source::unit(slot)).count();
     assert!(from(0) > 0 && from(1) > 0, "both slots had the plant: {} and {}", from(0), from(1));
-    assert_stands(rung);
-    let figures = &results.summary()["rungs"][0]["combined"];
+    assert_stands(variant);
+    let figures = &results.summary()["variants"][0]["combined"];
     assert_eq!(figures["actuations_missed"], figures["releases_skipped"]);
     for name in ["experimental", "in-c", "second", "third"] {
-        assert!(rung.runs[0].processes.iter().any(|process| process.name == name), "{name}");
+        assert!(variant.runs[0].processes.iter().any(|process| process.name == name), "{name}");
         assert!(trace.tracks.iter().any(|track| track.name == name), "{name}");
     }
     assert!(fs::read_to_string(results.path().join("logs/third.log")).unwrap().contains("luck"));
@@ -185,10 +185,10 @@ fn a_unit_that_pauses_is_taken_over_and_gets_the_plant_back() {
     commanded_by(&machine, &mut run, "experimental");
     let ended = run.end().with_code(0);
     let results = Results::open(machine.folder().join(ended.folder()));
-    let rung = &results.run().rungs[0];
-    actuations(&results.trace(rung));
-    assert_stands(rung);
-    assert!(rung.runs[0].switches >= 2);
+    let variant = &results.run().variants[0];
+    actuations(&results.trace(variant));
+    assert_stands(variant);
+    assert!(variant.runs[0].switches >= 2);
     machine.nothing_is_left();
 }
 

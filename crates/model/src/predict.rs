@@ -18,7 +18,7 @@ pub mod tables;
 pub use hold::{Held, HeldPart, Verdict, WITHIN, hold};
 pub use response::{LOOP, Response, responses};
 
-use hemiola_scenario::{Plan, Release, Rung, Task};
+use hemiola_scenario::{Plan, Release, Task, Variant};
 use hemiola_units::Rate;
 use serde::Serialize;
 use thiserror::Error;
@@ -44,7 +44,7 @@ const CONVERSIONS: u32 = 3;
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     /// The program.
-    pub rung: String,
+    pub variant: String,
     /// What the cycle consists of, in the order of the plan.
     pub parts: Vec<Part>,
     /// The whole, ns.
@@ -129,19 +129,23 @@ pub enum PredictError {
 /// # Errors
 /// See [`PredictError`].
 pub fn predict(plan: &Plan, machine: &Machine) -> Result<Vec<Prediction>, PredictError> {
-    plan.rungs
+    plan.variants
         .iter()
-        .filter(|rung| workers(rung).next().is_some())
-        .map(|rung| predict_rung(plan, rung, machine))
+        .filter(|variant| workers(variant).next().is_some())
+        .map(|variant| predict_variant(plan, variant, machine))
         .collect()
 }
 
-fn predict_rung(plan: &Plan, rung: &Rung, machine: &Machine) -> Result<Prediction, PredictError> {
+fn predict_variant(
+    plan: &Plan,
+    variant: &Variant,
+    machine: &Machine,
+) -> Result<Prediction, PredictError> {
     let mut sum = Sum { machine, inputs: Vec::new(), parts: Vec::new() };
-    let hand_overs = rung.hand_overs();
+    let hand_overs = variant.hand_overs();
     let figure = |direction: &str| format!("hand_over.{}.{direction}", hand_overs.mechanism);
     if hand_overs.down > 0 {
-        let first = sum.at_rate(&figure("down"), rung.rate)?;
+        let first = sum.at_rate(&figure("down"), variant.rate)?;
         let formula = match hand_overs.down - 1 {
             0 => first,
             more => format!("{first} + {more} * {}", sum.later_down(&first, &figure("down"))?),
@@ -149,10 +153,10 @@ fn predict_rung(plan: &Plan, rung: &Rung, machine: &Machine) -> Result<Predictio
         sum.parts.push((PartKind::Down, formula));
     }
     if hand_overs.up > 0 {
-        let name = sum.at_rate(&figure("up"), rung.rate)?;
+        let name = sum.at_rate(&figure("up"), variant.rate)?;
         sum.parts.push((PartKind::Up, format!("{} * {name}", hand_overs.up)));
     }
-    for (process, task, warmed) in workers(rung) {
+    for (process, task, warmed) in workers(variant) {
         let Some(work) = work::of(task) else { continue };
         let line = if warmed { sum.warm_line()? } else { sum.cold_line()? };
         let instruction = sum.figure("processor.instruction")?;
@@ -175,22 +179,24 @@ fn predict_rung(plan: &Plan, rung: &Rung, machine: &Machine) -> Result<Predictio
         }
         sum.parts.push((PartKind::Work(process.to_owned()), formula));
     }
-    sum.predict(&rung.name)
+    sum.predict(&variant.name)
 }
 
 /// The processes that work in a cycle, with their tasks and whether they warm their caches before it.
-fn workers(rung: &Rung) -> impl Iterator<Item = (&str, &Task, bool)> {
+fn workers(variant: &Variant) -> impl Iterator<Item = (&str, &Task, bool)> {
     /// What a built-in replacement unit does.
     const UNIT: &Task = &Task::Controller { gain: hemiola_scenario::Gain::Custom([0.0; 4]) };
     let processes =
-        rung.processes.iter().filter(|process| work::of(&process.task).is_some()).map(|process| {
-            let warmed = match process.release {
-                Release::Every { lead, .. } | Release::On { lead, .. } => lead.is_positive(),
-                Release::Federation | Release::Own => false,
-            };
-            (process.name.as_str(), &process.task, warmed)
-        });
-    processes.chain(rung.units.iter().map(|unit| (unit.name.as_str(), UNIT, false)))
+        variant.processes.iter().filter(|process| work::of(&process.task).is_some()).map(
+            |process| {
+                let warmed = match process.release {
+                    Release::Every { lead, .. } | Release::On { lead, .. } => lead.is_positive(),
+                    Release::Federation | Release::Own => false,
+                };
+                (process.name.as_str(), &process.task, warmed)
+            },
+        );
+    processes.chain(variant.units.iter().map(|unit| (unit.name.as_str(), UNIT, false)))
 }
 
 /// A sum in the making.
@@ -287,7 +293,7 @@ impl Sum<'_> {
         }
     }
 
-    fn predict(self, rung: &str) -> Result<Prediction, PredictError> {
+    fn predict(self, variant: &str) -> Result<Prediction, PredictError> {
         const CYCLE: &str = "cycle";
         let part = |at: usize| format!("part.p{at}");
         let whole = (0..self.parts.len()).map(part).collect::<Vec<_>>().join(" + ");
@@ -323,7 +329,7 @@ impl Sum<'_> {
             .map(|(at, (kind, formula))| Part { kind, formula, time: range(&part(at)).0 })
             .collect();
         let (cycle, contributions) = range(CYCLE);
-        Ok(Prediction { rung: rung.into(), parts, cycle, contributions })
+        Ok(Prediction { variant: variant.into(), parts, cycle, contributions })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The fault campaign: every kind of fault, without and with the decision module, counted.
 //!
 //! Faults of a controller's output are simulated, many times faster than real time. Faults of a process
-//! are done to real processes: a unit of the scenario's Simplex rung, or the controller of its rung
+//! are done to real processes: a unit of the scenario's Simplex variant, or the controller of its variant
 //! without a decision module.
 
 use std::fs;
@@ -10,7 +10,7 @@ use hemiola_plant::Settings as PlantSettings;
 use hemiola_record::FolderError;
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_scenario::{
-    Campaign, Gain, ProcessFaults, Rung, SimulatedFaults, UnitProgram, UnitState,
+    Campaign, Gain, ProcessFaults, SimulatedFaults, UnitProgram, UnitState, Variant,
 };
 use hemiola_simplex::REASONS;
 use hemiola_simplex::campaign::Campaign as Simulation;
@@ -110,28 +110,30 @@ fn inject(
     name: &str,
     progress: &mut dyn Progress,
 ) -> Result<FaultRecord, RunError> {
-    let rung = |name: &Option<String>| name.as_ref().and_then(|name| context.plan.rung(name));
-    let mut count = |rung: Option<&Rung>, part: f64| -> Result<Option<FaultFigures>, RunError> {
-        let Some(rung) = rung else { return Ok(None) };
+    let variant = |name: &Option<String>| name.as_ref().and_then(|name| context.plan.variant(name));
+    let mut count = |variant: Option<&Variant>,
+                     part: f64|
+     -> Result<Option<FaultFigures>, RunError> {
+        let Some(variant) = variant else { return Ok(None) };
         let mut tally = Tally::default();
         for number in 1..=faults.runs {
             if context.is_interrupted() {
                 break;
             }
             let after = faults.fault_after;
-            let injected = Injection::of_campaign(kind(name), after, u64::from(number), rung);
+            let injected = Injection::of_campaign(kind(name), after, u64::from(number), variant);
             let mut scaled = Scaled { progress, part, run: number - 1, runs: faults.runs };
             let times = (Span::ZERO, faults.duration);
-            let trace = format!("{}-{name}", rung.name);
-            let stage = Stage::prepare_with(context, rung, number, injected, times, &trace)?;
+            let trace = format!("{}-{name}", variant.name);
+            let stage = Stage::prepare_with(context, variant, number, injected, times, &trace)?;
             if let Some(record) = stage.run(&mut scaled)? {
-                tally.add(context, rung, &record, after)?;
+                tally.add(context, variant, &record, after)?;
             }
         }
         Ok(Some(tally.figures()))
     };
-    let without = count(rung(&faults.without), 0.0)?;
-    let with = count(rung(&faults.with), 0.5)?;
+    let without = count(variant(&faults.without), 0.0)?;
+    let with = count(variant(&faults.with), 0.5)?;
     Ok(FaultRecord { kind: name.to_owned(), process: true, with, without })
 }
 
@@ -184,7 +186,7 @@ impl Tally {
     fn add(
         &mut self,
         context: &Context<'_>,
-        rung: &Rung,
+        variant: &Variant,
         record: &RunRecord,
         after: Span,
     ) -> Result<(), RunError> {
@@ -194,7 +196,7 @@ impl Tally {
         let path = context.folder.join(&record.trace);
         let bytes = fs::read(&path).map_err(|source| FolderError::Write { path, source })?;
         let (trace, _) = perfetto::read(&bytes);
-        let from = cycle_at(rung, after);
+        let from = cycle_at(variant, after);
         let entries = trace.tracks.iter().flat_map(|track| &track.entries);
         self.detections.extend(detection(entries.clone(), from));
         self.false_switches += entries.filter(|entry| is_false_switch(entry, from)).count() as u64;
@@ -233,8 +235,8 @@ fn is_false_switch(entry: &Entry, from: u64) -> bool {
 }
 
 /// The cycle that is released at this time of the run.
-fn cycle_at(rung: &Rung, after: Span) -> u64 {
-    (after.nanos().max(0) as u64).div_ceil(rung.rate.period().nanos() as u64)
+fn cycle_at(variant: &Variant, after: Span) -> u64 {
+    (after.nanos().max(0) as u64).div_ceil(variant.rate.period().nanos() as u64)
 }
 
 /// A fault to come in one run: what the unit in a slot does to itself, and what the runner does to it.
@@ -248,28 +250,28 @@ pub(crate) struct Injection {
 }
 
 impl Injection {
-    fn new(kind: FaultKind, slot: usize, after: Span, seed: u64, rung: &Rung) -> Self {
-        let accept_below = rung.decision.as_ref().map_or(1.0, |decision| decision.accept_below);
-        let fault = Fault { kind, from_cycle: cycle_at(rung, after), accept_below, seed };
+    fn new(kind: FaultKind, slot: usize, after: Span, seed: u64, variant: &Variant) -> Self {
+        let accept_below = variant.decision.as_ref().map_or(1.0, |decision| decision.accept_below);
+        let fault = Fault { kind, from_cycle: cycle_at(variant, after), accept_below, seed };
         Self { kind, slot, after, fault, next: 0 }
     }
 
     /// What a campaign does: one fault in the active unit, or the same in two units.
-    fn of_campaign(kind: FaultKind, after: Span, seed: u64, rung: &Rung) -> Vec<Self> {
+    fn of_campaign(kind: FaultKind, after: Span, seed: u64, variant: &Variant) -> Vec<Self> {
         let active =
-            rung.units.iter().position(|unit| unit.state == UnitState::Active).unwrap_or(0);
+            variant.units.iter().position(|unit| unit.state == UnitState::Active).unwrap_or(0);
         let mut slots = vec![active];
-        if kind == FaultKind::TwoTogether && rung.units.len() > 1 {
-            slots.push((active + 1) % rung.units.len());
+        if kind == FaultKind::TwoTogether && variant.units.len() > 1 {
+            slots.push((active + 1) % variant.units.len());
         }
-        slots.into_iter().map(|slot| Self::new(kind, slot, after, seed, rung)).collect()
+        slots.into_iter().map(|slot| Self::new(kind, slot, after, seed, variant)).collect()
     }
 
     /// What a scenario says of its units.
-    pub(crate) fn of_scenario(rung: &Rung, seed: u64) -> Vec<Self> {
-        let faults = rung.units.iter().enumerate().filter_map(|(slot, unit)| {
+    pub(crate) fn of_scenario(variant: &Variant, seed: u64) -> Vec<Self> {
+        let faults = variant.units.iter().enumerate().filter_map(|(slot, unit)| {
             let fault = unit.fault.as_ref()?;
-            Some(Self::new(kind(&fault.kind), slot, fault.after, seed, rung))
+            Some(Self::new(kind(&fault.kind), slot, fault.after, seed, variant))
         });
         faults.collect()
     }
@@ -330,7 +332,7 @@ impl Injection {
     }
 
     fn replace(&mut self, stage: &mut Stage<'_>, fault: Option<Fault>) {
-        let Some(unit) = stage.rung().units.get(self.slot) else { return };
+        let Some(unit) = stage.variant().units.get(self.slot) else { return };
         let UnitProgram::Gain(gain) = &unit.program else { return };
         let (gain, first): (Gain, String) = (gain.clone(), unit.name.clone());
         stage.with_units(|units, stage| {

@@ -85,8 +85,8 @@ pub struct UnitRow {
 pub enum UnitAnswer {
     /// Every unit, and who holds the plant.
     Units {
-        /// The rung that runs.
-        rung: String,
+        /// The variant that runs.
+        variant: String,
         /// Who commands: a unit's name, or `safety`.
         commanding: String,
         /// All units.

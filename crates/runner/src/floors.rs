@@ -1,11 +1,11 @@
-//! What one hand-over costs by a mechanism alone, measured between the rungs of the same run.
+//! What one hand-over costs by a mechanism alone, measured between the variants of the same run.
 
 use std::collections::BTreeMap;
 
 use hemiola_probe::hand_over::{self, Circumstances, Mechanism};
 use hemiola_probe::{Load, Peers, Setting};
-use hemiola_scenario::{Process, Rung};
-use hemiola_trace::result::{Floor, RungRecord};
+use hemiola_scenario::{Process, Variant};
+use hemiola_trace::result::{Floor, VariantRecord};
 use hemiola_units::{Policy, Priority};
 
 use crate::kernel;
@@ -13,16 +13,16 @@ use crate::run::{Context, Progress};
 
 /// Priority of the process that asks; the one that answers is one below.
 const PRIORITY: u8 = 80;
-/// Hand-overs each way measured back to back before each rung.
+/// Hand-overs each way measured back to back before each variant.
 const BACK_TO_BACK: u64 = 1_000;
-/// Hand-overs each way measured at the rung's rate before each rung, as far as the time below allows.
+/// Hand-overs each way measured at the variant's rate before each variant, as far as the time below allows.
 const AT_RATE_MAX: u64 = 500;
-/// The most time the measurement at rate may take before each rung, about.
+/// The most time the measurement at rate may take before each variant, about.
 const AT_RATE_SECONDS: f64 = 1.0;
 
 /// Hand-overs each way of one reading of the price of the kernel's record.
 const PRICE_COUNT: u64 = 400;
-/// Readings of it are four a round, one round before each rung up to so many.
+/// Readings of it are four a round, one round before each variant up to so many.
 const PRICE_ROUNDS_MAX: usize = 20;
 
 /// One hand-over, ns, without the kernel's record, twice with it, and without.
@@ -54,12 +54,12 @@ pub(crate) struct Floors {
 }
 
 impl Floors {
-    /// Measures what this rung's hand-overs stand on, where its loop runs.
+    /// Measures what this variant's hand-overs stand on, where its loop runs.
     pub(crate) fn measure(
         &mut self,
         context: &Context<'_>,
-        rung: &Rung,
-        record: &RungRecord,
+        variant: &Variant,
+        record: &VariantRecord,
         progress: &mut dyn Progress,
     ) {
         let mechanism = match record.hand_over_mechanism.as_str() {
@@ -70,7 +70,7 @@ impl Floors {
         };
         let Ok(program) = crate::launch::own_executable() else { return };
         let is_pinned = |process: &&Process| matches!(process.task.word(), "io" | "workload");
-        let cpu = rung
+        let cpu = variant
             .processes
             .iter()
             .find(is_pinned)
@@ -102,10 +102,10 @@ impl Floors {
             self.note(format!("no floors: {error}"), progress);
             return;
         }
-        let at_rate = ((AT_RATE_SECONDS * rung.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
+        let at_rate = ((AT_RATE_SECONDS * variant.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
         let circumstances = [
             ("back-to-back", Circumstances::BackToBack, BACK_TO_BACK),
-            ("at-rate", Circumstances::AtRate(rung.rate), at_rate),
+            ("at-rate", Circumstances::AtRate(variant.rate), at_rate),
         ];
         for (name, circumstances, count) in circumstances {
             if context.is_interrupted() {

@@ -4,7 +4,7 @@
 //! profile as granted, the conditions, a trace of every run. In reading order:
 //!
 //! * `run`: the order of things, from the folder to the last trace.
-//! * `stage`: one run of one rung; `wiring` its kernel objects, `launch` its processes, `units` its
+//! * `stage`: one run of one variant; `wiring` its kernel objects, `launch` its processes, `units` its
 //!   replacement units while it runs, `collect` its trace.
 //! * `node`: THE periodic loop, in the child; `task` and `tasks/` what is done in it; `io` and `card` the
 //!   I/O code that every program of the ladder shares.

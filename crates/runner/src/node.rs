@@ -59,7 +59,7 @@ pub(crate) struct NodeSpec {
 /// A channel as a node uses it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Port {
-    /// Its number in the rung, for the record.
+    /// Its number in the variant, for the record.
     pub(crate) index: u16,
     /// How to open it.
     pub(crate) handle: Handle,

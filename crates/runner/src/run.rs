@@ -1,4 +1,4 @@
-//! The order of things in a run: folder, guardian, conditions, floors, every rung, the last word.
+//! The order of things in a run: folder, guardian, conditions, floors, every variant, the last word.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -13,9 +13,9 @@ use hemiola_record::kernel::CaptureError;
 use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_rt::clock::{Calibration, unix_ns};
 use hemiola_rt::shared::SegmentError;
-use hemiola_scenario::{Plan, Rung};
+use hemiola_scenario::{Plan, Variant};
 use hemiola_trace::result::{
-    Conditions, FILE_NAME, FORMAT, Floor, KernelSide, RunFolder, RungRecord,
+    Conditions, FILE_NAME, FORMAT, Floor, KernelSide, RunFolder, VariantRecord,
 };
 use hemiola_units::{Refusal, Span};
 
@@ -239,19 +239,19 @@ pub fn run(
         started_unix_s: unix_ns() / 1_000_000_000,
         conditions: started.clone(),
         floors: Vec::new(),
-        rungs: Vec::new(),
+        variants: Vec::new(),
         faults: Vec::new(),
         kernel: KernelSide::default(),
     };
     if let Some(campaign) = &plan.campaign {
         result.faults = crate::campaign::run(&context, campaign, progress)?;
     } else {
-        (result.rungs, result.floors, kernel.price_readings_ns) = ladder(&context, progress)?;
+        (result.variants, result.floors, kernel.price_readings_ns) = ladder(&context, progress)?;
     }
     let interrupted = context.is_interrupted();
     if interrupted
         && result.faults.is_empty()
-        && result.rungs.iter().all(|rung| rung.runs.is_empty())
+        && result.variants.iter().all(|variant| variant.runs.is_empty())
     {
         return Err(RunError::Interrupted);
     }
@@ -263,19 +263,19 @@ pub fn run(
     Ok(Outcome { folder: folder.keep(), interrupted })
 }
 
-/// What a ladder comes to: its rungs, the floors, and readings of the price of the kernel's record.
-type Climbed = (Vec<RungRecord>, Vec<Floor>, Vec<f64>);
+/// What a ladder comes to: its variants, the floors, and readings of the price of the kernel's record.
+type Climbed = (Vec<VariantRecord>, Vec<Floor>, Vec<f64>);
 
-/// Every rung, as often as the plan says: all rungs once, then all again, so that what changes slowly on
+/// Every variant, as often as the plan says: all variants once, then all again, so that what changes slowly on
 /// the machine touches each of them alike. The floors are measured in between for the same reason.
 fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed, RunError> {
     let plan = context.plan;
-    let mut records: Vec<RungRecord> =
-        plan.rungs.iter().map(|rung| crate::stage::describe(plan, rung)).collect();
+    let mut records: Vec<VariantRecord> =
+        plan.variants.iter().map(|variant| crate::stage::describe(plan, variant)).collect();
     let mut floors = Floors::default();
-    let total = plan.rungs.len() * plan.runs as usize;
+    let total = plan.variants.len() * plan.runs as usize;
     for number in 1..=plan.runs {
-        let mut order: Vec<usize> = (0..plan.rungs.len()).collect();
+        let mut order: Vec<usize> = (0..plan.variants.len()).collect();
         // The modes of a federation are compared with each other: every other time the other way round.
         if plan.kind() == "federation" && number % 2 == 0 {
             order.reverse();
@@ -284,11 +284,11 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
             if context.is_interrupted() {
                 break;
             }
-            let rung = &plan.rungs[index];
-            let part = (number as usize - 1) * plan.rungs.len() + place;
-            progress.begin(&rung.name, part + 1, total);
-            floors.measure(context, rung, &records[index], progress);
-            match climb(context, rung, &mut records[index], number, progress) {
+            let variant = &plan.variants[index];
+            let part = (number as usize - 1) * plan.variants.len() + place;
+            progress.begin(&variant.name, part + 1, total);
+            floors.measure(context, variant, &records[index], progress);
+            match climb(context, variant, &mut records[index], number, progress) {
                 // What was complete by then is kept, also when it was interrupted while it prepared.
                 Err(RunError::Interrupted) => break,
                 done => done?,
@@ -299,18 +299,18 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
     Ok((records, floors.into_records(), price))
 }
 
-/// One run of one rung.
+/// One run of one variant.
 fn climb(
     context: &Context<'_>,
-    rung: &Rung,
-    record: &mut RungRecord,
+    variant: &Variant,
+    record: &mut VariantRecord,
     number: u32,
     progress: &mut dyn Progress,
 ) -> Result<(), RunError> {
-    federation::bare(context, rung, record, number, false, progress)?;
-    if let Some(run) = Stage::prepare(context, rung, number)?.run(progress)? {
+    federation::bare(context, variant, record, number, false, progress)?;
+    if let Some(run) = Stage::prepare(context, variant, number)?.run(progress)? {
         record.runs.push(run);
-        federation::bare(context, rung, record, number, true, progress)?;
+        federation::bare(context, variant, record, number, true, progress)?;
     }
     Ok(())
 }

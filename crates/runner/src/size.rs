@@ -4,7 +4,7 @@
 //! the report, with comments and without what every program shares (the plant, this runner). Tests at the
 //! end of a file are left out.
 
-use hemiola_scenario::{Rung, Task};
+use hemiola_scenario::{Task, Variant};
 use hemiola_units::Endpoint;
 
 const CARD: &str = include_str!("card.rs");
@@ -26,10 +26,10 @@ const DECISION: [&str; 5] = [
     include_str!("../../simplex/src/upgrade.rs"),
 ];
 
-/// Lines of the parts this rung is made of.
-pub(crate) fn lines_of_code(rung: &Rung) -> u32 {
+/// Lines of the parts this variant is made of.
+pub(crate) fn lines_of_code(variant: &Variant) -> u32 {
     let mut parts: Vec<&str> = vec![CARD, IO];
-    for process in &rung.processes {
+    for process in &variant.processes {
         match &process.task {
             Task::Monolithic { .. } => parts.push(TASK_MONOLITHIC),
             Task::Io { .. } => parts.push(TASK_IO),
@@ -47,7 +47,7 @@ pub(crate) fn lines_of_code(rung: &Rung) -> u32 {
             | Task::Timer => {}
         }
     }
-    parts.extend(rung.channels.iter().filter_map(|channel| match channel.endpoint {
+    parts.extend(variant.channels.iter().filter_map(|channel| match channel.endpoint {
         Endpoint::Local(_) => None,
         Endpoint::SharedMemory(_) => Some(SHARED_MEMORY),
         Endpoint::MessageQueue(_) => Some(MESSAGE_QUEUE),

@@ -1,4 +1,4 @@
-//! One run of one rung: make the kernel objects, start the processes, watch them, collect the record.
+//! One run of one variant: make the kernel objects, start the processes, watch them, collect the record.
 
 use std::fs;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -8,8 +8,10 @@ use std::time::{Duration, Instant as WallInstant};
 use hemiola_bus::End;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_scenario::{Plan, Process, Release, Rung, Task};
-use hemiola_trace::result::{MixedRecord, ProcessRecord, ProcessRun, Role, RunRecord, RungRecord};
+use hemiola_scenario::{Plan, Process, Release, Task, Variant};
+use hemiola_trace::result::{
+    MixedRecord, ProcessRecord, ProcessRun, Role, RunRecord, VariantRecord,
+};
 use hemiola_units::{
     Delivery, Endpoint, Granted, Instant, Overrun, Rate, Refusal, RtiAddress, Span,
 };
@@ -55,10 +57,10 @@ pub(crate) struct Member {
     pub(crate) lost_events: u64,
 }
 
-/// A run of a rung, from its kernel objects to its record.
+/// A run of a variant, from its kernel objects to its record.
 pub(crate) struct Stage<'r> {
     context: &'r Context<'r>,
-    rung: &'r Rung,
+    variant: &'r Variant,
     number: u32,
     wiring: Wiring,
     members: Vec<Member>,
@@ -77,41 +79,41 @@ impl<'r> Stage<'r> {
     /// Starts every process and waits until all are prepared.
     pub(crate) fn prepare(
         context: &'r Context<'r>,
-        rung: &'r Rung,
+        variant: &'r Variant,
         number: u32,
     ) -> Result<Self, RunError> {
-        let injected = Injection::of_scenario(rung, u64::from(number));
+        let injected = Injection::of_scenario(variant, u64::from(number));
         let (warmup, duration) = (context.plan.warmup, context.plan.duration);
-        Self::prepare_with(context, rung, number, injected, (warmup, duration), &rung.name)
+        Self::prepare_with(context, variant, number, injected, (warmup, duration), &variant.name)
     }
 
     /// The same with faults to come, another duration, and another name for the trace.
     pub(crate) fn prepare_with(
         context: &'r Context<'r>,
-        rung: &'r Rung,
+        variant: &'r Variant,
         number: u32,
         injected: Vec<Injection>,
         (warmup, duration): (Span, Span),
         name: &str,
     ) -> Result<Self, RunError> {
         let trace = format!("traces/{name}-{number}.pftrace");
-        let wiring = Wiring::create(context, rung)?;
+        let wiring = Wiring::create(context, variant)?;
         let about = [
             ("title", context.plan.title.clone()),
-            ("program", rung.name.clone()),
+            ("program", variant.name.clone()),
             ("run", number.to_string()),
-            ("period", rung.rate.period().to_string()),
+            ("period", variant.rate.period().to_string()),
             (
                 "kernel's side",
                 if context.records_kernel { "recorded" } else { "not recorded" }.into(),
             ),
         ];
         let about = hemiola_record::conditions::for_trace(context.conditions, &about);
-        let collector = Collector::create(&context.folder.join(&trace), &rung.channels, &about)?;
-        let units = wiring.supervision.is_some().then(|| Units::new(rung));
+        let collector = Collector::create(&context.folder.join(&trace), &variant.channels, &about)?;
+        let units = wiring.supervision.is_some().then(|| Units::new(variant));
         let mut stage = Self {
             context,
-            rung,
+            variant,
             number,
             wiring,
             members: Vec::new(),
@@ -124,7 +126,7 @@ impl<'r> Stage<'r> {
             kernel: None,
             rti: None,
         };
-        for process in &rung.processes {
+        for process in &variant.processes {
             stage.launch(process)?;
             if matches!(process.task, Task::Rti { .. }) {
                 // Federates join while they prepare.
@@ -132,7 +134,7 @@ impl<'r> Stage<'r> {
             }
         }
         if let Some(mut units) = stage.units.take() {
-            let launched = rung.units.iter().enumerate().try_for_each(|(slot, unit)| {
+            let launched = variant.units.iter().enumerate().try_for_each(|(slot, unit)| {
                 let fault = stage.injected.iter().find_map(|injection| injection.in_unit(slot));
                 units.launch_first(&mut stage, unit, fault)
             });
@@ -151,7 +153,7 @@ impl<'r> Stage<'r> {
     fn launch(&mut self, process: &Process) -> Result<(), RunError> {
         let (work, mut descriptors, role) = work(
             self.context,
-            self.rung,
+            self.variant,
             &self.wiring,
             &self.injected,
             self.number,
@@ -189,7 +191,7 @@ impl<'r> Stage<'r> {
         let supervision =
             self.wiring.supervision.as_ref().expect("units come with a decision process");
         let slot = &supervision.slots[unit.slot];
-        let decision = self.rung.decision_process().expect("units come with a decision process");
+        let decision = self.variant.decision_process().expect("units come with a decision process");
         let sensors = decision.receives[0].clone();
         let mut descriptors = self.wiring.descriptors(&[], std::slice::from_ref(&sensors));
         descriptors.extend(slot.descriptor(End::Sender));
@@ -215,7 +217,7 @@ impl<'r> Stage<'r> {
                     ),
                     ("HEMIOLA_COMMAND_FD", number(slot.descriptor(End::Sender))),
                     ("HEMIOLA_UNIT", unit.generation.to_string()),
-                    ("HEMIOLA_PERIOD_NS", self.rung.rate.period().nanos().to_string()),
+                    ("HEMIOLA_PERIOD_NS", self.variant.rate.period().nanos().to_string()),
                 ];
                 Work::Foreign(Foreign {
                     program: resolve(self.context.scenario_folder, program),
@@ -229,7 +231,7 @@ impl<'r> Stage<'r> {
             profile: unit.profile.clone(),
             work,
             activation: Activation::Message,
-            period: self.rung.rate.period(),
+            period: self.variant.rate.period(),
             deadline: decision.deadline,
             sends: Some(crate::node::Port {
                 index: crate::units::SLOT_PORT + unit.slot as u16,
@@ -257,7 +259,7 @@ impl<'r> Stage<'r> {
                 );
                 let releases = if paces { self.cycles(*rate) } else { u64::MAX };
                 let takes_turns = matches!(process.task, Task::Workload { takes_turns: true, .. });
-                let turns = self.rung.mixed().filter(|_| takes_turns).map(|mixed| Turns {
+                let turns = self.variant.mixed().filter(|_| takes_turns).map(|mixed| Turns {
                     from: self.warmup,
                     turn: mixed.turn,
                     fours: whole(self.duration, mixed.turn) / 4,
@@ -267,7 +269,7 @@ impl<'r> Stage<'r> {
             Release::On { .. } => Activation::Message,
             Release::Federation => Activation::Task,
             Release::Own => Activation::Every {
-                rate: self.rung.rate,
+                rate: self.variant.rate,
                 overrun: Overrun::Skip,
                 lead: Span::ZERO,
                 releases: u64::MAX,
@@ -293,7 +295,7 @@ impl<'r> Stage<'r> {
                     return Err(self.not_started(index, "it said something unexpected".into()));
                 }
                 // Federates wait for each other: who failed is named, not who misses it.
-                None if self.rung.federation.is_some() => {
+                None if self.variant.federation.is_some() => {
                     (0..self.members.len()).try_for_each(|index| self.is_preparing(index))?;
                 }
                 None => self.is_preparing(index)?,
@@ -368,7 +370,7 @@ impl<'r> Stage<'r> {
         mut self,
         progress: &mut dyn Progress,
     ) -> Result<Option<RunRecord>, RunError> {
-        let delay = match &self.rung.federation {
+        let delay = match &self.variant.federation {
             Some(_) => START_DELAY_FEDERATION,
             None => START_DELAY,
         };
@@ -415,7 +417,7 @@ impl<'r> Stage<'r> {
                 }
                 None => server.refuse_all(&format!(
                     "{} runs now, and has no units; ask again when a program with units runs",
-                    self.rung.name
+                    self.variant.name
                 )),
             }
             drop(server);
@@ -432,7 +434,7 @@ impl<'r> Stage<'r> {
     /// Whether the process that paces the loop has done all its cycles; where none does, whether the time
     /// is over.
     fn pacer_has_ended(&mut self, time_is_over: bool) -> bool {
-        let master = self.rung.federation.as_ref().map(|federation| federation.master.as_str());
+        let master = self.variant.federation.as_ref().map(|federation| federation.master.as_str());
         let paces = |member: &&mut Member| {
             matches!(member.role, Role::Io | Role::Monolithic | Role::Timer)
                 || master == Some(member.name.as_str())
@@ -458,13 +460,13 @@ impl<'r> Stage<'r> {
         (recorded, since): &mut (u64, WallInstant),
         elapsed: Span,
     ) -> Result<(), RunError> {
-        let Some(federation) = &self.rung.federation else { return Ok(()) };
+        let Some(federation) = &self.variant.federation else { return Ok(()) };
         let now = self.collector.recorded(&federation.master);
         if now != *recorded {
             (*recorded, *since) = (now, WallInstant::now());
             return Ok(());
         }
-        let patience = STANDSTILL.max((self.rung.rate.period() * 10).to_duration());
+        let patience = STANDSTILL.max((self.variant.rate.period() * 10).to_duration());
         if since.elapsed() < patience {
             return Ok(());
         }
@@ -482,7 +484,7 @@ impl<'r> Stage<'r> {
     fn check_federates(&mut self, elapsed: Span) -> Result<(), RunError> {
         /// A process that is killed has ended for its neighbours before it has for us.
         const SETTLE: Duration = Duration::from_millis(100);
-        let Some(federation) = &self.rung.federation else { return Ok(()) };
+        let Some(federation) = &self.variant.federation else { return Ok(()) };
         let is_master = |member: &&Member| member.name == federation.master;
         let finished = self.members.iter().find(is_master).and_then(|m| m.finished.as_ref());
         let Some(reason) = finished.and_then(|finished| finished.stopped_early.clone()) else {
@@ -590,7 +592,7 @@ impl<'r> Stage<'r> {
             trace: self.trace.clone(),
             duration: self.duration,
             warmup_cycles: (self.warmup.nanos() as u64)
-                .div_ceil(self.rung.rate.period().nanos() as u64),
+                .div_ceil(self.variant.rate.period().nanos() as u64),
             fallen_after: plant.and_then(|finished| finished.fallen_after),
             peak_v: plant.map_or(0.0, |finished| finished.peak_v),
             switches: said(Role::Decision).map_or(0, |finished| finished.switches),
@@ -601,8 +603,8 @@ impl<'r> Stage<'r> {
         })
     }
 
-    pub(crate) fn rung(&self) -> &'r Rung {
-        self.rung
+    pub(crate) fn variant(&self) -> &'r Variant {
+        self.variant
     }
 
     pub(crate) fn wiring(&mut self) -> &mut Wiring {
@@ -642,7 +644,7 @@ impl Member {
 /// What a process does, and which kernel objects it needs besides its channels.
 fn work<'w>(
     context: &Context<'_>,
-    rung: &Rung,
+    variant: &Variant,
     wiring: &'w Wiring,
     injected: &[Injection],
     number: u32,
@@ -680,7 +682,7 @@ fn work<'w>(
             };
             let supervision = wiring.supervision.as_ref().expect("made with the decision process");
             let work = DecisionWork {
-                settings: rung.decision.clone().expect("present with the decision process"),
+                settings: variant.decision.clone().expect("present with the decision process"),
                 lead,
                 slots: supervision.slots.iter().map(hemiola_bus::Channel::handle).collect(),
                 requests: supervision.requests.handle(),
@@ -698,7 +700,7 @@ fn work<'w>(
             (Work::Benchmark(work), Vec::new(), Role::Benchmark)
         }
         Task::Rti { namespace } => {
-            let federation = rung.federation.as_ref().expect("an RTI is of a federation");
+            let federation = variant.federation.as_ref().expect("an RTI is of a federation");
             let work = RtiWork {
                 transport: federation.transport,
                 name: context.id.to_string(),
@@ -707,19 +709,19 @@ fn work<'w>(
             (Work::Rti(work), Vec::new(), Role::Rti)
         }
         Task::Federate(settings) => {
-            let federation = rung.federation.as_ref().expect("a federate is of a federation");
-            let models = rung.processes.iter().filter_map(|process| match &process.task {
+            let federation = variant.federation.as_ref().expect("a federate is of a federation");
+            let models = variant.processes.iter().filter_map(|process| match &process.task {
                 Task::Federate(settings) => Some((process.name.clone(), settings.model)),
                 _ => None,
             });
             let work = FederateWork {
                 name: process.name.clone(),
-                address: rti.expect("the RTI is the first process of its rung").clone(),
-                execution: rung.name.clone(),
+                address: rti.expect("the RTI is the first process of its variant").clone(),
+                execution: variant.name.clone(),
                 settings: settings.clone(),
                 federation: federation.clone(),
                 models: models.collect(),
-                period: rung.rate.period(),
+                period: variant.rate.period(),
             };
             (Work::Federate(Box::new(work)), Vec::new(), Role::Federate)
         }
@@ -793,9 +795,9 @@ fn resolve(scenario_folder: &Path, program: &str) -> String {
     program.to_owned()
 }
 
-/// A rung as it stands in the result folder, before it has run.
-pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
-    let mut processes: Vec<ProcessRecord> = rung
+/// A variant as it stands in the result folder, before it has run.
+pub(crate) fn describe(plan: &Plan, variant: &Variant) -> VariantRecord {
+    let mut processes: Vec<ProcessRecord> = variant
         .processes
         .iter()
         .map(|process| {
@@ -824,39 +826,39 @@ pub(crate) fn describe(plan: &Plan, rung: &Rung) -> RungRecord {
             }
         })
         .collect();
-    processes.extend(rung.units.iter().map(|unit| ProcessRecord {
+    processes.extend(variant.units.iter().map(|unit| ProcessRecord {
         name: unit.name.clone(),
         role: Role::Unit,
         in_cycle: matches!(unit.program, hemiola_scenario::UnitProgram::Gain(_)),
         asked: unit.profile.clone(),
     }));
-    let hand_overs = rung.hand_overs();
-    RungRecord {
-        name: rung.name.clone(),
-        description: rung.description.clone(),
-        period: rung.rate.period(),
+    let hand_overs = variant.hand_overs();
+    VariantRecord {
+        name: variant.name.clone(),
+        description: variant.description.clone(),
+        period: variant.rate.period(),
         hand_overs: hand_overs.down + hand_overs.up,
         hand_overs_up: hand_overs.up,
         hand_over_mechanism: hand_overs.mechanism.to_owned(),
-        lines_of_code: crate::size::lines_of_code(rung),
-        features: features(plan, rung),
+        lines_of_code: crate::size::lines_of_code(variant),
+        features: features(plan, variant),
         processes,
         runs: Vec::new(),
-        mixed: mixed(rung),
-        federation: federation::record(rung),
+        mixed: mixed(variant),
+        federation: federation::record(variant),
     }
 }
 
-/// The rung's benchmark and load, for the analysis.
-fn mixed(rung: &Rung) -> Option<MixedRecord> {
-    let mixed = rung.mixed()?;
+/// The variant's benchmark and load, for the analysis.
+fn mixed(variant: &Variant) -> Option<MixedRecord> {
+    let mixed = variant.mixed()?;
     let rate = |load: &Process| 1.0 / load.period.secs_f64();
     let share = |load: &Process| match load.task {
         Task::Workload { compute, .. } => compute.secs_f64() / load.period.secs_f64(),
         _ => 0.0,
     };
     Some(MixedRecord {
-        series: rung.series.clone().unwrap_or_else(|| rung.name.clone()),
+        series: variant.series.clone().unwrap_or_else(|| variant.name.clone()),
         benchmark: mixed.benchmark.name.clone(),
         load: mixed.load.map(|load| load.name.clone()),
         share: mixed.load.map_or(0.0, share),
@@ -871,9 +873,9 @@ fn whole(length: Span, part: Span) -> u64 {
 }
 
 /// What the program can do, in the words of the feature table.
-fn features(plan: &Plan, rung: &Rung) -> Vec<String> {
-    let channels = || rung.channels.iter().map(|channel| &channel.endpoint);
-    let several = rung.processes.iter().any(|process| matches!(process.task, Task::Io { .. }));
+fn features(plan: &Plan, variant: &Variant) -> Vec<String> {
+    let channels = || variant.channels.iter().map(|channel| &channel.endpoint);
+    let several = variant.processes.iter().any(|process| matches!(process.task, Task::Io { .. }));
     let mut features = Vec::new();
     let mut tick = |condition: bool, feature: &str| {
         if condition {
@@ -883,13 +885,13 @@ fn features(plan: &Plan, rung: &Rung) -> Vec<String> {
     tick(several, "separate processes");
     tick(several, "data integrity");
     tick(
-        rung.channels.iter().any(|channel| matches!(channel.delivery, Delivery::Queue(_))),
+        variant.channels.iter().any(|channel| matches!(channel.delivery, Delivery::Queue(_))),
         "ordered events",
     );
     let broadcast = channels().any(|endpoint| matches!(endpoint, Endpoint::PubSub(_)));
-    tick(broadcast || rung.decision.is_some(), "unknown receivers");
-    tick(rung.decision.is_some(), "safety checking and recovery");
-    tick(rung.decision.is_some() && rung.units.len() > 1, "analytic redundancy");
-    tick(rung.decision.is_some() && plan.plant.is_some(), "live upgrade");
+    tick(broadcast || variant.decision.is_some(), "unknown receivers");
+    tick(variant.decision.is_some(), "safety checking and recovery");
+    tick(variant.decision.is_some() && variant.units.len() > 1, "analytic redundancy");
+    tick(variant.decision.is_some() && plan.plant.is_some(), "live upgrade");
     features
 }

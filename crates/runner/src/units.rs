@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant as WallInstant};
 
-use hemiola_scenario::{Gain, Rung, Unit as ScenarioUnit, UnitProgram, UnitState as Begin};
+use hemiola_scenario::{Gain, Unit as ScenarioUnit, UnitProgram, UnitState as Begin, Variant};
 use hemiola_simplex::{SLOTS, UnitState, fault_name, state_name};
 use hemiola_trace::event::source;
 use hemiola_units::{Bytes, Instant, Policy, Priority, Profile, Span};
@@ -56,7 +56,7 @@ pub(crate) fn limits(unit: &Launch) -> Limits {
     Limits { unbroken: (unit.budget * 4).max(UNBROKEN_MIN), memory: MEMORY }
 }
 
-/// Every unit of a running rung, and what people asked for.
+/// Every unit of a running variant, and what people asked for.
 pub(crate) struct Units {
     slots: [Option<Entry>; SLOTS],
     generations: u32,
@@ -120,10 +120,10 @@ enum Step {
 type Ended = Result<String, String>;
 
 impl Units {
-    pub(crate) fn new(rung: &Rung) -> Self {
-        let last = rung.units.last();
-        let decision = rung.decision.as_ref().expect("present with the decision process");
-        let proving = rung.rate.period() * i64::from(decision.promote_after);
+    pub(crate) fn new(variant: &Variant) -> Self {
+        let last = variant.units.last();
+        let decision = variant.decision.as_ref().expect("present with the decision process");
+        let proving = variant.rate.period() * i64::from(decision.promote_after);
         Self {
             slots: Default::default(),
             generations: 0,
@@ -177,7 +177,7 @@ impl Units {
 
     /// Tells the decision module of the units it begins with.
     pub(crate) fn announce(&mut self, stage: &mut Stage<'_>) -> Result<(), RunError> {
-        for (slot, unit) in stage.rung().units.iter().enumerate() {
+        for (slot, unit) in stage.variant().units.iter().enumerate() {
             let what = if unit.state == Begin::Active { What::AddActive } else { What::Add };
             self.ask(stage, slot, what);
         }
@@ -330,7 +330,7 @@ impl Units {
     /// A unit's own priority: it must stay below the decision module, or it could starve it.
     fn priority(&self, stage: &Stage<'_>, wanted: u8) -> Result<Policy, String> {
         let priority = Priority::try_from(wanted).map_err(|e| e.to_string())?;
-        let decision = stage.rung().decision_process().map(|process| process.profile.scheduling);
+        let decision = stage.variant().decision_process().map(|process| process.profile.scheduling);
         match decision {
             Some(Policy::Fifo { priority: limit } | Policy::RoundRobin { priority: limit })
                 if priority >= limit =>
@@ -589,7 +589,7 @@ impl Units {
             })
         });
         UnitAnswer::Units {
-            rung: stage.rung().name.clone(),
+            variant: stage.variant().name.clone(),
             commanding: self.commanding(),
             units: rows.collect(),
         }

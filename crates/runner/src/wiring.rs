@@ -1,11 +1,11 @@
-//! The kernel objects of one run of one rung, and what each process is told of them.
+//! The kernel objects of one run of one variant, and what each process is told of them.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use hemiola_bus::{Channel, End, Handle, Receiver, Sender, Spec};
 use hemiola_plant::Settings;
 use hemiola_rt::shared::{Kind, Segment};
-use hemiola_scenario::{Process, Rung};
+use hemiola_scenario::{Process, Variant};
 use hemiola_simplex::SLOTS;
 use hemiola_units::{Delivery, Endpoint, Span};
 
@@ -16,7 +16,7 @@ use crate::run::Context;
 use crate::status::{REPLY_SIZE, REQUEST_SIZE, REQUESTS_MAX, STATUS_SIZE};
 use crate::tasks::CardWork;
 
-/// Everything a rung's processes share. Dropping it removes it all.
+/// Everything a variant's processes share. Dropping it removes it all.
 pub(crate) struct Wiring {
     channels: Vec<(String, Channel)>,
     stop: Channel,
@@ -46,14 +46,14 @@ pub(crate) struct Supervision {
 }
 
 impl Wiring {
-    pub(crate) fn create(context: &Context<'_>, rung: &Rung) -> Result<Self, RunError> {
+    pub(crate) fn create(context: &Context<'_>, variant: &Variant) -> Result<Self, RunError> {
         let make = |endpoint: Endpoint, delivery, size| {
             let run = context.id.as_str().to_owned();
             Channel::create(&Spec { endpoint, delivery, message_size: size, run })
                 .map_err(RunError::channel)
         };
         let mut channels = Vec::new();
-        for channel in &rung.channels {
+        for channel in &variant.channels {
             let made = make(channel.endpoint.clone(), channel.delivery, channel.message.size())?;
             channels.push((channel.name.clone(), made));
         }
@@ -62,7 +62,7 @@ impl Wiring {
         let stop = shared("stop", Delivery::Latest, STOP_SIZE)?;
         let stop_sender = hemiola_bus::open_sender(&stop.handle()).map_err(RunError::channel)?;
         let supervision =
-            if rung.decision.is_some() { Some(Supervision::create(&shared)?) } else { None };
+            if variant.decision.is_some() { Some(Supervision::create(&shared)?) } else { None };
         let registers =
             if context.plan.plant.is_some() { Some(Registers::create()?) } else { None };
         Ok(Self { channels, stop, stop_sender, farewell: Vec::new(), registers, supervision })

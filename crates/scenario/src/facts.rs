@@ -41,7 +41,7 @@ pub struct Overrides {
     pub runs: Option<u32>,
     /// Instead of `duration`, and of the durations in a campaign.
     pub duration: Option<Span>,
-    /// Instead of the rate of every rung. Lengths within the cycle that no longer fit the period are
+    /// Instead of the rate of every variant. Lengths within the cycle that no longer fit the period are
     /// shortened to fit, each with a note in the plan: the same scenario, only faster. A rate that a
     /// process states for itself stays.
     pub rate: Option<Rate>,

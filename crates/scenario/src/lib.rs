@@ -28,15 +28,15 @@
 //! duration = "5s"
 //! [plant]
 //! model = "sei-fit"
-//! [[rung]]
+//! [[variant]]
 //! name = "monolithic"
-//! [rung.processes]
+//! [variant.processes]
 //! loop = { task = "monolithic", gain = "baselin" }
 //! "#;
 //! let problems = read(source, &facts, &Overrides::default()).unwrap_err();
 //! assert!(render(&problems, source, "one.toml").contains("did you mean \"baseline\"?"));
 //! let plan = read(&source.replace("baselin\"", "baseline\""), &facts, &Overrides::default());
-//! assert_eq!(plan.unwrap().rungs[0].processes[1].name, "loop");
+//! assert_eq!(plan.unwrap().variants[0].processes[1].name, "loop");
 //! ```
 //!
 //! This crate opens no file, asks the system nothing and prints nothing; the names of gains and

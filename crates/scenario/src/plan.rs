@@ -25,11 +25,11 @@ pub struct Plan {
     pub description: String,
     /// Seed of all randomness.
     pub seed: u64,
-    /// The counted part of one run of one rung.
+    /// The counted part of one run of one variant.
     pub duration: Span,
     /// What runs before it and is not counted.
     pub warmup: Span,
-    /// How often each rung is run; 1 to 10 000.
+    /// How often each variant is run; 1 to 10 000.
     pub runs: u32,
     /// Whether a run goes on when the system grants less than a profile asks for.
     pub allow_less: bool,
@@ -37,11 +37,11 @@ pub struct Plan {
     pub plant: Option<PlantSettings>,
     /// The converter card between plant and I/O.
     pub card: CardSettings,
-    /// The rungs in the order written. Not empty unless there is a campaign of simulated faults only.
-    pub rungs: Vec<Rung>,
+    /// The variants in the order written. Not empty unless there is a campaign of simulated faults only.
+    pub variants: Vec<Variant>,
     /// Whether runs record what the kernel does with the processors.
     pub kernel: KernelTrace,
-    /// Faults to inject instead of running the rungs one by one.
+    /// Faults to inject instead of running the variants one by one.
     pub campaign: Option<Campaign>,
     /// What the reader should know though it stops nothing: lengths shortened to fit a rate given on
     /// the command line, priorities that `allow_less` lets through. One sentence each.
@@ -49,13 +49,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `"campaign"`, `"federation"` (each rung a mode of it), `"mixed-load"` (a benchmark in each rung),
-    /// `"ladder"` (several rungs) or `"scenario"` (one).
+    /// `"campaign"`, `"federation"` (each variant a mode of it), `"mixed-load"` (a benchmark in each variant),
+    /// `"ladder"` (several variants) or `"scenario"` (one).
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        let mixed = || self.rungs.iter().all(|rung| rung.mixed().is_some());
-        let federation = || self.rungs.iter().all(|rung| rung.federation.is_some());
-        match (&self.campaign, self.rungs.len()) {
+        let mixed = || self.variants.iter().all(|variant| variant.mixed().is_some());
+        let federation = || self.variants.iter().all(|variant| variant.federation.is_some());
+        match (&self.campaign, self.variants.len()) {
             (Some(_), _) => "campaign",
             (None, 1..) if federation() => "federation",
             (None, 1..) if mixed() => "mixed-load",
@@ -64,10 +64,10 @@ impl Plan {
         }
     }
 
-    /// The rung with this name.
+    /// The variant with this name.
     #[must_use]
-    pub fn rung(&self, name: &str) -> Option<&Rung> {
-        self.rungs.iter().find(|rung| rung.name == name)
+    pub fn variant(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
     }
 }
 
@@ -84,7 +84,7 @@ pub enum KernelTrace {
     Off,
 }
 
-/// The simulated apparatus, shared by all rungs.
+/// The simulated apparatus, shared by all variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlantSettings {
     /// Which set of parameters.
@@ -123,7 +123,7 @@ pub struct CardSettings {
 
 /// One step of the ladder: processes, and how they talk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rung {
+pub struct Variant {
     /// Unique in the plan.
     pub name: String,
     /// What is special about it; may be empty.
@@ -131,7 +131,7 @@ pub struct Rung {
     /// The rate of the control cycle.
     pub rate: Rate,
     /// All channels between processes in the order written; the card and the units' answers are not
-    /// among them, because they follow from the rung.
+    /// among them, because they follow from the variant.
     pub channels: Vec<Channel>,
     /// All processes in the order of starting, the plant first; units are not among them.
     pub processes: Vec<Process>,
@@ -139,9 +139,9 @@ pub struct Rung {
     pub units: Vec<Unit>,
     /// The rule of the decision process; present exactly when there is one.
     pub decision: Option<DecisionSettings>,
-    /// The name of the rung as written, when this is one value of a list in it.
+    /// The name of the variant as written, when this is one value of a list in it.
     pub series: Option<String>,
-    /// What its processes have in common, when the rung is a mode of a federation.
+    /// What its processes have in common, when the variant is a mode of a federation.
     #[serde(default)]
     pub federation: Option<Federation>,
 }
@@ -158,8 +158,8 @@ pub struct Mixed<'r> {
     pub load: Option<&'r Process>,
 }
 
-impl Rung {
-    /// The benchmark of this rung, if it has one, and its load.
+impl Variant {
+    /// The benchmark of this variant, if it has one, and its load.
     #[must_use]
     pub fn mixed(&self) -> Option<Mixed<'_>> {
         let mut processes = self.processes.iter();
@@ -184,7 +184,7 @@ impl Rung {
         self.processes.iter().find(|process| process.name == name)
     }
 
-    /// The decision process, if the rung has one.
+    /// The decision process, if the variant has one.
     #[must_use]
     pub fn decision_process(&self) -> Option<&Process> {
         self.processes.iter().find(|process| process.task == Task::Decision)
@@ -196,7 +196,7 @@ impl Rung {
         self.channel(self.decision_process()?.receives.first()?)
     }
 
-    /// The hand-overs of one cycle; none for a rung without an I/O process.
+    /// The hand-overs of one cycle; none for a variant without an I/O process.
     #[must_use]
     pub fn hand_overs(&self) -> HandOvers {
         let io = self.processes.iter().find_map(|process| match &process.task {
@@ -237,9 +237,9 @@ pub struct HandOvers {
 /// A connection between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channel {
-    /// Unique in the rung.
+    /// Unique in the variant.
     pub name: String,
-    /// Mechanism and name; unique in the rung.
+    /// Mechanism and name; unique in the variant.
     pub endpoint: Endpoint,
     /// What is kept when the receiver is slower.
     pub delivery: Delivery,
@@ -277,10 +277,10 @@ impl fmt::Display for Message {
     }
 }
 
-/// One process of a rung.
+/// One process of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
-    /// Unique in the rung, units included.
+    /// Unique in the variant, units included.
     pub name: String,
     /// What it does.
     pub task: Task,
@@ -321,14 +321,14 @@ pub enum Task {
         /// The controller's law.
         gain: Gain,
     },
-    /// Supervises the units and holds the safety controller; settings are [`Rung::decision`]. One
+    /// Supervises the units and holds the safety controller; settings are [`Variant::decision`]. One
     /// channel each way.
     Decision,
     /// Computes for a while each period: load.
     Workload {
         /// Processor time of one job.
         compute: Span,
-        /// Whether it works only in the second and the third of every four turns of the rung's
+        /// Whether it works only in the second and the third of every four turns of the variant's
         /// benchmark.
         takes_turns: bool,
     },
@@ -349,7 +349,7 @@ pub enum Task {
         /// What follows it.
         arguments: Vec<String>,
     },
-    /// The run-time infrastructure of the rung's federation.
+    /// The run-time infrastructure of the variant's federation.
     Rti {
         /// The network name space it runs in; `None` for the runner's own.
         namespace: Option<String>,
@@ -433,10 +433,10 @@ pub enum Gain {
     Custom([f64; 4]),
 }
 
-/// A replacement unit as the rung starts with it.
+/// A replacement unit as the variant starts with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unit {
-    /// Unique in the rung, processes included.
+    /// Unique in the variant, processes included.
     pub name: String,
     /// What runs in it.
     pub program: UnitProgram,
@@ -480,7 +480,7 @@ pub struct InjectedFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitState {
-    /// Its answers are used, as long as they are safe; at most one per rung.
+    /// Its answers are used, as long as they are safe; at most one per variant.
     Active,
     /// Its answers are judged and recorded only.
     Shadow,
@@ -537,7 +537,7 @@ pub enum Remedy {
 pub struct Campaign {
     /// Faults of a controller's output, in pure simulation.
     pub simulated: Option<SimulatedFaults>,
-    /// Faults of real processes, in rungs of this plan.
+    /// Faults of real processes, in variants of this plan.
     pub process: Option<ProcessFaults>,
 }
 
@@ -571,8 +571,8 @@ pub struct ProcessFaults {
     pub duration: Span,
     /// When the fault begins, from the start of the run.
     pub fault_after: Span,
-    /// The rung with a decision process; the fault goes into its active unit.
+    /// The variant with a decision process; the fault goes into its active unit.
     pub with: Option<String>,
-    /// The rung without; the fault goes into its controller.
+    /// The variant without; the fault goes into its controller.
     pub without: Option<String>,
 }

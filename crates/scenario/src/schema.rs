@@ -86,14 +86,14 @@ pub enum Shape {
 
 /// The longest queue: enough for a second of 1 kHz.
 pub(crate) const QUEUE_LEN_MAX: i64 = 1024;
-/// Units of a rung: the slots of the decision module.
+/// Units of a variant: the slots of the decision module.
 pub(crate) const UNITS_MAX: usize = 8;
-/// Runs of a rung, and of a kind of fault.
+/// Runs of a variant, and of a kind of fault.
 pub(crate) const RUNS_MAX: i64 = 10_000;
-const RUNGS_MAX: usize = 64;
+const VARIANTS_MAX: usize = 64;
 const PROCESSES_MAX: usize = 32;
 const PROFILES_MAX: usize = 64;
-/// Values of a list that makes a rung several.
+/// Values of a list that makes a variant several.
 const STEPS_MAX: usize = 32;
 /// The largest share of a processor, percent: where real-time processes are stopped at 95, more leaves
 /// nothing to measure.
@@ -120,25 +120,25 @@ pub(crate) static SCENARIO: Table = Table {
         must("title", Shape::Text, "One line for headings."),
         may("description", Shape::Text, "What the scenario is about."),
         must("rate", Shape::Rate, "Rate of the control cycle, \"50Hz\" or \"20ms\"."),
-        must("duration", Shape::Length, "Counted part of one run of one rung."),
+        must("duration", Shape::Length, "Counted part of one run of one variant."),
         may("warmup", Shape::LengthOrZero, "What runs before it uncounted; default 0.5s."),
-        may("runs", Shape::Whole(1, RUNS_MAX), "Runs of each rung; default 1."),
+        may("runs", Shape::Whole(1, RUNS_MAX), "Runs of each variant; default 1."),
         may("seed", Shape::Whole(0, i64::MAX), "Seed of all randomness; default 1."),
         may(
             "allow_less",
             Shape::Boolean,
             "Go on when less is granted than a profile asks for, and mark the figures; default false.",
         ),
-        may("plant", Shape::One(&PLANT), "The simulated apparatus, shared by all rungs."),
+        may("plant", Shape::One(&PLANT), "The simulated apparatus, shared by all variants."),
         may("card", Shape::One(&CARD), "The emulated converter card."),
         may("decision", Shape::One(&DECISION), "The rule of decision processes."),
         may("profiles", Shape::Named(&PROFILE, PROFILES_MAX), "What processes ask the system for."),
-        may("rung", Shape::Many(&RUNG, RUNGS_MAX), "The steps of the ladder, in order."),
+        may("variant", Shape::Many(&VARIANT, VARIANTS_MAX), "The steps of the ladder, in order."),
         may("campaign", Shape::One(&CAMPAIGN), "Faults to inject instead of a ladder."),
         may(
             "federation",
             Shape::One(&federation::FEDERATION),
-            "Federates and their RTI instead of a ladder: one rung for each mode.",
+            "Federates and their RTI instead of a ladder: one variant for each mode.",
         ),
         may("trace", Shape::One(&TRACE), "What the traces of the runs have in them."),
     ],
@@ -263,8 +263,8 @@ static PROFILE: Table = Table {
     ],
 };
 
-static RUNG: Table = Table {
-    noun: "a rung",
+static VARIANT: Table = Table {
+    noun: "a variant",
     keys: &[
         must("name", Shape::Name, "Unique."),
         may("description", Shape::Text, "What is special about it."),
@@ -319,7 +319,7 @@ static PROCESS: Table = Table {
         may(
             "share",
             Shape::Shares(STEPS_MAX),
-            "Of workload, instead of compute: percent of a processor; a list runs the rung once for each.",
+            "Of workload, instead of compute: percent of a processor; a list runs the variant once for each.",
         ),
         may(
             "takes_turns",
@@ -333,7 +333,7 @@ static PROCESS: Table = Table {
         may(
             "rate",
             Shape::Rates(STEPS_MAX),
-            "Of workload; default the rung's; a list runs the rung once for each.",
+            "Of workload; default the variant's; a list runs the variant once for each.",
         ),
         may("deadline", Shape::Length, "From the release; default the period."),
         may(
@@ -357,7 +357,7 @@ static PROCESS: Table = Table {
 static UNIT: Table = Table {
     noun: "a unit",
     keys: &[
-        must("name", Shape::Name, "Unique in the rung, processes included."),
+        must("name", Shape::Name, "Unique in the variant, processes included."),
         may("gain", Shape::Gain, "Our own controller with this law …"),
         may("command", Shape::Texts, "… or a program that keeps the unit contract."),
         may("fault", Shape::Text, "What goes wrong in it on purpose."),
@@ -381,7 +381,7 @@ static CAMPAIGN: Table = Table {
     noun: "a campaign",
     keys: &[
         may("simulated", Shape::One(&SIMULATED), "Output faults, in pure simulation."),
-        may("process", Shape::One(&PROCESS_FAULTS), "Faults of real processes, in rungs."),
+        may("process", Shape::One(&PROCESS_FAULTS), "Faults of real processes, in variants."),
     ],
 };
 
@@ -403,8 +403,8 @@ static PROCESS_FAULTS: Table = Table {
         may("runs", Shape::Whole(1, RUNS_MAX), "Runs a kind; default the scenario's."),
         may("duration", Shape::Length, "Of one run; default the scenario's."),
         may("fault_after", Shape::LengthOrZero, "When the fault begins; default 2s."),
-        may("with", Shape::Text, "The rung with a decision process."),
-        may("without", Shape::Text, "The rung without one."),
+        may("with", Shape::Text, "The variant with a decision process."),
+        may("without", Shape::Text, "The variant without one."),
     ],
 };
 
@@ -545,7 +545,7 @@ mod tests {
     #[test]
     fn the_schema_is_json_and_has_every_key_with_its_description() {
         let schema: Value = serde_json::from_str(&schema()).unwrap();
-        let unit = &schema["properties"]["rung"]["items"]["properties"]["units"]["items"];
+        let unit = &schema["properties"]["variant"]["items"]["properties"]["units"]["items"];
         assert_eq!(unit["required"], json!(["name"]));
         visit(&SCENARIO, &mut |table| {
             assert!(table.keys.iter().all(|key| key.doc.ends_with(['.', '…'])), "{}", table.noun);

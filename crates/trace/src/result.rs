@@ -35,7 +35,8 @@ pub struct RunFolder {
     /// What one hand-over costs on this machine, measured in the same run.
     pub floors: Vec<Floor>,
     /// The programs that ran, in the scenario's order; empty for a campaign.
-    pub rungs: Vec<RungRecord>,
+    #[serde(alias = "rungs")]
+    pub variants: Vec<VariantRecord>,
     /// What the injected faults did; empty for a ladder.
     pub faults: Vec<FaultRecord>,
     /// Whether the traces have the kernel's side, and what recording it costs.
@@ -127,7 +128,7 @@ pub struct Floor {
 
 /// One program of a scenario with all its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RungRecord {
+pub struct VariantRecord {
     /// The scenario's name of it.
     pub name: String,
     /// One sentence.
@@ -161,7 +162,7 @@ pub struct RungRecord {
 /// ([`Kind::Mark`](crate::Kind::Mark) number [`WORK`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MixedRecord {
-    /// The rung as the scenario writes it, of which this is one value of a list; else its own name.
+    /// The variant as the scenario writes it, of which this is one value of a list; else its own name.
     pub series: String,
     /// The benchmark's process.
     pub benchmark: String,
@@ -366,7 +367,7 @@ mod tests {
                 circumstances: "at-rate".into(),
                 samples_ns: vec![2_600, 2_300],
             }],
-            rungs: vec![RungRecord {
+            variants: vec![VariantRecord {
                 name: "monolithic".into(),
                 description: "one process".into(),
                 period: Span::from_millis(20),

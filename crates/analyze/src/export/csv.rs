@@ -10,9 +10,9 @@ pub fn cycles(analysis: &Analysis) -> String {
     let mut text = String::from(
         "program,run,cycle,release_ns,release_latency_ns,cycle_ns,lateness_ns,stamps,skipped,complete,actuated\n",
     );
-    for (rung, observed) in analysis.summary.rungs.iter().zip(&analysis.observed) {
-        let program = quoted(&rung.name);
-        for (run, observed) in rung.runs.iter().zip(observed) {
+    for (variant, observed) in analysis.summary.variants.iter().zip(&analysis.observed) {
+        let program = quoted(&variant.name);
+        for (run, observed) in variant.runs.iter().zip(observed) {
             for row in &observed.cycles {
                 let lateness = row.lateness.map_or(String::new(), |late| late.nanos().to_string());
                 writeln!(

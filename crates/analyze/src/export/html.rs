@@ -28,8 +28,8 @@ pub fn render(analysis: &Analysis, feature_tests: &BTreeMap<String, String>) -> 
 fn cards(summary: &Summary) -> Vec<Card> {
     let mut cards = crate::mixed::report::cards(summary);
     cards.extend(crate::federation::report::cards(summary));
-    let loops = || summary.rungs.iter().filter(|rung| summary.is_loop(rung));
-    let combined = || loops().map(|rung| &rung.combined);
+    let loops = || summary.variants.iter().filter(|variant| summary.is_loop(variant));
+    let combined = || loops().map(|variant| &variant.combined);
     if let (Some(first), Some(last)) = (loops().next(), loops().next_back()) {
         let median = |cycle: Option<crate::metrics::CycleTime>| {
             cycle.map_or("–".into(), |cycle| duration(cycle.spread.p50 as f64))
@@ -64,7 +64,7 @@ fn cards(summary: &Summary) -> Vec<Card> {
             },
         });
         let fallen: u64 = combined().map(|figures| figures.fallen).sum();
-        let runs: usize = loops().map(|rung| rung.runs.len()).sum();
+        let runs: usize = loops().map(|variant| variant.runs.len()).sum();
         cards.push(Card {
             name: "Pendulum fell".into(),
             value: count(fallen),
@@ -122,7 +122,7 @@ mod tests {
     fn names_of_a_scenario_cannot_break_out_of_the_page() {
         let mut analysis = ladder_analysis();
         analysis.summary.title = "<script>alert(1)</script>".into();
-        analysis.summary.rungs[0].name = "<img onerror=x>".into();
+        analysis.summary.variants[0].name = "<img onerror=x>".into();
         let page = render(&analysis, &BTreeMap::new());
         assert!(!page.contains("<script>") && !page.contains("<img"));
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_campaign_without_programs_is_a_page_too() {
         let mut analysis = ladder_analysis();
-        analysis.summary.rungs.clear();
+        analysis.summary.variants.clear();
         analysis.observed.clear();
         let page = render(&analysis, &BTreeMap::new());
         assert!(page.contains("Lost under faults") && !page.contains("<svg"));

@@ -359,32 +359,32 @@ fn bare() -> Process {
 fn folder() -> (RunFolder, BTreeMap<String, Vec<u8>>) {
     let (mut folder, _) = ladder(1, 4);
     let mut traces = BTreeMap::new();
-    folder.rungs.truncate(2);
+    folder.variants.truncate(2);
     folder.faults.clear();
     folder.scenario = "federation".into();
     let modes = [
         ("interaction-low", mode(Synchronization::Interaction, PriorityMode::Low)),
         ("time-management-high", managed()),
     ];
-    for (rung, (name, mode)) in folder.rungs.iter_mut().zip(modes) {
+    for (variant, (name, mode)) in folder.variants.iter_mut().zip(modes) {
         let late = (name == "interaction-low").then_some((7, 9_000 * MICRO));
         let processes = World { other_late: late, ..World::new(30) }.processes();
-        rung.name = name.into();
-        rung.period = Span::from_nanos(PERIOD);
+        variant.name = name.into();
+        variant.period = Span::from_nanos(PERIOD);
         let record_of = |process: &Process| ProcessRecord {
             name: process.name.clone(),
             role: process.role,
             in_cycle: process.role == Role::Federate,
             asked: Profile::ordinary(),
         };
-        rung.processes = processes.iter().map(record_of).collect();
+        variant.processes = processes.iter().map(record_of).collect();
         let run = RunRecord { trace: format!("traces/{name}.pftrace"), ..record() };
         traces.insert(run.trace.clone(), trace(&processes));
-        rung.runs = vec![run];
+        variant.runs = vec![run];
         for timer in &mode.bare {
             traces.insert(timer.trace.clone(), trace([&bare()]));
         }
-        rung.federation = Some(mode);
+        variant.federation = Some(mode);
     }
     (folder, traces)
 }
@@ -436,7 +436,7 @@ fn a_bare_timer_counts_behind_its_warm_up() {
 #[test]
 fn the_masters_cycles_are_those_of_the_program() {
     let analysis = analysis();
-    let figures = &analysis.summary.rungs[0].combined;
+    let figures = &analysis.summary.variants[0].combined;
     assert_eq!((figures.observations, figures.deadlines_missed), (27, 1));
     assert_eq!(figures.misses.len(), 1);
     assert_eq!(figures.processes.len(), 3);

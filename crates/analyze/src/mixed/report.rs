@@ -14,7 +14,10 @@ const NONE: &str = "–";
 
 /// Each program of the summary that is a benchmark beside a load, with its name.
 fn programs(summary: &Summary) -> impl Iterator<Item = (&str, &MixedFigures)> {
-    summary.rungs.iter().filter_map(|rung| Some((rung.name.as_str(), rung.mixed.as_ref()?)))
+    summary
+        .variants
+        .iter()
+        .filter_map(|variant| Some((variant.name.as_str(), variant.mixed.as_ref()?)))
 }
 
 /// All tables; without rows where the summary has no such program.

@@ -151,8 +151,8 @@ fn a_series_has_the_slope_of_its_overheads() {
     let half = MixedRecord { rate_hz: 1000.0, ..record() };
     let control = MixedRecord { load: None, ..record() };
     let whole = record();
-    let rungs = [&control, &whole, &half].map(|record| (record, vec![&run; 3]));
-    let [series] = &series(&rungs)[..] else { panic!("one series") };
+    let variants = [&control, &whole, &half].map(|record| (record, vec![&run; 3]));
+    let [series] = &series(&variants)[..] else { panic!("one series") };
     near(series.overhead, 0.01);
     // (2000 + 1000) · 0.01 over 2000² + 1000².
     near(series.per_release_ns, 6_000.0);
@@ -161,12 +161,12 @@ fn a_series_has_the_slope_of_its_overheads() {
 /// A summary of one program of each kind, as a result folder gives it.
 pub(crate) fn summary() -> Summary {
     let mut summary = ladder_analysis().summary;
-    summary.rungs.truncate(2);
+    summary.variants.truncate(2);
     let run = Run::of(&record(), &processes(), None);
     let control = MixedRecord { load: None, rate_hz: 0.0, ..record() };
-    for (rung, record) in summary.rungs.iter_mut().zip([control, record()]) {
-        rung.name = format!("share-{}", 100.0 * record.rate_hz / 10_000.0);
-        rung.mixed = Some(MixedFigures::of(&record, &[&run; 3]));
+    for (variant, record) in summary.variants.iter_mut().zip([control, record()]) {
+        variant.name = format!("share-{}", 100.0 * record.rate_hz / 10_000.0);
+        variant.mixed = Some(MixedFigures::of(&record, &[&run; 3]));
     }
     summary.series = series(&[(&record(), vec![&run; 3])]);
     summary

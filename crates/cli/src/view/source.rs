@@ -301,10 +301,13 @@ fn traces_of(folder: &Path, options: &Arc<sched::Options>) -> Result<Vec<Source>
         let run: RunFolder = serde_json::from_str(&text).map_err(|error| {
             SourceError::NoRecording { path: record.clone(), reason: error.to_string() }
         })?;
-        let runs = run.rungs.iter().flat_map(|rung| rung.runs.iter().map(move |run| (rung, run)));
+        let runs = run
+            .variants
+            .iter()
+            .flat_map(|variant| variant.runs.iter().map(move |run| (variant, run)));
         return Ok(runs
-            .map(|(rung, run)| {
-                (format!("{} · run {}", rung.name, run.number), folder.join(&run.trace))
+            .map(|(variant, run)| {
+                (format!("{} · run {}", variant.name, run.number), folder.join(&run.trace))
             })
             .filter(|(_, path)| path.exists())
             .map(|(name, path)| Source::new(name, path, report.clone(), options))

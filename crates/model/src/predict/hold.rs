@@ -1,7 +1,7 @@
 //! A prediction beside what was measured.
 
 use hemiola_analyze::segments::Segment;
-use hemiola_analyze::summary::{RungSummary, Summary};
+use hemiola_analyze::summary::{Summary, VariantSummary};
 use hemiola_units::{Policy, Profile};
 use serde::Serialize;
 
@@ -57,8 +57,8 @@ pub struct HeldPart {
 #[must_use]
 pub fn hold(predictions: Vec<Prediction>, summary: &Summary) -> Vec<Held> {
     let held = |prediction: Prediction| {
-        let rung = summary.rungs.iter().find(|rung| rung.name == prediction.rung)?;
-        let cycle = rung.combined.cycle_ns?;
+        let variant = summary.variants.iter().find(|variant| variant.name == prediction.variant)?;
+        let cycle = variant.combined.cycle_ns?;
         let measured_ns = cycle.spread.p50 as f64;
         let range = prediction.cycle;
         let verdict = if (range.expected - measured_ns).abs() <= WITHIN * measured_ns {
@@ -70,10 +70,10 @@ pub fn hold(predictions: Vec<Prediction>, summary: &Summary) -> Vec<Held> {
         };
         Some(Held {
             measured_ns,
-            interval_ns: rung.combined.p50_interval_ns,
+            interval_ns: variant.combined.p50_interval_ns,
             ratio: measured_ns / range.expected,
             verdict,
-            parts: parts(&prediction, rung),
+            parts: parts(&prediction, variant),
             prediction,
         })
     };
@@ -81,7 +81,7 @@ pub fn hold(predictions: Vec<Prediction>, summary: &Summary) -> Vec<Held> {
 }
 
 /// Predicted and measured parts side by side.
-fn parts(prediction: &Prediction, rung: &RungSummary) -> Vec<HeldPart> {
+fn parts(prediction: &Prediction, variant: &VariantSummary) -> Vec<HeldPart> {
     let mut parts: Vec<HeldPart> = prediction
         .parts
         .iter()
@@ -92,8 +92,8 @@ fn parts(prediction: &Prediction, rung: &RungSummary) -> Vec<HeldPart> {
             unexplained_ns: 0.0,
         })
         .collect();
-    for segment in &rung.combined.segments {
-        let kind = kind(segment, rung);
+    for segment in &variant.combined.segments {
+        let kind = kind(segment, variant);
         match parts.iter_mut().find(|part| part.kind == kind) {
             Some(part) => part.measured_ns += segment.mean_ns,
             None => parts.push(HeldPart {
@@ -113,12 +113,12 @@ fn parts(prediction: &Prediction, rung: &RungSummary) -> Vec<HeldPart> {
 }
 
 /// What a segment is spent on; between processes of one priority it counts as down, because nobody preempts.
-fn kind(segment: &Segment, rung: &RungSummary) -> PartKind {
+fn kind(segment: &Segment, variant: &VariantSummary) -> PartKind {
     if segment.from == segment.to {
         return PartKind::Work(segment.from.clone());
     }
     let priority = |name: &str| {
-        let asked = rung.profiles.iter().find(|profile| profile.name == name);
+        let asked = variant.profiles.iter().find(|profile| profile.name == name);
         asked.map_or(0, |profile| priority(&profile.asked))
     };
     if priority(&segment.to) > priority(&segment.from) { PartKind::Up } else { PartKind::Down }

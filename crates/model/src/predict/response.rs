@@ -2,7 +2,7 @@
 //! [`response_time`](crate::response_time) for each processor of a program, beside what was seen.
 
 use hemiola_analyze::summary::Summary;
-use hemiola_scenario::{Plan, Rung, Task as Doing};
+use hemiola_scenario::{Plan, Task as Doing, Variant};
 use hemiola_units::{CpuSet, Policy, Profile, Span};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ const SWITCH: &str = "hand_over.futex.up.back_to_back";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Response {
     /// The program.
-    pub rung: String,
+    pub variant: String,
     /// The process, or [`LOOP`].
     pub task: String,
     /// From release to finish at most; nothing where its processor is asked for more than there is.
@@ -43,24 +43,24 @@ pub fn responses(
     summary: &Summary,
 ) -> Result<Vec<Response>, PredictError> {
     let mut found = Vec::new();
-    for rung in &plan.rungs {
-        let looping = predictions.iter().find(|prediction| prediction.rung == rung.name);
+    for variant in &plan.variants {
+        let looping = predictions.iter().find(|prediction| prediction.variant == variant.name);
         let mut sets: Vec<(CpuSet, Vec<Task>)> = Vec::new();
-        for (cpus, task) in loads(rung).chain(looping.and_then(|p| control(rung, p))) {
+        for (cpus, task) in loads(variant).chain(looping.and_then(|p| control(variant, p))) {
             match sets.iter_mut().find(|(known, _)| *known == cpus) {
                 Some((_, tasks)) => tasks.push(task),
                 None => sets.push((cpus, vec![task])),
             }
         }
-        let has_load = loads(rung).next().is_some();
+        let has_load = loads(variant).next().is_some();
         for (_, tasks) in sets.into_iter().filter(|_| has_load) {
             let set = Set::new(tasks, Order::Given, switch(machine)?).map_err(|errors| {
                 let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 PredictError::Figures(errors.join("; "))
             })?;
             found.extend(set.responses().into_iter().map(|response| Response {
-                rung: rung.name.clone(),
-                seen_max: seen(summary, rung, &response.name),
+                variant: variant.name.clone(),
+                seen_max: seen(summary, variant, &response.name),
                 task: response.name,
                 bound: response.bound,
                 deadline: response.deadline,
@@ -77,8 +77,8 @@ fn switch(machine: &Machine) -> Result<Span, PredictError> {
 }
 
 /// The processes that do nothing but compute, each with the processors it may use.
-fn loads(rung: &Rung) -> impl Iterator<Item = (CpuSet, Task)> {
-    rung.processes.iter().filter_map(|process| {
+fn loads(variant: &Variant) -> impl Iterator<Item = (CpuSet, Task)> {
+    variant.processes.iter().filter_map(|process| {
         let Doing::Workload { compute, .. } = process.task else { return None };
         let (cpus, priority) = place(&process.profile)?;
         let mut task = Task::periodic(process.name.clone(), compute, process.period);
@@ -89,17 +89,17 @@ fn loads(rung: &Rung) -> impl Iterator<Item = (CpuSet, Task)> {
 
 /// The control loop as one task: its processes wait for each other, so the least of their priorities decides
 /// who interferes.
-fn control(rung: &Rung, prediction: &Prediction) -> Option<(CpuSet, Task)> {
-    let processes = rung
+fn control(variant: &Variant, prediction: &Prediction) -> Option<(CpuSet, Task)> {
+    let processes = variant
         .processes
         .iter()
         .filter(|process| super::work::of(&process.task).is_some())
         .map(|process| &process.profile);
     let places: Vec<(CpuSet, u32)> =
-        processes.chain(rung.units.iter().map(|unit| &unit.profile)).filter_map(place).collect();
+        processes.chain(variant.units.iter().map(|unit| &unit.profile)).filter_map(place).collect();
     let (cpus, _) = places.first()?.clone();
     let execution = Span::from_nanos(prediction.cycle.high.ceil() as i64);
-    let mut task = Task::periodic(LOOP, execution, rung.rate.period());
+    let mut task = Task::periodic(LOOP, execution, variant.rate.period());
     task.priority = places.iter().map(|(_, priority)| *priority).min()?;
     Some((cpus, task))
 }
@@ -115,10 +115,10 @@ fn place(profile: &Profile) -> Option<(CpuSet, u32)> {
 }
 
 /// The greatest response the run recorded.
-fn seen(summary: &Summary, rung: &Rung, task: &str) -> Option<Span> {
-    let of = summary.rungs.iter().find(|found| found.name == rung.name)?;
+fn seen(summary: &Summary, variant: &Variant, task: &str) -> Option<Span> {
+    let of = summary.variants.iter().find(|found| found.name == variant.name)?;
     let processes = of.combined.processes.iter().filter(|process| {
-        let loads = rung.processes.iter().any(|known| {
+        let loads = variant.processes.iter().any(|known| {
             known.name == process.name && matches!(known.task, Doing::Workload { .. })
         });
         if task == LOOP { !loads } else { process.name == task }

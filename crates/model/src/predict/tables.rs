@@ -22,7 +22,7 @@ fn cycles(held: &[Held]) -> Table {
     let row = |held: &Held| {
         let range = held.prediction.cycle;
         vec![
-            held.prediction.rung.clone(),
+            held.prediction.variant.clone(),
             duration(range.expected),
             format!("{} … {}", duration(range.low), duration(range.high)),
             duration(held.measured_ns),
@@ -74,7 +74,7 @@ fn parts(held: &Held) -> Table {
         ]
     };
     let heads = ["Part", "Predicted", "Range", "Measured", "Unexplained", "By"];
-    let title = format!("Where the cycle of {} goes", held.prediction.rung);
+    let title = format!("Where the cycle of {} goes", held.prediction.variant);
     Table::new(title, heads, held.parts.iter().map(row).collect()).with_prose(&[5]).with_note(
         "Measured: means, which add up to the mean cycle. The part that explains least stands first.",
     )
@@ -94,7 +94,7 @@ fn bounds(responses: &[Response]) -> Table {
             None => "no bound: too much work",
         };
         vec![
-            response.rung.clone(),
+            response.variant.clone(),
             response.task.clone(),
             response.bound.map_or(NONE.into(), show),
             response.seen_max.map_or(NONE.into(), show),

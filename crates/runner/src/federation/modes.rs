@@ -1,9 +1,9 @@
 //! Around the runs of a mode: the bare timer before and after, and what stands in the folder about it.
 
-use hemiola_scenario::{PriorityMode, Process, Release, Rung, Synchronization, Task};
+use hemiola_scenario::{PriorityMode, Process, Release, Synchronization, Task, Variant};
 use hemiola_trace::result::{
     BareRun, FederateRecord, FederationRecord, FederationRun, PriorityMode as RecordedPriority,
-    Role, RungRecord, Synchronization as RecordedSync,
+    Role, Synchronization as RecordedSync, VariantRecord,
 };
 use hemiola_units::Span;
 
@@ -15,8 +15,8 @@ use crate::stage::{Member, Stage};
 const BARE: &str = "bare-timer";
 
 /// What the folder says about a mode before it has run.
-pub(crate) fn record(rung: &Rung) -> Option<FederationRecord> {
-    let federation = rung.federation.as_ref()?;
+pub(crate) fn record(variant: &Variant) -> Option<FederationRecord> {
+    let federation = variant.federation.as_ref()?;
     let federate = |process: &Process| {
         let Task::Federate(settings) = &process.task else { return None };
         let heard = |mid_cycle: bool| {
@@ -45,9 +45,9 @@ pub(crate) fn record(rung: &Rung) -> Option<FederationRecord> {
         },
         affinity: federation.affinity,
         transport: federation.transport.word().into(),
-        rti: rung.processes.iter().find(is_rti).map_or_else(String::new, |rti| rti.name.clone()),
+        rti: variant.processes.iter().find(is_rti).map_or_else(String::new, |rti| rti.name.clone()),
         master: federation.master.clone(),
-        federates: rung.processes.iter().filter_map(federate).collect(),
+        federates: variant.processes.iter().filter_map(federate).collect(),
         bare: Vec::new(),
     })
 }
@@ -67,29 +67,29 @@ pub(crate) fn run_record(members: &[Member]) -> Option<FederationRun> {
 /// to the mode's record. Nothing when the scenario wants none, or a signal cut it short.
 pub(crate) fn bare(
     context: &Context<'_>,
-    rung: &Rung,
-    record: &mut RungRecord,
+    variant: &Variant,
+    record: &mut VariantRecord,
     number: u32,
     after: bool,
     progress: &mut dyn Progress,
 ) -> Result<(), RunError> {
-    let (Some(federation), Some(recorded)) = (&rung.federation, &mut record.federation) else {
+    let (Some(federation), Some(recorded)) = (&variant.federation, &mut record.federation) else {
         return Ok(());
     };
-    let Some(master) = rung.process(&federation.master) else { return Ok(()) };
+    let Some(master) = variant.process(&federation.master) else { return Ok(()) };
     if !federation.bare.is_positive() || context.is_interrupted() {
         return Ok(());
     }
-    let alone = Rung {
+    let alone = Variant {
         name: BARE.into(),
         processes: vec![timer(master)],
         federation: None,
-        ..rung.clone()
+        ..variant.clone()
     };
     let warmup = context.plan.warmup.min(federation.bare / 4);
     let lengths = (warmup, federation.bare);
     let when = if after { "after" } else { "before" };
-    let name = format!("{}-bare-{when}", rung.name);
+    let name = format!("{}-bare-{when}", variant.name);
     let stage = Stage::prepare_with(context, &alone, number, Vec::new(), lengths, &name)?;
     if let Some(run) = stage.run(progress)? {
         recorded.bare.push(BareRun {

@@ -1,9 +1,9 @@
-//! Campaigns: which faults, how often, in which rungs.
+//! Campaigns: which faults, how often, in which variants.
 
 use hemiola_units::Span;
 
 use super::Checker;
-use crate::plan::{Campaign, Gain, ProcessFaults, Rung, SimulatedFaults, Task, UnitState};
+use crate::plan::{Campaign, Gain, ProcessFaults, SimulatedFaults, Task, UnitState, Variant};
 use crate::problem::Problem;
 use crate::section::{At, Section};
 
@@ -19,7 +19,7 @@ impl Checker<'_> {
         &mut self,
         section: &Section<'_>,
         root: &Section<'_>,
-        rungs: &[At<Rung>],
+        variants: &[At<Variant>],
     ) -> Campaign {
         if !section.has("simulated") && !section.has("process") {
             self.problem(
@@ -37,7 +37,7 @@ impl Checker<'_> {
         let process = section.section("process");
         Campaign {
             simulated: simulated.map(|section| self.simulated(&section, root)),
-            process: process.map(|section| self.process_faults(&section, root, rungs)),
+            process: process.map(|section| self.process_faults(&section, root, variants)),
         }
     }
 
@@ -62,31 +62,37 @@ impl Checker<'_> {
         &mut self,
         section: &Section<'_>,
         root: &Section<'_>,
-        rungs: &[At<Rung>],
+        variants: &[At<Variant>],
     ) -> ProcessFaults {
         let Course { runs, duration, fault_after } = self.course(section, root);
-        let supervised = |rung: &Rung| rung.decision.is_some();
-        let with = self.rung_of(section, "with", rungs);
-        if let Some(rung) = with
-            && !(supervised(rung) && rung.units.iter().any(|unit| unit.state == UnitState::Active))
+        let supervised = |variant: &Variant| variant.decision.is_some();
+        let with = self.variant_of(section, "with", variants);
+        if let Some(variant) = with
+            && !(supervised(variant)
+                && variant.units.iter().any(|unit| unit.state == UnitState::Active))
         {
             self.problem(
                 Problem::new(
                     section.key_at("with"),
-                    format!("rung \"{}\" has no decision process with an active unit", rung.name),
+                    format!(
+                        "variant \"{}\" has no decision process with an active unit",
+                        variant.name
+                    ),
                 )
                 .hint("the fault goes into the active unit"),
             );
         }
-        let without = self.rung_of(section, "without", rungs);
-        if let Some(rung) = without {
+        let without = self.variant_of(section, "without", variants);
+        if let Some(variant) = without {
             let controls =
                 |task: &Task| matches!(task, Task::Controller { .. } | Task::Monolithic { .. });
-            if supervised(rung) || !rung.processes.iter().any(|process| controls(&process.task)) {
+            if supervised(variant)
+                || !variant.processes.iter().any(|process| controls(&process.task))
+            {
                 self.problem(
                     Problem::new(
                         section.key_at("without"),
-                        format!("rung \"{}\" is not one controller without a decision process", rung.name),
+                        format!("variant \"{}\" is not one controller without a decision process", variant.name),
                     )
                     .hint("the fault goes into a process with task = \"controller\" or \"monolithic\""),
                 );
@@ -94,11 +100,11 @@ impl Checker<'_> {
         }
         if !section.has("with") && !section.has("without") {
             self.problem(
-                Problem::new(section.at.clone(), "process faults need a rung to happen in")
-                    .hint("say with = \"…\" and without = \"…\", the names of two rungs"),
+                Problem::new(section.at.clone(), "process faults need a variant to happen in")
+                    .hint("say with = \"…\" and without = \"…\", the names of two variants"),
             );
         }
-        let name = |rung: Option<&Rung>| rung.map(|rung| rung.name.clone());
+        let name = |variant: Option<&Variant>| variant.map(|variant| variant.name.clone());
         ProcessFaults {
             kinds: self.kinds(section, self.facts.process_faults),
             runs,
@@ -161,24 +167,25 @@ impl Checker<'_> {
         kinds
     }
 
-    fn rung_of<'r>(
+    fn variant_of<'r>(
         &mut self,
         section: &Section<'_>,
         key: &str,
-        rungs: &'r [At<Rung>],
-    ) -> Option<&'r Rung> {
+        variants: &'r [At<Variant>],
+    ) -> Option<&'r Variant> {
         let name = section.text(key)?;
-        let found = rungs.iter().find(|rung| rung.value.name == name.value);
+        let found = variants.iter().find(|variant| variant.value.name == name.value);
         if found.is_none() {
-            let names: Vec<&str> = rungs.iter().map(|rung| rung.value.name.as_str()).collect();
-            let message = format!("there is no rung \"{}\"", name.value.escape_debug());
+            let names: Vec<&str> =
+                variants.iter().map(|variant| variant.value.name.as_str()).collect();
+            let message = format!("there is no variant \"{}\"", name.value.escape_debug());
             let hint = match names.is_empty() {
-                true => "write it: [[rung]]".into(),
+                true => "write it: [[variant]]".into(),
                 false => format!("there are {}", names.join(", ")),
             };
             let label = super::did_you_mean(name.value, names);
             self.problem(Problem::new(name.at, message).label(label).hint(hint));
         }
-        found.map(|rung| &rung.value)
+        found.map(|variant| &variant.value)
     }
 }

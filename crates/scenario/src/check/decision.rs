@@ -1,4 +1,4 @@
-//! The decision rule: what is stated once, and how it fits the period of each rung.
+//! The decision rule: what is stated once, and how it fits the period of each variant.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! A federation: federates, who tells whom, and one rung for each of its modes.
+//! A federation: federates, who tells whom, and one variant for each of its modes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,7 +7,7 @@ use hemiola_units::{Bytes, CpuSet, Overrun, Policy, Priority, Profile, Rate, Spa
 use super::{Checker, did_you_mean};
 use crate::plan::{
     Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, PriorityMode, Process,
-    Release, Rung, Synchronization, Task, Transport,
+    Release, Synchronization, Task, Transport, Variant,
 };
 use crate::problem::Problem;
 use crate::section::{At, Section};
@@ -52,12 +52,12 @@ struct Member {
 }
 
 impl Checker<'_> {
-    /// One rung for each mode of the federation.
+    /// One variant for each mode of the federation.
     pub(super) fn federation(
         &mut self,
         section: &Section<'_>,
         root: &Section<'_>,
-    ) -> Vec<At<Rung>> {
+    ) -> Vec<At<Variant>> {
         self.alone(section, root);
         self.period_fits(self.rate.period());
         let share = section.number("compute").map_or(25.0, |share| share.value);
@@ -77,7 +77,7 @@ impl Checker<'_> {
         let bare = section.parsed("bare").map_or(self.duration / 4, |bare| bare.value);
         let orbit = orbit(section.section("orbit").as_ref());
         let master = section.text("master").map_or("", |master| master.value);
-        let rung = |mode: Mode| {
+        let variant = |mode: Mode| {
             let (sync, priority, affinity) = mode;
             let pinned = if affinity { "pinned" } else { "free" };
             let description = match sync {
@@ -86,7 +86,7 @@ impl Checker<'_> {
             };
             let mut processes = vec![self.rti_process(rti.profile(mode), rti_namespace.clone())];
             processes.extend(members.iter().map(|member| member.process(mode, master, self.rate)));
-            Rung {
+            Variant {
                 name: format!("{}-{}-{pinned}", sync.word(), priority.word()),
                 description: description.into(),
                 rate: self.rate,
@@ -108,12 +108,12 @@ impl Checker<'_> {
             }
         };
         let at = section.at.clone();
-        modes(section).into_iter().map(|mode| At { value: rung(mode), at: at.clone() }).collect()
+        modes(section).into_iter().map(|mode| At { value: variant(mode), at: at.clone() }).collect()
     }
 
     /// A federation is all there is in its scenario.
     fn alone(&mut self, section: &Section<'_>, root: &Section<'_>) {
-        for other in ["rung", "campaign", "plant"] {
+        for other in ["variant", "campaign", "plant"] {
             if root.has(other) {
                 self.problem(
                     Problem::new(root.key_at(other), format!("a federation beside \"{other}\""))

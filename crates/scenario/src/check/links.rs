@@ -25,7 +25,7 @@ struct End<'w> {
 }
 
 impl Checker<'_> {
-    /// Reads the channels of a rung and checks them against its processes. `complete` is whether all
+    /// Reads the channels of a variant and checks them against its processes. `complete` is whether all
     /// processes could be read; when not, nobody can say that an end is missing.
     pub(super) fn channels(
         &mut self,
@@ -92,7 +92,7 @@ impl Checker<'_> {
                         written.endpoint_at.clone(),
                         format!("the endpoint {endpoint} belongs to \"{owner}\" already"),
                     )
-                    .hint("each channel of a rung has an endpoint of its own"),
+                    .hint("each channel of a variant has an endpoint of its own"),
                 );
             }
         }

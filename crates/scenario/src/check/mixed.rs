@@ -1,4 +1,4 @@
-//! Real-time load beside a benchmark: shares, turns, and lists that make one rung several.
+//! Real-time load beside a benchmark: shares, turns, and lists that make one variant several.
 
 use hemiola_units::{Bytes, Rate, Span};
 
@@ -13,11 +13,11 @@ const TURN_MIN: Span = Span::from_millis(10);
 /// Turns of one comparison: without the load, with it twice, without it.
 const TURNS: i64 = 4;
 
-/// One value of a list: what is different in one of the rungs that a rung with a list stands for.
+/// One value of a list: what is different in one of the variants that a variant with a list stands for.
 pub(super) struct Step<'s> {
     /// The process whose list it is.
     pub(super) process: &'s str,
-    /// The value in the rung's name.
+    /// The value in the variant's name.
     pub(super) word: String,
     value: Value,
 }
@@ -52,7 +52,7 @@ pub(super) fn rests(name: &str, section: &Section<'_>, step: Option<&Step<'_>>) 
 }
 
 impl Checker<'_> {
-    /// What a rung is to be run for: once for each value of its list, or once.
+    /// What a variant is to be run for: once for each value of its list, or once.
     pub(super) fn steps<'s>(&mut self, section: &Section<'s>) -> Vec<Option<Step<'s>>> {
         let mut steps: Vec<Option<Step<'s>>> = Vec::new();
         for (name, process) in section.named("processes") {
@@ -62,8 +62,8 @@ impl Checker<'_> {
                 }
                 if !steps.is_empty() {
                     self.problem(
-                        Problem::new(process.key_at(key), "a second list in this rung")
-                            .hint("a rung has one list at most; write another rung"),
+                        Problem::new(process.key_at(key), "a second list in this variant")
+                            .hint("a variant has one list at most; write another variant"),
                     );
                     continue;
                 }
@@ -164,7 +164,7 @@ impl Checker<'_> {
         for (_, at) in benchmarks {
             self.problem(
                 Problem::new(at.clone(), "a second benchmark")
-                    .hint("a rung has one at most; it can have many threads"),
+                    .hint("a variant has one at most; it can have many threads"),
             );
         }
         let takes_turns =

@@ -7,9 +7,9 @@ mod links;
 mod mixed;
 mod process;
 mod profile;
-mod rung;
 #[cfg(test)]
 mod tests;
+mod variant;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -31,7 +31,7 @@ struct Checker<'c> {
     facts: &'c Facts<'c>,
     overrides: &'c Overrides,
     allow_less: bool,
-    /// The rate of rungs that state none.
+    /// The rate of variants that state none.
     rate: Rate,
     duration: Span,
     /// Where it is stated; nowhere in the document when the command line states it.
@@ -96,14 +96,15 @@ pub(crate) fn check(
     checker.rule = checker.rule(root.section("decision"));
     checker.plant = root.section("plant").map(|section| checker.plant(&section));
     checker.card(root);
-    let rungs = match root.section("federation") {
+    let variants = match root.section("federation") {
         Some(section) => checker.federation(&section, root),
-        None => checker.rungs(root),
+        None => checker.variants(root),
     };
-    let campaign = root.section("campaign").map(|section| checker.campaign(&section, root, &rungs));
+    let campaign =
+        root.section("campaign").map(|section| checker.campaign(&section, root, &variants));
     checker.something_runs(root);
     checker.note_profiles();
-    // What is said for all rungs of a list is said once.
+    // What is said for all variants of a list is said once.
     let mut notes: Vec<String> = Vec::new();
     for note in std::mem::take(&mut checker.notes) {
         if !notes.contains(&note) {
@@ -120,7 +121,7 @@ pub(crate) fn check(
         allow_less: checker.allow_less,
         plant: checker.plant,
         card: checker.card,
-        rungs: rungs.into_iter().map(|rung| rung.value).collect(),
+        variants: variants.into_iter().map(|variant| variant.value).collect(),
         kernel: kernel(root, overrides),
         campaign,
         notes,
@@ -144,7 +145,7 @@ fn fallback_rate() -> Rate {
 }
 
 impl Checker<'_> {
-    /// Adds a problem, once: what is stated for all rungs may be wrong in each.
+    /// Adds a problem, once: what is stated for all variants may be wrong in each.
     fn problem(&mut self, problem: Problem) {
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
@@ -268,12 +269,12 @@ impl Checker<'_> {
     }
 
     fn something_runs(&mut self, root: &Section<'_>) {
-        let rungs =
-            root.has("rung") && !(root.is_array("rung") && root.sections("rung").is_empty());
-        if !rungs && !root.has("campaign") && !root.has("federation") {
+        let variants = root.has("variant")
+            && !(root.is_array("variant") && root.sections("variant").is_empty());
+        if !variants && !root.has("campaign") && !root.has("federation") {
             self.problem(
                 Problem::new(root.at.clone(), "there is nothing to run")
-                    .hint("write at least one [[rung]], or a [campaign], or a [federation]"),
+                    .hint("write at least one [[variant]], or a [campaign], or a [federation]"),
             );
         }
     }

@@ -13,13 +13,13 @@ use crate::plan::{
 use crate::problem::Problem;
 use crate::section::{At, Section};
 
-/// What processes and units of one rung share.
+/// What processes and units of one variant share.
 pub(super) struct Cycle<'r> {
-    pub(super) rung: &'r str,
+    pub(super) variant: &'r str,
     pub(super) rate: Rate,
-    /// The rule, when the rung has a decision process.
+    /// The rule, when the variant has a decision process.
     pub(super) decision: Option<&'r DecisionSettings>,
-    /// The value of a list that this rung is for.
+    /// The value of a list that this variant is for.
     pub(super) step: Option<&'r Step<'r>>,
 }
 
@@ -137,7 +137,7 @@ impl Checker<'_> {
         for (key, tasks) in OWN_KEYS {
             if section.has(key) && !tasks.contains(&task) {
                 let hint = match key {
-                    "rate" => "its cycle has the rate of the rung: write it there".into(),
+                    "rate" => "its cycle has the rate of the variant: write it there".into(),
                     _ => format!("it belongs to the task {}", tasks.join(" or ")),
                 };
                 let message =
@@ -221,7 +221,7 @@ impl Checker<'_> {
             } else if self.overrides.rate.is_some() {
                 self.notes.push(format!(
                     "{}: command_within changed from {} to {default} to fit the period of {period}",
-                    cycle.rung, stated.value
+                    cycle.variant, stated.value
                 ));
                 default
             } else {
@@ -362,7 +362,7 @@ impl Checker<'_> {
         if self.overrides.rate.is_some() {
             self.notes.push(format!(
                 "{}: budget of unit {name} shortened from {stated} to {default} to fit the period of {period}",
-                cycle.rung
+                cycle.variant
             ));
         } else {
             self.problem(
@@ -376,7 +376,7 @@ impl Checker<'_> {
         default
     }
 
-    /// Complains about a reference to something the rung does not have.
+    /// Complains about a reference to something the variant does not have.
     pub(super) fn no_such<'n>(
         &mut self,
         noun: &str,
@@ -385,12 +385,12 @@ impl Checker<'_> {
     ) {
         let names: Vec<&str> = names.collect();
         let hint = if names.is_empty() {
-            format!("the rung has no {noun} at all")
+            format!("the variant has no {noun} at all")
         } else {
             format!("it has {}", names.join(", "))
         };
         let label = did_you_mean(text.value, names);
-        let message = format!("the rung has no {noun} \"{}\"", text.value.escape_debug());
+        let message = format!("the variant has no {noun} \"{}\"", text.value.escape_debug());
         self.problem(Problem::new(text.at.clone(), message).label(label).hint(hint));
     }
 }

@@ -16,12 +16,12 @@ conversion_time = "0us"
 policy = "fifo"
 priority = 80
 cpus = "0"
-[[rung]]
+[[variant]]
 name = "pair"
-[rung.channels]
+[variant.channels]
 sensors = { endpoint = "shm:sensors", delivery = "latest" }
 command = { endpoint = "shm:command", delivery = "latest" }
-[rung.processes]
+[variant.processes]
 io = { task = "io", profile = "io", sends = ["sensors"], receives = ["command"] }
 controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
 "#;
@@ -38,24 +38,24 @@ priority = 80
 [profiles.low]
 policy = "fifo"
 priority = 70
-[[rung]]
+[[variant]]
 name = "simplex"
-[rung.channels]
+[variant.channels]
 sensors = { endpoint = "shm:sensors", delivery = "latest" }
 command = { endpoint = "shm:command", delivery = "latest" }
-[rung.processes]
+[variant.processes]
 decision = { task = "decision", profile = "high", receives = ["sensors"], sends = ["command"] }
-[rung.processes.io]
+[variant.processes.io]
 task = "io"
 order = "read-first"
 profile = "high"
 sends = ["sensors"]
 receives = ["command"]
-[[rung.units]]
+[[variant.units]]
 name = "first"
 gain = "experimental"
 profile = "low"
-[[rung.units]]
+[[variant.units]]
 name = "second"
 command = ["./unit", "fast"]
 profile = "low"
@@ -108,10 +108,10 @@ fn said_with(
 }
 
 #[test]
-fn the_ladder_has_seven_rungs_and_is_sound() {
+fn the_ladder_has_seven_variants_and_is_sound() {
     let plan = plan(LADDER);
     assert_eq!(plan.kind(), "ladder");
-    let names: Vec<_> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    let names: Vec<_> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -124,9 +124,9 @@ fn the_ladder_has_seven_rungs_and_is_sound() {
             "simplex-3"
         ]
     );
-    let units: Vec<_> = plan.rungs.iter().map(|rung| rung.units.len()).collect();
+    let units: Vec<_> = plan.variants.iter().map(|variant| variant.units.len()).collect();
     assert_eq!(units, [0, 0, 0, 0, 1, 2, 3]);
-    assert!(plan.rungs.iter().all(|rung| rung.processes[0].task == Task::Plant));
+    assert!(plan.variants.iter().all(|variant| variant.processes[0].task == Task::Plant));
     assert_eq!(plan.notes, Vec::<String>::new());
 }
 
@@ -170,19 +170,21 @@ fn the_examples_also_run_on_one_processor_without_privileges() {
 fn defaults_are_filled_in() {
     let plan = plan(PAIR);
     assert_eq!((plan.runs, plan.warmup), (1, "0.5s".parse().unwrap()));
-    let [plant, io, controller] = &plan.rungs[0].processes[..] else { panic!("three processes") };
+    let [plant, io, controller] = &plan.variants[0].processes[..] else {
+        panic!("three processes")
+    };
     assert_eq!(plant.period, "1ms".parse().unwrap());
     assert_eq!(plant.profile_name, None);
     assert_eq!(io.deadline, "20ms".parse().unwrap());
     let on = Release::On { channel: "sensors".into(), lead: Span::ZERO };
     assert_eq!(controller.release, on);
     assert_eq!(controller.period, "20ms".parse().unwrap());
-    let rung = plan_simplex();
-    assert_eq!(rung.units[0].state, UnitState::Active);
-    assert_eq!(rung.units[1].state, UnitState::Shadow);
-    assert_eq!(rung.units[0].budget, "4ms".parse().unwrap());
-    assert_eq!(rung.sensors().unwrap().name, "sensors");
-    let Task::Io { order } = rung.process("io").unwrap().task else { panic!("io does I/O") };
+    let variant = plan_simplex();
+    assert_eq!(variant.units[0].state, UnitState::Active);
+    assert_eq!(variant.units[1].state, UnitState::Shadow);
+    assert_eq!(variant.units[0].budget, "4ms".parse().unwrap());
+    assert_eq!(variant.sensors().unwrap().name, "sensors");
+    let Task::Io { order } = variant.process("io").unwrap().task else { panic!("io does I/O") };
     assert_eq!(order, crate::Order::ReadFirst { command_within: "6ms".parse().unwrap() });
 }
 
@@ -195,31 +197,31 @@ fn a_decision_process_may_wake_before_its_releases_and_a_controller_may_not() {
             1,
         )
     };
-    let rung = &plan(&with("decision")).rungs[0];
+    let variant = &plan(&with("decision")).variants[0];
     let on = Release::On { channel: "sensors".into(), lead: "450us".parse().unwrap() };
-    assert_eq!(rung.decision_process().unwrap().release, on);
+    assert_eq!(variant.decision_process().unwrap().release, on);
     let source =
         PAIR.replacen("task = \"controller\"", "task = \"controller\", lead = \"450us\"", 1);
     assert!(read(&source, &facts(), &Overrides::default()).is_err());
 }
 
-fn plan_simplex() -> crate::Rung {
-    plan(SIMPLEX).rungs.remove(0)
+fn plan_simplex() -> crate::Variant {
+    plan(SIMPLEX).variants.remove(0)
 }
 
 #[test]
 fn the_ladder_runs_at_one_kilohertz_with_a_note_for_every_length_that_shrinks() {
     let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
     let plan = plan_with(LADDER, &overrides);
-    for rung in &plan.rungs {
-        assert_eq!(rung.rate, "1kHz".parse().unwrap());
-        assert!(rung.processes.iter().all(|process| process.deadline == "1ms".parse().unwrap()));
+    for variant in &plan.variants {
+        assert_eq!(variant.rate, "1kHz".parse().unwrap());
+        assert!(variant.processes.iter().all(|process| process.deadline == "1ms".parse().unwrap()));
     }
-    let decision = plan.rungs[6].decision.as_ref().unwrap();
+    let decision = plan.variants[6].decision.as_ref().unwrap();
     assert_eq!(decision.answer_within, "500us".parse().unwrap());
     assert_eq!(
         plan.notes[0],
-        "rung \"simplex-1\": answer_within shortened from 4ms to 500us to fit the period of 1ms"
+        "variant \"simplex-1\": answer_within shortened from 4ms to 500us to fit the period of 1ms"
     );
     assert_eq!(plan.notes.len(), 3);
 }
@@ -290,7 +292,7 @@ fn everything_wrong_is_said_at_once() {
     10 | priority = 0
        |            ^
 
-    error: the rung has no channel "sensor"
+    error: the variant has no channel "sensor"
       --> scenario.toml:18:46
        |
     18 | io = { task = "io", profile = "io", sends = ["sensor"], receives = ["command"] }
@@ -408,10 +410,10 @@ fn a_queue_has_one_reader() {
     let third = "another = { task = \"controller\", gain = \"safety\", \
                  receives = [\"sensors\"], sends = [\"more\"] }\ncontroller =";
     let more = "more = { endpoint = \"shm:more\", delivery = \"latest\", message = \"command\" }\n\
-                [rung.processes]";
+                [variant.processes]";
     let edits = [
         ("\"shm:sensors\", delivery = \"latest\"", "\"mq:sensors\", delivery = { queue = 4 }"),
-        ("[rung.processes]", more),
+        ("[variant.processes]", more),
         ("controller =", third),
     ];
     insta::assert_snapshot!(said(PAIR, &edits), @r#"
@@ -434,8 +436,8 @@ fn a_queue_has_one_reader() {
 #[test]
 fn a_channel_has_a_writer_and_a_reader() {
     let idle = "idle = { endpoint = \"shm:idle\", delivery = \"latest\", message = \"command\" }\n\
-                [rung.processes]";
-    insta::assert_snapshot!(said(PAIR, &[("[rung.processes]", idle)]), @r#"
+                [variant.processes]";
+    insta::assert_snapshot!(said(PAIR, &[("[variant.processes]", idle)]), @r#"
     error: channel "idle" has no writer
       --> scenario.toml:17:1
        |
@@ -455,7 +457,7 @@ fn a_channel_has_a_writer_and_a_reader() {
 #[test]
 fn a_channel_that_does_not_exist_is_refused() {
     insta::assert_snapshot!(said(PAIR, &[("[\"sensors\"], sends", "[\"sensor\"], sends")]), @r#"
-    error: the rung has no channel "sensor"
+    error: the variant has no channel "sensor"
       --> scenario.toml:19:68
        |
     19 | controller = { task = "controller", gain = "baseline", receives = ["sensor"], sends = ["command"] }
@@ -516,7 +518,7 @@ fn an_endpoint_belongs_to_one_channel() {
        |
     16 | command = { endpoint = "shm:sensors", delivery = "latest" }
        |                        ^^^^^^^^^^^^^
-       = hint: each channel of a rung has an endpoint of its own
+       = hint: each channel of a variant has an endpoint of its own
     "#);
 }
 
@@ -581,8 +583,13 @@ fn a_circle_in_the_order_of_starting_is_refused() {
 fn processes_start_after_what_they_name() {
     let source =
         PAIR.replace("task = \"io\",", "task = \"io\", after = [\"controller\", \"plant\"],");
-    let order: Vec<_> =
-        plan(&source).rungs.remove(0).processes.into_iter().map(|process| process.name).collect();
+    let order: Vec<_> = plan(&source)
+        .variants
+        .remove(0)
+        .processes
+        .into_iter()
+        .map(|process| process.name)
+        .collect();
     assert_eq!(order, ["plant", "controller", "io"]);
 }
 
@@ -590,7 +597,7 @@ fn processes_start_after_what_they_name() {
 fn a_process_cannot_start_after_one_that_is_not_there() {
     let edits = [("task = \"io\",", "task = \"io\", after = [\"controler\"],")];
     insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: the rung has no process "controler"
+    error: the variant has no process "controler"
       --> scenario.toml:18:30
        |
     18 | io = { task = "io", after = ["controler"], profile = "io", sends = ["sensors"], receives = ["command"] }
@@ -747,9 +754,9 @@ fn a_program_that_is_not_there_is_refused() {
 
 #[test]
 fn names_are_unique() {
-    let twice = format!("{PAIR}{}", &PAIR[PAIR.find("[[rung]]").unwrap()..]);
+    let twice = format!("{PAIR}{}", &PAIR[PAIR.find("[[variant]]").unwrap()..]);
     insta::assert_snapshot!(said(&twice, &[]), @r#"
-    error: there is another rung "pair"
+    error: there is another variant "pair"
       --> scenario.toml:21:8
        |
     21 | name = "pair"
@@ -795,7 +802,7 @@ fn units_need_a_decision_process() {
     error: these units have no decision process above them
       --> scenario.toml:26:8
        |
-    26 | [[rung.units]]
+    26 | [[variant.units]]
        |        ^^^^^
        = hint: add a process with task = "decision"; a controller without one is a process with task = "controller"
     "#);
@@ -855,7 +862,7 @@ fn a_unit_runs_one_thing() {
     error: "first" needs "gain"
       --> scenario.toml:26:1
        |
-    26 | [[rung.units]]
+    26 | [[variant.units]]
        | ^^^^^^^^^^^^^^
        = hint: gain is the name of a gain or four numbers; or write a command
 
@@ -926,7 +933,7 @@ fn lengths_within_a_cycle_fit_the_period() {
         ("name = \"second\"", "name = \"second\"\nbudget = \"30ms\""),
     ];
     insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: answers may take 20ms, but the period of rung "simplex" is 20ms
+    error: answers may take 20ms, but the period of variant "simplex" is 20ms
      --> scenario.toml:6:17
       |
     6 | answer_within = "20ms"
@@ -964,7 +971,7 @@ fn lengths_within_a_cycle_fit_the_period() {
 fn the_performance_monitor_watches_unless_it_is_off() {
     let remedy = |performance: &str| {
         let source = SIMPLEX.replace("[decision]", &format!("[decision]\n{performance}"));
-        let decision = plan(&source).rungs.remove(0).decision.unwrap();
+        let decision = plan(&source).variants.remove(0).decision.unwrap();
         decision.performance.map(|performance| performance.remedy)
     };
     assert_eq!(remedy(""), Some(Remedy::Report));
@@ -995,12 +1002,12 @@ fn one_process_moves_the_plant() {
        |
     19 | mono = { task = "monolithic", gain = "safety" }
        | ^^^^
-       = hint: a rung has one process with task io or monolithic
+       = hint: a variant has one process with task io or monolithic
     "#);
-    let load = "[rung.processes]\nload = { task = \"workload\", compute = \"200us\" }\n";
-    let start = PAIR.find("[rung.channels]").unwrap();
+    let load = "[variant.processes]\nload = { task = \"workload\", compute = \"200us\" }\n";
+    let start = PAIR.find("[variant.channels]").unwrap();
     insta::assert_snapshot!(said(PAIR, &[(&PAIR[start..], load)]), @r#"
-    error: nothing in this rung moves the plant
+    error: nothing in this variant moves the plant
       --> scenario.toml:13:1
        |
     13 | name = "pair"
@@ -1036,7 +1043,7 @@ fn keys_belong_to_their_task() {
        |
     18 | io = { task = "io", gain = "safety", rate = "10Hz", sends = ["sensors"], receives = ["command"] }
        |                                      ^^^^
-       = hint: its cycle has the rate of the rung: write it there
+       = hint: its cycle has the rate of the variant: write it there
 
     error: "controller" needs "gain"
       --> scenario.toml:19:1
@@ -1068,7 +1075,7 @@ fn a_workload_leaves_time_for_others() {
 }
 
 #[test]
-fn a_campaign_names_rungs_that_can_bear_its_faults() {
+fn a_campaign_names_variants_that_can_bear_its_faults() {
     let edits = [
         ("with = \"simplex\"", "with = \"direct\""),
         ("without = \"direct\"", "without = \"indirect\""),
@@ -1096,14 +1103,14 @@ fn a_campaign_names_rungs_that_can_bear_its_faults() {
        | ^^^^^^^^^^^
        = hint: leave time to see what it does
 
-    error: rung "direct" has no decision process with an active unit
+    error: variant "direct" has no decision process with an active unit
       --> scenario.toml:40:1
        |
     40 | with = "direct"
        | ^^^^
        = hint: the fault goes into the active unit
 
-    error: there is no rung "indirect"
+    error: there is no variant "indirect"
       --> scenario.toml:41:11
        |
     41 | without = "indirect"
@@ -1116,15 +1123,15 @@ fn a_campaign_names_rungs_that_can_bear_its_faults() {
 fn a_scenario_runs_something() {
     insta::assert_snapshot!(said("title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n", &[]), @r#"
     error: there is nothing to run
-      = hint: write at least one [[rung]], or a [campaign], or a [federation]
+      = hint: write at least one [[variant]], or a [campaign], or a [federation]
     "#);
     let nothing = "title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n\
-                   [[rung]]\nname = \"x\"\n[rung.processes]\n";
+                   [[variant]]\nname = \"x\"\n[variant.processes]\n";
     insta::assert_snapshot!(said(nothing, &[]), @r#"
-    error: this rung has no process
+    error: this variant has no process
      --> scenario.toml:6:7
       |
-    6 | [rung.processes]
+    6 | [variant.processes]
       |       ^^^^^^^^^
       = hint: write one: name = { task = "…" }
     "#);
@@ -1136,10 +1143,10 @@ fn a_scenario_runs_something() {
       = hint: rate: Rate of the control cycle, "50Hz" or "20ms".
 
     error: a scenario needs "duration"
-      = hint: duration: Counted part of one run of one rung.
+      = hint: duration: Counted part of one run of one variant.
 
     error: there is nothing to run
-      = hint: write at least one [[rung]], or a [campaign], or a [federation]
+      = hint: write at least one [[variant]], or a [campaign], or a [federation]
     "#);
 }
 
@@ -1156,39 +1163,41 @@ fn reads_without_panic(source: &str) {
 
 fn assert_sound(plan: &Plan) {
     assert!(plan.runs >= 1 && plan.duration.is_positive());
-    assert!(plan.campaign.is_some() || !plan.rungs.is_empty());
-    for rung in &plan.rungs {
-        let period = rung.rate.period();
+    assert!(plan.campaign.is_some() || !plan.variants.is_empty());
+    for variant in &plan.variants {
+        let period = variant.rate.period();
         assert!(plan.duration >= period && plan.card.conversion_time * CONVERSIONS < period);
-        for channel in &rung.channels {
+        for channel in &variant.channels {
             let ends = |list: fn(&Process) -> &Vec<String>| {
-                rung.processes.iter().filter(|p| list(p).contains(&channel.name)).count()
+                variant.processes.iter().filter(|p| list(p).contains(&channel.name)).count()
             };
             assert_eq!(ends(|process| &process.sends), 1, "{}", channel.name);
             assert!(ends(|process| &process.receives) >= 1, "{}", channel.name);
         }
-        let actuating = rung
+        let actuating = variant
             .processes
             .iter()
             .filter(|process| matches!(process.task, Task::Io { .. } | Task::Monolithic { .. }));
         assert_eq!(actuating.count(), usize::from(plan.plant.is_some()));
-        for process in &rung.processes {
+        for process in &variant.processes {
             assert!(process.deadline.is_positive() && process.deadline <= process.period);
             let mut ends = process.sends.iter().chain(&process.receives);
-            assert!(ends.all(|name| rung.channel(name).is_some()));
+            assert!(ends.all(|name| variant.channel(name).is_some()));
             if let Release::On { channel, .. } = &process.release {
                 assert!(process.receives.contains(channel));
             }
         }
-        assert_eq!(rung.decision.is_some(), rung.decision_process().is_some());
-        if let Some(decision) = &rung.decision {
+        assert_eq!(variant.decision.is_some(), variant.decision_process().is_some());
+        if let Some(decision) = &variant.decision {
             assert!(decision.answer_within < period);
         }
-        assert!(rung.units.is_empty() || rung.decision.is_some());
-        assert!(rung.units.len() <= crate::schema::UNITS_MAX);
-        let active = rung.units.iter().filter(|unit| unit.state == UnitState::Active);
+        assert!(variant.units.is_empty() || variant.decision.is_some());
+        assert!(variant.units.len() <= crate::schema::UNITS_MAX);
+        let active = variant.units.iter().filter(|unit| unit.state == UnitState::Active);
         assert!(active.count() <= 1);
-        assert!(rung.units.iter().all(|unit| unit.budget.is_positive() && unit.budget <= period));
+        assert!(
+            variant.units.iter().all(|unit| unit.budget.is_positive() && unit.budget <= period)
+        );
     }
 }
 
@@ -1234,10 +1243,10 @@ proptest! {
 }
 
 #[test]
-fn a_list_makes_one_rung_several() {
+fn a_list_makes_one_variant_several() {
     let plan = plan(MIXED);
     assert_eq!(plan.kind(), "mixed-load");
-    let names: Vec<&str> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(
         names[..6],
         ["share-0", "share-10", "share-16", "share-22", "share-30", "share-34.2"]
@@ -1246,13 +1255,13 @@ fn a_list_makes_one_rung_several() {
         names[8..],
         ["rate-100Hz", "rate-500Hz", "rate-1kHz", "rate-2kHz", "rate-4kHz", "rate-8kHz"]
     );
-    let load = |name: &str| plan.rung(name).unwrap().mixed().unwrap().load;
+    let load = |name: &str| plan.variant(name).unwrap().mixed().unwrap().load;
     assert!(load("share-0").is_none(), "the control has no load");
     let fifth = load("rate-4kHz").unwrap();
     let expected = Task::Workload { compute: Span::from_micros(50), takes_turns: true };
     assert_eq!((&fifth.task, fifth.period), (&expected, Span::from_micros(250)));
-    assert!(plan.rungs[..8].iter().all(|rung| rung.series.as_deref() == Some("share")));
-    let benchmark = plan.rungs[0].process("benchmark").unwrap();
+    assert!(plan.variants[..8].iter().all(|variant| variant.series.as_deref() == Some("share")));
+    let benchmark = plan.variants[0].process("benchmark").unwrap();
     assert_eq!(benchmark.period, Span::from_millis(100));
 }
 
@@ -1310,12 +1319,12 @@ fn a_share_is_a_percentage_and_no_compute() {
        = hint: a share is compute over the period; keep one
     "#);
     insta::assert_snapshot!(said(MIXED, &[("share = 20", "share = []")]), @r"
-    error: a second list in this rung
+    error: a second list in this variant
       --> scenario.toml:45:1
        |
     45 | share = []
        | ^^^^^
-       = hint: a rung has one list at most; write another rung
+       = hint: a variant has one list at most; write another variant
 
     error: a list of share has from 1 to 32 values, not 0
       --> scenario.toml:45:9
@@ -1324,12 +1333,12 @@ fn a_share_is_a_percentage_and_no_compute() {
        |         ^^
     ");
     insta::assert_snapshot!(said(MIXED, &[("share = 20", "share = [20, 30]")]), @r"
-    error: a second list in this rung
+    error: a second list in this variant
       --> scenario.toml:45:1
        |
     45 | share = [20, 30]
        | ^^^^^
-       = hint: a rung has one list at most; write another rung
+       = hint: a variant has one list at most; write another variant
     ");
 }
 
@@ -1355,34 +1364,34 @@ fn a_run_has_four_turns() {
     error: "load" has a period of 250ms, longer than a turn of 100ms
       --> scenario.toml:39:7
        |
-    39 | [rung.processes]
+    39 | [variant.processes]
        |       ^^^^^^^^^
        = hint: lengthen the benchmark's turn
     "#);
 }
 
 #[test]
-fn a_federation_is_a_rung_for_each_of_its_modes() {
+fn a_federation_is_a_variant_for_each_of_its_modes() {
     let plan = plan(FORMATION);
-    assert_eq!((plan.kind(), plan.rungs.len()), ("federation", 8));
-    let names: Vec<&str> = plan.rungs.iter().map(|rung| rung.name.as_str()).collect();
+    assert_eq!((plan.kind(), plan.variants.len()), ("federation", 8));
+    let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names[0], "interaction-low-free");
     assert_eq!(names[7], "time-management-high-pinned");
-    let low = plan.rungs[0].process("dynamics-1").unwrap();
+    let low = plan.variants[0].process("dynamics-1").unwrap();
     assert_eq!(low.profile, hemiola_units::Profile::ordinary());
-    let high = plan.rungs[7].process("dynamics-1").unwrap();
+    let high = plan.variants[7].process("dynamics-1").unwrap();
     assert_eq!(high.profile.scheduling.to_string(), "FIFO 45");
     assert!(high.profile.lock_memory && high.profile.cpus.is_some());
     assert!(matches!(high.release, Release::Every { .. }), "the master has the timer");
-    assert_eq!(plan.rungs[7].process("board-1").unwrap().release, Release::Federation);
-    assert_eq!(plan.rungs[7].processes[0].name, "rti");
+    assert_eq!(plan.variants[7].process("board-1").unwrap().release, Release::Federation);
+    assert_eq!(plan.variants[7].processes[0].name, "rti");
 }
 
 #[test]
 fn a_faster_master_makes_every_federate_faster() {
     let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
     let plan = plan_with(PAYLOAD, &overrides);
-    let process = |name: &str| plan.rungs[0].process(name).unwrap();
+    let process = |name: &str| plan.variants[0].process(name).unwrap();
     assert_eq!(process("payload").period, Span::from_millis(1));
     assert_eq!(process("board-1").period, Span::from_millis(2));
     let Task::Federate(settings) = &process("board-1").task else { panic!("a federate") };

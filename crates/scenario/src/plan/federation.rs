@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use hemiola_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// What the processes of one rung have in common when they are a federation in one of its modes.
+/// What the processes of one variant have in common when they are a federation in one of its modes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Federation {
     /// How the federates keep step.
@@ -16,7 +16,7 @@ pub struct Federation {
     pub affinity: bool,
     /// How federates reach the RTI.
     pub transport: Transport,
-    /// The federate with the timer; the rung's rate is its.
+    /// The federate with the timer; the variant's rate is its.
     pub master: String,
     /// Who tells whom, in the order written. Names are those of federates, and no pair stands twice.
     pub exchanges: Vec<Exchange>,

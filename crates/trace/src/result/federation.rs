@@ -1,6 +1,6 @@
 //! What stands in a result folder about a federation: its mode, its federates, and what a run of it came to.
 //!
-//! A rung of the folder is one *mode*: one way to synchronise, one choice of priorities, one of processors and
+//! A variant of the folder is one *mode*: one way to synchronise, one choice of priorities, one of processors and
 //! memory. In a run's trace each federate has a track with a job for each of its cycles:
 //!
 //! ```text
@@ -71,7 +71,7 @@ impl PriorityMode {
     }
 }
 
-/// One mode of a federation: what a rung is, where a scenario has a federation.
+/// One mode of a federation: what a variant is, where a scenario has a federation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederationRecord {
     /// How its federates keep step.
@@ -84,7 +84,7 @@ pub struct FederationRecord {
     pub transport: String,
     /// The name of the RTI's process.
     pub rti: String,
-    /// The name of the federate with the timer, whose period is [`RungRecord::period`](super::RungRecord::period).
+    /// The name of the federate with the timer, whose period is [`VariantRecord::period`](super::VariantRecord::period).
     pub master: String,
     /// The federates in the scenario's order, the master among them.
     pub federates: Vec<FederateRecord>,

@@ -1,4 +1,4 @@
-//! One rung: its processes, units and channels together.
+//! One variant: its processes, units and channels together.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,32 +9,32 @@ use super::Checker;
 use super::mixed::{Step, rests};
 use super::process::{Cycle, Written};
 use super::profile::{rank, share_a_processor};
-use crate::plan::{Process, Release, Rung, Task, Unit, UnitState};
+use crate::plan::{Process, Release, Task, Unit, UnitState, Variant};
 use crate::problem::Problem;
 use crate::section::{At, Section};
 
 impl Checker<'_> {
-    /// Reads all rungs, each with the place of its name.
-    pub(super) fn rungs(&mut self, root: &Section<'_>) -> Vec<At<Rung>> {
+    /// Reads all variants, each with the place of its name.
+    pub(super) fn variants(&mut self, root: &Section<'_>) -> Vec<At<Variant>> {
         let mut names = Names::default();
-        let mut rungs = Vec::new();
-        for section in root.sections("rung") {
+        let mut variants = Vec::new();
+        for section in root.sections("variant") {
             let at = section.text("name").map_or(section.at.clone(), |name| name.at);
             for step in self.steps(&section) {
-                let rung = self.rung(&section, step.as_ref());
-                if !rung.name.is_empty() {
-                    names.claim(self, "rung", &rung.name, &at);
+                let variant = self.variant(&section, step.as_ref());
+                if !variant.name.is_empty() {
+                    names.claim(self, "variant", &variant.name, &at);
                 }
-                rungs.push(At { value: rung, at: at.clone() });
+                variants.push(At { value: variant, at: at.clone() });
             }
         }
-        rungs
+        variants
     }
 
-    fn rung(&mut self, section: &Section<'_>, step: Option<&Step<'_>>) -> Rung {
+    fn variant(&mut self, section: &Section<'_>, step: Option<&Step<'_>>) -> Variant {
         let as_written = section.text("name").map_or("", |name| name.value);
         let name = step.map_or(as_written.to_owned(), |step| format!("{as_written}-{}", step.word));
-        let label = format!("rung \"{name}\"");
+        let label = format!("variant \"{name}\"");
         let own = section.parsed::<Rate>("rate").map(|rate| rate.value);
         let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
         self.period_fits(rate.period());
@@ -48,7 +48,7 @@ impl Checker<'_> {
             .iter()
             .any(|(_, section)| is_decision(section))
             .then(|| self.settings_for(rate.period(), &label));
-        let cycle = Cycle { rung: &label, rate, decision: decision.as_ref(), step };
+        let cycle = Cycle { variant: &label, rate, decision: decision.as_ref(), step };
 
         let written: Vec<Written<'_>> = named
             .iter()
@@ -79,7 +79,7 @@ impl Checker<'_> {
         {
             processes.insert(0, plant);
         }
-        Rung {
+        Variant {
             name,
             description: section.text("description").map_or("", |text| text.value.trim()).into(),
             rate,
@@ -124,11 +124,11 @@ impl Checker<'_> {
         let first = actuating.next();
         match (first, self.plant.is_some()) {
             (None, false) if written.is_empty() => self.problem(
-                Problem::new(section.key_at("processes"), "this rung has no process")
+                Problem::new(section.key_at("processes"), "this variant has no process")
                     .hint("write one: name = { task = \"…\" }"),
             ),
             (None, true) => self.problem(
-                Problem::new(section.key_at("name"), "nothing in this rung moves the plant")
+                Problem::new(section.key_at("name"), "nothing in this variant moves the plant")
                     .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
             ),
             (Some(process), false) => self.problem(
@@ -147,7 +147,7 @@ impl Checker<'_> {
                     other.name_at.clone(),
                     format!("\"{}\" and \"{first}\" both move the plant", other.process.name),
                 )
-                .hint("a rung has one process with task io or monolithic"),
+                .hint("a variant has one process with task io or monolithic"),
             );
         }
     }
@@ -164,7 +164,7 @@ impl Checker<'_> {
         for other in decisions {
             self.problem(
                 Problem::new(other.name_at.clone(), "a second decision process")
-                    .hint("a rung has one at most"),
+                    .hint("a variant has one at most"),
             );
         }
         if decision.is_none() && !units.is_empty() {
