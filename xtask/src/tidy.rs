@@ -36,10 +36,11 @@ impl fmt::Display for Violation {
 }
 
 /// All rules; each sees the whole tree and says all it found.
-const RULES: [fn(&Tree) -> Vec<Violation>; 12] = [
+const RULES: [fn(&Tree) -> Vec<Violation>; 13] = [
     arrows::dependencies_follow_the_table,
     arrows::pure_crates_are_walled,
     modules::every_file_is_reachable,
+    modules::modules_with_children_are_named,
     lines::files_say_what_they_hold,
     lines::lines_are_short,
     lines::libraries_do_not_print,

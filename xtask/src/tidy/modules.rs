@@ -11,6 +11,18 @@ pub(super) fn every_file_is_reachable(tree: &Tree) -> Vec<Violation> {
     dead.map(|(path, _)| Violation::new(path, 0, "no `mod` leads to this file")).collect()
 }
 
+/// A module with children is `foo.rs` beside `foo/`. In `tests/` and `benches/` Cargo would make `foo.rs` a target of
+/// its own, so there, and only there, the file is `foo/mod.rs`.
+pub(super) fn modules_with_children_are_named(tree: &Tree) -> Vec<Violation> {
+    let unnamed = tree.ending("/mod.rs").filter(|(path, _)| path.contains("/src/"));
+    unnamed
+        .map(|(path, _)| {
+            let folder = path.trim_end_matches("/mod.rs");
+            Violation::new(path, 0, format!("move this file to {folder}.rs"))
+        })
+        .collect()
+}
+
 /// Files that are compiled only for tests: those in `tests/` and `benches/`, and modules behind `#[cfg(test)]`.
 pub(super) fn only_for_tests(tree: &Tree) -> Vec<String> {
     reachable(tree).into_iter().filter(|(_, test)| *test).map(|(path, _)| path).collect()
@@ -135,6 +147,13 @@ mod tests {
             ("c/src/forgotten.rs", ""),
         ];
         assert_eq!(dead(&files), ["c/src/forgotten.rs"]);
+    }
+
+    #[test]
+    fn mod_rs_is_caught_in_src_only() {
+        let files = [("c/src/a/mod.rs", ""), ("c/src/a.rs", ""), ("c/tests/a/mod.rs", "")];
+        let found = modules_with_children_are_named(&Tree::of(&files));
+        assert_eq!(found, [Violation::new("c/src/a/mod.rs", 0, "move this file to c/src/a.rs")]);
     }
 
     #[test]

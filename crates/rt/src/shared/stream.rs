@@ -3,7 +3,7 @@
 //! Two rings, one for each direction, and nothing else: what the bytes mean, and when to give up on a peer, is the
 //! user's. The death of a peer process is not seen here; keep a Unix socket open beside the stream.
 //!
-#![doc = include_str!("layout.md")]
+#![doc = include_str!("stream/layout.md")]
 
 mod ring;
 #[cfg(all(test, not(loom)))]

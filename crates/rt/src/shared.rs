@@ -12,7 +12,7 @@
 //! report, never a reason to fail.
 //!
 //! # Layout
-#![doc = include_str!("layout.md")]
+#![doc = include_str!("shared/layout.md")]
 //!
 //! ```
 //! use hemiola_rt::shared::{Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, Segment};
