@@ -10,7 +10,7 @@ use hemiola_fom::Model;
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{Call, LogicalInterval, LogicalTime, ObjectInstanceHandle, Reply};
-use hemiola_rti::{CallId, Input, Kernel, Limits, Output, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, SessionId};
 
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
@@ -45,7 +45,7 @@ static ALLOCATOR: Counting = Counting;
 
 struct World {
     kernel: Kernel,
-    out: Vec<Output>,
+    out: Vec<Effect>,
 }
 
 impl World {
@@ -54,7 +54,7 @@ impl World {
         let input = Input::Called(SessionId(session), CallId(1), call.into());
         self.kernel.handle(input, &mut self.out);
         match &self.out[0] {
-            Output::Reply(_, _, Ok(reply)) => reply.clone(),
+            Effect::Reply(_, _, Ok(reply)) => reply.clone(),
             other => panic!("{other:?}"),
         }
     }

@@ -11,7 +11,7 @@ use hemiola_hla::{
     AttributeHandle, Call, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     Reply,
 };
-use hemiola_rti::{CallId, Input, Kernel, Limits, Output, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, SessionId};
 
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
@@ -20,7 +20,7 @@ const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-20
 
 struct Bench {
     kernel: Kernel,
-    out: Vec<Output>,
+    out: Vec<Effect>,
     class: ObjectClassHandle,
     position: AttributeHandle,
 }
@@ -51,7 +51,7 @@ impl Bench {
         let input = Input::Called(SessionId(session), CallId(1), call.into());
         self.kernel.handle(input, &mut self.out);
         match &self.out[0] {
-            Output::Reply(_, _, Ok(reply)) => reply.clone(),
+            Effect::Reply(_, _, Ok(reply)) => reply.clone(),
             other => panic!("{other:?}"),
         }
     }

@@ -12,7 +12,7 @@ use hemiola_hla::{
 use hemiola_units::Instant;
 
 use crate::federate::{Edition, Federate};
-use crate::input::Output;
+use crate::input::Effect;
 use crate::instance::{Instance, Knower};
 use crate::limits::Limits;
 use crate::notice::Notice;
@@ -171,12 +171,12 @@ impl Federation {
     }
 
     /// Tells one federate something that is for it alone.
-    pub(crate) fn tell(&self, to: FederateHandle, callback: Callback, out: &mut Vec<Output>) {
+    pub(crate) fn tell(&self, to: FederateHandle, callback: Callback, out: &mut Vec<Effect>) {
         self.send(to, Arc::new(Notice::new(callback)), out);
     }
 
     /// Tells a federate something that others are told too.
-    pub(crate) fn send(&self, to: FederateHandle, notice: Arc<Notice>, out: &mut Vec<Output>) {
+    pub(crate) fn send(&self, to: FederateHandle, notice: Arc<Notice>, out: &mut Vec<Effect>) {
         let federate = self.federate(to);
         // Clients of 1516-2010 have one grant alone, and wait for ever for it.
         let notice = match (federate.edition, notice.callback()) {
@@ -185,7 +185,7 @@ impl Federation {
             }
             _ => notice,
         };
-        out.push(Output::Callback(federate.session, notice));
+        out.push(Effect::Callback(federate.session, notice));
     }
 
     /// An instance that a federate knows, and the class it knows it as.

@@ -10,7 +10,7 @@ use hemiola_hla::{
     ResignAction, TransportationTypeHandle,
 };
 
-use crate::{CallId, Input, Kernel, Limits, Output, SessionId};
+use crate::{CallId, Effect, Input, Kernel, Limits, SessionId};
 
 /// The object model of the federation: two classes of each kind below one another.
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
@@ -44,7 +44,7 @@ const LIMITS: Limits = Limits {
 /// When a call has no answer, or two, or one that the standard does not have; and when an invariant is broken.
 pub fn calls(bytes: &[u8]) {
     let mut kernel = Kernel::new(LIMITS);
-    let mut source = Source { bytes: bytes.iter() };
+    let mut arguments = Arguments { bytes: bytes.iter() };
     for number in 0..4 {
         feed(&mut kernel, Input::Opened(SessionId(number)));
     }
@@ -68,7 +68,7 @@ pub fn calls(bytes: &[u8]) {
     }
     let mut sessions: Vec<u64> = (0..4).collect();
     let mut opened = 4;
-    while let Some(first) = source.next() {
+    while let Some(first) = arguments.next() {
         let place = usize::from(first & 3);
         let session = SessionId(sessions[place]);
         if first >= 250 {
@@ -76,7 +76,7 @@ pub fn calls(bytes: &[u8]) {
             sessions[place] = opened;
             opened += 1;
             feed(&mut kernel, Input::Opened(SessionId(sessions[place])));
-        } else if let Some(call) = source.call() {
+        } else if let Some(call) = arguments.call() {
             feed(&mut kernel, Input::Called(session, CallId(0), call));
         }
     }
@@ -91,7 +91,7 @@ fn feed(kernel: &mut Kernel, input: Input) {
     kernel.handle(input, &mut out);
     kernel.check_invariants();
     let mut replies = out.iter().filter_map(|output| match output {
-        Output::Reply(_, _, reply) => Some(reply),
+        Effect::Reply(_, _, reply) => Some(reply),
         _ => None,
     });
     match (entry, replies.next()) {
@@ -104,15 +104,15 @@ fn feed(kernel: &mut Kernel, input: Input) {
     }
     assert!(replies.next().is_none(), "answered twice");
     let first = out.first();
-    assert!(entry.is_none() || matches!(first, Some(Output::Reply(..))), "the reply is first");
+    assert!(entry.is_none() || matches!(first, Some(Effect::Reply(..))), "the reply is first");
 }
 
 /// Bytes as arguments.
-struct Source<'b> {
+struct Arguments<'b> {
     bytes: std::slice::Iter<'b, u8>,
 }
 
-impl Source<'_> {
+impl Arguments<'_> {
     fn next(&mut self) -> Option<u8> {
         self.bytes.next().copied()
     }

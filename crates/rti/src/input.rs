@@ -34,7 +34,7 @@ pub enum Input {
 
 /// What the kernel wants done, in this order for each session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Output {
+pub enum Effect {
     /// Answer a call. Each call has one answer, before all callbacks that come of it.
     Reply(SessionId, CallId, Result<Reply, Refusal>),
     /// Tell a federate. Notices are shared among those who get the same.

@@ -7,7 +7,7 @@ use hemiola_hla::{Call, Exception, Refusal, Reply};
 use hemiola_units::Instant;
 
 use crate::federation::Federation;
-use crate::input::{Input, Output, SessionId};
+use crate::input::{Effect, Input, SessionId};
 use crate::limits::Limits;
 use crate::prepare::Prepared;
 use crate::services;
@@ -23,7 +23,7 @@ pub struct Kernel {
     pub(crate) names: BTreeMap<String, FederationId>,
     pub(crate) federation_count: u64,
     /// What is to be told after the reply to the call at hand.
-    pub(crate) after_reply: Vec<Output>,
+    pub(crate) after_reply: Vec<Effect>,
     /// What was done already for the next call.
     pub(crate) prepared: Option<Prepared>,
 }
@@ -39,7 +39,7 @@ impl Kernel {
     ///
     /// # Panics
     /// A session is opened that is open already.
-    pub fn handle(&mut self, input: Input, out: &mut Vec<Output>) {
+    pub fn handle(&mut self, input: Input, out: &mut Vec<Effect>) {
         match input {
             Input::Opened(session) => {
                 let before = self.sessions.insert(session, Session::default());
@@ -53,7 +53,7 @@ impl Kernel {
                     let known = entry.exceptions.contains(&refusal.exception);
                     debug_assert!(known, "{} does not raise {refusal}", entry.name);
                 }
-                out.push(Output::Reply(session, number, answer));
+                out.push(Effect::Reply(session, number, answer));
             }
             Input::Prepared(prepared) => self.prepared = Some(prepared),
             Input::Lost(session) => {
@@ -62,10 +62,10 @@ impl Kernel {
                     let federation = self.federations.get_mut(&federation);
                     let federation = federation.expect("a federation with members exists");
                     services::federation::lose(federation, federate, &mut self.after_reply);
-                    services::settle(federation, &mut self.sessions, &mut self.after_reply);
+                    services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
                 }
                 let to_others =
-                    |output: &Output| !matches!(output, Output::Callback(to, _) if *to == session);
+                    |output: &Effect| !matches!(output, Effect::Callback(to, _) if *to == session);
                 self.after_reply.retain(to_others);
             }
             Input::Tick(now) => {
@@ -91,7 +91,7 @@ impl Kernel {
         let federation = self.federations.get_mut(&federation);
         let federation = federation.expect("a federation with members exists");
         let answer = services::call(federation, federate, call, &mut self.after_reply);
-        services::settle(federation, &mut self.sessions, &mut self.after_reply);
+        services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
         answer
     }
 

@@ -3,7 +3,7 @@
 //!
 //! In reading order:
 //!
-//! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends [`Output`]s.
+//! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends [`Effect`]s.
 //! * [`SessionId`], [`CallId`]: how the shell around it calls connections and calls.
 //! * [`Notice`]: a callback, shared by all federates that get the same.
 //! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
@@ -17,7 +17,7 @@
 //! use hemiola_hla::call::FederationCall;
 //! use hemiola_hla::data::FomModule;
 //! use hemiola_hla::{Call, Reply};
-//! use hemiola_rti::{CallId, Input, Kernel, Limits, Output, SessionId};
+//! use hemiola_rti::{CallId, Input, Kernel, Limits, Effect, SessionId};
 //!
 //! let mut kernel = Kernel::new(Limits::default());
 //! let mut out = Vec::new();
@@ -38,7 +38,7 @@
 //! for (number, call) in (1..).zip(calls) {
 //!     kernel.handle(Input::Called(session, CallId(number), Call::from(call)), &mut out);
 //! }
-//! let Output::Reply(_, CallId(3), Ok(Reply::Joined(joined))) = &out[2] else { panic!("{out:?}") };
+//! let Effect::Reply(_, CallId(3), Ok(Reply::Joined(joined))) = &out[2] else { panic!("{out:?}") };
 //! assert_eq!(joined.logical_time_implementation, "HLAfloat64Time");
 //! ```
 //!
@@ -77,7 +77,7 @@ mod session;
 mod status;
 mod time;
 
-pub use input::{CallId, Input, Output, SessionId};
+pub use input::{CallId, Effect, Input, SessionId};
 pub use kernel::Kernel;
 pub use limits::Limits;
 pub use notice::Notice;

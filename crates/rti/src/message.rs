@@ -10,7 +10,7 @@ use hemiola_hla::{
 
 use crate::backlog::{Content, Waiting};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::notice::Notice;
 use crate::services::object;
 use crate::time::Sent;
@@ -216,7 +216,7 @@ pub(crate) fn dispatch(
     federation: &mut Federation,
     message: &Message,
     receivers: &[FederateHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let subject = message.subject();
     let removes = matches!(message.body, Body::Remove { .. });
@@ -246,7 +246,7 @@ pub(crate) fn dispatch(
 pub(crate) fn dispatch_undecided(
     federation: &mut Federation,
     message: Message,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Vec<FederateHandle> {
     federation.sequence += 1;
     let (sequence, len) = (federation.sequence, message.len());
@@ -284,7 +284,7 @@ fn pass_on(
     receiver: FederateHandle,
     time: Option<LogicalTime>,
     waiting: Waiting,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> bool {
     if time.is_none() && !federation.federate(receiver).time.holds() {
         return deliver(federation, receiver, waiting, out);
@@ -370,7 +370,7 @@ pub(crate) fn deliver(
     federation: &mut Federation,
     to: FederateHandle,
     message: Waiting,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> bool {
     let Waiting { content, subject, removes, retraction, .. } = &message;
     let notice = match content {
@@ -397,7 +397,7 @@ pub(crate) fn deliver_unordered(
     federation: &mut Federation,
     to: FederateHandle,
     message: Waiting,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     use Callback as C;
     let notice = match &message.content {

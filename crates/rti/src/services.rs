@@ -2,7 +2,7 @@
 //!
 //! A service is a function of its name: it checks its preconditions in the standard's order, changes the
 //! tables, and says what is to be told. What follows from the changes for others (who can now be granted its time, who
-//! has to go) is one step after it: [`settle`].
+//! has to go) is one step after it: [`follow_up`].
 //!
 //! The standard lists the exceptions of a service from the particular to the general. Where several apply, the
 //! last in that list is raised: the more general one.
@@ -20,7 +20,7 @@ use hemiola_hla::data::Data;
 use hemiola_hla::{Call, Exception, FederateHandle, Refusal, Reply};
 
 use crate::federation::Federation;
-use crate::input::{Output, SessionId};
+use crate::input::{Effect, SessionId};
 use crate::limits::Limits;
 use crate::session::Session;
 
@@ -32,7 +32,7 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: Call,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let name = call.name();
     match call {
@@ -47,10 +47,10 @@ pub(crate) fn call(
 }
 
 /// What follows from a change for others.
-pub(crate) fn settle(
+pub(crate) fn follow_up(
     federation: &mut Federation,
     sessions: &mut BTreeMap<SessionId, Session>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     loop {
         while std::mem::take(&mut federation.time_changed) {

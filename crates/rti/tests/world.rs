@@ -10,7 +10,7 @@ use hemiola_hla::{
     LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
     OrderType, ParameterHandle, Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Input, Kernel, Limits, Notice, Output, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId};
 
 /// The object model of all tests: vehicles and commands to them.
 pub(crate) const MODEL: &str = include_str!("world.xml");
@@ -93,12 +93,12 @@ impl World {
         let mut answer = None;
         for output in out {
             match output {
-                Output::Reply(_, number, reply) => {
+                Effect::Reply(_, number, reply) => {
                     assert_eq!(number, CallId(self.calls));
                     assert!(answer.replace(reply).is_none(), "answered twice");
                 }
-                Output::Callback(session, notice) => self.inbox.push((session, notice)),
-                Output::Close(session) => self.closed.push(session),
+                Effect::Callback(session, notice) => self.inbox.push((session, notice)),
+                Effect::Close(session) => self.closed.push(session),
             }
         }
         answer

@@ -7,7 +7,7 @@ use hemiola_fedpro::{Event, RequestId, message};
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::ANSWERS_LATER;
 use hemiola_hla::{Call, Data, Exception};
-use hemiola_rti::{CallId, Input, Output as Outcome, Preparation, Prepared, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Preparation, Prepared, SessionId};
 
 use crate::host::Output;
 use crate::server::Server;
@@ -138,7 +138,7 @@ impl Server {
         let mut outputs = std::mem::take(&mut self.outputs);
         for output in outputs.drain(..) {
             match output {
-                Outcome::Reply(id, _, answer) => {
+                Effect::Reply(id, _, answer) => {
                     let caller = caller.expect("a reply follows a call");
                     let output = if answer.is_err() { Output::Urgent } else { caller.output };
                     let body = message::encode_reply(caller.number, &answer);
@@ -154,7 +154,7 @@ impl Server {
                     // It may ask without ever reading an answer.
                     self.slow_down(id, None);
                 }
-                Outcome::Callback(id, notice) => {
+                Effect::Callback(id, notice) => {
                     self.summary.callbacks += 1;
                     let body = notice.encoded(message::encode_callback).clone();
                     let Some(host) = self.hosts.get_mut(&id) else { continue };
@@ -164,7 +164,7 @@ impl Server {
                     self.mark(id, Output::Callback);
                     self.slow_down(id, caller.map(|caller| caller.session));
                 }
-                Outcome::Close(id) => {
+                Effect::Close(id) => {
                     if let Some(host) = self.hosts.get_mut(&id) {
                         host.is_dismissed = true;
                         self.mark(id, Output::Callback);

@@ -104,7 +104,7 @@ pub struct Server {
     // What is used again and again.
     pub(crate) inbox: Box<[u8]>,
     pub(crate) outbox: Vec<u8>,
-    pub(crate) outputs: Vec<hemiola_rti::Output>,
+    pub(crate) outputs: Vec<hemiola_rti::Effect>,
 }
 
 fn now() -> Instant {

@@ -13,7 +13,7 @@ use hemiola_hla::{
 use super::Answer;
 use crate::federate::{Activity, Reach};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 
 pub(crate) use advisory::{advise, advise_of_interactions, advise_of_registration};
 pub(crate) use subscription::{REPORT_OF_CALLS, forget};
@@ -23,7 +23,7 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: DeclarationCall,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     use DeclarationCall as C;
     match call {

@@ -12,7 +12,7 @@ use hemiola_hla::call::FederationCall;
 
 use super::{Answer, not_offered};
 use crate::federation::Federation;
-use crate::input::{Output, SessionId};
+use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
 
 pub(crate) use membership::{evict, lose};
@@ -144,7 +144,7 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: FederationCall,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     use FederationCall as C;
     let name = call.entry().name;

@@ -17,7 +17,7 @@ use hemiola_hla::{
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::instance::Instance;
 
 pub(crate) use instance::{
@@ -32,7 +32,7 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: ObjectCall,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     use ObjectCall as C;
     match call {

@@ -19,7 +19,7 @@ use hemiola_hla::{
 
 use super::{Answer, object};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 
 pub(crate) use negotiation::{
     Negotiation, abandon, check_invariants, close, is_sought_by, offer_to, withdraw,
@@ -30,7 +30,7 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: OwnershipCall,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     use OwnershipCall as C;
     match call {

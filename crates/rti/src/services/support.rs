@@ -9,14 +9,14 @@ use hemiola_hla::{FederateHandle, Reply, Switch};
 
 use super::{Answer, not_offered};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 
 /// A service of the clause.
 pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: SupportCall,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     use SupportCall as C;
     let service = call.entry().name;

@@ -14,7 +14,7 @@ use hemiola_hla::{EncodedInterval, Exception, FederateHandle, LogicalInterval, R
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::time::Service;
 
 pub(crate) use advance::grant;
@@ -25,7 +25,7 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: TimeCall,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     use TimeCall as C;
     match call {

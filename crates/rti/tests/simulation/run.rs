@@ -13,7 +13,7 @@ use hemiola_hla::{
     MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
     Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Input, Kernel, Limits, Notice, Output, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId};
 use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Mate, Messages, Sent, WHOLE};
@@ -44,7 +44,7 @@ pub(super) struct Run {
     pub(super) gained: u64,
     pub(super) lost: u64,
     /// All that the kernel said.
-    pub(super) log: Vec<Output>,
+    pub(super) log: Vec<Effect>,
     keep_log: bool,
     /// Are subscriptions looked at when messages are delivered?
     delays: bool,
@@ -127,13 +127,13 @@ impl Run {
         let mut answer = None;
         for output in out {
             match output {
-                Output::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
-                Output::Callback(session, notice) => {
+                Effect::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
+                Effect::Callback(session, notice) => {
                     self.told += 1;
                     self.kinds.insert(notice.callback().number());
                     self.inbox.push((session, notice));
                 }
-                Output::Close(session) => panic!("{session:?} is closed"),
+                Effect::Close(session) => panic!("{session:?} is closed"),
             }
         }
         answer

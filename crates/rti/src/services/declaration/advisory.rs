@@ -10,10 +10,10 @@ use hemiola_hla::{Callback, FederateHandle, InteractionClassHandle, ObjectClassH
 
 use crate::federate::Activity;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 
 /// After somebody's subscriptions changed.
-pub(crate) fn advise(federation: &mut Federation, out: &mut Vec<Output>) {
+pub(crate) fn advise(federation: &mut Federation, out: &mut Vec<Effect>) {
     let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     for federate in all {
         advise_of_registration(federation, federate, out);
@@ -25,7 +25,7 @@ pub(crate) fn advise(federation: &mut Federation, out: &mut Vec<Output>) {
 pub(crate) fn advise_of_registration(
     federation: &mut Federation,
     me: FederateHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let federate = federation.federate(me);
     let wanted: BTreeSet<ObjectClassHandle> =
@@ -70,7 +70,7 @@ fn is_class_wanted(federation: &Federation, me: FederateHandle, class: ObjectCla
 pub(crate) fn advise_of_interactions(
     federation: &mut Federation,
     me: FederateHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let federate = federation.federate(me);
     let is_on = federate.is_on(Switch::InteractionRelevanceAdvisory);

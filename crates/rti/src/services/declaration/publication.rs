@@ -8,7 +8,7 @@ use hemiola_hla::{
 
 use super::{Answer, advise_of_interactions, advise_of_registration, defined, interaction_defined};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::{object, ownership};
 
 /// Clause 5.2. The privilege to delete is published with any attribute.
@@ -17,7 +17,7 @@ pub(super) fn publish_object_class_attributes(
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes)?;
     if attributes.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn unpublish_object_class(
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: Option<&[AttributeHandle]>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
     let privilege = object::privilege(&federation.model);
@@ -76,7 +76,7 @@ pub(super) fn publish_interaction_class(
     federation: &mut Federation,
     me: FederateHandle,
     class: InteractionClassHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     interaction_defined(federation, class)?;
     federation.federate_mut(me).published.interactions.insert(class);

@@ -8,7 +8,7 @@ use hemiola_hla::{
 use super::{Answer, advise, defined, interaction_defined};
 use crate::federate::{Activity, Rate, Subscription};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::object;
 
 /// The reports of calls, which nobody may get whose own calls are reported: there would be no end.
@@ -24,7 +24,7 @@ pub(super) fn subscribe(
     attributes: &[AttributeHandle],
     activity: Activity,
     rate: Option<&str>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes)?;
     let rate = rate.map_or(Ok(None), |designator| rate_of(federation, designator))?;
@@ -58,7 +58,7 @@ pub(super) fn unsubscribe(
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: Option<&[AttributeHandle]>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
     let subscribed = &mut federation.federate_mut(me).subscribed.classes;
@@ -82,7 +82,7 @@ pub(super) fn subscribe_interaction_class(
     me: FederateHandle,
     class: InteractionClassHandle,
     activity: Activity,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     interaction_defined(federation, class)?;
     let federate = federation.federate(me);
@@ -103,7 +103,7 @@ pub(super) fn unsubscribe_interaction_class(
     federation: &mut Federation,
     me: FederateHandle,
     class: InteractionClassHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     interaction_defined(federation, class)?;
     federation.federate_mut(me).subscribed.interactions.remove(&class);

@@ -9,7 +9,7 @@ use hemiola_hla::{Callback, Exception, Refusal, Reply, TimeImplementation};
 use super::Answer;
 use crate::federate::Edition;
 use crate::federation::Federation;
-use crate::input::{Output, SessionId};
+use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::notice::Notice;
@@ -126,7 +126,7 @@ pub(super) fn list_federation_executions(kernel: &mut Kernel, session: SessionId
         }
     });
     let callback = Callback::ReportFederationExecutions { report: report.collect() };
-    kernel.after_reply.push(Output::Callback(session, Arc::new(Notice::new(callback))));
+    kernel.after_reply.push(Effect::Callback(session, Arc::new(Notice::new(callback))));
     Ok(Reply::Done)
 }
 
@@ -149,6 +149,6 @@ pub(super) fn list_federation_execution_members(
         }
         None => Callback::ReportFederationExecutionDoesNotExist { federation_name },
     };
-    kernel.after_reply.push(Output::Callback(session, Arc::new(Notice::new(callback))));
+    kernel.after_reply.push(Effect::Callback(session, Arc::new(Notice::new(callback))));
     Ok(Reply::Done)
 }

@@ -12,10 +12,10 @@ use super::execution::{connected, does_not_exist, has_room, refusal};
 use super::{Answer, synchronization};
 use crate::federate::{Edition, Federate};
 use crate::federation::{Federation, NameUse};
-use crate::input::{Output, SessionId};
+use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
 use crate::prepare::{Brought, Onto};
-use crate::services::{beyond, declaration, object, ownership, settle};
+use crate::services::{beyond, declaration, follow_up, object, ownership};
 use crate::session::{Member, Session};
 
 /// Clause 4.11, all forms.
@@ -119,7 +119,7 @@ pub(super) fn resign_federation_execution(
     may_resign(federation, federate, action)?;
     state.member = None;
     resign(federation, federate, action, &mut kernel.after_reply);
-    settle(federation, &mut kernel.sessions, &mut kernel.after_reply);
+    follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);
     Ok(Reply::Done)
 }
 
@@ -176,7 +176,7 @@ const fn parts(action: ResignAction) -> Parts {
 }
 
 /// A federate whose session is gone resigns with its automatic directive (clause 4.12).
-pub(crate) fn lose(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Output>) {
+pub(crate) fn lose(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Effect>) {
     let action = federation.federate(federate).resign_action;
     resign(federation, federate, action, out);
 }
@@ -187,7 +187,7 @@ pub(crate) fn evict(
     federate: FederateHandle,
     reason: &str,
     sessions: &mut BTreeMap<SessionId, Session>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let Federate { session, edition, .. } = *federation.federate(federate);
     match edition {
@@ -197,7 +197,7 @@ pub(crate) fn evict(
             federation.tell(federate, callback, out);
         }
         // Clients of 1516-2010 have no such callback.
-        Edition::Evolved => out.push(Output::Close(session)),
+        Edition::Evolved => out.push(Effect::Close(session)),
     }
     lose(federation, federate, out);
     if let Some(state) = sessions.get_mut(&session) {
@@ -214,7 +214,7 @@ fn resign(
     federation: &mut Federation,
     me: FederateHandle,
     action: ResignAction,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let deletes = parts(action).deletes;
     // From now on nothing is for it any more.

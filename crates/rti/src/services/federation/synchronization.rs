@@ -9,7 +9,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::notice::Notice;
 use crate::services::{beyond, kept_tag};
 
@@ -43,7 +43,7 @@ pub(super) fn register_federation_synchronization_point(
     label: String,
     tag: Data,
     set: &[FederateHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     if let Some(unknown) = set.iter().find(|one| !federation.was_joined(**one)) {
         return Err(Exception::InvalidFederateHandle.because(unknown.to_string()));
@@ -103,7 +103,7 @@ pub(super) fn synchronization_point_achieved(
     me: FederateHandle,
     label: String,
     successfully: bool,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let point = federation.points.get_mut(&label);
     let mine = point.and_then(|point| point.members.get_mut(&me));
@@ -116,7 +116,7 @@ pub(super) fn synchronization_point_achieved(
 }
 
 /// Clause 4.18: tells the federates of a point that all of them reached it, if they did.
-fn conclude(federation: &mut Federation, label: String, out: &mut Vec<Output>) {
+fn conclude(federation: &mut Federation, label: String, out: &mut Vec<Effect>) {
     if !federation.points.get(&label).is_some_and(Point::is_reached) {
         return;
     }
@@ -132,7 +132,7 @@ fn conclude(federation: &mut Federation, label: String, out: &mut Vec<Output>) {
 }
 
 /// Who joins is told of the points that are for everybody.
-pub(super) fn joined(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Output>) {
+pub(super) fn joined(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Effect>) {
     let mut announced = Vec::new();
     for (label, point) in federation.points.iter_mut().filter(|(_, point)| point.for_all) {
         point.members.insert(federate, None);
@@ -142,7 +142,7 @@ pub(super) fn joined(federation: &mut Federation, federate: FederateHandle, out:
 }
 
 /// Nobody waits for who resigned.
-pub(super) fn resigned(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Output>) {
+pub(super) fn resigned(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Effect>) {
     let mut left = Vec::new();
     for (label, point) in &mut federation.points {
         if point.members.remove(&me).is_some() {

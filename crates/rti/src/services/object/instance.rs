@@ -8,7 +8,7 @@ use hemiola_hla::{
 
 use super::{Answer, advise_of_scope, advise_of_updates, may_delete, privilege, provide, stamped};
 use crate::federation::{Federation, NameUse};
-use crate::input::Output;
+use crate::input::Effect;
 use crate::instance::{Deletion, Instance, InstanceAttribute};
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, next_retraction, remember};
 use crate::services::{beyond, declaration, ownership};
@@ -19,7 +19,7 @@ pub(super) fn register_object_instance(
     me: FederateHandle,
     class: ObjectClassHandle,
     name: Option<String>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     declaration::defined(federation, class, &[])?;
     let federate = federation.federate(me);
@@ -61,7 +61,7 @@ pub(super) fn register_object_instance(
 fn discover_by_all(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let class = federation.instances[&handle].class;
     let mut discovered = false;
@@ -79,7 +79,7 @@ fn discover(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> bool {
     let instance = &federation.instances[&handle];
     if instance.deletion.is_some() || instance.known_as(me).is_some() {
@@ -133,7 +133,7 @@ pub(crate) fn interest_changed(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     for handle in federation.instances_below(class) {
         if discover(federation, me, handle, out) {
@@ -152,7 +152,7 @@ pub(crate) fn interest_changed(
 pub(crate) fn owners_changed(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let known = federation.instances[&handle].known().iter().map(|one| one.federate);
     let known: Vec<FederateHandle> = known.collect();
@@ -188,7 +188,7 @@ pub(crate) fn offer_published(
     me: FederateHandle,
     class: ObjectClassHandle,
     more: &[AttributeHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     if federation.negotiations.is_empty() {
         return;
@@ -205,7 +205,7 @@ pub(crate) fn divest_unpublished(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     for handle in federation.instances_below(class) {
         let published = federation.federate(me).published.classes.get(&class).cloned();
@@ -230,7 +230,7 @@ pub(super) fn delete_object_instance(
     handle: ObjectInstanceHandle,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     let (instance, _) = federation.known(me, handle)?;
     if !may_delete(federation, instance, me) {
@@ -248,7 +248,7 @@ pub(crate) fn delete(
     handle: ObjectInstanceHandle,
     tag: Data,
     time: Option<hemiola_hla::LogicalTime>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Retraction {
     let instance = &federation.instances[&handle];
     let said = *instance.attribute(privilege(&federation.model)).expect("all instances have it");
@@ -293,7 +293,7 @@ pub(crate) fn forget(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let instance = federation.instance_mut(handle);
     let divested = instance.divest(me);
@@ -326,7 +326,7 @@ pub(crate) fn leave(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     match &mut instance.deletion {
@@ -352,7 +352,7 @@ pub(crate) fn deletion_is_final(federation: &mut Federation, handle: ObjectInsta
 pub(crate) fn undelete(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     let Some(Deletion { by, known_as, owned, .. }) = instance.deletion.take() else { return };
@@ -394,7 +394,7 @@ pub(super) fn local_delete_object_instance(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let (instance, _) = federation.known(me, handle)?;
     if instance.owned_by(me).next().is_some() {

@@ -12,7 +12,7 @@ use hemiola_hla::{
 use super::{stamped, update};
 use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
-use crate::input::Output;
+use crate::input::Effect;
 use crate::message::{Body, Message, dispatch, dispatch_undecided, next_retraction, remember};
 use crate::services::declaration;
 
@@ -24,7 +24,7 @@ pub(super) fn send_interaction(
     values: ParameterValues,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     parameters_defined(federation, class, &values)?;
     if !federation.federate(me).published.interactions.contains(&class) {
@@ -82,7 +82,7 @@ fn send(
     body: impl Fn(InteractionClassHandle, ParameterValues) -> Body,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     let time = stamped(federation, me, time)?;
     let federate = federation.federate(me);
@@ -141,7 +141,7 @@ pub(super) fn send_directed_interaction(
     me: FederateHandle,
     Directed { class, instance: handle, values, tag }: Directed,
     time: Option<EncodedTime>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     parameters_defined(federation, class, &values)?;
     let published = &federation.federate(me).published.directed;

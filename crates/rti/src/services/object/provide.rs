@@ -9,7 +9,7 @@ use hemiola_hla::{
 
 use super::{Answer, available};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::declaration;
 
 /// Clause 6.21 for an instance.
@@ -19,7 +19,7 @@ pub(super) fn of_instance(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let (_, class) = federation.known(me, handle)?;
     available(federation, class, attributes.iter().copied())?;
@@ -34,7 +34,7 @@ pub(super) fn of_class(
     class: ObjectClassHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     declaration::defined(federation, class, attributes)?;
     for handle in federation.instances_below(class) {
@@ -50,7 +50,7 @@ pub(super) fn ask_owners(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let instance = &federation.instances[&handle];
     let mut owned: BTreeMap<FederateHandle, Vec<AttributeHandle>> = BTreeMap::new();

@@ -17,7 +17,7 @@ use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandl
 
 use crate::federate::{Activity, Rate};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 
 /// Tells a federate which attributes of an instance have come into its scope or gone out of it: those that it
 /// subscribes to and that another federate owns.
@@ -25,7 +25,7 @@ pub(crate) fn advise_of_scope(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let federate = federation.federate(me);
     if !federate.is_on(Switch::AttributeScopeAdvisory) {
@@ -58,7 +58,7 @@ pub(crate) fn advise_of_scope(
 pub(crate) fn advise_of_updates(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let instance = &federation.instances[&handle];
     let mut owners: Vec<FederateHandle> =
@@ -76,7 +76,7 @@ fn advise_owner(
     federation: &mut Federation,
     owner: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let instance = &federation.instances[&handle];
     let mut wanted = BTreeMap::new();

@@ -7,7 +7,7 @@ use hemiola_hla::{
 
 use super::{Answer, available};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::declaration;
 
 fn exists(federation: &Federation, kind: TransportationTypeHandle) -> Result<(), Refusal> {
@@ -24,7 +24,7 @@ pub(super) fn request_attribute_transportation_type_change(
     handle: ObjectInstanceHandle,
     attributes: Vec<AttributeHandle>,
     kind: TransportationTypeHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     exists(federation, kind)?;
     let (instance, class) = federation.known(me, handle)?;
@@ -66,7 +66,7 @@ pub(super) fn query_attribute_transportation_type(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attribute: AttributeHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let (instance, class) = federation.known(me, handle)?;
     available(federation, class, [attribute])?;
@@ -85,7 +85,7 @@ pub(super) fn request_interaction_transportation_type_change(
     me: FederateHandle,
     class: InteractionClassHandle,
     kind: TransportationTypeHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     exists(federation, kind)?;
     declaration::interaction_defined(federation, class)?;
@@ -108,7 +108,7 @@ pub(super) fn query_interaction_transportation_type(
     me: FederateHandle,
     federate: FederateHandle,
     class: InteractionClassHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     declaration::interaction_defined(federation, class)?;
     let Some(other) = federation.joined_federate(federate) else {

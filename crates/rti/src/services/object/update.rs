@@ -10,7 +10,7 @@ use hemiola_units::Span;
 use super::{available, stamped};
 use crate::federate::Federate;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::instance::Knower;
 use crate::message::{
     Body, Message, Stamp, dispatch, dispatch_undecided, next_retraction, remember,
@@ -27,7 +27,7 @@ pub(super) fn update_attribute_values(
     values: AttributeValues,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     let (instance, class) = federation.known(me, handle)?;
     available(federation, class, values.iter().map(|(attribute, _)| *attribute))?;

@@ -13,7 +13,7 @@ use super::negotiation::{
 };
 use super::{Answer, named};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::object;
 
 /// The attributes that a federate wants, each once: it owns none of them, and publishes all.
@@ -44,7 +44,7 @@ pub(super) fn attribute_ownership_acquisition(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = acquirable(federation, me, handle, attributes)?;
     has_room(federation, attributes.len(), tag)?;
@@ -59,7 +59,7 @@ pub(super) fn attribute_ownership_acquisition_if_available(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = acquirable(federation, me, handle, attributes)?;
     let is_sought = |one: &&AttributeHandle| {
@@ -81,7 +81,7 @@ fn seek(
     attributes: BTreeSet<AttributeHandle>,
     tag: &Data,
     if_available: bool,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let is_deleted = federation.instances[&handle].deletion.is_some();
     let (mut free, mut unavailable) = (Vec::new(), Groups::new());
@@ -130,7 +130,7 @@ pub(super) fn cancel_attribute_ownership_acquisition(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let (_, attributes) = named(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];

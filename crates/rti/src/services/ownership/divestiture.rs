@@ -13,7 +13,7 @@ use super::negotiation::{
 };
 use super::{Answer, owned};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::object;
 
 /// Clause 7.2: at once, whoever wants them.
@@ -23,7 +23,7 @@ pub(super) fn unconditional_attribute_ownership_divestiture(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     give_away(federation, me, handle, attributes, tag, out);
@@ -36,7 +36,7 @@ fn give_away(
     handle: ObjectInstanceHandle,
     attributes: BTreeSet<AttributeHandle>,
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     if attributes.is_empty() {
         return;
@@ -53,7 +53,7 @@ pub(super) fn negotiated_attribute_ownership_divestiture(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     let is_offered = |one: &&AttributeHandle| is_offered(federation, handle, **one);
@@ -119,7 +119,7 @@ pub(super) fn confirm_divestiture(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     all_offered(federation, handle, &attributes)?;
@@ -138,7 +138,7 @@ pub(super) fn attribute_ownership_release_denied(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     let mut unavailable = Groups::new();
@@ -162,7 +162,7 @@ pub(super) fn attribute_ownership_divestiture_if_wanted(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let mut attributes = owned(federation, me, handle, attributes)?;
     attributes.retain(|one| is_sought(federation, handle, *one));
@@ -178,7 +178,7 @@ pub(super) fn cancel_negotiated_attribute_ownership_divestiture(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     all_offered(federation, handle, &attributes)?;

@@ -6,7 +6,7 @@ use hemiola_hla::data::Data;
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Refusal};
 
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
@@ -113,7 +113,7 @@ pub(super) fn request_confirmation(
     federation: &Federation,
     handle: ObjectInstanceHandle,
     groups: Groups<To>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     for ((owner, tag), attributes) in groups.into_iter() {
         let callback = Callback::RequestDivestitureConfirmation {
@@ -130,7 +130,7 @@ pub(super) fn say_unavailable(
     federation: &Federation,
     handle: ObjectInstanceHandle,
     groups: Groups<To>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     for ((seeker, tag), attributes) in groups.into_iter() {
         let callback = Callback::AttributeOwnershipUnavailable {
@@ -147,7 +147,7 @@ pub(super) fn request_release(
     federation: &Federation,
     handle: ObjectInstanceHandle,
     groups: Groups<To>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     for ((owner, tag), attributes) in groups.into_iter() {
         let callback = Callback::RequestAttributeOwnershipRelease {
@@ -164,7 +164,7 @@ pub(crate) fn close(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let mut unavailable = Groups::new();
     for attribute in attributes {
@@ -184,7 +184,7 @@ pub(crate) fn abandon(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     if federation.instances[&handle].deletion.is_some() {
         close(federation, handle, attributes, out);
@@ -220,7 +220,7 @@ pub(super) fn acquire(
     handle: ObjectInstanceHandle,
     attributes: Vec<AttributeHandle>,
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let class = federation.instances[&handle].known_as(me).expect("a seeker knows the instance");
     let (mut unavailable, mut release) = (Groups::new(), Groups::new());
@@ -260,7 +260,7 @@ pub(super) fn offer(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let Some(class) = federation.instances[&handle].known_as(to) else { return };
     let federate = federation.federate(to);
@@ -283,7 +283,7 @@ pub(crate) fn offer_to(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     only: Option<&[AttributeHandle]>,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let instance = &federation.instances[&handle];
     let mut groups = Groups::new();

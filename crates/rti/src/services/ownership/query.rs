@@ -7,7 +7,7 @@ use hemiola_hla::{
 use super::negotiation::Groups;
 use super::{Answer, named};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 
 /// Clause 7.17; the answer comes as the callbacks of clause 7.18.
 pub(super) fn query_attribute_ownership(
@@ -15,7 +15,7 @@ pub(super) fn query_attribute_ownership(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let (_, attributes) = named(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];

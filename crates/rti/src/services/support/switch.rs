@@ -4,7 +4,7 @@ use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle, Reply, Resign
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::services::{declaration, object};
 
 pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -> Answer {
@@ -21,7 +21,7 @@ pub(super) fn set(
     me: FederateHandle,
     switch: Switch,
     on: bool,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let federate = federation.federate_mut(me);
     if federate.is_on(switch) == on {
@@ -74,7 +74,7 @@ pub(super) fn set_service_reporting_switch(
     federation: &mut Federation,
     me: FederateHandle,
     on: bool,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let reports = federation.model.interaction_class_named(declaration::REPORT_OF_CALLS);
     let subscribed = &federation.federate(me).subscribed.interactions;

@@ -7,7 +7,7 @@ use hemiola_hla::{Callback, EncodedTime, Exception, FederateHandle, LogicalTime,
 use super::galt::Galts;
 use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::message::{deliver, drop_stale, drop_unwanted};
 use crate::notice::Notice;
 use crate::time::{Advance, Bound, Service};
@@ -41,7 +41,7 @@ pub(super) fn request(
     me: FederateHandle,
     service: Service,
     time: EncodedTime,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let until = requested(federation, me, time)?;
     let since = federation.now;
@@ -59,7 +59,7 @@ pub(super) fn flush_queue_request(
     federation: &mut Federation,
     me: FederateHandle,
     time: EncodedTime,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let until = requested(federation, me, time)?;
     drop_unwanted(federation, me, |_| true);
@@ -88,7 +88,7 @@ pub(super) fn flush_queue_request(
 /// Ends every wait that has nothing to wait for any more: grants advances (clause 8.14), and makes federates
 /// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass; who turns
 /// out not to want what it would have stopped at is seen to in the next.
-pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Output>) {
+pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Effect>) {
     if federation.waiting.is_empty() {
         return;
     }
@@ -151,7 +151,7 @@ fn arrive(
     federation: &mut Federation,
     me: FederateHandle,
     advance: Advance,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let time = destination(federation, me, advance);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one <= time) {

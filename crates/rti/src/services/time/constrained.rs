@@ -4,7 +4,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
 use super::{Answer, delivery};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::message::deliver_unordered;
 
 /// Clause 8.5. It is one when nothing can come into its past any more; [`grant`](super::grant) sees to that.
@@ -30,7 +30,7 @@ pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateH
 pub(super) fn time_constrained_enabled(
     federation: &mut Federation,
     me: FederateHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) {
     let state = &mut federation.federate_mut(me).time;
     state.constrain();
@@ -43,7 +43,7 @@ pub(super) fn time_constrained_enabled(
 pub(super) fn disable_time_constrained(
     federation: &mut Federation,
     me: FederateHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &mut federation.federate_mut(me).time;
     if !state.constrained {

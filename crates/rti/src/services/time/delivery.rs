@@ -5,14 +5,14 @@ use hemiola_hla::{Exception, FederateHandle, Reply};
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::message::deliver;
 
 /// Clause 8.15.
 pub(super) fn enable_asynchronous_delivery(
     federation: &mut Federation,
     me: FederateHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &mut federation.federate_mut(me).time;
     if state.asynchronous_delivery {
@@ -37,7 +37,7 @@ pub(super) fn disable_asynchronous_delivery(
 }
 
 /// Delivers what was held, in the order it came, to a federate that may have it now.
-pub(super) fn release(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Output>) {
+pub(super) fn release(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Effect>) {
     while !federation.federate(me).time.holds() {
         let Some(waiting) = federation.federate_mut(me).time.backlog.pop_held() else { break };
         deliver(federation, me, waiting, out);

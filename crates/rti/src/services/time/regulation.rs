@@ -4,7 +4,7 @@ use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, Reply};
 
 use super::{Answer, decoded};
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::message::{deliver, drop_stale};
 use crate::time::Bound;
 
@@ -15,7 +15,7 @@ pub(super) fn enable_time_regulation(
     federation: &mut Federation,
     me: FederateHandle,
     lookahead: EncodedInterval,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &federation.federate(me).time;
     if state.regulation().is_some() {

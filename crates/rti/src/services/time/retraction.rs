@@ -7,7 +7,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, MessageRetractionHandle, 
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Output;
+use crate::input::Effect;
 use crate::message::{drop_stale, sender_and_number};
 use crate::notice::Notice;
 use crate::services::object;
@@ -19,7 +19,7 @@ pub(super) fn retract(
     federation: &mut Federation,
     me: FederateHandle,
     retraction: MessageRetractionHandle,
-    out: &mut Vec<Output>,
+    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &federation.federate(me).time;
     let Some(bound) = state.output_bound() else {
