@@ -800,10 +800,10 @@ fn units_need_a_decision_process() {
                       receives = [\"sensors\"], sends = [\"command\"] }";
     insta::assert_snapshot!(said(SIMPLEX, &[(line, controller)]), @r#"
     error: these units have no decision process above them
-      --> scenario.toml:26:8
+      --> scenario.toml:26:11
        |
     26 | [[variant.units]]
-       |        ^^^^^
+       |           ^^^^^
        = hint: add a process with task = "decision"; a controller without one is a process with task = "controller"
     "#);
 }
@@ -863,7 +863,7 @@ fn a_unit_runs_one_thing() {
       --> scenario.toml:26:1
        |
     26 | [[variant.units]]
-       | ^^^^^^^^^^^^^^
+       | ^^^^^^^^^^^^^^^^^
        = hint: gain is the name of a gain or four numbers; or write a command
 
     error: fault_after without a fault
@@ -1129,10 +1129,10 @@ fn a_scenario_runs_something() {
                    [[variant]]\nname = \"x\"\n[variant.processes]\n";
     insta::assert_snapshot!(said(nothing, &[]), @r#"
     error: this variant has no process
-     --> scenario.toml:6:7
+     --> scenario.toml:6:10
       |
     6 | [variant.processes]
-      |       ^^^^^^^^^
+      |          ^^^^^^^^^
       = hint: write one: name = { task = "…" }
     "#);
     insta::assert_snapshot!(said("", &[]), @r#"
@@ -1362,10 +1362,10 @@ fn a_run_has_four_turns() {
     "#);
     insta::assert_snapshot!(said(MIXED, &[("rate = [\"100Hz\"", "rate = [\"4Hz\"")]), @r#"
     error: "load" has a period of 250ms, longer than a turn of 100ms
-      --> scenario.toml:39:7
+      --> scenario.toml:39:10
        |
     39 | [variant.processes]
-       |       ^^^^^^^^^
+       |          ^^^^^^^^^
        = hint: lengthen the benchmark's turn
     "#);
 }
