@@ -4,7 +4,7 @@ mod arrows;
 mod documents;
 mod lines;
 mod modules;
-mod tree;
+pub(crate) mod tree;
 
 use std::fmt;
 use std::path::Path;

@@ -1,11 +1,12 @@
 //! The text files of the workspace in memory, so that a test can write a tree in a few words.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::{fs, io};
 
 /// Files by their path from the root, with `/`, in order.
-pub(super) struct Tree(BTreeMap<String, String>);
+pub(crate) struct Tree(BTreeMap<String, String>);
 
 /// Folders that hold nothing written by hand. Those whose name starts with a dot are left out too, except `.ci`
 /// and `.cargo`.
@@ -13,34 +14,34 @@ const LEFT_OUT: [&str; 3] = ["target", "results", "node_modules"];
 
 impl Tree {
     /// Reads every file below `root` that is text.
-    pub(super) fn read(root: &Path) -> io::Result<Self> {
+    pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         read_folder(root, "", &mut files)?;
         Ok(Self(files))
     }
 
     #[cfg(test)]
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         Self(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
     }
 
-    pub(super) fn files(&self) -> &BTreeMap<String, String> {
+    pub(crate) fn files(&self) -> &BTreeMap<String, String> {
         &self.0
     }
 
-    pub(super) fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.0.get(path).map(String::as_str)
     }
 
     /// Is there such a file, or a folder with files in it?
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
         self.0.contains_key(path)
             || self.0.range(folder.clone()..).next().is_some_and(|(p, _)| p.starts_with(&folder))
     }
 
     /// Files whose name ends so.
-    pub(super) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0
             .iter()
             .map(|(path, text)| (path.as_str(), text.as_str()))
@@ -48,7 +49,7 @@ impl Tree {
     }
 
     /// Names of the folders in `crates/` that hold a package.
-    pub(super) fn crates(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn crates(&self) -> impl Iterator<Item = &str> {
         let folder =
             |path: &'_ str| path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml").map(str::len);
         self.0
@@ -81,26 +82,43 @@ fn read_folder(root: &Path, folder: &str, files: &mut BTreeMap<String, String>) 
 ///
 /// Enough of the language for rules about words: nested comments, raw strings, and lifetimes told from characters.
 pub(super) fn code_only(source: &str) -> String {
-    let bytes = source.as_bytes();
     let mut code = String::with_capacity(source.len());
     let mut at = 0;
+    for (_, range) in segments(source) {
+        code.extend(source[at..range.start].chars().map(|c| if c.is_ascii() { c } else { ' ' }));
+        let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
+        code.extend(source[range.clone()].bytes().map(|byte| blank(char::from(byte))));
+        at = range.end;
+    }
+    code.extend(source[at..].chars().map(|c| if c.is_ascii() { c } else { ' ' }));
+    code
+}
+
+/// A part of Rust source that is not code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// One line comment without its line end, or one block comment.
+    Comment,
+    /// A string or character literal with its quotes.
+    Literal,
+}
+
+/// The comments and literals of Rust source, in order.
+pub(crate) fn segments(source: &str) -> Vec<(Segment, Range<usize>)> {
+    let bytes = source.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
     while at < bytes.len() {
-        let end = comment_end(bytes, at).or_else(|| literal_end(bytes, at));
-        match end {
-            Some(end) => {
-                code.extend(
-                    bytes[at..end].iter().map(|&byte| if byte == b'\n' { '\n' } else { ' ' }),
-                );
+        let comment = comment_end(bytes, at).map(|end| (Segment::Comment, end));
+        match comment.or_else(|| literal_end(bytes, at).map(|end| (Segment::Literal, end))) {
+            Some((segment, end)) => {
+                found.push((segment, at..end));
                 at = end;
             }
-            None => {
-                let byte = bytes[at];
-                code.push(if byte.is_ascii() { char::from(byte) } else { ' ' });
-                at += 1;
-            }
+            None => at += 1,
         }
     }
-    code
+    found
 }
 
 fn comment_end(bytes: &[u8], at: usize) -> Option<usize> {

@@ -84,7 +84,7 @@ pub struct FederationRecord {
     pub transport: String,
     /// The name of the RTI's process.
     pub rti: String,
-    /// The name of the federate with the timer, whose period is [`VariantRecord::period`](super::VariantRecord::period).
+    /// The name of the federate with the timer; [`VariantRecord::period`](super::VariantRecord::period) is its period.
     pub master: String,
     /// The federates in the scenario's order, the master among them.
     pub federates: Vec<FederateRecord>,
