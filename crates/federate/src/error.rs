@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hemiola_fedpro::WireError;
+use hemiola_fedpro::MessageError;
 use hemiola_fedpro::session::End;
 use hemiola_hla::encoding::DecodeError;
 use hemiola_hla::time::TimeError;
@@ -50,7 +50,7 @@ pub enum Error {
         /// What it should have been.
         what: &'static str,
         /// What is wrong with it.
-        error: WireError,
+        error: MessageError,
     },
     /// A value of logical time that the federation does not have.
     #[error(transparent)]

@@ -17,10 +17,9 @@ use hemiola_hla::{
     InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
     OrderType, ParameterHandle, RegionHandle, ResignAction, ServiceGroup, TransportationTypeHandle,
 };
+use hemiola_wire::{put_bytes, put_fixed64, put_message, put_number};
 
-use crate::wire::{
-    ELEMENTS_MAX, Field, Reader, WireError, put_bytes, put_eight, put_message, put_variable,
-};
+use crate::wire::{ELEMENTS_MAX, Field, Fields, MessageError};
 
 /// What a field of a message can hold.
 pub(crate) trait Content: Sized {
@@ -31,7 +30,7 @@ pub(crate) trait Content: Sized {
     fn put(&self, number: u32, out: &mut Vec<u8>);
 
     /// Takes a field in. Of a value that comes twice the last counts; messages and lists unite.
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError>;
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError>;
 
     /// Appends a list: one field with a message whose field 1 repeats.
     fn put_list(list: &[Self], number: u32, out: &mut Vec<u8>) {
@@ -43,8 +42,8 @@ pub(crate) trait Content: Sized {
     }
 
     /// Takes a list in.
-    fn merge_list(list: &mut Vec<Self>, field: Field<'_>) -> Result<(), WireError> {
-        let mut fields = field.bytes()?;
+    fn merge_list(list: &mut Vec<Self>, field: Field<'_>) -> Result<(), MessageError> {
+        let mut fields = field.fields()?;
         while let Some(field) = fields.next()? {
             if field.number == 1 {
                 push(list, field)?;
@@ -55,9 +54,9 @@ pub(crate) trait Content: Sized {
 }
 
 /// Takes one more element of a list in.
-fn push<T: Content>(list: &mut Vec<T>, field: Field<'_>) -> Result<(), WireError> {
+fn push<T: Content>(list: &mut Vec<T>, field: Field<'_>) -> Result<(), MessageError> {
     if list.len() == ELEMENTS_MAX {
-        return Err(WireError::TooMany(field.number));
+        return Err(MessageError::TooMany(field.number));
     }
     let mut element = T::absent();
     element.merge(field)?;
@@ -74,7 +73,7 @@ impl<T: Content> Content for Vec<T> {
         T::put_list(self, number, out);
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
         T::merge_list(self, field)
     }
 }
@@ -90,9 +89,9 @@ impl Content for String {
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-        let text = str::from_utf8(field.bytes()?.bytes());
-        text.map_err(|_| WireError::NotText(field.number))?.clone_into(self);
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+        let text = str::from_utf8(field.bytes()?);
+        text.map_err(|_| MessageError::NotText(field.number))?.clone_into(self);
         Ok(())
     }
 
@@ -103,7 +102,7 @@ impl Content for String {
         }
     }
 
-    fn merge_list(list: &mut Vec<Self>, field: Field<'_>) -> Result<(), WireError> {
+    fn merge_list(list: &mut Vec<Self>, field: Field<'_>) -> Result<(), MessageError> {
         push(list, field)
     }
 }
@@ -119,8 +118,8 @@ impl Content for Data {
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-        *self = field.bytes()?.data();
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+        *self = field.data()?;
         Ok(())
     }
 }
@@ -132,11 +131,11 @@ impl Content for bool {
 
     fn put(&self, number: u32, out: &mut Vec<u8>) {
         if *self {
-            put_variable(out, number, 1);
+            put_number(out, number, 1);
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
         *self = field.number()? != 0;
         Ok(())
     }
@@ -149,11 +148,11 @@ impl Content for u32 {
 
     fn put(&self, number: u32, out: &mut Vec<u8>) {
         if *self != 0 {
-            put_variable(out, number, u64::from(*self));
+            put_number(out, number, u64::from(*self));
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
         // More bits than the type has are cut off, as protocol buffers want it.
         *self = field.number()? as u32;
         Ok(())
@@ -167,12 +166,12 @@ impl Content for f64 {
 
     fn put(&self, number: u32, out: &mut Vec<u8>) {
         if self.to_bits() != 0 {
-            put_eight(out, number, self.to_le_bytes());
+            put_fixed64(out, number, self.to_bits());
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-        *self = Self::from_le_bytes(field.eight()?);
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+        *self = Self::from_bits(field.fixed64()?);
         Ok(())
     }
 }
@@ -193,11 +192,11 @@ macro_rules! opaque {
                 });
             }
 
-            fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-                let mut fields = field.bytes()?;
+            fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+                let mut fields = field.fields()?;
                 while let Some(field) = fields.next()? {
                     if field.number == 1 {
-                        *self = $from(field.bytes()?.bytes());
+                        *self = $from(field.bytes()?);
                     }
                 }
                 Ok(())
@@ -244,13 +243,13 @@ macro_rules! words {
 
             fn put(&self, number: u32, out: &mut Vec<u8>) {
                 if self.number() != 0 {
-                    put_variable(out, number, self.number() as u64);
+                    put_number(out, number, self.number() as u64);
                 }
             }
 
-            fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+            fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
                 let word = field.number()? as i32;
-                *self = Self::from_number(word).ok_or(WireError::UnknownWord(field.number, word))?;
+                *self = Self::from_number(word).ok_or(MessageError::UndefinedValue(field.number, word))?;
                 Ok(())
             }
         }
@@ -273,11 +272,11 @@ macro_rules! asked_words {
             fn put(&self, number: u32, out: &mut Vec<u8>) {
                 match self.map_or(-1, $type::number) {
                     0 => {}
-                    word => put_variable(out, number, i64::from(word) as u64),
+                    word => put_number(out, number, i64::from(word) as u64),
                 }
             }
 
-            fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+            fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
                 *self = $type::from_number(field.number()? as i32);
                 Ok(())
             }
@@ -305,8 +304,8 @@ macro_rules! records {
                 });
             }
 
-            fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-                let mut fields = field.bytes()?;
+            fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+                let mut fields = field.fields()?;
                 while let Some(field) = fields.next()? {
                     let mut number = 0;
                     $(
@@ -348,8 +347,8 @@ impl<A: Content, B: Content> Content for (A, B) {
         });
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-        let mut fields = field.bytes()?;
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+        let mut fields = field.fields()?;
         while let Some(field) = fields.next()? {
             match field.number {
                 1 => self.0.merge(field)?,
@@ -373,7 +372,7 @@ impl Content for Option<Vec<ConveyedRegion>> {
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
         self.get_or_insert_default().merge(field)
     }
 }
@@ -390,7 +389,7 @@ impl Content for Option<MessageRetractionHandle> {
         }
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
         self.get_or_insert(MessageRetractionHandle::INVALID).merge(field)
     }
 }
@@ -413,12 +412,12 @@ impl Content for FomModule {
         });
     }
 
-    fn merge(&mut self, field: Field<'_>) -> Result<(), WireError> {
-        let mut fields = field.bytes()?;
+    fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
+        let mut fields = field.fields()?;
         while let Some(field) = fields.next()? {
             match field.number {
-                1 => *self = file(field.bytes()?)?,
-                2 => *self = Self::Compressed(field.bytes()?.data()),
+                1 => *self = file(field.fields()?)?,
+                2 => *self = Self::Compressed(field.data()?),
                 3 => {
                     let mut address = String::new();
                     address.merge(field)?;
@@ -431,7 +430,7 @@ impl Content for FomModule {
     }
 }
 
-fn file(mut fields: Reader<'_>) -> Result<FomModule, WireError> {
+fn file(mut fields: Fields<'_>) -> Result<FomModule, MessageError> {
     let (mut name, mut content) = (String::new(), Data::new());
     while let Some(field) = fields.next()? {
         match field.number {

@@ -62,8 +62,9 @@ pub mod session;
 mod wire;
 
 pub use frame::SessionId;
+pub use hemiola_wire::WireError;
 pub use sequence::Sequence;
 pub use session::{
     Arrival, Client, End, Event, Greeting, RequestId, Server, Session, Settings, Ticket, Violation,
 };
-pub use wire::{ELEMENTS_MAX, WireError};
+pub use wire::{ELEMENTS_MAX, MessageError};

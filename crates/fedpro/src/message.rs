@@ -11,9 +11,10 @@ use hemiola_hla::call::{
 use hemiola_hla::{
     Call, Callback, Data, EncodedTime, Exception, MessageRetractionHandle, Refusal, Reply,
 };
+use hemiola_wire::put_message;
 
 use crate::field::Content;
-use crate::wire::{Reader, WireError, put_message};
+use crate::wire::{Fields, MessageError};
 
 /// What most bodies fit in.
 const BODY_LEN: usize = 120;
@@ -38,7 +39,7 @@ pub fn encode_call(call: &Call) -> Data {
 ///
 /// # Errors
 /// Bytes that are no message or of no known case. An RTI answers with `RTIinternalError`.
-pub fn decode_call(body: &Data) -> Result<Call, WireError> {
+pub fn decode_call(body: &Data) -> Result<Call, MessageError> {
     let (number, fields) = case(body)?;
     // In the order of the clauses and so of the numbers.
     Ok(match number {
@@ -63,7 +64,7 @@ pub fn encode_callback(callback: &Callback) -> Data {
 /// # Errors
 /// Bytes that are no message, of no known case, or with an enumerated value that does not exist. A federate answers
 /// that the callback failed.
-pub fn decode_callback(body: &Data) -> Result<Callback, WireError> {
+pub fn decode_callback(body: &Data) -> Result<Callback, MessageError> {
     let (number, fields) = case(body)?;
     Callback::get(number, fields)
 }
@@ -88,7 +89,7 @@ pub fn decode_reply(
     call_number: u32,
     shape: Shape,
     body: &Data,
-) -> Result<Result<Reply, Refusal>, WireError> {
+) -> Result<Result<Reply, Refusal>, MessageError> {
     let (number, fields) = case(body)?;
     if number == EXCEPTION_IN_REPLY {
         let failure = get_failure(fields)?;
@@ -98,7 +99,7 @@ pub fn decode_reply(
         }));
     }
     if number != call_number + 1 {
-        return Err(WireError::WrongCase { expected: call_number + 1, found: number });
+        return Err(MessageError::WrongCase { expected: call_number + 1, found: number });
     }
     Ok(Ok(get_reply(shape, fields)?))
 }
@@ -131,11 +132,11 @@ pub fn encode_taken(taken: &Result<(), Refusal>) -> Data {
 ///
 /// # Errors
 /// Bytes that are no message or of no known case.
-pub fn decode_taken(body: &Data) -> Result<Result<(), Failure>, WireError> {
+pub fn decode_taken(body: &Data) -> Result<Result<(), Failure>, MessageError> {
     match case(body)? {
         (CALLBACK_SUCCEEDED, _) => Ok(Ok(())),
         (CALLBACK_FAILED, fields) => Ok(Err(get_failure(fields)?)),
-        _ => Err(WireError::NoCase),
+        _ => Err(MessageError::NoCase),
     }
 }
 
@@ -150,11 +151,11 @@ fn body(write: impl FnOnce(&mut Vec<u8>)) -> Data {
 }
 
 /// The number of a body's case, and its fields. Of several the last counts.
-fn case(body: &Data) -> Result<(u32, Reader<'_>), WireError> {
-    let mut found = Err(WireError::NoCase);
-    let mut cases = Reader::new(body);
+fn case(body: &Data) -> Result<(u32, Fields<'_>), MessageError> {
+    let mut found = Err(MessageError::NoCase);
+    let mut cases = Fields::new(body);
     while let Some(field) = cases.next()? {
-        found = Ok((field.number, field.bytes()?));
+        found = Ok((field.number, field.fields()?));
     }
     found
 }
@@ -162,7 +163,7 @@ fn case(body: &Data) -> Result<(u32, Reader<'_>), WireError> {
 /// A call or callback as the case of a body.
 trait Case: Sized {
     fn put(&self, out: &mut Vec<u8>);
-    fn get(number: u32, fields: Reader<'_>) -> Result<Self, WireError>;
+    fn get(number: u32, fields: Fields<'_>) -> Result<Self, MessageError>;
 }
 
 macro_rules! cases {
@@ -181,7 +182,7 @@ macro_rules! cases {
                 )*}
             }
 
-            fn get(case: u32, mut fields: Reader<'_>) -> Result<Self, WireError> {
+            fn get(case: u32, mut fields: Fields<'_>) -> Result<Self, MessageError> {
                 match case {
                     $($case => {
                         $(let mut $field = Content::absent();)*
@@ -196,7 +197,7 @@ macro_rules! cases {
                         }
                         Ok(Self::$name { $($field),* })
                     })*
-                    _ => Err(WireError::NoCase),
+                    _ => Err(MessageError::NoCase),
                 }
             }
         }
@@ -224,7 +225,7 @@ macro_rules! results {
             }
         }
 
-        fn get_reply(shape: Shape, mut fields: Reader<'_>) -> Result<Reply, WireError> {
+        fn get_reply(shape: Shape, mut fields: Fields<'_>) -> Result<Reply, MessageError> {
             match shape {
                 Shape::Done => {
                     while fields.next()?.is_some() {}
@@ -243,7 +244,7 @@ results! {
     Federate Attribute InteractionClass Parameter Order TransportationType Dimension Range Directive
 }
 
-fn get_result<T: Content>(mut fields: Reader<'_>) -> Result<T, WireError> {
+fn get_result<T: Content>(mut fields: Fields<'_>) -> Result<T, MessageError> {
     let mut result = T::absent();
     while let Some(field) = fields.next()? {
         if field.number == 1 {
@@ -261,7 +262,7 @@ fn put_retraction(handle: Option<MessageRetractionHandle>, out: &mut Vec<u8>) {
     });
 }
 
-fn get_retraction(fields: Reader<'_>) -> Result<Option<MessageRetractionHandle>, WireError> {
+fn get_retraction(fields: Fields<'_>) -> Result<Option<MessageRetractionHandle>, MessageError> {
     let (is_valid, handle) = get_pair(fields)?;
     Ok(Some(handle).filter(|_| is_valid))
 }
@@ -274,12 +275,12 @@ fn put_optional_time(time: Option<EncodedTime>, out: &mut Vec<u8>) {
     });
 }
 
-fn get_optional_time(fields: Reader<'_>) -> Result<Option<EncodedTime>, WireError> {
+fn get_optional_time(fields: Fields<'_>) -> Result<Option<EncodedTime>, MessageError> {
     let (is_valid, time) = get_pair(fields)?;
     Ok(Some(time).filter(|_| is_valid))
 }
 
-fn get_pair<T: Content>(fields: Reader<'_>) -> Result<(bool, T), WireError> {
+fn get_pair<T: Content>(fields: Fields<'_>) -> Result<(bool, T), MessageError> {
     get_result(fields)
 }
 
@@ -290,7 +291,7 @@ fn put_refusal(case: u32, refusal: &Refusal, out: &mut Vec<u8>) {
     });
 }
 
-fn get_failure(mut fields: Reader<'_>) -> Result<Failure, WireError> {
+fn get_failure(mut fields: Fields<'_>) -> Result<Failure, MessageError> {
     let mut failure = Failure { name: String::new(), details: String::new() };
     while let Some(field) = fields.next()? {
         match field.number {

@@ -6,7 +6,7 @@ use hemiola_fedpro::message::{
     Failure, decode_call, decode_callback, decode_reply, decode_taken, encode_call,
     encode_callback, encode_reply, encode_taken,
 };
-use hemiola_fedpro::{ELEMENTS_MAX, WireError};
+use hemiola_fedpro::{ELEMENTS_MAX, MessageError, WireError};
 use hemiola_hla::call::{FederationCall, ObjectCall, Shape, SupportCall, TimeCall};
 use hemiola_hla::data::{FomModule, RtiConfiguration};
 use hemiola_hla::{
@@ -331,7 +331,7 @@ fn whether_a_callback_was_taken_is_told() {
     let refusal = Exception::FederateInternalError.because("no room");
     let failure = Failure { name: "FederateInternalError".into(), details: "no room".into() };
     assert_eq!(decode_taken(&encode_taken(&Err(refusal))), Ok(Err(failure)));
-    assert_eq!(decode_taken(&Data::new()), Err(WireError::NoCase));
+    assert_eq!(decode_taken(&Data::new()), Err(MessageError::NoCase));
 }
 
 #[test]
@@ -366,16 +366,16 @@ fn fields_of_later_editions_are_passed_over() {
 #[test]
 fn bodies_that_are_none_are_refused_with_the_reason() {
     let refused = |bytes: &str| decode_call(&hex(bytes)).unwrap_err();
-    assert_eq!(refused(""), WireError::NoCase);
-    assert_eq!(refused("9a0b 00"), WireError::NoCase);
-    assert_eq!(refused("0a05"), WireError::Truncated);
-    assert_eq!(refused("08 01"), WireError::WrongType(1));
-    assert_eq!(refused("32 02 0801"), WireError::WrongType(1));
-    assert_eq!(refused("62 03 0a01 ff"), WireError::NotText(1));
+    assert_eq!(refused(""), MessageError::NoCase);
+    assert_eq!(refused("9a0b 00"), MessageError::NoCase);
+    assert_eq!(refused("0a05"), MessageError::Wire(WireError::Truncated));
+    assert_eq!(refused("08 01"), MessageError::WrongType(1));
+    assert_eq!(refused("32 02 0801"), MessageError::WrongType(1));
+    assert_eq!(refused("62 03 0a01 ff"), MessageError::NotText(1));
     let unknown = decode_callback(&hex("9202 04 4002 4a00")).unwrap_err();
-    assert_eq!(unknown, WireError::UnknownWord(8, 2));
+    assert_eq!(unknown, MessageError::UndefinedValue(8, 2));
     let reply = decode_reply(5, Shape::Done, &hex("1200")).unwrap_err();
-    assert_eq!(reply, WireError::WrongCase { expected: 6, found: 2 });
+    assert_eq!(reply, MessageError::WrongCase { expected: 6, found: 2 });
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_list_may_not_grow_without_end() {
         panic!("so many are allowed");
     };
     assert_eq!(object_instance_names.len(), ELEMENTS_MAX);
-    assert_eq!(decode_call(&body(ELEMENTS_MAX + 1)), Err(WireError::TooMany(1)));
+    assert_eq!(decode_call(&body(ELEMENTS_MAX + 1)), Err(MessageError::TooMany(1)));
 }
 
 #[test]

@@ -28,7 +28,6 @@ pub mod sched;
 pub mod source;
 mod tracedat;
 mod tracepoint;
-mod wire;
 
 pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, Kind};

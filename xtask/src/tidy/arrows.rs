@@ -15,9 +15,10 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of ours it may depend on, in tests too. A new arrow is an
 /// architecture decision: whoever adds one here explains it in the same commit.
-const CRATES: [(&str, Nature, &[&str]); 21] = [
+const CRATES: [(&str, Nature, &[&str]); 22] = [
     ("units", Pure, &[]),
-    ("trace", Pure, &["units"]),
+    ("wire", Pure, &[]),
+    ("trace", Pure, &["units", "wire"]),
     ("rt", Shell, &["units"]),
     // For programs of others: it knows nobody here, and follows the layout that `rt::shared` draws.
     ("mark", Shell, &[]),
@@ -41,7 +42,7 @@ const CRATES: [(&str, Nature, &[&str]); 21] = [
     ),
     ("hla", Pure, &["units"]),
     ("fom", Pure, &["units", "hla"]),
-    ("fedpro", Pure, &["units", "hla"]),
+    ("fedpro", Pure, &["units", "hla", "wire"]),
     ("rti", Pure, &["units", "hla", "fom"]),
     ("rtid", Shell, &["units", "rt", "hla", "rti", "fom", "fedpro"]),
     // Shared memory and its doorbells are `rt`'s. Its tests and benchmarks run against a real RTI.

@@ -22,11 +22,22 @@ mod read;
 mod scan;
 mod write;
 
+use hemiola_wire::WireError;
+
 use crate::sched::{Context, Left, PRIORITY_UNKNOWN, Tid};
 
 pub(crate) use read::Bundles;
 pub(crate) use scan::scan;
 pub(super) use write::Kernel;
+
+/// Why a bundle of events cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum Malformed {
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    #[error("{0}")]
+    Bundle(&'static str),
+}
 
 /// Fields of `FtraceEventBundle`.
 mod bundle {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use hemiola_units::Instant;
+use hemiola_wire::{put_bytes, put_number, put_varint};
 use prost::Message;
 
 use super::kernel::Kernel;
@@ -20,7 +21,6 @@ use super::{
 };
 use crate::event::{Entry, Kind, Shape, source};
 use crate::sched::{Event, Thread};
-use crate::wire::{put_bytes, put_number, put_varint};
 
 /// Writes a trace into anything that takes bytes.
 ///

@@ -1,8 +1,9 @@
 //! The compact form of switches and wake-ups: a list for each of their fields.
 
-use super::{compact, tid};
+use hemiola_wire::WireReader;
+
+use super::{Malformed, compact, tid};
 use crate::recording::Told;
-use crate::wire::{Malformed, Wire};
 
 /// The compact form: a list for each field.
 #[derive(Default)]
@@ -17,10 +18,9 @@ pub(super) struct Lists<'a> {
 impl<'a> Lists<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut lists = Self::default();
-        let mut wire = Wire(bytes);
-        while let Some(field) = wire.field() {
-            let (field, value) = field?;
-            let list = Wire(value.bytes());
+        let mut wire = WireReader::new(bytes);
+        while let Some((field, value)) = wire.field()? {
+            let list = WireReader::new(value.bytes());
             match field {
                 compact::INTERN_TABLE => lists.names.push(value.bytes()),
                 compact::SWITCH_TIMESTAMP => lists.switches.times = list,
@@ -46,13 +46,11 @@ impl<'a> Lists<'a> {
     /// Tells the names of the threads in lists of times, threads and places in the table.
     pub(super) fn tell_names(
         &self,
-        [mut times, mut pids, mut comms]: [Wire<'a>; 3],
+        [mut times, mut pids, mut comms]: [WireReader<'a>; 3],
         told: &mut impl FnMut(Told<'_>),
     ) -> Result<(), Malformed> {
         let mut at = 0_u64;
-        while let (Some(step), Some(pid), Some(comm)) =
-            (times.varint(), pids.varint(), comms.varint())
-        {
+        while let (Ok(step), Ok(pid), Ok(comm)) = (times.varint(), pids.varint(), comms.varint()) {
             at = at.wrapping_add(step);
             told(Told::Named(at, tid(pid), self.name(comm)?));
         }
@@ -62,21 +60,22 @@ impl<'a> Lists<'a> {
     #[inline]
     pub(super) fn name(&self, index: u64) -> Result<&'a [u8], Malformed> {
         let name = usize::try_from(index).ok().and_then(|index| self.names.get(index));
-        name.copied().ok_or(Malformed("a thread's name is not in the bundle's table"))
+        name.copied().ok_or(Malformed::Bundle("a thread's name is not in the bundle's table"))
     }
 }
 
-pub(super) const UNEQUAL: Malformed = Malformed("the lists of a bundle are not equally long");
+pub(super) const UNEQUAL: Malformed =
+    Malformed::Bundle("the lists of a bundle are not equally long");
 
 /// The lists of switches.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Switches<'a> {
     pub(super) at: u64,
-    pub(super) times: Wire<'a>,
-    pub(super) states: Wire<'a>,
-    pub(super) pids: Wire<'a>,
-    pub(super) priorities: Wire<'a>,
-    pub(super) comms: Wire<'a>,
+    pub(super) times: WireReader<'a>,
+    pub(super) states: WireReader<'a>,
+    pub(super) pids: WireReader<'a>,
+    pub(super) priorities: WireReader<'a>,
+    pub(super) comms: WireReader<'a>,
 }
 
 impl Switches<'_> {
@@ -97,11 +96,11 @@ impl Switches<'_> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Wakes<'a> {
     pub(super) at: u64,
-    pub(super) times: Wire<'a>,
-    pub(super) pids: Wire<'a>,
-    pub(super) targets: Wire<'a>,
-    pub(super) comms: Wire<'a>,
-    pub(super) flags: Wire<'a>,
+    pub(super) times: WireReader<'a>,
+    pub(super) pids: WireReader<'a>,
+    pub(super) targets: WireReader<'a>,
+    pub(super) comms: WireReader<'a>,
+    pub(super) flags: WireReader<'a>,
 }
 
 impl Wakes<'_> {
@@ -119,31 +118,36 @@ impl Wakes<'_> {
 }
 
 #[inline]
-fn next_time(times: &mut Wire<'_>, at: &mut u64) -> u64 {
+fn next_time(times: &mut WireReader<'_>, at: &mut u64) -> u64 {
     match times.varint() {
-        Some(step) => {
+        Ok(step) => {
             *at = at.wrapping_add(step);
             *at
         }
-        None => u64::MAX,
+        Err(_) => u64::MAX,
     }
 }
 
 /// The moments of the first and the last of a list, if those beside it are equally long and all are whole.
-fn check(mut times: Wire<'_>, others: &[Wire<'_>]) -> Result<Option<(u64, u64)>, Malformed> {
-    let count = times.varints().ok_or(UNEQUAL)?;
+fn check(
+    mut times: WireReader<'_>,
+    others: &[WireReader<'_>],
+) -> Result<Option<(u64, u64)>, Malformed> {
+    let count = times.count_varints().ok_or(UNEQUAL)?;
     for other in others {
-        if other.varints() != Some(count) {
+        if other.count_varints() != Some(count) {
             return Err(UNEQUAL);
         }
     }
-    let Some(first) = times.varint() else {
+    let Ok(first) = times.varint() else {
         return if count == 0 { Ok(None) } else { Err(UNEQUAL) };
     };
     let mut last = first;
     for _ in 1..count {
-        let step = times.varint().ok_or(UNEQUAL)?;
-        last = last.checked_add(step).ok_or(Malformed("a time is beyond what a clock can say"))?;
+        let step = times.varint().map_err(|_| UNEQUAL)?;
+        last = last
+            .checked_add(step)
+            .ok_or(Malformed::Bundle("a time is beyond what a clock can say"))?;
     }
     Ok(Some((first, last)))
 }

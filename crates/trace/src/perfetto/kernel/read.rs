@@ -1,12 +1,12 @@
 //! Bundles to the kernel's events.
 
 use hemiola_units::Instant;
+use hemiola_wire::{Value, WireReader};
 
 use super::lists::{Lists, Switches, UNEQUAL, Wakes};
-use super::{States, bundle, context, event, generic, priority, tid};
+use super::{Malformed, States, bundle, context, event, generic, priority, tid};
 use crate::recording::{Process, Stream, Told};
 use crate::sched::{Context, Interrupt, What};
-use crate::wire::{Malformed, Value, Wire};
 
 /// What has to be known of a file to understand its bundles.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Bundles {
         let mut parts = Parts::default();
         self.split(bytes, &mut parts, told)?;
         let Parts { lists, events, .. } = &parts;
-        if !lists.wakes.times.0.is_empty() {
+        if !lists.wakes.times.rest().is_empty() {
             told(Told::Waking);
         }
         let mut span: Option<(u64, u64)> = None;
@@ -92,9 +92,9 @@ impl Bundles {
         parts: &mut Parts<'a>,
         told: &mut impl FnMut(Told<'_>),
     ) -> Result<(), Malformed> {
-        let mut wire = Wire(bytes);
-        while let Some(field) = wire.field() {
-            match field? {
+        let mut wire = WireReader::new(bytes);
+        while let Some(field) = wire.field()? {
+            match field {
                 (bundle::EVENT, value) => self.event(value.bytes(), &mut parts.events, told)?,
                 (bundle::LOST_EVENTS, value) => parts.lost = value.number() != 0,
                 (bundle::COMPACT_SCHED, value) => parts.lists = Lists::new(value.bytes())?,
@@ -120,23 +120,23 @@ impl Bundles {
             }
         }
         // A list of times is longer than the number of its events.
-        stream.events.reserve((switches.times.0.len() + wakes.times.0.len()) / 2);
+        stream.events.reserve((switches.times.rest().len() + wakes.times.rest().len()) / 2);
         loop {
             if let Some(own) = events.next_if(|own| own.at <= switch && own.at <= wake) {
                 stream.push(time(own.at), own.what);
             } else if wake <= switch && wake < u64::MAX {
-                let tid = tid(wakes.pids.varint().ok_or(UNEQUAL)?);
-                let target = wakes.targets.varint().ok_or(UNEQUAL)? as u16;
+                let tid = tid(wakes.pids.varint().map_err(|_| UNEQUAL)?);
+                let target = wakes.targets.varint().map_err(|_| UNEQUAL)? as u16;
                 let context = match lists.has_flags {
-                    true => context(wakes.flags.varint().ok_or(UNEQUAL)?),
+                    true => context(wakes.flags.varint().map_err(|_| UNEQUAL)?),
                     false => Context::Unknown,
                 };
                 stream.wake(time(wake), tid, context, target);
                 wake = wakes.time();
             } else if switch < u64::MAX {
-                let left = self.states.left(switches.states.varint().ok_or(UNEQUAL)?);
-                let next = tid(switches.pids.varint().ok_or(UNEQUAL)?);
-                let priority = priority(switches.priorities.varint().ok_or(UNEQUAL)?);
+                let left = self.states.left(switches.states.varint().map_err(|_| UNEQUAL)?);
+                let next = tid(switches.pids.varint().map_err(|_| UNEQUAL)?);
+                let priority = priority(switches.priorities.varint().map_err(|_| UNEQUAL)?);
                 stream.switch(time(switch), left, next, priority);
                 switch = switches.time();
             } else {
@@ -153,9 +153,9 @@ impl Bundles {
         told: &mut impl FnMut(Told<'_>),
     ) -> Result<(), Malformed> {
         let (mut at, mut by, mut flags, mut body) = (None, 0, None, None);
-        let mut wire = Wire(bytes);
-        while let Some(field) = wire.field() {
-            match field? {
+        let mut wire = WireReader::new(bytes);
+        while let Some(field) = wire.field()? {
+            match field {
                 (event::TIMESTAMP, value) => at = Some(value.number()),
                 (event::PID, value) => by = value.number(),
                 (event::COMMON_FLAGS, value) => flags = Some(value.number()),
@@ -163,7 +163,7 @@ impl Bundles {
                 _ => {}
             }
         }
-        let at = at.ok_or(Malformed("an event without its time"))?;
+        let at = at.ok_or(Malformed::Bundle("an event without its time"))?;
         let Some((field, body)) = body else { return Ok(()) };
         let what = match field {
             event::SCHED_SWITCH => {
@@ -249,9 +249,8 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     fn of(body: &'a [u8]) -> Result<Self, Malformed> {
         let mut fields = Self { number: [0; 8], text: [&[]; 8] };
-        let mut wire = Wire(body);
-        while let Some(field) = wire.field() {
-            let (field, value) = field?;
+        let mut wire = WireReader::new(body);
+        while let Some((field, value)) = wire.field()? {
             if let Some(place) = fields.number.get_mut(field as usize) {
                 *place = value.number();
                 fields.text[field as usize] = value.bytes();
@@ -269,9 +268,9 @@ impl<'a> Fields<'a> {
 /// What a generic event says, if it is one we know.
 fn generic_event(body: &[u8]) -> Result<Option<What>, Malformed> {
     let (mut name, mut number) = (&[][..], 0);
-    let mut wire = Wire(body);
-    while let Some(field) = wire.field() {
-        match field? {
+    let mut wire = WireReader::new(body);
+    while let Some(field) = wire.field()? {
+        match field {
             (1, value) => name = value.bytes(),
             (2, value) => number = Fields::of(value.bytes())?.number[5],
             _ => {}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_units::Instant;
+use hemiola_wire::{Value, WireError, WireReader};
 use prost::Message;
 
 use super::read::{Bundles, Clock};
@@ -14,7 +15,6 @@ use crate::perfetto::{CLOCK_BOOTTIME, CLOCK_MONOTONIC};
 use crate::recording::{Decoder, Lane, Learner, Scanned};
 use crate::sched::{Thread, Tid};
 use crate::source::Window;
-use crate::wire::{Value, Wire};
 
 /// The longest packet that is read: one that says it is longer is damaged, or nothing to be kept in memory.
 const PACKET_MAX: u64 = 256 << 20;
@@ -58,15 +58,12 @@ fn packet_at(window: &mut Window<'_>, offset: u64) -> Result<(u64, usize), ReadE
     let Some((0x0A, rest)) = head.split_first() else {
         return Err(ReadError::NoPacket { offset: at });
     };
-    let mut wire = Wire(rest);
-    let Some(length) = wire.varint() else {
-        return Err(if rest.len() < 10 {
-            ReadError::Truncated { offset: at }
-        } else {
-            ReadError::NoPacket { offset: at }
-        });
-    };
-    let start = offset + (head.len() - wire.0.len()) as u64;
+    let mut wire = WireReader::new(rest);
+    let length = wire.varint().map_err(|error| match error {
+        WireError::Truncated => ReadError::Truncated { offset: at },
+        WireError::Malformed => ReadError::NoPacket { offset: at },
+    })?;
+    let start = offset + (head.len() - wire.rest().len()) as u64;
     if length > size - start {
         return Err(ReadError::Truncated { offset: at });
     }
@@ -93,9 +90,9 @@ struct Scan {
 
 impl Scan {
     fn packet(&mut self, packet: &[u8], offset: u64, start: u64) {
-        let mut wire = Wire(packet);
+        let mut wire = WireReader::new(packet);
         let mut cold = false;
-        while let Some(field) = wire.field() {
+        while let Some(field) = wire.field().transpose() {
             match field {
                 Ok((FTRACE_EVENTS, Value::Bytes(bytes))) => {
                     let within = bytes.as_ptr().addr() - packet.as_ptr().addr();
@@ -112,7 +109,7 @@ impl Scan {
                 Ok((TIMESTAMP | SEQUENCE | SEQUENCE_FLAGS | TRUSTED_UID | TRUSTED_PID, _)) => {}
                 Ok(_) => cold = true,
                 Err(malformed) => {
-                    let reason = malformed.0.into();
+                    let reason = malformed.to_string();
                     self.errors.push(ReadError::Packet { offset: offset as usize, reason });
                     // Whoever's events it had.
                     self.lanes.values_mut().for_each(|lane| lane.gap(offset));
@@ -181,8 +178,8 @@ impl Scan {
         let mut cpu = None;
         let mut clock = 0;
         let (mut own, mut boot) = (None, None);
-        let mut wire = Wire(bytes);
-        while let Some(Ok((field, value))) = wire.field() {
+        let mut wire = WireReader::new(bytes);
+        while let Ok(Some((field, value))) = wire.field() {
             match field {
                 bundle::CPU => cpu = Some(value.number()),
                 bundle::FTRACE_CLOCK => clock = value.number(),
@@ -219,7 +216,7 @@ impl Scan {
             }
             Ok(None) => {}
             Err(malformed) => {
-                let reason = malformed.0.into();
+                let reason = malformed.to_string();
                 self.errors.push(ReadError::Packet { offset: at, reason });
                 lane.gap(offset);
             }

@@ -152,15 +152,15 @@ fn names_are_learnt_from_switches_where_nothing_else_tells_them() {
         (compact::SWITCH_NEXT_PRIO, &[120, 120, 120]),
         (compact::SWITCH_NEXT_COMM, &[0, 0, 1]),
     ] {
-        crate::wire::put_bytes(&mut table, field, bytes);
+        hemiola_wire::put_bytes(&mut table, field, bytes);
     }
     let mut bundle = Vec::new();
-    crate::wire::put_number(&mut bundle, bundle::CPU, 0);
-    crate::wire::put_bytes(&mut bundle, bundle::COMPACT_SCHED, &table);
+    hemiola_wire::put_number(&mut bundle, bundle::CPU, 0);
+    hemiola_wire::put_bytes(&mut bundle, bundle::COMPACT_SCHED, &table);
     let mut packet = Vec::new();
-    crate::wire::put_bytes(&mut packet, 1, &bundle);
+    hemiola_wire::put_bytes(&mut packet, 1, &bundle);
     let mut file = Vec::new();
-    crate::wire::put_bytes(&mut file, 1, &packet);
+    hemiola_wire::put_bytes(&mut file, 1, &packet);
     let (recording, errors) = Recording::read(&file);
     assert_eq!(errors, []);
     assert_eq!(recording.threads, [thread(7, 0, 0, "old", false), thread(7, 0, 30, "new", false)]);
@@ -174,8 +174,8 @@ fn message(fields: &[(u32, Result<u64, &[u8]>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for &(field, value) in fields {
         match value {
-            Ok(number) => crate::wire::put_number(&mut bytes, field, number),
-            Err(value) => crate::wire::put_bytes(&mut bytes, field, value),
+            Ok(number) => hemiola_wire::put_number(&mut bytes, field, number),
+            Err(value) => hemiola_wire::put_bytes(&mut bytes, field, value),
         }
     }
     bytes

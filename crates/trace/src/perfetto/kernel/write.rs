@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_wire::{put_bytes, put_number, put_varint};
+
 use super::{
     CLONE_THREAD, FLAG_UNKNOWN, States, bundle, compact, event, flags, generic, priority_number,
 };
 use crate::sched::{Event, Interrupt, Thread, Tid, What};
-use crate::wire::{put_bytes, put_number, put_varint};
 
 /// The most events in a bundle: what a writer that dies loses, and what a reader holds of each processor.
 const BUNDLE_EVENTS_MAX: usize = 2048;
