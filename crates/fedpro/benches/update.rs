@@ -1,4 +1,4 @@
-//! What does the protocol itself add to an attribute update, from one federate to many?
+//! What does the protocol itself add to an attribute update from one federate to many?
 
 use std::hint::black_box;
 
@@ -74,7 +74,8 @@ fn pass<A: Side, B: Side>(from: &mut Session<A>, to: &mut Session<B>, wire: &mut
     to.receive(NOW, wire);
 }
 
-/// An update on its whole way: encoded, sent, decoded, encoded once for all, sent, decoded by each, answered by each.
+/// Carries an update end to end: the call is encoded, sent and decoded; the callback is encoded once, and sent to,
+/// decoded by and answered by each subscriber.
 fn deliver(publisher: &mut Pair, subscribers: &mut [Pair], value: &Data, wire: &mut Vec<u8>) {
     let update = call(value);
     let number = update.number();
@@ -108,7 +109,7 @@ fn update(criterion: &mut Criterion) {
             let mut publisher = Pair::new();
             let mut pairs: Vec<Pair> = (0..subscribers).map(|_| Pair::new()).collect();
             let mut wire = Vec::new();
-            group.bench_function(BenchmarkId::new("whole way", subscribers), |b| {
+            group.bench_function(BenchmarkId::new("end to end", subscribers), |b| {
                 b.iter(|| deliver(&mut publisher, &mut pairs, &value, &mut wire));
             });
         }

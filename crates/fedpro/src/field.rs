@@ -1,7 +1,7 @@
-//! The words of `hla` as fields of messages.
+//! The types of `hemiola-hla` as fields of messages.
 //!
-//! Absent fields mean what protocol buffers (version 3) say: zero, nothing, false. A message is always written, even an
-//! empty one, because clients require it; a number or text of the default value is not.
+//! An absent field has the default value of Protocol Buffers version 3: zero, empty or false. A message field is always
+//! written, even if empty, because clients require it. A number or text with the default value is not written.
 
 use hemiola_hla::data::{
     AttributeRegions, ConfigurationResult, ConveyedRegion, Credentials, FederateRestoreStatus,
@@ -21,18 +21,18 @@ use hemiola_wire::{put_bytes, put_fixed64, put_message, put_number};
 
 use crate::wire::{ELEMENTS_MAX, Field, Fields, MessageError};
 
-/// What a field of a message can hold.
+/// A type that a field of a message can hold.
 pub(crate) trait Content: Sized {
-    /// What a message means that does not have the field.
+    /// Returns the value of an absent field.
     fn absent() -> Self;
 
-    /// Appends a field of this number.
+    /// Appends a field with this number.
     fn put(&self, number: u32, out: &mut Vec<u8>);
 
-    /// Takes a field in. Of a value that comes twice the last counts; messages and lists unite.
+    /// Merges a field into the value. If a scalar comes twice, the last one counts; messages and lists are merged.
     fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError>;
 
-    /// Appends a list: one field with a message whose field 1 repeats.
+    /// Appends a list: one field that holds a message whose field 1 repeats.
     fn put_list(list: &[Self], number: u32, out: &mut Vec<u8>) {
         put_message(out, number, |out| {
             for element in list {
@@ -41,7 +41,7 @@ pub(crate) trait Content: Sized {
         });
     }
 
-    /// Takes a list in.
+    /// Merges a field that holds a list.
     fn merge_list(list: &mut Vec<Self>, field: Field<'_>) -> Result<(), MessageError> {
         let mut fields = field.fields()?;
         while let Some(field) = fields.next()? {
@@ -53,7 +53,7 @@ pub(crate) trait Content: Sized {
     }
 }
 
-/// Takes one more element of a list in.
+/// Decodes one element and appends it to the list.
 fn push<T: Content>(list: &mut Vec<T>, field: Field<'_>) -> Result<(), MessageError> {
     if list.len() == ELEMENTS_MAX {
         return Err(MessageError::TooMany(field.number));
@@ -95,7 +95,7 @@ impl Content for String {
         Ok(())
     }
 
-    /// Texts repeat without a message around them.
+    /// Repeats the field itself: a list of texts has no message around it.
     fn put_list(list: &[Self], number: u32, out: &mut Vec<u8>) {
         for text in list {
             put_bytes(out, number, text.as_bytes());
@@ -153,7 +153,7 @@ impl Content for u32 {
     }
 
     fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
-        // More bits than the type has are cut off, as protocol buffers want it.
+        // Protocol Buffers truncates a varint that is too large for the type.
         *self = field.number()? as u32;
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Content for f64 {
     }
 }
 
-/// Handles and times: a message with the bytes in field 1.
+/// Handles and times: a message with opaque bytes in field 1.
 macro_rules! opaque {
     ($($type:ident $from:path;)*) => {$(
         impl Content for $type {
@@ -212,7 +212,7 @@ macro_rules! opaque_bytes {
     ($self:ident, EncodedInterval) => {
         Some($self.bytes())
     };
-    // The handle of nothing has no bytes at all: all zero would be one to some clients.
+    // An invalid handle has no bytes: some clients would take zero bytes for a valid handle.
     ($self:ident, $handle:ident) => {
         (*$self != $handle::INVALID).then(|| $self.to_bytes())
     };
@@ -233,8 +233,8 @@ opaque! {
     MessageRetractionHandle MessageRetractionHandle::from_bytes;
 }
 
-/// Enumerations that only an RTI sends: a number that means nothing is an error.
-macro_rules! words {
+/// Enumerations that only an RTI sends. An undefined value is an error.
+macro_rules! rti_enumerations {
     ($($type:ident)*) => {$(
         impl Content for $type {
             fn absent() -> Self {
@@ -248,21 +248,22 @@ macro_rules! words {
             }
 
             fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError> {
-                let word = field.number()? as i32;
-                *self = Self::from_number(word).ok_or(MessageError::UndefinedValue(field.number, word))?;
+                let value = field.number()? as i32;
+                let undefined = MessageError::UndefinedValue(field.number, value);
+                *self = Self::from_number(value).ok_or(undefined)?;
                 Ok(())
             }
         }
     )*};
 }
 
-words! {
+rti_enumerations! {
     AdditionalSettingsResultCode OrderType ResignAction RestoreFailureReason RestoreStatus
     SaveFailureReason SaveStatus SynchronizationPointFailureReason
 }
 
-/// Enumerations that a federate sends: a number that means nothing is the service's to refuse.
-macro_rules! asked_words {
+/// Enumerations that a federate sends. An undefined value becomes `None`, and the service raises its exception.
+macro_rules! federate_enumerations {
     ($($type:ident)*) => {$(
         impl Content for Option<$type> {
             fn absent() -> Self {
@@ -272,7 +273,7 @@ macro_rules! asked_words {
             fn put(&self, number: u32, out: &mut Vec<u8>) {
                 match self.map_or(-1, $type::number) {
                     0 => {}
-                    word => put_number(out, number, i64::from(word) as u64),
+                    value => put_number(out, number, i64::from(value) as u64),
                 }
             }
 
@@ -284,9 +285,9 @@ macro_rules! asked_words {
     )*};
 }
 
-asked_words! { OrderType ResignAction ServiceGroup }
+federate_enumerations! { OrderType ResignAction ServiceGroup }
 
-/// Messages whose fields are those of a structure, numbered from 1 in its order.
+/// Structures as messages; the fields are numbered from 1 in the order listed.
 macro_rules! records {
     ($($type:ident { $($field:ident)* })*) => {$(
         impl Content for $type {
@@ -334,7 +335,7 @@ records! {
     RtiConfiguration { configuration_name rti_address additional_settings }
 }
 
-/// A handle with its value, a dimension with its range.
+/// A pair, such as a handle with its value or a dimension with its range.
 impl<A: Content, B: Content> Content for (A, B) {
     fn absent() -> Self {
         (A::absent(), B::absent())
@@ -360,7 +361,7 @@ impl<A: Content, B: Content> Content for (A, B) {
     }
 }
 
-/// Regions that are not conveyed are another thing than none.
+/// `None` means that no regions were conveyed, which differs from an empty set of regions.
 impl Content for Option<Vec<ConveyedRegion>> {
     fn absent() -> Self {
         None
@@ -377,7 +378,7 @@ impl Content for Option<Vec<ConveyedRegion>> {
     }
 }
 
-/// A message that cannot be taken back has no handle for it.
+/// `None` means that the message cannot be retracted.
 impl Content for Option<MessageRetractionHandle> {
     fn absent() -> Self {
         None
@@ -394,7 +395,7 @@ impl Content for Option<MessageRetractionHandle> {
     }
 }
 
-/// One of three. A module that is none of them has an empty address, which cannot be opened.
+/// One of three cases. A module with none of them becomes an empty URL, which cannot be opened.
 impl Content for FomModule {
     fn absent() -> Self {
         Self::Url(String::new())
@@ -402,7 +403,7 @@ impl Content for FomModule {
 
     fn put(&self, number: u32, out: &mut Vec<u8>) {
         put_message(out, number, |out| match self {
-            // Which of the three it is has to be seen, even if it is empty.
+            // The case is written even if its content is empty: it says which of the three it is.
             Self::File { name, content } => put_message(out, 1, |out| {
                 name.put(1, out);
                 content.put(2, out);

@@ -1,4 +1,4 @@
-//! Frames: what a stream of bytes is cut into. All numbers are big-endian.
+//! Frames: the units that a stream of bytes is split into. All numbers are big-endian.
 //!
 //! ```text
 //!  0        4          8            16               20     24
@@ -15,28 +15,28 @@ use hemiola_hla::Data;
 
 use crate::sequence::Sequence;
 
-/// How long a header is, in bytes.
+/// The length of a frame's header, in bytes.
 pub const HEADER_LEN: usize = 24;
 
-/// Payloads up to here are copied out of what was received; longer ones are moved.
+/// Frames up to this length are copied out of the receive buffer; the buffer of a longer frame is moved.
 const COPIED_LEN_MAX: usize = 4096;
 
-/// What a session is called. It is all that is needed to take a session over, so it is random, and never shown whole.
+/// The name of a session. A peer that knows it can take the session over, so it is random and never displayed in full.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(u64);
 
 impl SessionId {
-    /// What stands in a frame before there is a session.
+    /// The value in frames that are sent before the session has a name.
     pub const NONE: Self = Self(0);
 
-    /// A session of this number; 64 bits of a generator fit for secrets. `None` for 0, which means no session.
+    /// Returns the name with this number, or `None` for 0. Draw the 64 bits from a cryptographic random generator.
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         if number == 0 { None } else { Some(Self(number)) }
     }
 }
 
-/// Its last four digits.
+/// Shows the last four hexadecimal digits.
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "…{:04x}", self.0 & 0xFFFF)
@@ -49,26 +49,26 @@ impl fmt::Debug for SessionId {
     }
 }
 
-macro_rules! kinds {
+macro_rules! frame_kinds {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
-        /// What a frame is. Those above 20 carry messages of the High Level Architecture and are sent again if a
-        /// connection breaks; the others control the session and are not.
+        /// The kind of a frame. Kinds from 20 carry messages of the High Level Architecture and are sent again if a
+        /// connection breaks; the others control the session and are not sent again.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Kind {
+        pub enum FrameKind {
             $($(#[$doc])* $name,)*
         }
 
-        impl Kind {
-            /// All of them.
+        impl FrameKind {
+            /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Its number on the wire.
+            /// Returns the number on the wire.
             #[must_use]
             pub const fn number(self) -> u32 {
                 match self { $(Self::$name => $number,)* }
             }
 
-            /// The one of this number, if there is one.
+            /// Returns the kind with this number, if there is one.
             #[must_use]
             pub const fn from_number(number: u32) -> Option<Self> {
                 match number { $($number => Some(Self::$name),)* _ => None }
@@ -77,75 +77,75 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
-    /// A federate asks for a session: the version of the protocol.
+frame_kinds! {
+    /// A federate requests a session. Payload: the version of the protocol.
     NewSession = 1,
-    /// An RTI gives one or refuses: a reason.
+    /// The RTI creates the session or refuses. Payload: a status.
     NewSessionStatus = 2,
-    /// A federate that has nothing else to say is still there.
+    /// A federate that has nothing else to send is still alive.
     Heartbeat = 3,
-    /// So is the RTI: the number of the heartbeat.
+    /// The RTI answers a heartbeat. Payload: the number of the heartbeat.
     HeartbeatResponse = 4,
     /// A federate ends the session.
     TerminateSession = 5,
-    /// It has ended; the last frame of it.
+    /// The RTI has ended the session. This is the last frame of the session.
     SessionTerminated = 6,
-    /// A federate takes a session up on a new connection: the newest number it has received, the oldest it can send
-    /// again.
+    /// A federate resumes a session on a new connection. Payload: the newest number it has received, the oldest number
+    /// it can send again.
     ResumeRequest = 10,
-    /// An RTI allows it or not: a status, the newest number it has received.
+    /// The RTI resumes the session or refuses. Payload: a status, the newest number it has received.
     ResumeStatus = 11,
     /// A call.
     CallRequest = 20,
-    /// Its answer: the number of the call, the body.
+    /// The reply to a call. Payload: the number of the call, the body.
     CallResponse = 21,
     /// A callback.
     CallbackRequest = 22,
-    /// Its answer: the number of the callback, the body.
+    /// The response to a callback. Payload: the number of the callback, the body.
     CallbackResponse = 23,
 }
 
-/// Why bytes are no frame. The stream cannot be read any further.
+/// Why bytes are not a frame. The rest of the stream cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// The length is that of no frame.
+    /// The length is shorter than a header.
     #[error("a frame of {0} bytes is shorter than its header")]
     TooShort(u32),
-    /// The frame is longer than allowed.
+    /// The frame is longer than the receiver allows.
     #[error("a frame of {len} bytes is longer than the {len_max} allowed")]
     TooLong {
-        /// How long it claims to be.
+        /// The length in the header.
         len: u32,
-        /// How long one may be.
+        /// The maximum length.
         len_max: u32,
     },
-    /// There are no frames of this kind.
-    #[error("{0} is no kind of frame")]
+    /// The kind is not defined.
+    #[error("there is no frame kind {0}")]
     UnknownKind(u32),
-    /// A sequence number with the top bit set that does not mean the absence of one.
-    #[error("{0:#x} is no sequence number")]
+    /// The sequence number has the top bit set and is not the value for "no number".
+    #[error("{0:#x} is not a sequence number")]
     BadSequence(u32),
 }
 
-/// What stands in front of a payload.
+/// The header in front of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The frame's own number; only a request to resume has none.
+    /// The number of this frame; only a [`FrameKind::ResumeRequest`] has none.
     pub sequence: Option<Sequence>,
-    /// Whose frame it is.
+    /// The session that the frame belongs to.
     pub session: SessionId,
-    /// The newest call, callback or answer that the sender has received.
+    /// The newest call, callback, reply or response that the sender has received.
     pub last_received: Option<Sequence>,
-    /// What it is.
-    pub kind: Kind,
+    /// The kind of the frame.
+    pub kind: FrameKind,
 }
 
 impl Header {
-    /// Its bytes, in front of a payload of so many.
+    /// Encodes the header of a frame with a payload of `payload_len` bytes.
     ///
     /// # Panics
-    /// When the frame would be longer than a length can say.
+    /// If the frame would be longer than 4 GiB.
     #[must_use]
     pub fn to_bytes(self, payload_len: usize) -> [u8; HEADER_LEN] {
         let len = u32::try_from(HEADER_LEN + payload_len).expect("messages are shorter than 4 GiB");
@@ -163,33 +163,33 @@ impl Header {
         Ok(Self {
             sequence: Sequence::from_wire(number_at(bytes, 4)).map_err(FrameError::BadSequence)?,
             session: SessionId(u64::from_be_bytes(
-                bytes[8..16].try_into().expect("the range has eight"),
+                bytes[8..16].try_into().expect("the range has eight bytes"),
             )),
             last_received: Sequence::from_wire(number_at(bytes, 16))
                 .map_err(FrameError::BadSequence)?,
-            kind: Kind::from_number(kind).ok_or(FrameError::UnknownKind(kind))?,
+            kind: FrameKind::from_number(kind).ok_or(FrameError::UnknownKind(kind))?,
         })
     }
 }
 
-/// The number that stands there.
+/// Reads the number at an offset.
 ///
 /// # Panics
-/// When the bytes end before.
+/// If there are fewer than four bytes at the offset.
 pub(crate) fn number_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("the range has four"))
+    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("the range has four bytes"))
 }
 
-/// A frame that was received.
+/// A received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What stands in front.
+    /// The header.
     pub header: Header,
-    /// The rest, in memory of its own.
+    /// The bytes behind the header, in their own allocation.
     pub payload: Data,
 }
 
-/// Cuts a stream of bytes into frames. Keeps no more than one frame that is not complete, and of it no more than came.
+/// Splits a stream of bytes into frames. Buffers at most one incomplete frame, and only the bytes received of it.
 #[derive(Clone, Debug)]
 pub struct Deframer {
     len_max: u32,
@@ -197,20 +197,21 @@ pub struct Deframer {
 }
 
 impl Deframer {
-    /// For frames of at most so many bytes.
+    /// Creates a deframer for frames of at most `len_max` bytes.
     #[must_use]
     pub const fn new(len_max: u32) -> Self {
         Self { len_max, pending: Vec::new() }
     }
 
-    /// Takes the next frame off the front of what came; `None` when all of it is used up and the frame is not complete.
+    /// Takes the next frame off the front of `bytes`. Returns `None` when `bytes` is used up and the frame is not yet
+    /// complete.
     ///
     /// # Errors
-    /// Bytes that are no frame; nothing behind them can be understood.
+    /// The bytes are not a frame. The rest of the stream cannot be read.
     pub fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, FrameError> {
         if self.pending.is_empty() {
-            // Most often frames come whole.
-            if let Some(len) = self.announced(bytes)?
+            // Most frames arrive whole.
+            if let Some(len) = self.frame_len(bytes)?
                 && let Some((frame, rest)) = bytes.split_at_checked(len)
             {
                 *bytes = rest;
@@ -220,7 +221,7 @@ impl Deframer {
             }
         }
         self.gather(4, bytes);
-        let Some(len) = self.announced(&self.pending)? else { return Ok(None) };
+        let Some(len) = self.frame_len(&self.pending)? else { return Ok(None) };
         self.gather(len, bytes);
         if self.pending.len() < len {
             return Ok(None);
@@ -238,14 +239,14 @@ impl Deframer {
         Ok(Some(Frame { header, payload }))
     }
 
-    /// How much there is of a frame that is not complete.
+    /// Returns how many bytes of an incomplete frame are buffered.
     #[must_use]
     pub const fn pending_len(&self) -> usize {
         self.pending.len()
     }
 
-    /// How long the frame is that begins here, as soon as it says so.
-    fn announced(&self, bytes: &[u8]) -> Result<Option<usize>, FrameError> {
+    /// Returns the length of the frame that begins here, once its length field has arrived.
+    fn frame_len(&self, bytes: &[u8]) -> Result<Option<usize>, FrameError> {
         if bytes.len() < 4 {
             return Ok(None);
         }
@@ -257,7 +258,7 @@ impl Deframer {
         }
     }
 
-    /// Moves bytes over until there are so many.
+    /// Moves bytes into the buffer until it has `len` bytes or `bytes` is used up.
     fn gather(&mut self, len: usize, bytes: &mut &[u8]) {
         let missing = len.saturating_sub(self.pending.len()).min(bytes.len());
         let (taken, rest) = bytes.split_at(missing);
@@ -276,7 +277,7 @@ mod tests {
             sequence: Sequence::new(payload.len() as u32),
             session: SessionId(7),
             last_received: None,
-            kind: Kind::CallRequest,
+            kind: FrameKind::CallRequest,
         };
         [&header.to_bytes(payload.len())[..], payload].concat()
     }
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_of_a_wrong_length_or_kind_is_refused() {
+    fn frame_of_a_wrong_length_or_kind_is_rejected() {
         let with = |at: usize, number: u32| {
             let mut bytes = frame(b"");
             bytes[at..at + 4].copy_from_slice(&number.to_be_bytes());
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_refused_as_soon_as_it_is_read() {
+    fn length_is_checked_as_soon_as_it_is_read() {
         assert_eq!(
             cut(&u32::MAX.to_be_bytes(), 1000).unwrap_err(),
             FrameError::TooLong { len: u32::MAX, len_max: 1000 }
@@ -316,15 +317,15 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_known_by_their_numbers() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::from_number(kind.number()), Some(*kind));
+    fn every_kind_is_found_by_its_number() {
+        for kind in FrameKind::ALL {
+            assert_eq!(FrameKind::from_number(kind.number()), Some(*kind));
         }
-        assert_eq!(Kind::ALL.len(), 12);
+        assert_eq!(FrameKind::ALL.len(), 12);
     }
 
     #[test]
-    fn a_session_is_never_shown_whole() {
+    fn session_id_is_never_displayed_in_full() {
         let id = SessionId::new(0x0123_4567_89AB_CDEF).unwrap();
         assert_eq!(format!("{id} {id:?}"), "…cdef SessionId(…cdef)");
         assert_eq!(SessionId::new(0), None);
@@ -332,7 +333,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_are_the_same_however_they_are_split(
+        fn frames_are_the_same_however_the_stream_is_split(
             lens in proptest::collection::vec(prop_oneof![0..40_usize, 4000..9000_usize], 1..8),
             parts in proptest::collection::vec(1..5000_usize, 1..20),
         ) {

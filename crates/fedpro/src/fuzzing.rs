@@ -1,4 +1,4 @@
-//! Bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
+//! The bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
 
 mod world;
 
@@ -10,12 +10,12 @@ use crate::message;
 use crate::session::{Arrival, Client, Greeting, Server, Session, Settings};
 use crate::{Event, SessionId};
 
-pub use world::{Happened, Plan, World};
+pub use world::{Randomness, World, WorldStats};
 
 /// Reads arbitrary bytes as frames, whole and in two parts.
 ///
 /// # Panics
-/// When the parts give something else than the whole.
+/// If the two parts give a different result from the whole.
 pub fn frames(bytes: &[u8]) {
     let cut = |parts: &[&[u8]]| {
         let mut deframer = Deframer::new(1 << 16);
@@ -35,38 +35,38 @@ pub fn frames(bytes: &[u8]) {
     assert_eq!(cut(&[bytes]), cut(&[one, other]));
 }
 
-/// Reads arbitrary bytes as bodies of every kind, and writes what was understood again.
+/// Decodes arbitrary bytes as every kind of body, and encodes the results again.
 ///
 /// # Panics
-/// When what was written is understood as something else.
+/// If decoding the encoded result gives something else.
 pub fn bodies(bytes: &[u8]) {
     let body = Data::copy_from_slice(bytes);
-    // What has bytes that are no handle or time is written as what it means: from there on it stays.
+    // The first encoding normalizes invalid handles and times; from then on the bytes must not change.
     if let Ok(call) = message::decode_call(&body) {
         let written = message::encode_call(&call);
-        let again = message::decode_call(&written).expect("it was written here");
+        let again = message::decode_call(&written).expect("it was encoded here");
         assert_eq!(message::encode_call(&again), written);
     }
     if let Ok(callback) = message::decode_callback(&body) {
         let written = message::encode_callback(&callback);
-        let again = message::decode_callback(&written).expect("it was written here");
+        let again = message::decode_callback(&written).expect("it was encoded here");
         assert_eq!(message::encode_callback(&again), written);
     }
     for entry in Call::TABLES.concat() {
         if let Ok(answer) = message::decode_reply(entry.number, entry.shape, &body) {
             let written = message::encode_reply(entry.number, &answer);
             let again = message::decode_reply(entry.number, entry.shape, &written);
-            let again = again.expect("it was written here");
+            let again = again.expect("it was encoded here");
             assert_eq!(message::encode_reply(entry.number, &again), written);
         }
     }
     let _ = message::decode_taken(&body);
 }
 
-/// Gives arbitrary bytes to both sides of a session, as a peer that means harm would.
+/// Feeds arbitrary bytes to both sides of a session, as a hostile peer would.
 ///
 /// # Panics
-/// When a side does something that it must not do whatever comes, or goes on after it has ended.
+/// If a side violates an invariant, or continues after the session has ended.
 pub fn peers(bytes: &[u8]) {
     let (now, settings) =
         (Instant::ZERO, Settings { frame_len_max: 1 << 16, ..Settings::default() });
@@ -75,7 +75,7 @@ pub fn peers(bytes: &[u8]) {
     if let Ok(Some(Greeting::New)) = arrival.receive(bytes) {
         answer_all(Session::<Server>::accept(now, settings, id, arrival), &[]);
     }
-    // A connection that began well.
+    // A connection after a successful handshake.
     let mut federate = Session::<Client>::open(now, settings);
     federate.connected(now);
     let mut wire = Vec::new();
@@ -109,10 +109,10 @@ fn answer_all<S: crate::session::Side>(mut session: Session<S>, bytes: &[u8]) {
     assert_eq!(session.has_ended(), has_ended);
 }
 
-/// Lets two sessions talk over a network whose every misfortune the bytes decide.
+/// Connects two sessions over a simulated network; the bytes decide every fault.
 ///
 /// # Panics
-/// When a call, an answer or a callback is lost, comes twice, or out of order.
+/// If a call, an answer or a callback is lost, duplicated or reordered.
 pub fn sessions(bytes: &[u8]) {
-    World::run(Plan::Given(bytes));
+    World::run(Randomness::Bytes(bytes));
 }

@@ -1,13 +1,13 @@
-//! The Federate Protocol (IEEE 1516-2025): how federates and an RTI talk, without a network.
+//! The Federate Protocol (IEEE 1516-2025) between federates and an RTI, without a network.
 //!
 //! In reading order:
 //!
-//! * [`frame`]: a stream of bytes is cut into frames. [`Sequence`]: their numbers.
+//! * [`frame`]: splits a stream of bytes into frames. [`Sequence`]: the number of a frame.
 //! * [`message`]: calls, replies and callbacks as the bodies of frames. `fedpro.proto`, beside this crate's manifest,
-//!   has them all; they are written and read without structures in between.
-//! * [`session`]: what outlives the connections: each call and callback arrives exactly once, however often a
+//!   defines all of them. Encoding and decoding work on the types of `hemiola-hla`, without generated structures.
+//! * [`session`]: a session outlives its connections. Each call and callback arrives exactly once, however often a
 //!   connection breaks. [`Session`] is the same type for a federate and for an RTI.
-//! * [`fuzzing`]: bodies of fuzz targets, and two sessions over a network that cuts, delays and splits.
+//! * [`fuzzing`]: the bodies of the fuzz targets, and a simulated network that cuts, delays and splits.
 //!
 //! ```
 //! use hemiola_fedpro::{Arrival, Client, Event, Greeting, Server, Session, SessionId, Settings, message};
@@ -35,21 +35,21 @@
 //! wire.clear();
 //! federate.transmit(now, &mut wire, 65_536);
 //! rti.receive(now, &wire);
-//! let Some(Event::Request { id, body }) = rti.poll() else { panic!("the call has arrived") };
+//! let Some(Event::Request { id, body }) = rti.poll() else { panic!("expected the call") };
 //! assert_eq!(message::decode_call(&body), Ok(call.clone()));
 //! rti.respond(now, id, message::encode_reply(call.number(), &Ok(Reply::Done)));
 //! wire.clear();
 //! rti.transmit(now, &mut wire, 65_536);
 //! federate.receive(now, &wire);
-//! let Some(Event::Response { to, body }) = federate.poll() else { panic!("so has the answer") };
+//! let Some(Event::Response { to, body }) = federate.poll() else { panic!("expected the reply") };
 //! assert_eq!(to, ticket);
 //! let entry = call.entry();
 //! assert_eq!(message::decode_reply(entry.number, entry.shape, &body), Ok(Ok(Reply::Done)));
 //! ```
 //!
-//! This crate opens no connection and reads no clock: bytes and instants are given to it. It does not know what a
-//! call does either: that is the kernel's. A callback that goes to many is encoded once; its body is shared, and
-//! each session puts its own header in front.
+//! This crate opens no connection and reads no clock: the caller passes in bytes and instants. It does not know what a
+//! call does; the RTI kernel does. A callback to many federates is encoded once: the sessions share its body, and each
+//! puts its own header in front.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Calls, replies and callbacks as the bodies of frames, and back.
+//! Encodes and decodes calls, replies and callbacks, the bodies of frames.
 //!
-//! A body is one message with one case: the call, callback or answer under its number. `fedpro.proto`, beside this
-//! crate's manifest, has all of them. They are written and read here without structures of their own: `hla` has the
-//! arguments of every call in the order of their numbers.
+//! A body is a message with one case: the field number says which call, callback or reply it is. `fedpro.proto`, beside
+//! this crate's manifest, defines all of them. There are no generated structures: `hemiola-hla` lists the arguments of
+//! every call in the order of their field numbers.
 
 use hemiola_hla::call::{
     DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, Shape,
@@ -16,10 +16,10 @@ use hemiola_wire::put_message;
 use crate::field::Content;
 use crate::wire::{Fields, MessageError};
 
-/// What most bodies fit in.
+/// The initial capacity of a body, in bytes; most bodies fit.
 const BODY_LEN: usize = 120;
 
-/// The body of a call.
+/// Encodes a call.
 #[must_use]
 pub fn encode_call(call: &Call) -> Data {
     body(|out| match call {
@@ -33,15 +33,15 @@ pub fn encode_call(call: &Call) -> Data {
     })
 }
 
-/// The call that a body means. Its data share the memory of the body.
+/// Decodes a call. Its data share the memory of the body.
 ///
-/// Arguments that mean nothing are no error here: each reaches the service that has an exception for it.
+/// Invalid handles, times and enumerated values are not errors here: the service raises the exception for them.
 ///
 /// # Errors
-/// Bytes that are no message or of no known case. An RTI answers with `RTIinternalError`.
+/// The body is malformed or has no known case. An RTI replies with `RTIinternalError`.
 pub fn decode_call(body: &Data) -> Result<Call, MessageError> {
     let (number, fields) = case(body)?;
-    // In the order of the clauses and so of the numbers.
+    // The numbers follow the order of the clauses.
     Ok(match number {
         ..=34 => FederationCall::get(number, fields)?.into(),
         35..=55 => DeclarationCall::get(number, fields)?.into(),
@@ -53,24 +53,24 @@ pub fn decode_call(body: &Data) -> Result<Call, MessageError> {
     })
 }
 
-/// The body of a callback. It is the same for all who get it.
+/// Encodes a callback. All receivers can share the body.
 #[must_use]
 pub fn encode_callback(callback: &Callback) -> Data {
     body(|out| callback.put(out))
 }
 
-/// The callback that a body means. Its data share the memory of the body.
+/// Decodes a callback. Its data share the memory of the body.
 ///
 /// # Errors
-/// Bytes that are no message, of no known case, or with an enumerated value that does not exist. A federate answers
-/// that the callback failed.
+/// The body is malformed, has no known case, or has an undefined enumerated value. A federate responds that the
+/// callback failed.
 pub fn decode_callback(body: &Data) -> Result<Callback, MessageError> {
     let (number, fields) = case(body)?;
     Callback::get(number, fields)
 }
 
-/// The body of the answer to the call of this number, behind the number of the request. Refusals are the same for all
-/// calls: the number does not matter, and need not be known of a call that could not be decoded.
+/// Encodes the reply to the call with this number. The session puts the number of the request in front. An exception is
+/// encoded the same way for every call, so `call_number` may be anything for a call that could not be decoded.
 #[must_use]
 pub fn encode_reply(call_number: u32, answer: &Result<Reply, Refusal>) -> Data {
     body(|out| match answer {
@@ -79,12 +79,11 @@ pub fn encode_reply(call_number: u32, answer: &Result<Reply, Refusal>) -> Data {
     })
 }
 
-/// The answer that a body means, to a call of this number that is answered in this shape
-/// ([`Entry`](hemiola_hla::call::Entry) has both). An exception that is not known becomes `RTIinternalError`, with its
-/// name in the details.
+/// Decodes the reply to the call with this number and reply shape ([`Entry`](hemiola_hla::call::Entry) has both). An
+/// unknown exception becomes `RTIinternalError`, with the unknown name in the details.
 ///
 /// # Errors
-/// Bytes that are no message, the answer to another call, or an enumerated value that does not exist.
+/// The body is malformed, is the reply to a different call, or has an undefined enumerated value.
 pub fn decode_reply(
     call_number: u32,
     shape: Shape,
@@ -104,12 +103,13 @@ pub fn decode_reply(
     Ok(Ok(get_reply(shape, fields)?))
 }
 
-/// Why a federate could not take a callback. The name is free text: clients put in what their language has.
+/// Why a federate could not process a callback. The name is free text: clients may send the exception names of their
+/// programming language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The name of an exception, perhaps one of the standard.
     pub name: String,
-    /// For people.
+    /// An explanation for people.
     pub details: String,
 }
 
@@ -119,7 +119,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// The body of the answer to a callback, behind the number of the request.
+/// Encodes the response to a callback. The session puts the number of the request in front.
 #[must_use]
 pub fn encode_taken(taken: &Result<(), Refusal>) -> Data {
     match taken {
@@ -128,10 +128,10 @@ pub fn encode_taken(taken: &Result<(), Refusal>) -> Data {
     }
 }
 
-/// Whether a callback was taken, as a body says it.
+/// Decodes the response to a callback.
 ///
 /// # Errors
-/// Bytes that are no message or of no known case.
+/// The body is malformed or has no known case.
 pub fn decode_taken(body: &Data) -> Result<Result<(), Failure>, MessageError> {
     match case(body)? {
         (CALLBACK_SUCCEEDED, _) => Ok(Ok(())),
@@ -150,7 +150,7 @@ fn body(write: impl FnOnce(&mut Vec<u8>)) -> Data {
     Data::from(out)
 }
 
-/// The number of a body's case, and its fields. Of several the last counts.
+/// Returns the number of a body's case, and its fields. If there are several cases, the last one counts.
 fn case(body: &Data) -> Result<(u32, Fields<'_>), MessageError> {
     let mut found = Err(MessageError::NoCase);
     let mut cases = Fields::new(body);
@@ -160,7 +160,7 @@ fn case(body: &Data) -> Result<(u32, Fields<'_>), MessageError> {
     found
 }
 
-/// A call or callback as the case of a body.
+/// A call or callback, encoded as the case of a body.
 trait Case: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn get(number: u32, fields: Fields<'_>) -> Result<Self, MessageError>;
@@ -168,7 +168,7 @@ trait Case: Sized {
 
 macro_rules! cases {
     ($enum:ident $($case:literal $name:ident { $($field:ident)* })*) => {
-        #[allow(unused_mut, unused_variables, unused_assignments, reason = "some have no arguments")]
+        #[allow(unused_mut, unused_variables, unused_assignments, reason = "some calls have no arguments")]
         impl Case for $enum {
             fn put(&self, out: &mut Vec<u8>) {
                 match self {$(
@@ -213,7 +213,7 @@ hemiola_hla::distribution_calls!(cases);
 hemiola_hla::support_calls!(cases);
 hemiola_hla::callbacks!(cases);
 
-/// The results of calls: nothing, or field 1.
+/// Encodes and decodes the results of calls: nothing, or field 1.
 macro_rules! results {
     ($($shape:ident)*) => {
         fn put_reply(reply: &Reply, out: &mut Vec<u8>) {
@@ -254,7 +254,7 @@ fn get_result<T: Content>(mut fields: Fields<'_>) -> Result<T, MessageError> {
     Ok(result)
 }
 
-/// Some clients look at the flag alone, some at the handle alone: both say the same.
+/// Writes a flag and a handle. Some clients look only at the flag, others only at the handle.
 fn put_retraction(handle: Option<MessageRetractionHandle>, out: &mut Vec<u8>) {
     put_message(out, 1, |out| {
         handle.is_some().put(1, out);
@@ -267,7 +267,7 @@ fn get_retraction(fields: Fields<'_>) -> Result<Option<MessageRetractionHandle>,
     Ok(Some(handle).filter(|_| is_valid))
 }
 
-/// A time is there in any case: some clients decode it before they look at the flag.
+/// Writes a flag and a time. The time is always present: some clients decode it before they look at the flag.
 fn put_optional_time(time: Option<EncodedTime>, out: &mut Vec<u8>) {
     put_message(out, 1, |out| {
         time.is_some().put(1, out);

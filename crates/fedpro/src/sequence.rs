@@ -1,50 +1,50 @@
-//! Numbers of frames: 31 bits that start again from 0.
+//! Sequence numbers of frames: 31 bits that wrap to 0.
 
 use std::fmt;
 
-/// The number of a frame. Each direction of a session counts its own, from 0; after 2³¹ − 1 comes 0 again.
+/// The sequence number of a frame. Each direction of a session counts from 0 and wraps after 2³¹ − 1.
 ///
-/// Not ordered: which of two is newer can be said only while they are less than 2³⁰ apart, and is by
-/// [`is_after`](Self::is_after).
+/// Sequence numbers are not `Ord`: only while two numbers are less than 2³⁰ apart is one of them newer;
+/// [`is_after`](Self::is_after) compares them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sequence(u32);
 
 impl Sequence {
-    /// The first of a session.
+    /// The first sequence number of a session.
     pub const FIRST: Self = Self(0);
 
-    /// The bits that a number has.
+    /// The bits of a sequence number.
     const MASK: u32 = 0x7FFF_FFFF;
 
-    /// What stands on the wire where there is no number.
+    /// The value on the wire for "no number".
     const NONE: u32 = 0x8000_0000;
 
-    /// The one of this number; `None` for numbers with the top bit.
+    /// Returns the sequence number with this value, or `None` if the top bit is set.
     #[must_use]
     pub const fn new(number: u32) -> Option<Self> {
         if number <= Self::MASK { Some(Self(number)) } else { None }
     }
 
-    /// Its number.
+    /// Returns the number.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// The one that follows.
+    /// Returns the number that follows.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1) & Self::MASK)
     }
 
-    /// Is it newer than another?
+    /// Whether this number is newer than `other`.
     #[must_use]
     pub const fn is_after(self, other: Self) -> bool {
         let ahead = self.0.wrapping_sub(other.0) & Self::MASK;
         0 < ahead && ahead < 1 << 30
     }
 
-    /// How far it is from one that is not newer.
+    /// Returns the distance from `earlier`, which is not newer than this number.
     pub(crate) const fn since(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0) & Self::MASK
     }
@@ -56,7 +56,7 @@ impl Sequence {
         }
     }
 
-    /// `Err` for what is neither a number nor the absence of one.
+    /// Returns `Err` for a value that is neither a number nor [`NONE`](Self::NONE).
     pub(crate) const fn from_wire(number: u32) -> Result<Option<Self>, u32> {
         match Self::new(number) {
             None if number != Self::NONE => Err(number),
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_start_again_and_stay_in_order() {
+    fn numbers_wrap_and_stay_in_order() {
         let last = Sequence::new(0x7FFF_FFFF).unwrap();
         assert_eq!(last.next(), Sequence::FIRST);
         assert!(Sequence::FIRST.is_after(last) && !last.is_after(Sequence::FIRST));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_top_bit_is_no_number() {
+    fn numbers_with_the_top_bit_are_rejected() {
         assert_eq!(Sequence::new(0x8000_0000), None);
         assert_eq!(Sequence::from_wire(0x8000_0000), Ok(None));
         assert_eq!(Sequence::from_wire(0x8000_0001), Err(0x8000_0001));

@@ -40,7 +40,7 @@ pub enum MessageError {
 /// memory; this limit bounds the memory that one frame can occupy.
 pub const ELEMENTS_MAX: usize = 1 << 18;
 
-/// The fields of a message, or of one nested in it. Data in them share the memory of the whole message.
+/// The fields of a message or of a nested message. Their data share the memory of the whole message.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     whole: &'a Bytes,

@@ -1,4 +1,4 @@
-//! Messages against `fedpro.proto`: what a compiler of protocol buffers makes of it, we read and write.
+//! Compares the encoding of messages with that of a Protocol Buffers compiler for `fedpro.proto`.
 
 use std::sync::LazyLock;
 
@@ -18,10 +18,10 @@ use prost_reflect::{
     DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, Value,
 };
 
-/// The messages of the file, as a compiler understands it.
+/// The messages of the file, compiled.
 static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
     let files = protox::compile(["fedpro.proto"], [env!("CARGO_MANIFEST_DIR")]);
-    DescriptorPool::from_file_descriptor_set(files.expect("the file is sound")).unwrap()
+    DescriptorPool::from_file_descriptor_set(files.expect("the file is valid")).unwrap()
 });
 
 fn message(name: &str) -> MessageDescriptor {
@@ -29,7 +29,7 @@ fn message(name: &str) -> MessageDescriptor {
     found.unwrap_or_else(|| panic!("no message {name}"))
 }
 
-/// A message in which every field has a value that is not the default; of a oneof, the field of this place.
+/// Returns a message in which every field has a value other than the default; of a oneof, the field at index `choice`.
 fn filled(message: &MessageDescriptor, choice: usize) -> DynamicMessage {
     let mut filled = DynamicMessage::new(message.clone());
     for field in message.fields() {
@@ -62,25 +62,25 @@ fn value(field: &FieldDescriptor, message: &str, choice: usize) -> Value {
             };
             Value::Bytes(Data::from(vec![7; len]))
         }
-        kind => panic!("no field is a {kind:?}"),
+        kind => panic!("unexpected field of kind {kind:?}"),
     };
     if field.is_list() { Value::List(vec![one.clone(), one]) } else { one }
 }
 
-/// A body with this case.
+/// Returns a body with this case.
 fn body(of: &str, case: u32, content: DynamicMessage) -> Data {
     let mut body = DynamicMessage::new(message(of));
     body.set_field_by_number(case, Value::Message(content));
     Data::from(body.encode_to_vec())
 }
 
-fn shown(of: &str, bytes: &Data) -> DynamicMessage {
-    let message = DynamicMessage::decode(message(of), bytes.clone()).expect("a sound message");
+fn decoded(of: &str, bytes: &Data) -> DynamicMessage {
+    let message = DynamicMessage::decode(message(of), bytes.clone()).expect("a valid message");
     assert_eq!(message.unknown_fields().count(), 0);
     message
 }
 
-/// The case of this number, and its name.
+/// Returns the message of the case with this number, and its name.
 fn case(of: &str, number: u32) -> (MessageDescriptor, String) {
     let field = message(of).get_field(number).unwrap_or_else(|| panic!("no case {number}"));
     let Kind::Message(message) = field.kind() else { panic!("a case is a message") };
@@ -88,25 +88,29 @@ fn case(of: &str, number: u32) -> (MessageDescriptor, String) {
     (message, name)
 }
 
-/// Reads what the compiler's understanding writes, and writes what it reads: filled, and empty.
+/// Checks that our decoder and encoder preserve messages of the compiler, filled and empty.
 fn check(of: &str, number: u32, message: &MessageDescriptor, ours: impl Fn(&Data) -> Data) {
     for choice in 0..3 {
         let bytes = body(of, number, filled(message, choice));
-        assert_eq!(shown(of, &ours(&bytes)), shown(of, &bytes), "{}", message.name());
+        assert_eq!(decoded(of, &ours(&bytes)), decoded(of, &bytes), "{}", message.name());
     }
-    let written = shown(of, &ours(&body(of, number, DynamicMessage::new(message.clone()))));
+    let written = decoded(of, &ours(&body(of, number, DynamicMessage::new(message.clone()))));
     let written = written.get_field_by_number(number).unwrap().into_owned();
     let Value::Message(written) = written else { panic!("{written:?}") };
     for field in message.fields() {
         let is_optional = field.name().starts_with("optional") || field.is_list();
         if matches!(field.kind(), Kind::Message(_)) && !is_optional {
-            assert!(written.has_field(&field), "clients want {} to be there", field.full_name());
+            assert!(
+                written.has_field(&field),
+                "clients require {} to be present",
+                field.full_name()
+            );
         }
     }
 }
 
 #[test]
-fn every_call_is_read_and_written_as_the_standard_has_it() {
+fn every_call_has_the_encoding_of_the_standard() {
     for entry in Call::TABLES.concat() {
         let (message, name) = case("CallRequest", entry.number);
         assert_eq!(name, format!("{}Request", entry.name));
@@ -119,7 +123,7 @@ fn every_call_is_read_and_written_as_the_standard_has_it() {
 }
 
 #[test]
-fn every_reply_is_read_and_written_as_the_standard_has_it() {
+fn every_reply_has_the_encoding_of_the_standard() {
     for entry in Call::TABLES.concat() {
         let (message, name) = case("CallResponse", entry.number + 1);
         assert_eq!(name, format!("{}Response", entry.name));
@@ -133,7 +137,7 @@ fn every_reply_is_read_and_written_as_the_standard_has_it() {
 }
 
 #[test]
-fn every_callback_is_read_and_written_as_the_standard_has_it() {
+fn every_callback_has_the_encoding_of_the_standard() {
     for entry in Callback::TABLE {
         let (message, name) = case("CallbackRequest", entry.number);
         assert_eq!(name, entry.name);
@@ -145,7 +149,7 @@ fn every_callback_is_read_and_written_as_the_standard_has_it() {
     }
 }
 
-/// What the file calls differently.
+/// Names of the file, and the names that `hemiola-hla` uses for them.
 const RENAMED: [(&str, &str); 3] = [
     ("the_object_class", "object_class"),
     ("optional_sent_regions", "sent_regions"),
@@ -159,7 +163,7 @@ macro_rules! names {
 }
 
 #[test]
-fn arguments_stand_in_the_order_of_their_numbers() {
+fn arguments_are_in_the_order_of_their_field_numbers() {
     let check = |of: &str, arguments: &[(u32, Vec<&str>)]| {
         for (number, names) in arguments {
             let (message, name) = case(of, *number);
@@ -191,7 +195,7 @@ fn snake(camel: &str) -> String {
 }
 
 #[test]
-fn words_have_the_numbers_of_the_standard() {
+fn enumerations_have_the_numbers_of_the_standard() {
     let check = |name: &str, ours: &[(i32, String)]| {
         let word = POOL.get_enum_by_name(&format!("rti1516_2025.fedpro.{name}")).unwrap();
         let theirs: Vec<(i32, String)> =
@@ -239,7 +243,7 @@ fn calls_have_these_bytes() {
     check(FederationCall::Connect.into(), "0a00");
     check(FederationCall::Disconnect.into(), "2a00");
     check(FederationCall::ListFederationExecutions.into(), "6a00");
-    // Clients of 1516-2010 say so here, and speak the same protocol otherwise.
+    // Clients of 1516-2010 announce it here; otherwise they use the same protocol.
     let rti_configuration = RtiConfiguration {
         additional_settings: "API.version=IEEE 1516-2010".into(),
         ..Default::default()
@@ -279,7 +283,7 @@ fn replies_have_these_bytes() {
     };
     check(FederationCall::Disconnect.into(), Ok(Reply::Done), "3200");
     check(FederationCall::Connect.into(), Ok(Reply::Configured(Default::default())), "12020a00");
-    // There is no time; clients decode eight bytes all the same.
+    // There is no time, but clients decode eight bytes anyway.
     check(
         TimeCall::QueryGALT.into(),
         Ok(Reply::OptionalTime(None)),
@@ -325,7 +329,7 @@ fn callbacks_have_these_bytes() {
 }
 
 #[test]
-fn whether_a_callback_was_taken_is_told() {
+fn callback_responses_have_these_bytes() {
     assert_eq!(encode_taken(&Ok(())), hex("0a00"));
     assert_eq!(decode_taken(&hex("0a00")), Ok(Ok(())));
     let refusal = Exception::FederateInternalError.because("no room");
@@ -335,7 +339,7 @@ fn whether_a_callback_was_taken_is_told() {
 }
 
 #[test]
-fn arguments_that_mean_nothing_reach_the_service() {
+fn invalid_arguments_are_decoded_for_the_service_to_reject() {
     let call = |bytes: &str| decode_call(&hex(bytes)).unwrap();
     let invalid = SupportCall::GetFederateName { federate: FederateHandle::INVALID };
     for bytes in ["ea07 00", "ea07 02 0a00", "ea07 05 0a03 0a01 07", "ea07 08 0a06 0a04 00000000"] {
@@ -357,14 +361,14 @@ fn arguments_that_mean_nothing_reach_the_service() {
 }
 
 #[test]
-fn fields_of_later_editions_are_passed_over() {
-    // Disconnect with fields 9 of every type.
+fn unknown_fields_are_skipped() {
+    // Disconnect with a field 9 of every wire type.
     let call = decode_call(&hex("2a 13 4805 49 0000000000000000 4a01 00 4d 00000000"));
     assert_eq!(call, Ok(FederationCall::Disconnect.into()));
 }
 
 #[test]
-fn bodies_that_are_none_are_refused_with_the_reason() {
+fn malformed_bodies_are_rejected_with_the_reason() {
     let refused = |bytes: &str| decode_call(&hex(bytes)).unwrap_err();
     assert_eq!(refused(""), MessageError::NoCase);
     assert_eq!(refused("9a0b 00"), MessageError::NoCase);
@@ -379,7 +383,7 @@ fn bodies_that_are_none_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_list_may_not_grow_without_end() {
+fn lists_are_limited() {
     let body = |elements: usize| {
         let mut body = vec![0xd2, 0x03];
         let mut len = elements * 2;
@@ -394,14 +398,14 @@ fn a_list_may_not_grow_without_end() {
     let Ok(Call::Object(ObjectCall::ReserveMultipleObjectInstanceNames { object_instance_names })) =
         decode_call(&body(ELEMENTS_MAX))
     else {
-        panic!("so many are allowed");
+        panic!("a list of the maximum length is allowed");
     };
     assert_eq!(object_instance_names.len(), ELEMENTS_MAX);
     assert_eq!(decode_call(&body(ELEMENTS_MAX + 1)), Err(MessageError::TooMany(1)));
 }
 
 #[test]
-fn an_exception_nobody_knows_becomes_one_that_everybody_does() {
+fn unknown_exception_becomes_an_rti_internal_error() {
     let mut bytes = encode_reply(5, &Err(Exception::NotConnected.because("why"))).to_vec();
     let at = bytes.windows(12).position(|name| name == b"NotConnected").unwrap();
     bytes[at] = b'X';
@@ -421,13 +425,13 @@ fn values_share_the_memory_of_their_frame() {
     let Ok(Call::Object(ObjectCall::UpdateAttributeValues { attribute_values, .. })) =
         decode_call(&body)
     else {
-        panic!("it was written here");
+        panic!("it was encoded here");
     };
     assert!(body.as_ptr_range().contains(&attribute_values[0].1.as_ptr()));
 }
 
 #[test]
-fn orders_have_a_meaning_in_callbacks() {
+fn order_types_survive_in_callbacks() {
     let callback = Callback::RemoveObjectInstanceWithTime {
         object_instance: ObjectInstanceHandle::new(1),
         user_supplied_tag: Data::new(),

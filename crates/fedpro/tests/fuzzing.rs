@@ -1,9 +1,9 @@
-//! The bodies of the fuzz targets, for a while and on stable Rust.
+//! Runs the bodies of the fuzz targets under proptest, on stable Rust.
 
 use hemiola_fedpro::fuzzing;
 use proptest::prelude::*;
 
-/// Bytes that often look like frames.
+/// Generates bytes that often look like frames.
 fn framed() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![0..8_u32, 9..13_u32, 19..25_u32, any::<u32>()];
     let number = prop_oneof![0..4_u32, Just(0x8000_0000), any::<u32>()];
@@ -26,7 +26,7 @@ fn framed() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(frame, 0..5).prop_map(|frames| frames.concat())
 }
 
-/// Bytes that often look like messages.
+/// Generates bytes that often look like messages.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let field = (0..20_u8, 0..6_u8, proptest::collection::vec(any::<u8>(), 0..12)).prop_map(
         |(number, kind, content)| {
@@ -39,7 +39,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         },
     );
     let fields = proptest::collection::vec(field, 0..6).prop_map(|fields| fields.concat());
-    // A case in front: its number may take two bytes.
+    // The key of the case, which may take two bytes.
     (1..180_u32, fields).prop_map(|(case, fields)| {
         let key = case << 3 | 2;
         let mut bytes =
@@ -52,22 +52,22 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_are_cut_the_same_in_parts(bytes in prop_oneof![framed(), any::<Vec<u8>>()]) {
+    fn arbitrary_bytes_give_the_same_frames_in_parts(bytes in prop_oneof![framed(), any::<Vec<u8>>()]) {
         fuzzing::frames(&bytes);
     }
 
     #[test]
-    fn arbitrary_bodies_are_understood_or_refused(bytes in prop_oneof![payload(), any::<Vec<u8>>()]) {
+    fn arbitrary_bodies_are_decoded_or_rejected(bytes in prop_oneof![payload(), any::<Vec<u8>>()]) {
         fuzzing::bodies(&bytes);
     }
 
     #[test]
-    fn arbitrary_bytes_break_no_session_but_their_own(bytes in prop_oneof![framed(), any::<Vec<u8>>()]) {
+    fn arbitrary_bytes_do_not_break_an_invariant_of_a_session(bytes in prop_oneof![framed(), any::<Vec<u8>>()]) {
         fuzzing::peers(&bytes);
     }
 
     #[test]
-    fn arbitrary_misfortunes_lose_nothing(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+    fn arbitrary_faults_lose_nothing(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         fuzzing::sessions(&bytes);
     }
 }

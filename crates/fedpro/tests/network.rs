@@ -1,15 +1,15 @@
-//! Two sessions over a network that breaks: each call, answer and callback arrives exactly once.
+//! Two sessions over connections that break: each call, answer and callback arrives exactly once.
 
-use hemiola_fedpro::fuzzing::{Plan, World};
+use hemiola_fedpro::fuzzing::{Randomness, World};
 use hemiola_fedpro::{
     Arrival, Client, Event, Greeting, Server, Session, SessionId, Settings, Ticket,
 };
 use hemiola_hla::Data;
 use hemiola_units::{Instant, Span};
 
-/// Replay one world with `SEED=n cargo test -p hemiola-fedpro --test main network`.
+/// To replay one world: `SEED=n cargo test -p hemiola-fedpro --test main network`.
 #[test]
-fn every_request_and_answer_arrives_once_whatever_breaks() {
+fn every_request_and_answer_arrives_exactly_once_over_a_faulty_network() {
     let seeds = match std::env::var("SEED") {
         Ok(seed) => seed.parse().map(|seed| seed..seed + 1).expect("SEED is a number"),
         Err(_) => 0..2000,
@@ -17,15 +17,15 @@ fn every_request_and_answer_arrives_once_whatever_breaks() {
     let (mut requests, mut cuts) = (0, 0);
     for seed in seeds {
         println!("seed {seed}");
-        let happened = World::run(Plan::Seeded { seed, steps: 2000 });
-        requests += happened.requests;
-        cuts += happened.cuts;
+        let stats = World::run(Randomness::Seeded { seed, steps: 2000 });
+        requests += stats.requests;
+        cuts += stats.cuts;
     }
     println!("{requests} requests, {cuts} cuts");
     assert!(requests > 0 && cuts > 0);
 }
 
-/// A direction, and after how many of its bytes the connection breaks.
+/// A direction, and the number of bytes in it after which the connection breaks.
 type Cut = (Direction, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +34,14 @@ enum Direction {
     ToFederate,
 }
 
-/// A federate makes calls and an RTI callbacks, over a connection that breaks where it is told to.
+/// A federate makes calls and an RTI callbacks, over a connection that breaks at given bytes.
 struct Dialogue {
     now: Instant,
     federate: Session<Client>,
     rti: Option<Session<Server>>,
     arrival: Option<Arrival>,
     is_connected: bool,
-    /// Bytes that have arrived: at the RTI, at the federate.
+    /// The number of bytes that have arrived at the RTI and at the federate.
     arrived: [usize; 2],
     cuts: Vec<Cut>,
     calls: Vec<Data>,
@@ -50,11 +50,11 @@ struct Dialogue {
     taken: usize,
 }
 
-/// How many calls a dialogue has, and callbacks.
+/// The number of calls, and of callbacks, in a dialogue.
 const REQUESTS: usize = 3;
 
 impl Dialogue {
-    /// Runs it to its end, and says how many bytes went in each direction.
+    /// Runs the dialogue to its end and returns the number of bytes in each direction.
     fn run(cuts: &[Cut]) -> [usize; 2] {
         let now = Instant::ZERO;
         let mut dialogue = Self {
@@ -98,7 +98,7 @@ impl Dialogue {
                     self.is_connected = true;
                 }
                 Event::Running if self.federate.unanswered() == 0 && self.calls.is_empty() => {
-                    // Three at once: several may be lost together.
+                    // Several calls at once can be lost together.
                     for number in 0..REQUESTS {
                         let body = Data::from(format!("call {number}"));
                         self.federate.request(self.now, body).unwrap();
@@ -174,7 +174,7 @@ impl Dialogue {
         }
     }
 
-    /// How many of these bytes arrive before the connection breaks, if it does.
+    /// Returns how many of these bytes arrive before the connection breaks.
     fn passes(&mut self, direction: Direction, len: usize) -> usize {
         let arrived = &mut self.arrived[direction as usize];
         let cut = self
@@ -193,7 +193,7 @@ impl Dialogue {
     }
 }
 
-/// The first frame in each direction: before it there is no session that could be resumed.
+/// The length of the first frame in each direction. Before it has arrived there is no session to resume.
 const GREETING_LEN: usize = 28;
 
 fn everywhere(lens: [usize; 2]) -> impl Iterator<Item = Cut> + Clone {
@@ -202,7 +202,7 @@ fn everywhere(lens: [usize; 2]) -> impl Iterator<Item = Cut> + Clone {
 }
 
 #[test]
-fn a_connection_that_breaks_at_any_byte_loses_nothing() {
+fn connection_that_breaks_at_any_byte_loses_nothing() {
     let lens = Dialogue::run(&[]);
     for cut in everywhere(lens) {
         Dialogue::run(&[cut]);
@@ -210,7 +210,7 @@ fn a_connection_that_breaks_at_any_byte_loses_nothing() {
 }
 
 #[test]
-fn a_connection_that_breaks_again_while_the_session_is_resumed_loses_nothing() {
+fn connection_that_breaks_again_during_resumption_loses_nothing() {
     let lens = Dialogue::run(&[]);
     for first in everywhere(lens).step_by(11) {
         for second in everywhere(Dialogue::run(&[first])).step_by(5) {

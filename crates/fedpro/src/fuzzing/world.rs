@@ -1,8 +1,8 @@
-//! Two sessions over a network that cuts, delays and splits, with a clock of its own.
+//! Two sessions over a simulated network that cuts, delays and splits, with a virtual clock.
 //!
-//! The federate makes numbered calls and the RTI numbered callbacks, both answer when they feel like it, and
-//! connections break at any byte. Checked after every event: each side sees the requests of the other in order, each
-//! exactly once, and one answer for each of its own. Checked at the end, when misfortunes stop: all of them have come.
+//! The federate makes numbered calls and the RTI numbered callbacks. Both answer after a random delay, and connections
+//! break at any byte. After every event the world checks that each side receives the requests of the other in order and
+//! exactly once, and one answer for each of its own. At the end it stops the faults and checks that everything arrived.
 
 use std::collections::VecDeque;
 
@@ -15,42 +15,42 @@ use crate::session::{
     Arrival, Client, Event, Greeting, RequestId, Server, Session, Settings, Side, Ticket,
 };
 
-/// Where chance comes from.
+/// The source of random decisions.
 #[derive(Clone, Copy, Debug)]
-pub enum Plan<'a> {
-    /// A seed, and for how many steps misfortunes happen.
+pub enum Randomness<'a> {
+    /// A generator with a seed; faults happen for a number of steps.
     Seeded {
         /// The seed.
         seed: u64,
-        /// How many steps.
+        /// The number of steps with faults.
         steps: u32,
     },
-    /// One byte a decision, for as long as there are bytes.
-    Given(&'a [u8]),
+    /// One byte for each decision; faults stop when the bytes are used up.
+    Bytes(&'a [u8]),
 }
 
-/// One side, and what its user has seen and wants to say.
+/// One side and the state of its user.
 struct User<S: Side> {
     session: Session<S>,
-    /// How many requests it has made, and which are without an answer.
+    /// How many requests it has made, and those that have no answer.
     made: u64,
     waits: VecDeque<(Ticket, u64)>,
-    /// How many requests of the other it has seen, and which it has not answered.
+    /// How many requests of the peer it has seen, and those that it has not answered.
     seen: u64,
     owed: Vec<(RequestId, u64)>,
     answers: u64,
 }
 
-/// Bytes on their way.
+/// Bytes in flight in one direction.
 #[derive(Default)]
 struct Pipe {
     bytes: VecDeque<u8>,
 }
 
-/// What happened in a world.
+/// Counts of what stats in a world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Happened {
-    /// Calls and callbacks made, each answered in the end.
+pub struct WorldStats {
+    /// Calls and callbacks made; each was answered.
     pub requests: u64,
     /// Connections that broke.
     pub cuts: u64,
@@ -64,21 +64,21 @@ pub struct World {
     rti: Option<User<Server>>,
     /// A connection: to the RTI, to the federate.
     pipes: Option<(Pipe, Pipe)>,
-    /// Its first bytes have not said what it is for.
+    /// A new connection at the RTI whose first frame has not arrived.
     arrival: Option<Arrival>,
-    happened: Happened,
+    stats: WorldStats,
 }
 
 const MILLISECOND: Span = Span::from_nanos(1_000_000);
 
 impl World {
-    /// Runs one world from its beginning to its end.
+    /// Runs one world from beginning to end.
     ///
     /// # Panics
-    /// When something was lost, came twice or out of order.
-    pub fn run(plan: Plan<'_>) -> Happened {
+    /// If a message was lost, duplicated or reordered.
+    pub fn run(plan: Randomness<'_>) -> WorldStats {
         let mut dice = Dice::new(plan);
-        // Patient enough never to give a session up, and small enough that limits are met.
+        // Sessions never expire, and the limits are small enough to be reached.
         let settings = Settings {
             resume_window: Span::MAX,
             silence_max: Span::from_nanos(5_000_000_000),
@@ -92,7 +92,7 @@ impl World {
         let mut federate = Session::<Client>::open(now, settings);
         // Numbers start again somewhere in the middle.
         let first = Sequence::new(0x7FFF_FFFF - dice.below(64) as u32).expect("31 bits");
-        federate.begin_with(first);
+        federate.start_at(first);
         let mut world = Self {
             now,
             settings,
@@ -100,9 +100,9 @@ impl World {
             rti: None,
             pipes: None,
             arrival: None,
-            happened: Happened::default(),
+            stats: WorldStats::default(),
         };
-        // A first connection that breaks ends the session before there is any.
+        // Faults begin after the handshake: if the first connection breaks, there is no session to resume.
         while !world.federate.session.is_running() {
             world.events();
             world.write(&mut dice);
@@ -111,9 +111,9 @@ impl World {
         while dice.go_on() {
             world.step(&mut dice);
         }
-        world.settle(&mut dice);
-        world.happened.requests = world.federate.made + world.rti.map_or(0, |rti| rti.made);
-        world.happened
+        world.drain(&mut dice);
+        world.stats.requests = world.federate.made + world.rti.map_or(0, |rti| rti.made);
+        world.stats
     }
 
     fn step(&mut self, dice: &mut Dice<'_>) {
@@ -142,8 +142,8 @@ impl World {
         self.events();
     }
 
-    /// Nothing breaks any more: everything arrives.
-    fn settle(&mut self, dice: &mut Dice<'_>) {
+    /// Stops the faults and waits until everything has arrived.
+    fn drain(&mut self, dice: &mut Dice<'_>) {
         for _ in 0..100_000 {
             self.write(dice);
             self.deliver(dice);
@@ -159,17 +159,17 @@ impl World {
             }
             self.pass(MILLISECOND);
         }
-        panic!("something never arrived: {:?}", self.happened);
+        panic!("something never arrived: {:?}", self.stats);
     }
 
-    /// Each side writes some of what it has to say to the connection.
+    /// Each side writes some of its output to the connection.
     fn write(&mut self, dice: &mut Dice<'_>) {
         let (mut up, mut down) = (Vec::new(), Vec::new());
         self.federate.session.transmit(self.now, &mut up, 1 + dice.below(400) as usize);
         if let Some(rti) = &mut self.rti {
             rti.session.transmit(self.now, &mut down, 1 + dice.below(400) as usize);
         }
-        // Who has not noticed that the connection is gone, or has come again, writes to nobody.
+        // The output of a side that has not noticed that its connection broke is lost.
         if let Some(pipes) = &mut self.pipes {
             pipes.0.bytes.extend(up);
             if self.arrival.is_none() {
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// Some of the bytes arrive.
+    /// Delivers some of the bytes in flight.
     fn deliver(&mut self, dice: &mut Dice<'_>) {
         let Some((up, down)) = &mut self.pipes else { return };
         let bytes = down.take(dice);
@@ -193,14 +193,14 @@ impl World {
         match arrival.receive(&bytes).expect("the federate keeps to the protocol") {
             None => self.arrival = Some(arrival),
             Some(Greeting::New) => {
-                // The first may have been lost with the answer: then the RTI has a session that nobody uses.
+                // If the answer to the first request was lost, the RTI keeps an unused session.
                 let id = SessionId::new(7).expect("not 0");
                 let mut session = Session::accept(self.now, self.settings, id, arrival);
-                session.begin_with(Sequence::new(0x7FFF_FFFF - 9).expect("31 bits"));
+                session.start_at(Sequence::new(0x7FFF_FFFF - 9).expect("31 bits"));
                 self.rti = Some(User::new(session));
             }
             Some(Greeting::Resume(resume)) => {
-                let rti = self.rti.as_mut().expect("only what was accepted is resumed");
+                let rti = self.rti.as_mut().expect("only an accepted session is resumed");
                 assert_eq!(resume.session, rti.session.id());
                 rti.session.resume(self.now, arrival, resume);
             }
@@ -208,22 +208,22 @@ impl World {
         }
     }
 
-    /// The connection breaks. What was on its way is lost, and either side may notice late.
+    /// Breaks the connection. Bytes in flight are lost, and either side may notice late.
     fn cut(&mut self, dice: &mut Dice<'_>) {
         if self.pipes.take().is_none() {
             return;
         }
-        self.happened.cuts += 1;
+        self.stats.cuts += 1;
         let was_accepted = self.arrival.take().is_none();
         if dice.below(4) > 0 {
             self.federate.session.disconnected(self.now);
         }
         if was_accepted && dice.below(2) == 0 {
-            self.part_rti();
+            self.disconnect_rti();
         }
     }
 
-    fn part_rti(&mut self) {
+    fn disconnect_rti(&mut self) {
         if let Some(rti) = &mut self.rti {
             rti.session.disconnected(self.now);
         }
@@ -246,10 +246,10 @@ impl World {
                     self.federate.session.connected(self.now);
                 }
                 Event::Disconnect => {
-                    // The federate heard nothing for too long: the RTI finds the connection closed, if it has one.
+                    // The peer of the federate was silent for too long; the RTI finds the connection closed.
                     self.pipes = None;
                     if self.arrival.take().is_none() {
-                        self.part_rti();
+                        self.disconnect_rti();
                     }
                 }
                 event => self.federate.take(event),
@@ -258,7 +258,7 @@ impl World {
         while let Some(event) = self.rti.as_mut().and_then(|rti| rti.session.poll()) {
             match event {
                 Event::Disconnect => {
-                    // A new connection that has not said whose it is is not meant.
+                    // This does not concern a new connection whose first frame has not arrived.
                     if self.arrival.is_none() && self.pipes.take().is_some() {
                         self.federate.session.disconnected(self.now);
                     }
@@ -293,7 +293,7 @@ impl<S: Side> User<S> {
         match event {
             Event::Running => {}
             Event::Request { id, body } => {
-                assert_eq!(number(&body), self.seen, "requests come in order, each once");
+                assert_eq!(number(&body), self.seen, "requests arrive in order, each once");
                 self.owed.push((id, self.seen));
                 self.seen += 1;
             }
@@ -324,7 +324,7 @@ impl<S: Side> User<S> {
     }
 }
 
-/// A body that says its number, of a length that depends on it.
+/// Returns a body that holds its number and has a length that depends on it.
 fn body(number: u64) -> Data {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.resize(8 + (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize, 0xEE);
@@ -333,12 +333,12 @@ fn body(number: u64) -> Data {
 
 fn number(bytes: &Data) -> u64 {
     let number = u64::from_be_bytes(bytes[..8].try_into().expect("eight"));
-    assert_eq!(*bytes, body(number), "bodies arrive whole");
+    assert_eq!(*bytes, body(number), "bodies arrive complete");
     number
 }
 
 impl Pipe {
-    /// Takes what arrives now: some, all, or one byte.
+    /// Removes the bytes that arrive now: one, some or all.
     fn take(&mut self, dice: &mut Dice<'_>) -> Vec<u8> {
         let len = match dice.below(4) {
             0 => 1,
@@ -351,16 +351,16 @@ impl Pipe {
 
 enum Dice<'a> {
     Random { random: Random, left: u32 },
-    Given(std::slice::Iter<'a, u8>),
+    Bytes(std::slice::Iter<'a, u8>),
 }
 
 impl<'a> Dice<'a> {
-    fn new(plan: Plan<'a>) -> Self {
+    fn new(plan: Randomness<'a>) -> Self {
         match plan {
-            Plan::Seeded { seed, steps } => {
+            Randomness::Seeded { seed, steps } => {
                 Self::Random { random: Random::from_seed(seed), left: steps }
             }
-            Plan::Given(bytes) => Self::Given(bytes.iter()),
+            Randomness::Bytes(bytes) => Self::Bytes(bytes.iter()),
         }
     }
 
@@ -370,15 +370,15 @@ impl<'a> Dice<'a> {
                 *left = left.saturating_sub(1);
                 *left > 0
             }
-            Self::Given(bytes) => bytes.len() > 0,
+            Self::Bytes(bytes) => bytes.len() > 0,
         }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
         match self {
             Self::Random { random, .. } => random.below(bound),
-            // Without bytes everything is the most that can be: all arrives.
-            Self::Given(bytes) => match bytes.next() {
+            // When the bytes are used up, every decision has its largest value: everything arrives.
+            Self::Bytes(bytes) => match bytes.next() {
                 Some(byte) => u64::from(*byte) * bound / 256,
                 None => bound - 1,
             },

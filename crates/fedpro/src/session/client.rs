@@ -1,60 +1,61 @@
-//! The federate's side: it opens connections, asks for the session, keeps it alive, says goodbye.
+//! The federate's side: opens connections, requests the session, keeps it alive and terminates it.
 
 use hemiola_units::Instant;
 
 use super::violation::{End, ResumeRefusal, SessionRefusal, Violation};
-use super::{Event, Part, Phase, Session, Settings, Side};
-use crate::frame::{Frame, Kind, SessionId, number_at};
+use super::{Event, Phase, Session, Settings, Side, SideRules};
+use crate::frame::{Frame, FrameKind, SessionId, number_at};
 use crate::sequence::Sequence;
 
-/// The version of the protocol.
+/// The version of the protocol that this crate implements.
 pub(super) const VERSION: u32 = 1;
 
-/// The side of a federate: calls go out, callbacks come in.
+/// The side of a federate: it sends calls and receives callbacks.
 #[derive(Debug)]
 pub enum Client {}
 
 impl Side for Client {}
 
 impl Session<Client> {
-    /// A session that is to be had from an RTI. It asks for a connection at once.
+    /// Requests a session from an RTI. The first event is [`Event::Connect`].
     #[must_use]
     pub fn open(now: Instant, settings: Settings) -> Self {
-        let mut session = Self::new(settings, SessionId::NONE, Phase::Apart { retry: None }, now);
+        let mut session =
+            Self::new(settings, SessionId::NONE, Phase::Disconnected { retry: None }, now);
         session.events.push_back(Event::Connect);
         session
     }
 
-    /// There is a connection, as [`Event::Connect`] wanted it.
+    /// Reports that the connection requested by [`Event::Connect`] is open.
     pub fn connected(&mut self, now: Instant) {
-        if !matches!(self.phase, Phase::Apart { .. }) {
+        if !matches!(self.phase, Phase::Disconnected { .. }) {
             return;
         }
         if self.id == SessionId::NONE {
-            self.traffic.push_control(Kind::NewSession, &[VERSION]);
+            self.traffic.push_control(FrameKind::NewSession, &[VERSION]);
         } else {
             let numbers = [self.traffic.received(), self.traffic.oldest()].map(Sequence::to_wire);
-            self.traffic.push_control(Kind::ResumeRequest, &numbers);
+            self.traffic.push_control(FrameKind::ResumeRequest, &numbers);
         }
-        self.phase = Phase::Greeting { until: now + self.settings.greeting_max };
-        self.heard = now;
-        self.said = now;
+        self.phase = Phase::Handshake { until: now + self.settings.greeting_max };
+        self.last_heard = now;
+        self.last_sent = now;
     }
 
-    /// Says goodbye. Ends once the RTI has answered; what still waits to be sent is not sent any more.
+    /// Terminates the session. It ends once the RTI has answered; messages that have not been transmitted are dropped.
     pub fn terminate(&mut self, now: Instant) {
         if self.is_running() {
-            self.traffic.push_control(Kind::TerminateSession, &[]);
+            self.traffic.push_control(FrameKind::TerminateSession, &[]);
             self.phase = Phase::Closing { until: now + self.settings.silence_max };
         } else if !matches!(self.phase, Phase::Closing { .. }) {
             self.end(now, End::Terminated, None);
         }
     }
 
-    /// When a heartbeat is due.
-    fn heartbeat_at(&self) -> Instant {
+    /// Returns when a heartbeat is due: after five sixths of the interval without any other frame.
+    fn heartbeat_due(&self) -> Instant {
         let every = self.settings.heartbeat_every;
-        self.said + every - every / 6
+        self.last_sent + every - every / 6
     }
 
     fn run(&mut self) {
@@ -63,21 +64,25 @@ impl Session<Client> {
     }
 }
 
-impl Part for Client {
-    const SENDS: (Kind, Kind) = (Kind::CallRequest, Kind::CallbackResponse);
-    const TAKES: (Kind, Kind) = (Kind::CallbackRequest, Kind::CallResponse);
-    // Each has an answer, and the shell does not make too many.
+impl SideRules for Client {
+    const SENDS: (FrameKind, FrameKind) = (FrameKind::CallRequest, FrameKind::CallbackResponse);
+    const TAKES: (FrameKind, FrameKind) = (FrameKind::CallbackRequest, FrameKind::CallResponse);
+    // The RTI answers every call, and the shell limits how many it makes.
     const UNANSWERED_MAX: usize = usize::MAX;
-    const FAREWELL: Option<Kind> = Some(Kind::TerminateSession);
+    const LAST_FRAME: Option<FrameKind> = Some(FrameKind::TerminateSession);
 
-    fn greet(session: &mut Session<Self>, now: Instant, frame: &Frame) -> Result<bool, Violation> {
+    fn handshake(
+        session: &mut Session<Self>,
+        now: Instant,
+        frame: &Frame,
+    ) -> Result<bool, Violation> {
         let Frame { header, payload } = frame;
         let kind = header.kind;
-        if !matches!(session.phase, Phase::Greeting { .. }) {
+        if !matches!(session.phase, Phase::Handshake { .. }) {
             return Ok(false);
         }
         let is_new = session.id == SessionId::NONE;
-        let expected = if is_new { Kind::NewSessionStatus } else { Kind::ResumeStatus };
+        let expected = if is_new { FrameKind::NewSessionStatus } else { FrameKind::ResumeStatus };
         if kind != expected {
             return Err(Violation::Unexpected(kind));
         }
@@ -102,11 +107,11 @@ impl Part for Client {
                 None => {
                     let newest = Sequence::from_wire(number_at(payload, 4));
                     let newest = newest.map_err(crate::frame::FrameError::BadSequence)?;
-                    match session.traffic.go_on_after(newest) {
+                    match session.traffic.resume_after(newest) {
                         Ok(()) => session.run(),
                         Err(_) => {
                             let end = End::NotResumed(ResumeRefusal::NotKept);
-                            session.end(now, end, Self::FAREWELL);
+                            session.end(now, end, Self::LAST_FRAME);
                         }
                     }
                 }
@@ -118,12 +123,12 @@ impl Part for Client {
     fn control(
         session: &mut Session<Self>,
         now: Instant,
-        kind: Kind,
+        kind: FrameKind,
         _: Sequence,
     ) -> Result<(), Violation> {
         match kind {
-            Kind::HeartbeatResponse => Ok(()),
-            Kind::SessionTerminated => {
+            FrameKind::HeartbeatResponse => Ok(()),
+            FrameKind::SessionTerminated => {
                 session.end(now, End::Terminated, None);
                 Ok(())
             }
@@ -131,41 +136,41 @@ impl Part for Client {
         }
     }
 
-    fn unasked(number: u32) -> Result<(), Violation> {
-        Err(Violation::AnsweredUnasked(number))
+    fn unexpected_answer(number: u32) -> Result<(), Violation> {
+        Err(Violation::UnexpectedAnswer(number))
     }
 
-    fn part(session: &mut Session<Self>, now: Instant) {
+    fn connection_lost(session: &mut Session<Self>, now: Instant) {
         if session.id == SessionId::NONE {
-            session.phase = Phase::Apart { retry: None };
+            session.phase = Phase::Disconnected { retry: None };
             session.end(now, End::Unreachable, None);
         } else if session.is_running() {
-            session.phase = Phase::Apart { retry: None };
+            session.phase = Phase::Disconnected { retry: None };
             session.events.push_back(Event::Connect);
         } else {
             let retry = Some(now + session.settings.retry_every);
-            session.phase = Phase::Apart { retry };
+            session.phase = Phase::Disconnected { retry };
         }
     }
 
     fn deadline(session: &Session<Self>) -> Option<Instant> {
         Some(match session.phase {
-            Phase::Apart { retry: Some(retry) } => retry.min(session.kept_until),
-            Phase::Apart { .. } => session.kept_until,
-            _ => session.heartbeat_at().min(session.heard + session.settings.silence_max),
+            Phase::Disconnected { retry: Some(retry) } => retry.min(session.kept_until),
+            Phase::Disconnected { .. } => session.kept_until,
+            _ => session.heartbeat_due().min(session.last_heard + session.settings.silence_max),
         })
     }
 
-    fn wake(session: &mut Session<Self>, now: Instant) {
+    fn timer_due(session: &mut Session<Self>, now: Instant) {
         match session.phase {
-            Phase::Apart { retry: Some(retry) } if retry <= now => {
-                session.phase = Phase::Apart { retry: None };
+            Phase::Disconnected { retry: Some(retry) } if retry <= now => {
+                session.phase = Phase::Disconnected { retry: None };
                 session.events.push_back(Event::Connect);
             }
-            Phase::Running if session.heartbeat_at() <= now => {
-                session.traffic.push_control(Kind::Heartbeat, &[]);
-                // One is enough, also if it cannot be written now.
-                session.said = now;
+            Phase::Running if session.heartbeat_due() <= now => {
+                session.traffic.push_control(FrameKind::Heartbeat, &[]);
+                // One heartbeat is enough, even if it cannot be written now.
+                session.last_sent = now;
             }
             _ => {}
         }

@@ -1,22 +1,22 @@
-//! What a session and the shell around it tell each other of requests.
+//! The events of a session, and the names of requests in them.
 
 use hemiola_hla::Data;
 
 use super::violation::End;
 use crate::sequence::Sequence;
 
-/// A request of the peer, to be answered once.
+/// A request of the peer. It must be answered exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub(super) Sequence);
 
 impl RequestId {
-    /// The number of the frame it came in.
+    /// Returns the number of the frame that carried the request.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0.number()
     }
 
-    /// The request that came in the frame of this number.
+    /// Returns the request that came in the frame with this number.
     #[must_use]
     pub const fn from_number(number: u32) -> Option<Self> {
         match Sequence::new(number) {
@@ -26,34 +26,34 @@ impl RequestId {
     }
 }
 
-/// A request of this side: how many it made before.
+/// A request of this side: the number of requests that this side made before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// What a session tells the shell around it.
+/// An event of a session, which the shell around it handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Open a connection, and say [`connected`](super::Session::connected) or
+    /// Open a connection, then call [`connected`](super::Session::connected) or
     /// [`disconnected`](super::Session::disconnected).
     Connect,
-    /// The session runs, for the first time or again.
+    /// Messages flow: the session was created or resumed.
     Running,
-    /// The peer asks: a call, or a callback. Each has to be answered once; in which order is free.
+    /// The peer sent a call or a callback. Answer each exactly once, in any order.
     Request {
-        /// What to answer it with.
+        /// The request to name in the answer.
         id: RequestId,
-        /// Its body.
+        /// The body of the request.
         body: Data,
     },
-    /// The peer answered.
+    /// The peer answered a request.
     Response {
-        /// What it answered.
+        /// The request that was answered.
         to: Ticket,
-        /// The body of its answer.
+        /// The body of the answer.
         body: Data,
     },
-    /// The session is over; nobody is waited for any more.
+    /// The session has ended. Requests without an answer will not get one.
     Ended(End),
-    /// Close the connection. What was written before may still go out.
+    /// Close the connection. Bytes already transmitted may still be sent.
     Disconnect,
 }

@@ -1,81 +1,81 @@
-//! Which requests have no answer yet.
+//! The requests that have no answer yet.
 
 use std::collections::VecDeque;
 
-use super::traffic::give_back;
+use super::traffic::shrink_queue;
 use crate::sequence::Sequence;
 
-/// Requests by the numbers of their frames, in the order of these numbers. Takes four bytes for each from the oldest
-/// without an answer on.
+/// Requests by the sequence numbers of their frames, oldest first. Takes four bytes for each request since the oldest
+/// one without an answer.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Numbers; those with an answer have the top bit.
+    /// Sequence numbers; the top bit marks an answered request.
     entries: VecDeque<u32>,
-    /// How many requests came before the first entry.
+    /// The number of requests before the first entry.
     before: u64,
     open: usize,
 }
 
-const SETTLED: u32 = 0x8000_0000;
+const ANSWERED: u32 = 0x8000_0000;
 
 impl Ledger {
-    /// Adds a request, newer than all others.
+    /// Adds a request that is newer than all others.
     pub(super) fn open(&mut self, sequence: Sequence) {
         self.entries.push_back(sequence.number());
         self.open += 1;
     }
 
-    /// Whether a request of this number is newer than all others. Numbers go round: one that is half way round from the
-    /// oldest without an answer could not be told from it.
+    /// Whether a request with this number can be added. Sequence numbers wrap: a number half the range ahead of the
+    /// oldest unanswered request could not be distinguished from an older one.
     pub(super) fn has_room_for(&self, sequence: Sequence) -> bool {
         self.entries.front().is_none_or(|oldest| sequence.is_after(number(*oldest)))
     }
 
-    /// Strikes a request out that has its answer now, and says how many came before it. `None` if there is no such
-    /// request, or not any more.
-    pub(super) fn settle(&mut self, sequence: Sequence) -> Option<u64> {
+    /// Marks a request as answered and returns how many requests came before it; `None` if it is unknown or already
+    /// answered.
+    pub(super) fn answer(&mut self, sequence: Sequence) -> Option<u64> {
         let first = number(*self.entries.front()?);
         let index = self
             .entries
             .binary_search_by_key(&sequence.since(first), |entry| number(*entry).since(first))
             .ok()?;
         let entry = &mut self.entries[index];
-        if *entry & SETTLED != 0 {
+        if *entry & ANSWERED != 0 {
             return None;
         }
-        *entry |= SETTLED;
+        *entry |= ANSWERED;
         self.open -= 1;
         let place = self.before + index as u64;
         self.shrink();
         Some(place)
     }
 
-    /// Strikes out the oldest ones until there are at most so many.
+    /// Drops the oldest entries until at most `len_max` remain.
     pub(super) fn forget_beyond(&mut self, len_max: usize) {
         while self.entries.len() > len_max {
-            self.open -= usize::from(self.entries[0] & SETTLED == 0);
+            self.open -= usize::from(self.entries[0] & ANSWERED == 0);
             self.entries.pop_front();
             self.before += 1;
         }
         self.shrink();
     }
 
-    /// How many have no answer.
+    /// Returns the number of requests without an answer.
     pub(super) const fn len(&self) -> usize {
         self.open
     }
 
     fn shrink(&mut self) {
-        while self.entries.front().is_some_and(|entry| entry & SETTLED != 0) {
+        while self.entries.front().is_some_and(|entry| entry & ANSWERED != 0) {
             self.entries.pop_front();
             self.before += 1;
         }
-        give_back(&mut self.entries);
+        shrink_queue(&mut self.entries);
     }
 }
 
 fn number(entry: u32) -> Sequence {
-    Sequence::new(entry & !SETTLED).expect("the top bit is gone")
+    Sequence::new(entry & !ANSWERED).expect("the top bit is masked")
 }
 
 #[cfg(test)]
@@ -90,30 +90,30 @@ mod tests {
         ledger
     }
 
-    fn settle(ledger: &mut Ledger, number: u32) -> Option<u64> {
-        ledger.settle(Sequence::new(number).unwrap())
+    fn answer(ledger: &mut Ledger, number: u32) -> Option<u64> {
+        ledger.answer(Sequence::new(number).unwrap())
     }
 
     #[test]
-    fn each_request_is_settled_once_in_any_order() {
+    fn each_request_is_answered_once_in_any_order() {
         let mut ledger = ledger(&[0x7FFF_FFF0, 0x7FFF_FFFF, 3, 4]);
-        assert_eq!(settle(&mut ledger, 3), Some(2));
-        assert_eq!(settle(&mut ledger, 3), None);
-        assert_eq!(settle(&mut ledger, 0x7FFF_FFF0), Some(0));
-        assert_eq!(settle(&mut ledger, 0x7FFF_FFFF), Some(1));
+        assert_eq!(answer(&mut ledger, 3), Some(2));
+        assert_eq!(answer(&mut ledger, 3), None);
+        assert_eq!(answer(&mut ledger, 0x7FFF_FFF0), Some(0));
+        assert_eq!(answer(&mut ledger, 0x7FFF_FFFF), Some(1));
         assert_eq!(ledger.len(), 1);
-        assert_eq!(settle(&mut ledger, 0), None);
-        assert_eq!(settle(&mut ledger, 4), Some(3));
+        assert_eq!(answer(&mut ledger, 0), None);
+        assert_eq!(answer(&mut ledger, 4), Some(3));
         assert_eq!((ledger.len(), ledger.entries.len()), (0, 0));
-        assert_eq!(settle(&mut ledger, 4), None);
+        assert_eq!(answer(&mut ledger, 4), None);
     }
 
     #[test]
-    fn the_oldest_are_forgotten_first() {
+    fn oldest_requests_are_dropped_first() {
         let mut ledger = ledger(&[1, 2, 3, 4]);
-        settle(&mut ledger, 2);
+        answer(&mut ledger, 2);
         ledger.forget_beyond(3);
-        assert_eq!((ledger.len(), settle(&mut ledger, 1)), (2, None));
-        assert_eq!(settle(&mut ledger, 4), Some(3));
+        assert_eq!((ledger.len(), answer(&mut ledger, 1)), (2, None));
+        assert_eq!(answer(&mut ledger, 4), Some(3));
     }
 }

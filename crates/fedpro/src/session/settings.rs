@@ -1,36 +1,36 @@
-//! How patient a session is, and how much it keeps.
+//! The limits and timeouts of a session.
 
 use hemiola_units::Span;
 
-/// The limits of a session. Nothing that a peer does makes it keep more than these say, and one frame.
+/// The limits of a session. No behaviour of the peer makes the session keep more than these limits and one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long a frame may be that is received, in bytes. One object model module, or one set of attribute values, is
+    /// The maximum length of a received frame, in bytes. One object model module, or one set of attribute values, is
     /// one frame.
     pub frame_len_max: u32,
-    /// How much may wait for the peer, in bytes of memory. At half of it those who cause it should be slowed down,
-    /// beyond it the session ends.
+    /// How much may wait to be sent to the peer, in bytes of memory. From half of it on, the senders should be slowed
+    /// down; beyond it, the session ends.
     pub waiting_len_max: usize,
-    /// How much is kept to be sent again, in bytes of memory. Beyond it the oldest is forgotten: the session goes on,
-    /// but cannot be resumed if just that was lost.
+    /// How much is kept for retransmission, in bytes of memory. Beyond it the oldest messages are dropped: the session
+    /// continues, but cannot be resumed if a dropped message was lost.
     pub kept_len_max: usize,
-    /// How many requests, or heartbeats, may be without an answer before more should be made, or received.
+    /// How many requests, or heartbeats, may be unanswered before no more should be made, or received.
     pub requests_max: usize,
-    /// How long the other side may take over the beginning of a connection, and this one over the end.
+    /// How long the peer may take for the handshake of a connection, and this side for its last frame.
     pub greeting_max: Span,
-    /// How long nothing may come before a connection counts as broken.
+    /// How long the peer may be silent before the connection counts as broken.
     pub silence_max: Span,
-    /// How long a session is kept without a connection.
+    /// How long a session without a connection is kept.
     pub resume_window: Span,
     /// A client that has sent nothing for five sixths of this sends a heartbeat.
     pub heartbeat_every: Span,
-    /// How long a client waits between one attempt at a connection and the next.
+    /// The pause of a client between two attempts to connect.
     pub retry_every: Span,
 }
 
 const SECOND: i64 = 1_000_000_000;
 
-/// The standard's times, where it has any, and room for a module of 16 MiB.
+/// The timeouts of the standard, where it defines any, and room for an object model module of 16 MiB.
 impl Default for Settings {
     fn default() -> Self {
         Self {

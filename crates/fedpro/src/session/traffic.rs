@@ -1,4 +1,4 @@
-//! Both directions of a session, whatever side: numbers given and seen, what waits, what is kept to be sent again.
+//! The two directions of a session: sequence numbers, messages that wait, and messages kept for retransmission.
 
 use std::collections::VecDeque;
 
@@ -6,29 +6,29 @@ use hemiola_hla::Data;
 
 use super::ledger::Ledger;
 use super::violation::Violation;
-use crate::frame::{HEADER_LEN, Header, Kind, SessionId};
+use crate::frame::{FrameKind, HEADER_LEN, Header, SessionId};
 use crate::sequence::Sequence;
 
-/// What a message costs in memory besides its body.
+/// The memory of a message besides its body, in bytes.
 const MESSAGE_COST: usize = size_of::<Sent>();
 
-/// So much room a queue may keep.
+/// The capacity that an emptied queue may keep, in elements.
 const SPARE_MAX: usize = 256;
 
-/// A request or response that has no number yet: it gets one when it is written.
+/// A request or response that has not been written. It gets its sequence number when it is written.
 #[derive(Debug)]
 struct Waiting {
-    kind: Kind,
-    /// The request that a response answers.
+    kind: FrameKind,
+    /// For a response: the request that it answers.
     answers: Option<Sequence>,
     body: Data,
 }
 
-/// A message that was written, as it was written.
+/// A written message, with the bytes that were written.
 #[derive(Debug)]
 struct Sent {
     sequence: Sequence,
-    /// The frame's header, and the number of the request in a response.
+    /// The frame's header and, in a response, the number of the request.
     front: [u8; HEADER_LEN + 4],
     front_len: u8,
     body: Data,
@@ -45,58 +45,58 @@ impl Sent {
 pub(super) struct Traffic {
     /// The number of the next frame.
     next: Option<Sequence>,
-    /// The newest message that came.
+    /// The newest message received.
     received: Option<Sequence>,
-    /// Frames that are about the session itself. They go first, and are never sent again.
-    control: VecDeque<(Kind, Data)>,
+    /// Frames that control the session. They are sent first and never sent again.
+    control: VecDeque<(FrameKind, Data)>,
     waiting: VecDeque<Waiting>,
     waiting_len: usize,
-    /// Messages the peer may not have, oldest first.
+    /// Messages that the peer may not have received, oldest first.
     sent: VecDeque<Sent>,
     sent_len: usize,
-    /// How many of `sent` have been written to the present connection.
+    /// How many of `sent` have been written to the current connection.
     written: usize,
-    /// The newest message the peer has said that it has.
+    /// The newest message that the peer has acknowledged.
     acknowledged: Option<Sequence>,
-    /// The newest message that was dropped from `sent` although the peer may not have it.
-    forgotten: Option<Sequence>,
+    /// The newest message that was dropped from `sent` without being acknowledged.
+    dropped: Option<Sequence>,
     /// Requests that the peer has not answered.
     pub(super) unanswered: Ledger,
-    /// Requests of the peer.
-    pub(super) owed: Ledger,
+    /// Requests of the peer that this side has not answered.
+    pub(super) to_answer: Ledger,
 }
 
-/// The messages after the one the peer has are not kept any more.
+/// Messages that the peer has not received are no longer kept.
 #[derive(Debug)]
 pub(super) struct NotKept;
 
 impl Traffic {
-    /// The number of the next frame that is written.
+    /// Returns the number of the next frame.
     pub(super) fn next(&self) -> Sequence {
         self.next.unwrap_or(Sequence::FIRST)
     }
 
-    /// Begins with another number than the standard's.
-    pub(super) fn begin_with(&mut self, next: Sequence) {
+    /// Sets the number of the first frame.
+    pub(super) fn start_at(&mut self, next: Sequence) {
         self.next = Some(next);
     }
 
-    pub(super) fn push_control(&mut self, kind: Kind, numbers: &[u32]) {
+    pub(super) fn push_control(&mut self, kind: FrameKind, numbers: &[u32]) {
         let payload: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
         self.control.push_back((kind, Data::from(payload)));
     }
 
-    pub(super) fn push_message(&mut self, kind: Kind, answers: Option<Sequence>, body: Data) {
+    pub(super) fn push_message(&mut self, kind: FrameKind, answers: Option<Sequence>, body: Data) {
         self.waiting_len += body.len() + MESSAGE_COST;
         self.waiting.push_back(Waiting { kind, answers, body });
     }
 
-    /// How much waits, in bytes of memory.
+    /// Returns how much waits to be sent, in bytes of memory.
     pub(super) fn waiting_len(&self) -> usize {
         self.waiting_len + self.control.len() * MESSAGE_COST
     }
 
-    /// How much is kept to be sent again, in bytes of memory.
+    /// Returns how much is kept for retransmission, in bytes of memory.
     pub(super) const fn kept_len(&self) -> usize {
         self.sent_len
     }
@@ -117,21 +117,21 @@ impl Traffic {
         self.written < self.sent.len() || !self.waiting.is_empty()
     }
 
-    /// Writes frames that are about the session, as long as there are fewer bytes than so many.
+    /// Writes control frames while `out` has fewer than `len_max` bytes.
     pub(super) fn write_control(&mut self, session: SessionId, out: &mut Vec<u8>, len_max: usize) {
         while out.len() < len_max
             && let Some((kind, payload)) = self.control.pop_front()
         {
-            // What asks for a session to be resumed stands outside of it: it takes no number.
-            let sequence = (kind != Kind::ResumeRequest).then(|| self.take_number());
+            // A request to resume is sent outside the session and has no sequence number.
+            let sequence = (kind != FrameKind::ResumeRequest).then(|| self.next_number());
             let header = Header { sequence, session, last_received: self.received, kind };
             out.extend_from_slice(&header.to_bytes(payload.len()));
             out.extend_from_slice(&payload);
         }
     }
 
-    /// Writes messages as long as there are fewer bytes than so many: first those of a connection that broke, byte for
-    /// byte, then new ones. Of what is kept, so much at most is kept on.
+    /// Writes messages while `out` has fewer than `len_max` bytes: first those sent over a broken connection, byte for
+    /// byte, then new ones. Drops the oldest kept messages beyond `kept_len_max`.
     pub(super) fn write_messages(
         &mut self,
         session: SessionId,
@@ -149,12 +149,12 @@ impl Traffic {
             }
             self.written += 1;
             while self.sent_len > kept_len_max && self.sent.len() > 1 && self.written > 1 {
-                self.forgotten = self.drop_oldest();
+                self.dropped = self.drop_oldest();
             }
         }
     }
 
-    fn take_number(&mut self) -> Sequence {
+    fn next_number(&mut self) -> Sequence {
         let sequence = self.next();
         self.next = Some(sequence.next());
         sequence
@@ -163,8 +163,8 @@ impl Traffic {
     fn number(&mut self, session: SessionId, waiting: Waiting) -> &Sent {
         let Waiting { kind, answers, body } = waiting;
         self.waiting_len -= body.len() + MESSAGE_COST;
-        give_back(&mut self.waiting);
-        let sequence = self.take_number();
+        shrink_queue(&mut self.waiting);
+        let sequence = self.next_number();
         if answers.is_none() {
             self.unanswered.open(sequence);
         }
@@ -187,7 +187,7 @@ impl Traffic {
         Some(oldest.sequence)
     }
 
-    /// The peer has everything up to this message. It may say so late, after it has said more.
+    /// Drops the kept messages up to `newest`, which the peer has received. Acknowledgements may arrive out of order.
     pub(super) fn acknowledge(&mut self, newest: Sequence) -> Result<(), Violation> {
         if !self.next().is_after(newest) {
             return Err(Violation::AcknowledgedUnsent(newest));
@@ -195,9 +195,9 @@ impl Traffic {
         while self.sent.front().is_some_and(|sent| !sent.sequence.is_after(newest)) {
             self.drop_oldest();
         }
-        give_back(&mut self.sent);
-        if self.forgotten.is_some_and(|forgotten| !forgotten.is_after(newest)) {
-            self.forgotten = None;
+        shrink_queue(&mut self.sent);
+        if self.dropped.is_some_and(|dropped| !dropped.is_after(newest)) {
+            self.dropped = None;
         }
         if self.acknowledged.is_none_or(|before| newest.is_after(before)) {
             self.acknowledged = Some(newest);
@@ -205,8 +205,8 @@ impl Traffic {
         Ok(())
     }
 
-    /// A message of this number came. `false` if it, or a newer one, came before.
-    pub(super) fn is_news(&mut self, sequence: Sequence) -> bool {
+    /// Notes that a message with this number arrived. Returns `false` if it, or a newer one, arrived before.
+    pub(super) fn note_received(&mut self, sequence: Sequence) -> bool {
         let is_news = self.received.is_none_or(|received| sequence.is_after(received));
         if is_news {
             self.received = Some(sequence);
@@ -218,26 +218,26 @@ impl Traffic {
         self.received
     }
 
-    /// The oldest message that the peer may name as the newest it has.
+    /// Returns the oldest message that the peer may name as the newest it has received.
     pub(super) fn oldest(&self) -> Option<Sequence> {
         let oldest = self.sent.front().map(|sent| sent.sequence);
-        if self.forgotten.is_some() { oldest } else { self.acknowledged.or(oldest) }
+        if self.dropped.is_some() { oldest } else { self.acknowledged.or(oldest) }
     }
 
-    /// The connection broke.
-    pub(super) fn part(&mut self) {
+    /// Discards what is bound to the connection, which has broken.
+    pub(super) fn connection_lost(&mut self) {
         self.control.clear();
     }
 
-    /// There is a new connection, and the peer has everything up to this message: what follows is sent again.
-    pub(super) fn go_on_after(&mut self, newest: Option<Sequence>) -> Result<(), NotKept> {
+    /// Sends the messages after `newest` again over a new connection; the peer has received everything up to it.
+    pub(super) fn resume_after(&mut self, newest: Option<Sequence>) -> Result<(), NotKept> {
         match newest {
-            // Then it has never acknowledged any either.
-            None if self.acknowledged.is_some() || self.forgotten.is_some() => return Err(NotKept),
+            // A peer that has received nothing cannot have acknowledged anything.
+            None if self.acknowledged.is_some() || self.dropped.is_some() => return Err(NotKept),
             None => {}
             Some(newest) => {
                 self.acknowledge(newest).map_err(|_| NotKept)?;
-                if self.forgotten.is_some() {
+                if self.dropped.is_some() {
                     return Err(NotKept);
                 }
             }
@@ -246,15 +246,15 @@ impl Traffic {
         Ok(())
     }
 
-    /// Nothing is sent any more.
+    /// Discards everything that was to be sent.
     pub(super) fn clear(&mut self) {
         *self = Self { next: self.next, received: self.received, ..Self::default() };
     }
 }
 
-/// A burst of messages should not cost memory for ever: an RTI has many sessions. A queue that has far more room than
-/// it needs keeps twice what it needs.
-pub(super) fn give_back<T>(queue: &mut VecDeque<T>) {
+/// Shrinks a queue whose capacity is far larger than its length to twice its length. An RTI has many sessions; a burst
+/// of messages must not occupy memory permanently.
+pub(super) fn shrink_queue<T>(queue: &mut VecDeque<T>) {
     let room = queue.capacity();
     if room > SPARE_MAX && queue.len() <= room / 8 {
         queue.shrink_to(SPARE_MAX.max(2 * queue.len()));

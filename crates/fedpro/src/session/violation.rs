@@ -1,71 +1,71 @@
-//! What a peer may not do, and how a session ends.
+//! Protocol violations, and the reasons for which a session ends.
 
-use crate::frame::{FrameError, Kind, SessionId};
+use crate::frame::{FrameError, FrameKind, SessionId};
 use crate::sequence::Sequence;
 
-/// What the peer did against the protocol. The session is over: a peer in a wrong state cannot be understood again.
+/// How the peer violated the protocol. The session ends: the state of the peer is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
-    /// It sent something that is no frame.
+    /// The peer sent bytes that are not a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// It sent a frame that has no place there.
-    #[error("a frame of kind {0:?} has no place here")]
-    Unexpected(Kind),
-    /// It sent a frame of another session.
-    #[error("a frame of session {0} came within another one")]
+    /// The peer sent a frame that is not allowed in this state.
+    #[error("a frame of kind {0:?} is not allowed here")]
+    Unexpected(FrameKind),
+    /// The peer sent a frame of another session.
+    #[error("a frame of session {0} arrived in another session")]
     WrongSession(SessionId),
-    /// It sent a frame without a number.
+    /// The peer sent a frame without a sequence number.
     #[error("a frame of kind {0:?} has no sequence number")]
-    NoSequence(Kind),
-    /// It sent a frame with a payload that is too short or too long for its kind.
+    NoSequence(FrameKind),
+    /// The payload of a frame is too short or too long for its kind.
     #[error("a frame of kind {kind:?} has a payload of {len} bytes")]
     BadPayload {
-        /// The frame.
-        kind: Kind,
-        /// How long its payload is.
+        /// The kind of the frame.
+        kind: FrameKind,
+        /// The length of the payload, in bytes.
         len: usize,
     },
-    /// It has received what was never sent.
-    #[error("frame {0} was acknowledged and never sent")]
+    /// The peer acknowledged a frame that was never sent.
+    #[error("frame {0} was acknowledged but never sent")]
     AcknowledgedUnsent(Sequence),
-    /// It answered what was not asked, or once more.
-    #[error("frame {0} was answered and waits for no answer")]
-    AnsweredUnasked(u32),
-    /// Its numbers went so far ahead that a request could be taken for one that has no answer yet.
-    #[error("request {0} is too far ahead of one that has no answer yet")]
-    Lapped(Sequence),
-    /// It gave a reason or status that does not exist.
-    #[error("{0} is no status of a frame of kind {1:?}")]
-    BadStatus(u32, Kind),
+    /// The peer answered something that is not an open request.
+    #[error("frame {0} was answered but is not an open request")]
+    UnexpectedAnswer(u32),
+    /// A request's number is so far ahead that it could be mistaken for an older, unanswered request.
+    #[error("request {0} is too far ahead of the oldest unanswered request")]
+    TooFarAhead(Sequence),
+    /// A status is not defined.
+    #[error("a frame of kind {1:?} has the status {0}, which is not defined")]
+    BadStatus(u32, FrameKind),
 }
 
-/// Why an RTI gives no session; the numbers are those of the protocol.
+/// Why an RTI refuses to create a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefusal {
-    /// It does not speak this version of the protocol.
-    #[error("the RTI does not speak this version of the Federate Protocol")]
+    /// The RTI does not support the requested version of the protocol.
+    #[error("the RTI does not support this version of the Federate Protocol")]
     UnsupportedVersion,
-    /// It has as many sessions as it can have.
-    #[error("the RTI has as many sessions as it can have")]
+    /// The RTI has reached its maximum number of sessions.
+    #[error("the RTI has reached its maximum number of sessions")]
     OutOfResources,
-    /// Something else.
-    #[error("the RTI gives no session, and no reason")]
+    /// Any other reason.
+    #[error("the RTI gives no reason")]
     Other,
 }
 
-/// Why an RTI does not let a session go on; the numbers are those of the protocol.
+/// Why an RTI refuses to resume a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeRefusal {
-    /// There is no such session, or not any more.
-    #[error("the RTI does not know the session any more")]
+    /// The session does not exist or has ended.
+    #[error("the RTI no longer has the session")]
     UnknownSession,
-    /// Messages that were lost are not kept any more.
-    #[error("messages were lost that are not kept any more")]
+    /// Messages were lost and are no longer kept for retransmission.
+    #[error("messages were lost and are no longer kept for retransmission")]
     NotKept,
-    /// Something else.
-    #[error("the RTI does not let the session go on, and gives no reason")]
+    /// Any other reason.
+    #[error("the RTI refuses to resume the session and gives no reason")]
     Other,
 }
 
@@ -76,8 +76,8 @@ macro_rules! statuses {
                 match self { $(Self::$name => $number,)* }
             }
 
-            /// `Ok(None)` for success.
-            pub(super) const fn from_number(number: u32, kind: Kind) -> Result<Option<Self>, Violation> {
+            /// Returns `Ok(None)` for success.
+            pub(super) const fn from_number(number: u32, kind: FrameKind) -> Result<Option<Self>, Violation> {
                 match number {
                     0 => Ok(None),
                     $($number => Ok(Some(Self::$name)),)*
@@ -93,32 +93,32 @@ statuses! {
     ResumeRefusal { UnknownSession = 1 NotKept = 2 Other = 99 }
 }
 
-/// How a session ended.
+/// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum End {
-    /// The federate said goodbye.
-    #[error("the federate ended the session")]
+    /// The federate terminated the session.
+    #[error("the federate terminated the session")]
     Terminated,
     /// This side closed it.
     #[error("the session was closed")]
     Closed,
-    /// The peer cannot be understood.
-    #[error("the peer broke the protocol: {0}")]
+    /// The peer violated the protocol.
+    #[error("the peer violated the protocol: {0}")]
     Violation(#[from] Violation),
-    /// More waited for the peer than is allowed.
-    #[error("the peer does not read: more than {0} bytes wait for it")]
+    /// More data waited to be sent to the peer than is allowed.
+    #[error("the peer does not read: more than {0} bytes are waiting to be sent to it")]
     Overflow(usize),
-    /// The connection broke and did not come back in time.
-    #[error("the connection broke, and was not resumed in time")]
+    /// The connection broke and the session was not resumed in time.
+    #[error("the connection broke and the session was not resumed in time")]
     Expired,
-    /// No connection, or no answer on it.
+    /// No connection could be opened, or the RTI did not answer.
     #[error("the RTI cannot be reached")]
     Unreachable,
-    /// The RTI gives no session.
-    #[error("no session: {0}")]
+    /// The RTI refused to create the session.
+    #[error("the RTI refused the session: {0}")]
     Refused(SessionRefusal),
-    /// The session could not go on after its connection broke.
-    #[error("the session is lost: {0}")]
+    /// The session could not be resumed after its connection broke.
+    #[error("the session could not be resumed: {0}")]
     NotResumed(ResumeRefusal),
 }

@@ -1,9 +1,9 @@
-//! How sessions end: by goodbye, by silence, by closing.
+//! How sessions end: by termination, by silence, by closing.
 
 use super::*;
 
 #[test]
-fn a_session_nobody_comes_back_to_ends_with_its_window() {
+fn session_that_is_not_resumed_expires() {
     let mut pair = Pair::new(Settings::default());
     pair.cut();
     let end = pair.now + seconds(600);
@@ -12,7 +12,7 @@ fn a_session_nobody_comes_back_to_ends_with_its_window() {
     assert_eq!(events(&mut pair.rti), []);
     pair.rti.tick(end);
     assert_eq!(events(&mut pair.rti), [Event::Ended(End::Expired)]);
-    // The federate has tried every five seconds.
+    // The federate tries every five seconds.
     for attempt in 0..120 {
         pair.federate.disconnected(pair.now);
         pair.now += seconds(5);
@@ -24,7 +24,7 @@ fn a_session_nobody_comes_back_to_ends_with_its_window() {
 }
 
 #[test]
-fn a_connection_nothing_comes_over_is_given_up() {
+fn silent_connection_is_given_up() {
     let mut pair = Pair::new(Settings::default());
     let silent = pair.now + seconds(180);
     assert_eq!(pair.rti.deadline(), Some(silent));
@@ -34,7 +34,7 @@ fn a_connection_nothing_comes_over_is_given_up() {
     for beat in [50, 100, 150] {
         pair.federate.tick(START + seconds(beat));
         assert!(pair.federate.has_output());
-        said(&mut pair.federate, START + seconds(beat));
+        transmitted(&mut pair.federate, START + seconds(beat));
     }
     assert_eq!(pair.federate.deadline(), Some(silent));
     pair.federate.tick(silent);
@@ -42,31 +42,31 @@ fn a_connection_nothing_comes_over_is_given_up() {
 }
 
 #[test]
-fn a_goodbye_without_a_disconnect_is_one() {
+fn termination_without_a_disconnect_call_ends_the_session() {
     let mut pair = Pair::new(Settings::default());
     pair.rti.request(pair.now, body("callback")).unwrap();
-    pair.rti.receive(pair.now, &frame(Kind::TerminateSession, 1, None, b""));
+    pair.rti.receive(pair.now, &frame(FrameKind::TerminateSession, 1, None, b""));
     assert_eq!(events(&mut pair.rti), [Event::Ended(End::Terminated)]);
-    // The last frame is the answer: a client stops to read there.
-    let down = said(&mut pair.rti, pair.now);
-    assert_eq!(down, frame(Kind::SessionTerminated, 1, None, b""));
+    // The answer is the last frame: a client stops reading there.
+    let down = transmitted(&mut pair.rti, pair.now);
+    assert_eq!(down, frame(FrameKind::SessionTerminated, 1, None, b""));
     assert_eq!(events(&mut pair.rti), [Event::Disconnect]);
 }
 
 #[test]
-fn a_server_that_closes_says_nothing() {
+fn server_that_closes_a_session_sends_nothing() {
     let mut pair = Pair::new(Settings::default());
     pair.rti.request(pair.now, body("callback")).unwrap();
     pair.rti.close(pair.now);
     assert_eq!(events(&mut pair.rti), [Event::Ended(End::Closed), Event::Disconnect]);
-    assert_eq!(said(&mut pair.rti, pair.now), b"");
+    assert_eq!(transmitted(&mut pair.rti, pair.now), b"");
 }
 
 #[test]
-fn a_goodbye_nobody_answers_ends_all_the_same() {
+fn termination_without_an_answer_ends_the_session() {
     let mut pair = Pair::new(Settings::default());
     pair.federate.terminate(pair.now);
-    said(&mut pair.federate, pair.now);
+    transmitted(&mut pair.federate, pair.now);
     assert_eq!(pair.federate.deadline(), Some(pair.now + seconds(180)));
     pair.federate.tick(pair.now + seconds(180));
     assert_eq!(events(&mut pair.federate), [Event::Disconnect, Event::Ended(End::Terminated)]);

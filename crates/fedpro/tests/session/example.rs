@@ -1,19 +1,19 @@
-//! The worked example of the protocol: a whole session, byte for byte.
+//! A worked example of the protocol: a complete session, byte for byte.
 
 use super::*;
 
-/// The worked example that implementers of the protocol hold each other against, both sides of it.
+/// Checks both sides against the worked example with which implementers of the protocol compare their bytes.
 #[test]
-fn a_whole_session_has_these_bytes() {
+fn complete_session_has_the_bytes_of_the_worked_example() {
     let settings = Settings::default();
     let mut federate = Session::<Client>::open(START, settings);
     federate.connected(START);
-    let up = said(&mut federate, START);
+    let up = transmitted(&mut federate, START);
     assert_eq!(up, hex("0000001c 00000000 0000000000000000 80000000 00000001 00000001"));
     let (arrival, greeting) = arrive(&settings, START, &up);
     assert_eq!(greeting, Greeting::New);
     let mut rti = Session::<Server>::accept(START, settings, id(), arrival);
-    let down = said(&mut rti, START);
+    let down = transmitted(&mut rti, START);
     assert_eq!(down, hex("0000001c 00000000 0123456789abcdef 80000000 00000002 00000000"));
     federate.receive(START, &down);
     events(&mut federate);
@@ -21,7 +21,7 @@ fn a_whole_session_has_these_bytes() {
 
     let call = |federate: &mut Session<Client>, rti: &mut Session<Server>, call: Call, bytes| {
         federate.request(START, encode_call(&call)).unwrap();
-        let up = said(federate, START);
+        let up = transmitted(federate, START);
         assert_eq!(up, hex(bytes), "{}", call.name());
         rti.receive(START, &up);
         let [Event::Request { id, body }] = &events(rti)[..] else { panic!("one call") };
@@ -30,7 +30,7 @@ fn a_whole_session_has_these_bytes() {
     };
     let answer = |federate: &mut Session<Client>, rti: &mut Session<Server>, id, body, bytes| {
         rti.respond(START, id, body);
-        let down = said(rti, START);
+        let down = transmitted(rti, START);
         assert_eq!(down, hex(bytes));
         federate.receive(START, &down);
         assert!(matches!(events(federate)[..], [Event::Response { .. }]));
@@ -73,14 +73,14 @@ fn a_whole_session_has_these_bytes() {
     let later = START + seconds(50);
     assert_eq!(federate.deadline(), Some(later));
     federate.tick(later);
-    let up = said(&mut federate, later);
+    let up = transmitted(&mut federate, later);
     assert_eq!(up, hex("00000018 00000003 0123456789abcdef 00000002 00000003"));
     rti.receive(later, &up);
-    let down = said(&mut rti, later);
+    let down = transmitted(&mut rti, later);
     assert_eq!(down, hex("0000001c 00000003 0123456789abcdef 00000002 00000004 00000003"));
     federate.receive(later, &down);
 
-    // A callback that comes before the answer.
+    // A callback that arrives before the reply.
     let list = call(
         &mut federate,
         &mut rti,
@@ -94,7 +94,7 @@ fn a_whole_session_has_these_bytes() {
         }],
     };
     rti.request(START, encode_callback(&report)).unwrap();
-    let down = said(&mut rti, START);
+    let down = transmitted(&mut rti, START);
     assert_eq!(
         down,
         hex("00000036 00000004 0123456789abcdef 00000004 00000016
@@ -112,34 +112,34 @@ fn a_whole_session_has_these_bytes() {
         "0000001e 00000005 0123456789abcdef 00000004 00000015 00000004 7200",
     );
     federate.respond(START, *callback, encode_taken(&Ok(())));
-    let up = said(&mut federate, START);
+    let up = transmitted(&mut federate, START);
     assert_eq!(up, hex("0000001e 00000005 0123456789abcdef 00000005 00000017 00000004 0a00"));
     rti.receive(START, &up);
     assert_eq!(events(&mut rti), [Event::Response { to: Ticket(0), body: encode_taken(&Ok(())) }]);
 
-    // The connection breaks, and comes again.
+    // The connection breaks and the session is resumed.
     federate.disconnected(START);
     rti.disconnected(START);
     federate.connected(START);
-    let up = said(&mut federate, START);
-    // The oldest number this client could still be asked to go on after is that of its newest acknowledged message.
+    let up = transmitted(&mut federate, START);
+    // The oldest number after which this client can still resume is that of its newest acknowledged message.
     assert_eq!(up, hex("00000020 80000000 0123456789abcdef 00000005 0000000a 00000005 00000004"));
     let (arrival, greeting) = arrive(&settings, START, &up);
     let Greeting::Resume(resume) = greeting else { panic!("{greeting:?}") };
     assert_eq!((resume.newest_received, resume.oldest_kept), (sequence(5), sequence(4)));
     rti.resume(START, arrival, resume);
-    let down = said(&mut rti, START);
+    let down = transmitted(&mut rti, START);
     assert_eq!(down, hex("00000020 00000006 0123456789abcdef 00000005 0000000b 00000000 00000005"));
     federate.receive(START, &down);
     assert_eq!(events(&mut federate), [Event::Connect, Event::Running]);
     assert_eq!(events(&mut rti), [Event::Running]);
 
     federate.terminate(START);
-    let up = said(&mut federate, START);
+    let up = transmitted(&mut federate, START);
     assert_eq!(up, hex("00000018 00000006 0123456789abcdef 00000005 00000005"));
     rti.receive(START, &up);
     assert_eq!(events(&mut rti), [Event::Ended(End::Terminated)]);
-    let down = said(&mut rti, START);
+    let down = transmitted(&mut rti, START);
     assert_eq!(down, hex("00000018 00000007 0123456789abcdef 00000005 00000006"));
     assert_eq!(events(&mut rti), [Event::Disconnect]);
     federate.receive(START, &down);

@@ -1,9 +1,9 @@
-//! What a peer cannot make grow.
+//! The limits on what a peer can make a session keep.
 
 use super::*;
 
 #[test]
-fn a_peer_that_does_not_read_is_slowed_down_and_then_left() {
+fn peer_that_does_not_read_is_slowed_down_and_then_dropped() {
     let settings = Settings { waiting_len_max: 10_000, ..Settings::default() };
     let mut pair = Pair::new(settings);
     let mut congested_at = None;
@@ -24,11 +24,11 @@ fn a_peer_that_does_not_read_is_slowed_down_and_then_left() {
 }
 
 #[test]
-fn heartbeats_of_a_peer_that_does_not_read_are_not_collected_for_ever() {
+fn heartbeats_of_a_peer_that_does_not_read_are_limited() {
     let settings = Settings { waiting_len_max: 10_000, ..Settings::default() };
     let mut pair = Pair::new(settings);
     for number in 1..1000 {
-        pair.rti.receive(pair.now, &frame(Kind::Heartbeat, number, None, b""));
+        pair.rti.receive(pair.now, &frame(FrameKind::Heartbeat, number, None, b""));
     }
     assert_eq!(events(&mut pair.rti)[0], Event::Ended(End::Overflow(10_000)));
 }
@@ -47,20 +47,20 @@ fn calls_without_an_answer_are_limited() {
 }
 
 #[test]
-fn callbacks_that_are_never_answered_are_no_harm() {
+fn callbacks_that_are_never_answered_do_no_harm() {
     let mut pair = Pair::new(Settings::default());
     for _ in 0..20_000 {
         pair.rti.request(pair.now, body("callback")).unwrap();
-        let down = said(&mut pair.rti, pair.now);
+        let down = transmitted(&mut pair.rti, pair.now);
         pair.federate.receive(pair.now, &down);
     }
     assert_eq!(pair.rti.unanswered(), 1 << 14);
-    // Each heartbeat says what has come: nothing has to be kept for it.
+    // Each heartbeat acknowledges what has arrived, so nothing is kept for retransmission.
     pair.now += seconds(50);
     pair.federate.tick(pair.now);
     pair.exchange();
     assert_eq!(pair.rti.kept_len(), 0);
-    // An answer that comes too late is passed over, one that does not is told.
+    // A response to a dropped callback is ignored; any other is reported.
     let requests: Vec<Event> = events(&mut pair.federate);
     let answer = |pair: &mut Pair, at: usize| {
         let Event::Request { id, .. } = &requests[at] else { panic!("a callback") };
@@ -72,13 +72,13 @@ fn callbacks_that_are_never_answered_are_no_harm() {
 }
 
 #[test]
-fn a_body_for_many_is_shared_by_their_sessions() {
+fn sessions_share_the_body_of_a_callback() {
     let callback = encode_callback(&Callback::FederationSaved);
     let mut pairs = [Pair::new(Settings::default()), Pair::new(Settings::default())];
     for pair in &mut pairs {
         pair.rti.request(pair.now, callback.clone()).unwrap();
     }
     assert!(!callback.is_unique());
-    let frames = pairs.map(|mut pair| said(&mut pair.rti, pair.now));
+    let frames = pairs.map(|mut pair| transmitted(&mut pair.rti, pair.now));
     assert!(frames.iter().all(|frame| frame.ends_with(&callback)));
 }

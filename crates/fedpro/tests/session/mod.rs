@@ -1,4 +1,4 @@
-//! One session, from its beginning to its end; and the few verbs that its tests are written in.
+//! One session, from its beginning to its end, and the helpers of its tests.
 
 mod beginning;
 mod end;
@@ -7,7 +7,7 @@ mod limits;
 mod resume;
 mod violation;
 
-use hemiola_fedpro::frame::{Header, Kind};
+use hemiola_fedpro::frame::{FrameKind, Header};
 use hemiola_fedpro::message::{
     decode_call, encode_call, encode_callback, encode_reply, encode_taken,
 };
@@ -43,8 +43,8 @@ fn sequence(number: u32) -> Option<Sequence> {
     Sequence::new(number)
 }
 
-/// What a session has to say.
-fn said<S: Side>(session: &mut Session<S>, now: Instant) -> Vec<u8> {
+/// Returns the bytes that a session transmits.
+fn transmitted<S: Side>(session: &mut Session<S>, now: Instant) -> Vec<u8> {
     let mut out = Vec::new();
     session.transmit(now, &mut out, usize::MAX);
     out
@@ -54,8 +54,8 @@ fn events<S: Side>(session: &mut Session<S>) -> Vec<Event> {
     std::iter::from_fn(|| session.poll()).collect()
 }
 
-/// A frame of a peer that says what it likes.
-fn frame(kind: Kind, number: u32, received: Option<u32>, payload: &[u8]) -> Vec<u8> {
+/// Returns a frame of a peer, valid or not.
+fn frame(kind: FrameKind, number: u32, received: Option<u32>, payload: &[u8]) -> Vec<u8> {
     let last_received = received.and_then(Sequence::new);
     let header = Header { sequence: sequence(number), session: id(), last_received, kind };
     [&header.to_bytes(payload.len())[..], payload].concat()
@@ -63,11 +63,11 @@ fn frame(kind: Kind, number: u32, received: Option<u32>, payload: &[u8]) -> Vec<
 
 fn arrive(settings: &Settings, now: Instant, bytes: &[u8]) -> (Arrival, Greeting) {
     let mut arrival = Arrival::new(now, settings);
-    let greeting = arrival.receive(bytes).unwrap().expect("the first frame is whole");
+    let greeting = arrival.receive(bytes).unwrap().expect("the first frame is complete");
     (arrival, greeting)
 }
 
-/// A federate and an RTI in the middle of a session, with nothing to say or to do.
+/// A federate and an RTI in an idle, running session.
 struct Pair {
     now: Instant,
     federate: Session<Client>,
@@ -79,9 +79,9 @@ impl Pair {
         let now = START;
         let mut federate = Session::<Client>::open(now, settings);
         federate.connected(now);
-        let (arrival, _) = arrive(&settings, now, &said(&mut federate, now));
+        let (arrival, _) = arrive(&settings, now, &transmitted(&mut federate, now));
         let mut rti = Session::<Server>::accept(now, settings, id(), arrival);
-        federate.receive(now, &said(&mut rti, now));
+        federate.receive(now, &transmitted(&mut rti, now));
         assert_eq!(events(&mut federate), [Event::Connect, Event::Running]);
         assert_eq!(events(&mut rti), [Event::Running]);
         Self { now, federate, rti }
@@ -89,9 +89,9 @@ impl Pair {
 
     fn exchange(&mut self) {
         for _ in 0..4 {
-            let up = said(&mut self.federate, self.now);
+            let up = transmitted(&mut self.federate, self.now);
             self.rti.receive(self.now, &up);
-            let down = said(&mut self.rti, self.now);
+            let down = transmitted(&mut self.rti, self.now);
             self.federate.receive(self.now, &down);
         }
     }
@@ -102,10 +102,10 @@ impl Pair {
         assert_eq!(events(&mut self.federate), [Event::Connect]);
     }
 
-    /// The federate opens a new connection; what the RTI answers is not delivered.
+    /// The federate opens a new connection; the answer of the RTI is not delivered.
     fn reconnect(&mut self) -> Resume {
         self.federate.connected(self.now);
-        let bytes = said(&mut self.federate, self.now);
+        let bytes = transmitted(&mut self.federate, self.now);
         let (arrival, greeting) = arrive(&Settings::default(), self.now, &bytes);
         let Greeting::Resume(resume) = greeting else { panic!("{greeting:?}") };
         self.rti.resume(self.now, arrival, resume);

@@ -1,26 +1,26 @@
-//! What happens when a connection breaks and comes again.
+//! Sessions that are resumed after a connection broke.
 
 use super::*;
 
 #[test]
-fn lost_messages_are_sent_again_with_their_bytes_and_no_others() {
+fn only_lost_messages_are_sent_again_with_the_same_bytes() {
     let mut pair = Pair::new(Settings::default());
     for text in ["one", "two"] {
         pair.federate.request(pair.now, body(text)).unwrap();
     }
-    let up = said(&mut pair.federate, pair.now);
+    let up = transmitted(&mut pair.federate, pair.now);
     let first = 24 + 3;
     pair.rti.receive(pair.now, &up[..first + 20]);
     pair.cut();
-    // A heartbeat is never sent again, a call made meanwhile comes last.
+    // A call made while disconnected comes last.
     pair.federate.request(pair.now, body("three")).unwrap();
     let resume = pair.reconnect();
     assert_eq!((resume.newest_received, resume.oldest_kept), (None, sequence(1)));
-    let down = said(&mut pair.rti, pair.now);
-    // The newest that came is the first call, number 1.
+    let down = transmitted(&mut pair.rti, pair.now);
+    // The newest message received is the first call, number 1.
     assert_eq!(down[24..], hex("00000000 00000001"));
     pair.federate.receive(pair.now, &down);
-    let again = said(&mut pair.federate, pair.now);
+    let again = transmitted(&mut pair.federate, pair.now);
     assert_eq!(again[..first], up[first..]);
     pair.rti.receive(pair.now, &again);
     let bodies: Vec<Data> = events(&mut pair.rti)
@@ -43,18 +43,18 @@ fn the_newest_received_is_never_a_heartbeat() {
     pair.exchange();
     pair.cut();
     pair.reconnect();
-    assert_eq!(said(&mut pair.rti, pair.now)[24..], hex("00000000 00000001"));
+    assert_eq!(transmitted(&mut pair.rti, pair.now)[24..], hex("00000000 00000001"));
 }
 
 #[test]
-fn a_call_of_which_the_answer_is_lost_is_not_made_again() {
+fn call_whose_reply_is_lost_is_not_made_again() {
     let mut pair = Pair::new(Settings::default());
     let ticket = pair.federate.request(pair.now, body("call")).unwrap();
-    let up = said(&mut pair.federate, pair.now);
+    let up = transmitted(&mut pair.federate, pair.now);
     pair.rti.receive(pair.now, &up);
     let Some(Event::Request { id, .. }) = pair.rti.poll() else { panic!("a call") };
     pair.rti.respond(pair.now, id, body("answer"));
-    said(&mut pair.rti, pair.now);
+    transmitted(&mut pair.rti, pair.now);
     pair.cut();
     pair.reconnect();
     pair.exchange();
@@ -64,12 +64,12 @@ fn a_call_of_which_the_answer_is_lost_is_not_made_again() {
 }
 
 #[test]
-fn a_session_is_resumed_while_its_old_connection_still_looks_alive() {
+fn session_is_resumed_while_its_old_connection_still_looks_alive() {
     let mut pair = Pair::new(Settings::default());
     pair.federate.disconnected(pair.now);
     events(&mut pair.federate);
     pair.rti.request(pair.now, body("callback")).unwrap();
-    said(&mut pair.rti, pair.now);
+    transmitted(&mut pair.rti, pair.now);
     pair.reconnect();
     pair.exchange();
     assert!(matches!(
@@ -80,19 +80,19 @@ fn a_session_is_resumed_while_its_old_connection_still_looks_alive() {
 }
 
 #[test]
-fn what_was_forgotten_cannot_be_resumed() {
+fn session_whose_lost_messages_were_dropped_is_not_resumed() {
     let settings = Settings { kept_len_max: 1000, ..Settings::default() };
     let mut pair = Pair::new(settings);
     for _ in 0..20 {
         pair.rti.request(pair.now, body("some callback")).unwrap();
     }
-    said(&mut pair.rti, pair.now);
+    transmitted(&mut pair.rti, pair.now);
     assert!(pair.rti.kept_len() <= 1000);
     pair.cut();
     pair.reconnect();
     let refused = ResumeRefusal::NotKept;
     assert_eq!(events(&mut pair.rti), [Event::Ended(End::NotResumed(refused))]);
-    let down = said(&mut pair.rti, pair.now);
+    let down = transmitted(&mut pair.rti, pair.now);
     assert_eq!(down[24..], hex("00000002 80000000"));
     assert_eq!(events(&mut pair.rti), [Event::Disconnect]);
     pair.federate.receive(pair.now, &down);
@@ -101,7 +101,7 @@ fn what_was_forgotten_cannot_be_resumed() {
 }
 
 #[test]
-fn a_client_that_does_not_keep_what_was_lost_is_refused() {
+fn client_that_no_longer_keeps_a_lost_message_is_refused() {
     let mut pair = Pair::new(Settings::default());
     pair.federate.request(pair.now, body("call")).unwrap();
     pair.exchange();
@@ -112,12 +112,12 @@ fn a_client_that_does_not_keep_what_was_lost_is_refused() {
             sequence: None,
             session: id(),
             last_received: None,
-            kind: Kind::ResumeRequest,
+            kind: FrameKind::ResumeRequest,
         };
         [&header.to_bytes(8)[..], &hex("80000000 00000003")].concat()
     };
     let (arrival, Greeting::Resume(resume)) = arrive(&Settings::default(), pair.now, &bytes) else {
-        panic!("it wants to resume")
+        panic!("expected a request to resume")
     };
     pair.rti.resume(pair.now, arrival, resume);
     let expected = [Event::Ended(End::NotResumed(ResumeRefusal::NotKept))];
@@ -125,11 +125,11 @@ fn a_client_that_does_not_keep_what_was_lost_is_refused() {
 }
 
 #[test]
-fn a_session_the_rti_does_not_know_is_not_resumed() {
+fn session_unknown_to_the_rti_is_not_resumed() {
     let mut pair = Pair::new(Settings::default());
     pair.cut();
     pair.federate.connected(pair.now);
-    said(&mut pair.federate, pair.now);
+    transmitted(&mut pair.federate, pair.now);
     let refusal = ResumeRefusal::UnknownSession;
     let bytes = refuse_resume(id(), refusal);
     assert_eq!(bytes.len(), 32);
@@ -140,10 +140,10 @@ fn a_session_the_rti_does_not_know_is_not_resumed() {
 }
 
 #[test]
-fn a_message_that_comes_twice_is_taken_once() {
+fn duplicate_message_is_delivered_once() {
     let mut pair = Pair::new(Settings::default());
-    let call = frame(Kind::CallRequest, 5, None, b"call");
+    let call = frame(FrameKind::CallRequest, 5, None, b"call");
     pair.rti.receive(pair.now, &[&call[..], &call].concat());
-    pair.rti.receive(pair.now, &frame(Kind::CallRequest, 4, None, b"older"));
+    pair.rti.receive(pair.now, &frame(FrameKind::CallRequest, 4, None, b"older"));
     assert_eq!(events(&mut pair.rti).len(), 1);
 }
