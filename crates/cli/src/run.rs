@@ -15,8 +15,6 @@ use hemiola_rt::privilege::Privileges;
 use hemiola_rt::sys::cpu;
 use hemiola_runner::{Options, Progress as _, RunError};
 use hemiola_scenario::{Facts, Overrides, Plan};
-use hemiola_simplex::GAINS;
-use hemiola_simplex::fault::{Class, FaultKind};
 
 use crate::args::Run;
 use crate::diagnostics::{Failure, INTERRUPTED};
@@ -80,20 +78,10 @@ fn scenario_path(given: &Path) -> PathBuf {
 
 /// Text to plan, or every problem at once.
 fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result<Plan, Failure> {
-    let names = |kinds: &mut dyn Iterator<Item = &FaultKind>| {
-        kinds.map(|kind| kind.name()).collect::<Vec<_>>()
-    };
-    let gains: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
-    // A process can be made to have the faults of its messages too; simulated are those of outputs.
-    let simulated = |kind: &&FaultKind| matches!(kind.class(), Class::Output);
-    let process = |kind: &&FaultKind| matches!(kind.class(), Class::Message | Class::Process);
     let facts = Facts {
         cpus_online: cpu::online(),
         priority_max: priority_max(),
         executable: &|program| executable(folder, program),
-        gains: &gains,
-        output_faults: &names(&mut FaultKind::ALL.iter().filter(simulated)),
-        process_faults: &names(&mut FaultKind::ALL.iter().filter(process)),
     };
     hemiola_scenario::read(text, &facts, overrides).map_err(|problems| {
         Failure::bad_input(hemiola_scenario::render(&problems, text, &path.display().to_string()))

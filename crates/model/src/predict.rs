@@ -185,7 +185,7 @@ fn predict_variant(
 /// The processes that work in a cycle, with their tasks and whether they warm their caches before it.
 fn workers(variant: &Variant) -> impl Iterator<Item = (&str, &Task, bool)> {
     /// What a built-in replacement unit does.
-    const UNIT: &Task = &Task::Controller { gain: hemiola_scenario::Gain::Custom([0.0; 4]) };
+    const UNIT: &Task = &Task::Controller { gain: hemiola_scenario::Gain([0.0; 4]) };
     let processes =
         variant.processes.iter().filter(|process| work::of(&process.task).is_some()).map(
             |process| {

@@ -9,13 +9,11 @@ use std::fs;
 use hemiola_plant::Settings as PlantSettings;
 use hemiola_record::FolderError;
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_scenario::{
-    Campaign, Gain, ProcessFaults, SimulatedFaults, UnitProgram, UnitState, Variant,
-};
-use hemiola_simplex::REASONS;
+use hemiola_scenario::{Campaign, ProcessFaults, SimulatedFaults, UnitProgram, UnitState, Variant};
 use hemiola_simplex::campaign::Campaign as Simulation;
 use hemiola_simplex::fault::FaultKind;
 use hemiola_simplex::simulate::Outcome;
+use hemiola_simplex::{Gain, REASONS};
 use hemiola_trace::event::source;
 use hemiola_trace::result::{FaultFigures, FaultRecord, Role, RunRecord};
 use hemiola_trace::{Entry, Kind, perfetto};
@@ -40,18 +38,18 @@ pub(crate) fn run(
     let total = simulated + real;
     let mut records = Vec::new();
     if let Some(faults) = &campaign.simulated {
-        for (index, name) in faults.kinds.iter().enumerate() {
+        for (index, &kind) in faults.kinds.iter().enumerate() {
             if context.is_interrupted() {
                 return Ok(records);
             }
-            progress.begin(name, index + 1, total);
-            records.push(simulate(context, faults, name, progress)?);
+            progress.begin(kind.name(), index + 1, total);
+            records.push(simulate(context, faults, kind, progress)?);
         }
     }
     if let Some(faults) = &campaign.process {
-        for (index, name) in faults.kinds.iter().enumerate() {
-            progress.begin(name, simulated + index + 1, total);
-            let record = inject(context, faults, name, progress)?;
+        for (index, &kind) in faults.kinds.iter().enumerate() {
+            progress.begin(kind.name(), simulated + index + 1, total);
+            let record = inject(context, faults, kind, progress)?;
             if context.is_interrupted() {
                 return Ok(records);
             }
@@ -61,25 +59,19 @@ pub(crate) fn run(
     Ok(records)
 }
 
-fn kind(name: &str) -> FaultKind {
-    FaultKind::named(name).expect("the scenario's names were checked against the same table")
-}
-
 fn simulate(
     context: &Context<'_>,
     faults: &SimulatedFaults,
-    name: &str,
+    kind: FaultKind,
     progress: &mut dyn Progress,
 ) -> Result<FaultRecord, RunError> {
-    let failed = |reason: String| RunError::Start { process: name.to_owned(), reason };
-    let plant = context.plan.plant.as_ref();
+    let failed = |reason: String| RunError::Start { process: kind.name().to_owned(), reason };
+    let plant = context.plan.plant.clone().unwrap_or_default();
     let simulation = Simulation {
-        plant: plant.map_or_else(PlantSettings::default, |plant| {
-            crate::convert::apparatus(plant, context.plan.seed)
-        }),
+        plant: PlantSettings { seed: context.plan.seed, ..plant },
         period: faults.rate.period(),
-        decision: crate::convert::rule(&faults.decision).map_err(failed)?,
-        gain: crate::convert::gain(&faults.gain).map_err(failed)?,
+        decision: faults.decision.clone(),
+        gain: faults.gain,
         fault_from: faults.fault_after,
         duration: faults.duration,
         seed: context.plan.seed,
@@ -91,7 +83,7 @@ fn simulate(
             if context.is_interrupted() {
                 break;
             }
-            let outcome = simulation.run_once(kind(name), with, run);
+            let outcome = simulation.run_once(kind, with, run);
             tally.add_simulated(&outcome.map_err(|e| failed(e.to_string()))?, faults.fault_after);
             let doing = if with { "with the decision module" } else { "without" };
             let half = if with { 0.5 } else { 0.0 };
@@ -101,40 +93,39 @@ fn simulate(
     };
     let without = count(false)?;
     let with = count(true)?;
-    Ok(FaultRecord { kind: name.to_owned(), process: false, with, without })
+    Ok(FaultRecord { kind: kind.name().to_owned(), process: false, with, without })
 }
 
 fn inject(
     context: &Context<'_>,
     faults: &ProcessFaults,
-    name: &str,
+    kind: FaultKind,
     progress: &mut dyn Progress,
 ) -> Result<FaultRecord, RunError> {
     let variant = |name: &Option<String>| name.as_ref().and_then(|name| context.plan.variant(name));
-    let mut count = |variant: Option<&Variant>,
-                     part: f64|
-     -> Result<Option<FaultFigures>, RunError> {
-        let Some(variant) = variant else { return Ok(None) };
-        let mut tally = Tally::default();
-        for number in 1..=faults.runs {
-            if context.is_interrupted() {
-                break;
+    let mut count =
+        |variant: Option<&Variant>, part: f64| -> Result<Option<FaultFigures>, RunError> {
+            let Some(variant) = variant else { return Ok(None) };
+            let mut tally = Tally::default();
+            for number in 1..=faults.runs {
+                if context.is_interrupted() {
+                    break;
+                }
+                let after = faults.fault_after;
+                let injected = Injection::of_campaign(kind, after, u64::from(number), variant);
+                let mut scaled = Scaled { progress, part, run: number - 1, runs: faults.runs };
+                let times = (Span::ZERO, faults.duration);
+                let trace = format!("{}-{}", variant.name, kind.name());
+                let stage = Stage::prepare_with(context, variant, number, injected, times, &trace)?;
+                if let Some(record) = stage.run(&mut scaled)? {
+                    tally.add(context, variant, &record, after)?;
+                }
             }
-            let after = faults.fault_after;
-            let injected = Injection::of_campaign(kind(name), after, u64::from(number), variant);
-            let mut scaled = Scaled { progress, part, run: number - 1, runs: faults.runs };
-            let times = (Span::ZERO, faults.duration);
-            let trace = format!("{}-{name}", variant.name);
-            let stage = Stage::prepare_with(context, variant, number, injected, times, &trace)?;
-            if let Some(record) = stage.run(&mut scaled)? {
-                tally.add(context, variant, &record, after)?;
-            }
-        }
-        Ok(Some(tally.figures()))
-    };
+            Ok(Some(tally.figures()))
+        };
     let without = count(variant(&faults.without), 0.0)?;
     let with = count(variant(&faults.with), 0.5)?;
-    Ok(FaultRecord { kind: name.to_owned(), process: true, with, without })
+    Ok(FaultRecord { kind: kind.name().to_owned(), process: true, with, without })
 }
 
 /// The progress of one run among several of a kind.
@@ -271,7 +262,7 @@ impl Injection {
     pub(crate) fn of_scenario(variant: &Variant, seed: u64) -> Vec<Self> {
         let faults = variant.units.iter().enumerate().filter_map(|(slot, unit)| {
             let fault = unit.fault.as_ref()?;
-            Some(Self::new(kind(&fault.kind), slot, fault.after, seed, variant))
+            Some(Self::new(fault.kind, slot, fault.after, seed, variant))
         });
         faults.collect()
     }
@@ -334,14 +325,14 @@ impl Injection {
     fn replace(&mut self, stage: &mut Stage<'_>, fault: Option<Fault>) {
         let Some(unit) = stage.variant().units.get(self.slot) else { return };
         let UnitProgram::Gain(gain) = &unit.program else { return };
-        let (gain, first): (Gain, String) = (gain.clone(), unit.name.clone());
+        let (gain, first): (Gain, String) = (*gain, unit.name.clone());
         stage.with_units(|units, stage| {
             if !units.is_idle() {
                 return;
             }
             let name = |n: u32| if n == 0 { first.clone() } else { format!("{first}-{n}") };
             if units
-                .replace_by_itself(stage, &name(self.next), &name(self.next + 1), &gain, fault)
+                .replace_by_itself(stage, &name(self.next), &name(self.next + 1), gain, fault)
                 .is_ok()
             {
                 self.next += 1;

@@ -19,7 +19,6 @@ mod campaign;
 mod card;
 mod collect;
 pub mod control;
-mod convert;
 mod federation;
 mod floors;
 mod guardian;

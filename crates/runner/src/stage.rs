@@ -201,7 +201,7 @@ impl<'r> Stage<'r> {
         }
         let work = match &unit.program {
             crate::units::Program::Gain(gain) => Work::Controller(ControllerWork {
-                gain: gain.clone(),
+                gain: *gain,
                 unit: unit.generation,
                 fault: unit.fault.clone(),
             }),
@@ -655,16 +655,16 @@ fn work<'w>(
     let conversion_time = context.plan.card.conversion_time;
     match &process.task {
         Task::Plant => {
-            let settings = context.plan.plant.as_ref().expect(impossible);
             let seed = context.plan.seed.wrapping_add(u64::from(number));
-            let settings = crate::convert::apparatus(settings, seed);
+            let plant = context.plan.plant.clone().expect(impossible);
+            let settings = hemiola_plant::Settings { seed, ..plant };
             let whole = warmup + duration;
             let (work, descriptors) = wiring.plant_side(settings, whole).expect(impossible);
             (Work::Plant(work), descriptors.to_vec(), Role::Plant)
         }
         Task::Monolithic { gain } => {
             let (card, descriptors) = wiring.card(conversion_time).expect(impossible);
-            (Work::Monolithic { card, gain: gain.clone() }, descriptors.to_vec(), Role::Monolithic)
+            (Work::Monolithic { card, gain: *gain }, descriptors.to_vec(), Role::Monolithic)
         }
         Task::Io { order } => {
             let (card, descriptors) = wiring.card(conversion_time).expect(impossible);
@@ -672,7 +672,7 @@ fn work<'w>(
         }
         Task::Controller { gain } => {
             let fault = injected.iter().find_map(Injection::in_controller);
-            let work = ControllerWork { gain: gain.clone(), unit: 0, fault };
+            let work = ControllerWork { gain: *gain, unit: 0, fault };
             (Work::Controller(work), Vec::new(), Role::Controller)
         }
         Task::Decision => {

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use hemiola_rt::clock::Calibration;
 use hemiola_rt::sys::descriptor::duplicate;
-use hemiola_scenario::{Gain, Order};
+use hemiola_scenario::Order;
+use hemiola_simplex::Gain;
 use hemiola_units::Span;
 
 use crate::card::Card;
@@ -110,7 +111,7 @@ pub(crate) fn prepare(
     Ok(match work {
         Work::Plant(work) => Box::new(plant::Plant::prepare(work)?),
         Work::Monolithic { card, gain } => {
-            Box::new(monolithic::Monolithic::prepare(card.open(calibration)?, &gain, period)?)
+            Box::new(monolithic::Monolithic::prepare(card.open(calibration)?, gain, period)?)
         }
         Work::Io { card, order } => {
             Box::new(io::IoTask::prepare(card.open(calibration)?, order, period))

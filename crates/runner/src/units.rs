@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant as WallInstant};
 
-use hemiola_scenario::{Gain, Unit as ScenarioUnit, UnitProgram, UnitState as Begin, Variant};
-use hemiola_simplex::{SLOTS, UnitState, fault_name, state_name};
+use hemiola_scenario::{Unit as ScenarioUnit, UnitProgram, UnitState as Begin, Variant};
+use hemiola_simplex::{Gain, SLOTS, UnitState, fault_name, state_name};
 use hemiola_trace::event::source;
 use hemiola_units::{Bytes, Instant, Policy, Priority, Profile, Span};
 
@@ -155,7 +155,7 @@ impl Units {
             name: unit.name.clone(),
             generation: self.next_generation(),
             program: match &unit.program {
-                UnitProgram::Gain(gain) => Program::Gain(gain.clone()),
+                UnitProgram::Gain(gain) => Program::Gain(*gain),
                 UnitProgram::Command { program, arguments } => {
                     Program::Command { program: program.clone(), arguments: arguments.clone() }
                 }
@@ -255,7 +255,7 @@ impl Units {
         stage: &mut Stage<'_>,
         old: &str,
         new: &str,
-        gain: &Gain,
+        gain: Gain,
         fault: Option<Fault>,
     ) -> Result<(), String> {
         let old = self.find(old)?;
@@ -264,7 +264,7 @@ impl Units {
             slot,
             name: new.to_owned(),
             generation: self.next_generation(),
-            program: Program::Gain(gain.clone()),
+            program: Program::Gain(gain),
             profile: self.profile.clone(),
             budget: self.budget,
             may_end: true,
@@ -300,11 +300,9 @@ impl Units {
             format!("all {SLOTS} slots are taken; remove a unit first: hemiola unit remove NAME")
         })?;
         let program = match (new.gain, new.command.split_first()) {
-            (Some(gain), None) => {
-                let gain = Gain::Named(gain);
-                crate::convert::gain(&gain)?;
-                Program::Gain(gain)
-            }
+            (Some(name), None) => Program::Gain(
+                Gain::named(&name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
+            ),
             (None, Some((program, arguments))) => {
                 Program::Command { program: program.clone(), arguments: arguments.to_vec() }
             }

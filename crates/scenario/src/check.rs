@@ -14,12 +14,15 @@ mod variant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use hemiola_plant::{Model, Settings as PlantSettings, State};
+use hemiola_simplex::fault::{Class, FaultKind};
+use hemiola_simplex::{GAINS, Gain};
 use hemiola_units::{Rate, Span};
 
 use self::decision::Rule;
 use self::profile::NamedProfile;
 use crate::facts::{Facts, Overrides};
-use crate::plan::{CardSettings, Gain, KernelTrace, Plan, PlantModel, PlantSettings};
+use crate::plan::{CardSettings, KernelTrace, Plan};
 use crate::problem::{Problem, nearest};
 use crate::section::{At, Section};
 
@@ -194,7 +197,7 @@ impl Checker<'_> {
         self.plant_profile = Some(self.chosen(section, Some("plant")));
         let step: At<Span> = section
             .parsed("step")
-            .unwrap_or(At { value: Span::from_millis(1), at: section.at.clone() });
+            .unwrap_or(At { value: PlantSettings::default().step, at: section.at.clone() });
         if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step.value) {
             self.problem(
                 Problem::new(
@@ -207,19 +210,24 @@ impl Checker<'_> {
         self.step_at = Some(step.at);
         let start = section.section("start");
         let start = |key| start.as_ref().map_or(0.0, |start| number(start, key, 0.0));
+        let default = PlantSettings::default();
         PlantSettings {
             model: match section.text("model").map(|model| model.value) {
-                Some("ip01") => PlantModel::Ip01,
-                _ => PlantModel::SeiFit,
+                Some("ip01") => Model::Ip01,
+                _ => default.model,
             },
             step: step.value,
-            noise_v_rms: number(section, "noise", 0.005),
+            start: State {
+                position: start("position"),
+                angle: start("angle_deg").to_radians(),
+                ..State::default()
+            },
+            noise_v_rms: number(section, "noise", default.noise_v_rms),
             filter_corner_hz: section
                 .parsed::<Rate>("filter_corner")
-                .map_or(50.0, |corner| corner.value.hertz()),
-            stiction_n: number(section, "stiction", 0.0),
-            start_position_m: start("position"),
-            start_angle_deg: start("angle_deg"),
+                .map_or(default.filter_corner_hz, |corner| corner.value.hertz()),
+            stiction: number(section, "stiction", default.stiction),
+            ..default
         }
     }
 
@@ -279,24 +287,32 @@ impl Checker<'_> {
         }
     }
 
-    /// The gain, with a complaint when its name is unknown.
-    fn gain(&mut self, gain: At<Gain>) -> Gain {
-        if let Gain::Named(name) = &gain.value {
-            self.known(name, &gain.at, "gain", self.facts.gains);
-        }
-        gain.value
+    /// The gain. Reports a name that does not exist.
+    fn gain(&mut self, gain: At<Result<Gain, &str>>) -> Gain {
+        gain.value.unwrap_or_else(|name| {
+            let names: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
+            self.unknown(name, &gain.at, "gain", &names);
+            Gain([0.0; 4])
+        })
     }
 
-    /// Complains about a name that is not among those another crate defines.
-    fn known(&mut self, name: &str, at: &Range<usize>, noun: &str, names: &[&str]) {
-        if !names.contains(&name) {
-            let known = names.join(", ");
-            self.problem(
-                Problem::new(at.clone(), format!("there is no {noun} \"{}\"", name.escape_debug()))
-                    .label(did_you_mean(name, names.iter().copied()))
-                    .hint(format!("known are {known}")),
-            );
+    /// The fault of this name. Reports a name that no fault of these classes has.
+    fn fault(&mut self, name: &At<&str>, noun: &str, classes: &[Class]) -> Option<FaultKind> {
+        let found = FaultKind::named(name.value).filter(|kind| classes.contains(&kind.class()));
+        if found.is_none() {
+            let names: Vec<&str> = faults(classes).map(FaultKind::name).collect();
+            self.unknown(name.value, &name.at, noun, &names);
         }
+        found
+    }
+
+    /// Reports a name that is not among `names`.
+    fn unknown(&mut self, name: &str, at: &Range<usize>, noun: &str, names: &[&str]) {
+        self.problem(
+            Problem::new(at.clone(), format!("there is no {noun} \"{}\"", name.escape_debug()))
+                .label(did_you_mean(name, names.iter().copied()))
+                .hint(format!("known are {}", names.join(", "))),
+        );
     }
 
     /// The program and its arguments, with a complaint when nobody can start it.
@@ -329,6 +345,11 @@ impl Checker<'_> {
         let arguments = arguments.iter().map(|argument| argument.value.to_owned()).collect();
         (program.value.to_owned(), arguments)
     }
+}
+
+/// The faults of these classes.
+fn faults(classes: &[Class]) -> impl Iterator<Item = FaultKind> {
+    FaultKind::ALL.iter().copied().filter(|kind| classes.contains(&kind.class()))
 }
 
 /// "did you mean …?", or nothing.

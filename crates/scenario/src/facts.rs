@@ -1,10 +1,10 @@
-//! What a checker must know of the world, given by the caller because this crate looks at nothing.
+//! What the checks must know about the machine. The caller provides it, because this crate does no I/O.
 
 use std::fmt;
 
 use hemiola_units::{CpuSet, Rate, Span};
 
-/// The machine a scenario is checked for, and the names other crates define.
+/// The machine that a scenario is checked for.
 #[derive(Clone)]
 pub struct Facts<'f> {
     /// Processors that can be used now.
@@ -14,12 +14,6 @@ pub struct Facts<'f> {
     /// Whether a program can be started, given as the scenario writes it. Paths are relative to the
     /// scenario's folder; a name without a slash is looked up.
     pub executable: &'f dyn Fn(&str) -> bool,
-    /// Names of controller gains.
-    pub gains: &'f [&'f str],
-    /// Names of faults of a controller's output, which can be simulated.
-    pub output_faults: &'f [&'f str],
-    /// Names of faults that need a real process.
-    pub process_faults: &'f [&'f str],
 }
 
 impl fmt::Debug for Facts<'_> {
@@ -27,14 +21,11 @@ impl fmt::Debug for Facts<'_> {
         f.debug_struct("Facts")
             .field("cpus_online", &self.cpus_online)
             .field("priority_max", &self.priority_max)
-            .field("gains", &self.gains)
-            .field("output_faults", &self.output_faults)
-            .field("process_faults", &self.process_faults)
             .finish_non_exhaustive()
     }
 }
 
-/// What the command line says instead of the scenario; checked the same way.
+/// Values of the command line that replace those of the scenario. They are checked the same way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Instead of `runs`, and of the runs a kind in a campaign.

@@ -5,8 +5,8 @@
 //! * [`read`]: text in, a [`Plan`] or every [`Problem`] out.
 //! * [`Plan`]: what the text means, with all names resolved and all defaults filled in. A plan that
 //!   exists is sound, so nobody checks again.
-//! * [`Facts`]: what the checker must know of the machine and of other crates' names; [`Overrides`]:
-//!   what the command line says instead.
+//! * [`Facts`]: what the checks must know about the machine; [`Overrides`]: values of the command line
+//!   that replace those of the scenario.
 //! * [`document`]: the same strictness for the TOML files of other parts.
 //! * [`render`]: problems as text, with the source line and carets. [`schema`]: what may be written,
 //!   for editors.
@@ -18,9 +18,6 @@
 //!     cpus_online: "0-1".parse().unwrap(),
 //!     priority_max: 99,
 //!     executable: &|program| program == "/bin/true",
-//!     gains: &["safety", "baseline"],
-//!     output_faults: &[],
-//!     process_faults: &[],
 //! };
 //! let source = r#"
 //! title = "One process"
@@ -39,8 +36,7 @@
 //! assert_eq!(plan.unwrap().variants[0].processes[1].name, "loop");
 //! ```
 //!
-//! This crate opens no file, asks the system nothing and prints nothing; the names of gains and
-//! faults come from outside, so that it knows no controller either.
+//! This crate opens no file, makes no system call and prints nothing.
 
 #![forbid(unsafe_code)]
 

@@ -8,12 +8,13 @@ mod federation;
 
 use std::fmt;
 
+pub use hemiola_simplex::Gain;
+use hemiola_simplex::fault::FaultKind;
 use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Profile, Rate, Span};
 use serde::{Deserialize, Serialize};
 
 pub use federation::{
-    Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, PriorityMode,
-    SATELLITES, Synchronization, Transport,
+    Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, SATELLITES, Transport,
 };
 
 /// A whole scenario, checked.
@@ -33,8 +34,8 @@ pub struct Plan {
     pub runs: u32,
     /// Whether a run goes on when the system grants less than a profile asks for.
     pub allow_less: bool,
-    /// The apparatus; `None` when nothing is controlled.
-    pub plant: Option<PlantSettings>,
+    /// The apparatus, shared by all variants; `None` when nothing is controlled. Each run has a noise of its own.
+    pub plant: Option<hemiola_plant::Settings>,
     /// The converter card between plant and I/O.
     pub card: CardSettings,
     /// The variants in the order written. Not empty unless there is a campaign of simulated faults only.
@@ -84,36 +85,6 @@ pub enum KernelTrace {
     Off,
 }
 
-/// The simulated apparatus, shared by all variants.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlantSettings {
-    /// Which set of parameters.
-    pub model: PlantModel,
-    /// One step of the integrator, and the period of the plant's process; 100 µs to 5 ms.
-    pub step: Span,
-    /// White noise on each potentiometer before its filter, V rms per step.
-    pub noise_v_rms: f64,
-    /// Corner of the first-order filter on each A/D line, Hz.
-    pub filter_corner_hz: f64,
-    /// Stiction of the cart, N (`Ax` of the friction law); 0 for none.
-    pub stiction_n: f64,
-    /// Where the cart starts, m from mid-track; within ±0.4.
-    pub start_position_m: f64,
-    /// How the rod starts, degrees from upright; within ±30.
-    pub start_angle_deg: f64,
-}
-
-/// A set of plant parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PlantModel {
-    /// Fitted to the published linear model of the original rig.
-    #[serde(rename = "sei-fit")]
-    SeiFit,
-    /// The maker's data sheet: a deliberately different plant.
-    #[serde(rename = "ip01")]
-    Ip01,
-}
-
 /// The emulated converter card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardSettings {
@@ -138,7 +109,7 @@ pub struct Variant {
     /// Replacement units by slot; the decision process starts before them.
     pub units: Vec<Unit>,
     /// The rule of the decision process; present exactly when there is one.
-    pub decision: Option<DecisionSettings>,
+    pub decision: Option<hemiola_simplex::Settings>,
     /// The name of the variant as written, when this is one value of a list in it.
     pub series: Option<String>,
     /// What its processes have in common, when the variant is a mode of a federation.
@@ -390,7 +361,7 @@ pub enum Order {
     /// Sample, send, wait for the answer, write it.
     ReadFirst {
         /// From the release to when waiting ends and 0 V is written; shorter than the period, longer
-        /// than the decision process's [`DecisionSettings::answer_within`].
+        /// than the decision process's [`answer_within`](hemiola_simplex::Settings::answer_within).
         command_within: Span,
     },
 }
@@ -421,16 +392,6 @@ pub enum Release {
     Federation,
     /// The program itself.
     Own,
-}
-
-/// A state-feedback law `u = K·x` with `x = [p, v, θ, ω]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Gain {
-    /// One of the names in [`crate::Facts::gains`].
-    Named(String),
-    /// K itself: V/m, V·s/m, V/rad, V·s/rad.
-    Custom([f64; 4]),
 }
 
 /// A replacement unit as the variant starts with it.
@@ -470,8 +431,8 @@ pub enum UnitProgram {
 /// A fault injected on purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectedFault {
-    /// One of the names in [`crate::Facts::output_faults`] or [`crate::Facts::process_faults`].
-    pub kind: String,
+    /// A fault of a unit's output, its messages or its process.
+    pub kind: FaultKind,
     /// When, from the start of the run, warm-up included.
     pub after: Span,
 }
@@ -486,52 +447,6 @@ pub enum UnitState {
     Shadow,
 }
 
-/// The rule of the decision process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DecisionSettings {
-    /// The safety controller's law.
-    pub safety: Gain,
-    /// A command is accepted when it leads to a Lyapunov value of at most this.
-    pub accept_below: f64,
-    /// Control goes back to a unit when the value is below this …
-    pub return_below: f64,
-    /// … and this many clean cycles have passed.
-    pub return_after: u32,
-    /// Switches away from a unit that retire it; 0 for never.
-    pub strikes: u32,
-    /// Cycles in control without another strike that forgive one; 0 for never.
-    pub forgive_after: u32,
-    /// Cycles without a well-formed answer after which a unit is given up; 0 for never.
-    pub give_up_after: u32,
-    /// Acceptable answers in a row before a unit can be promoted.
-    pub promote_after: u32,
-    /// From the release to when missing answers count as missing; shorter than the period.
-    pub answer_within: Span,
-    /// Watches for a unit that is safe but poor; `None` for no such watch.
-    pub performance: Option<PerformanceSettings>,
-}
-
-/// The performance monitor.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PerformanceSettings {
-    /// The length of time the running cost remembers.
-    pub window: Span,
-    /// How many times the expected cost is too much.
-    pub limit: f64,
-    /// What happens then.
-    pub remedy: Remedy,
-}
-
-/// What to do about a poor unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Remedy {
-    /// Record it.
-    Report,
-    /// Treat it as a fault of the unit.
-    Switch,
-}
-
 /// Faults to inject, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Campaign {
@@ -544,8 +459,8 @@ pub struct Campaign {
 /// Faults injected in pure simulation, without and with the decision rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulatedFaults {
-    /// Names from [`crate::Facts::output_faults`].
-    pub kinds: Vec<String>,
+    /// Faults of the class [`Class::Output`](hemiola_simplex::fault::Class::Output).
+    pub kinds: Vec<FaultKind>,
     /// Runs a kind, without and with the decision rule each.
     pub runs: u32,
     /// Simulated time of one run.
@@ -555,7 +470,7 @@ pub struct SimulatedFaults {
     /// The law that goes wrong.
     pub gain: Gain,
     /// The decision rule.
-    pub decision: DecisionSettings,
+    pub decision: hemiola_simplex::Settings,
     /// The rate of the control cycle.
     pub rate: Rate,
 }
@@ -563,8 +478,8 @@ pub struct SimulatedFaults {
 /// Faults injected into real processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProcessFaults {
-    /// Names from [`crate::Facts::process_faults`].
-    pub kinds: Vec<String>,
+    /// Faults of a unit's messages or its process.
+    pub kinds: Vec<FaultKind>,
     /// Runs a kind, without and with the decision process each.
     pub runs: u32,
     /// Real time of one run, warm-up included.

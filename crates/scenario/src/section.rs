@@ -4,11 +4,10 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::str::FromStr;
 
+use hemiola_simplex::Gain;
 use hemiola_units::Delivery;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use crate::plan::Gain;
 
 /// A value and the bytes of the source that state it.
 #[derive(Clone, Debug)]
@@ -114,7 +113,8 @@ impl<'s> Section<'s> {
         self.read(key, number)
     }
 
-    pub(crate) fn gain(&self, key: &str) -> Option<At<Gain>> {
+    /// A gain, or the name of one that does not exist.
+    pub(crate) fn gain(&self, key: &str) -> Option<At<Result<Gain, &'s str>>> {
         self.read(key, gain)
     }
 
@@ -225,14 +225,14 @@ pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
     f64::is_finite(number).then_some(number)
 }
 
-/// A gain, whether or not its name is known.
-pub(crate) fn gain(value: &DeValue<'_>) -> Option<Gain> {
+/// A gain, or the name of one that does not exist.
+pub(crate) fn gain<'s>(value: &'s DeValue<'_>) -> Option<Result<Gain, &'s str>> {
     match value {
-        DeValue::String(name) => Some(Gain::Named(name.as_ref().into())),
+        DeValue::String(name) => Some(Gain::named(name).ok_or(name.as_ref())),
         DeValue::Array(array) => {
             let numbers: Option<Vec<f64>> =
                 array.iter().map(|item| number(item.get_ref())).collect();
-            numbers?.try_into().ok().map(Gain::Custom)
+            numbers?.try_into().ok().map(|numbers| Ok(Gain(numbers)))
         }
         _ => None,
     }

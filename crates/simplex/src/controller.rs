@@ -1,5 +1,7 @@
 //! Controllers: sensors in, volts out; the named gains, and state feedback with its observer.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::dot;
@@ -14,10 +16,39 @@ pub trait Controller {
     fn step(&mut self, sensors: &Sensors) -> f64;
 }
 
-/// Volts per m, m/s, rad and rad/s: `u = k·x`.
+/// Volts per m, m/s, rad and rad/s: `u = k·x`. Serialised as its name in [`GAINS`] where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Gain(pub [f64; 4]);
+
+/// A gain in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Name(Cow<'static, str>),
+    Numbers([f64; 4]),
+}
+
+impl TryFrom<Written> for Gain {
+    type Error = String;
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Name(name) => {
+                Self::named(&name).ok_or_else(|| format!("no gain is called \"{name}\""))
+            }
+            Written::Numbers(numbers) => Ok(Self(numbers)),
+        }
+    }
+}
+
+impl From<Gain> for Written {
+    fn from(gain: Gain) -> Self {
+        match GAINS.iter().find(|(_, known)| *known == gain) {
+            Some((name, _)) => Self::Name(Cow::Borrowed(name)),
+            None => Self::Numbers(gain.0),
+        }
+    }
+}
 
 /// The gains that have a name. The `real-system` ones were published for another plant; with this
 /// one `real-system-baseline` and `real-system-experimental` do not balance: plausible but wrong.

@@ -65,6 +65,9 @@ pub struct Settings {
     pub give_up_after: u32,
     /// A unit can be promoted after so many acceptable answers in a row.
     pub promote_after: u32,
+    /// From the sample to when missing answers count as missing, shorter than the period; kept by the loop
+    /// around the module.
+    pub answer_within: Span,
     /// Whether and how performance is watched.
     pub performance: Option<performance::Settings>,
 }
@@ -82,6 +85,7 @@ impl Default for Settings {
             forgive_after: 1500,
             give_up_after: 50,
             promote_after: 25,
+            answer_within: Span::from_millis(4),
             performance: Some(performance::Settings::default()),
         }
     }

@@ -28,7 +28,8 @@ const CRATES: [(&str, Nature, &[&str]); 22] = [
     ("plant", Pure, &["units"]),
     // The faster-than-real-time closed loop, which the decision module is proven in, needs the apparatus.
     ("simplex", Pure, &["units", "plant"]),
-    ("scenario", Pure, &["units"]),
+    // A plan is made of the cores' own settings, and says of a federation what its record will say.
+    ("scenario", Pure, &["units", "trace", "plant", "simplex"]),
     // Figures of merit, as library functions: what a ladder's floors and `measure` stand on.
     ("probe", Shell, &["units", "rt", "bus"]),
     ("analyze", Pure, &["units", "trace"]),

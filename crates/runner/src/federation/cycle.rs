@@ -15,11 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use hemiola_federate::Error;
 use hemiola_hla::data::Data;
-use hemiola_scenario::{
-    Exchange, FederateSettings, Federation, Model as Settings, Synchronization,
-};
+use hemiola_scenario::{Exchange, FederateSettings, Federation, Model as Settings};
 use hemiola_trace::Kind;
-use hemiola_trace::result::{DEVIATION, EXCHANGED, FederateRun, SYNCHRONIZED};
+use hemiola_trace::result::{DEVIATION, EXCHANGED, FederateRun, SYNCHRONIZED, Synchronization};
 use hemiola_units::{Instant, RtiAddress, Span};
 
 use super::link::{Event, Joining, Link};

@@ -9,7 +9,8 @@ use hemiola_hla::{
     AttributeHandle, Call, Callback, Exception, InteractionClassHandle, LogicalInterval,
     LogicalTime, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Reply, ResignAction,
 };
-use hemiola_scenario::{Exchange, Synchronization};
+use hemiola_scenario::Exchange;
+use hemiola_trace::result::Synchronization;
 use hemiola_units::{Bytes, Instant, RtiAddress, Span};
 
 use super::fom;

@@ -1,9 +1,8 @@
 //! Around the runs of a mode: the bare timer before and after, and what stands in the folder about it.
 
-use hemiola_scenario::{PriorityMode, Process, Release, Synchronization, Task, Variant};
+use hemiola_scenario::{Process, Release, Task, Variant};
 use hemiola_trace::result::{
-    BareRun, FederateRecord, FederationRecord, FederationRun, PriorityMode as RecordedPriority,
-    Role, Synchronization as RecordedSync, VariantRecord,
+    BareRun, FederateRecord, FederationRecord, FederationRun, Role, VariantRecord,
 };
 use hemiola_units::Span;
 
@@ -35,14 +34,8 @@ pub(crate) fn record(variant: &Variant) -> Option<FederationRecord> {
     };
     let is_rti = |process: &&Process| matches!(process.task, Task::Rti { .. });
     Some(FederationRecord {
-        sync: match federation.sync {
-            Synchronization::Interaction => RecordedSync::Interaction,
-            Synchronization::TimeManagement => RecordedSync::TimeManagement,
-        },
-        priority: match federation.priority {
-            PriorityMode::Low => RecordedPriority::Low,
-            PriorityMode::High => RecordedPriority::High,
-        },
+        sync: federation.sync,
+        priority: federation.priority,
         affinity: federation.affinity,
         transport: federation.transport.word().into(),
         rti: variant.processes.iter().find(is_rti).map_or_else(String::new, |rti| rti.name.clone()),

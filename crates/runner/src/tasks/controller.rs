@@ -2,12 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use hemiola_scenario::Gain;
 use hemiola_simplex::fault::{FaultKind, Faulty};
-use hemiola_simplex::{Command, Controller, Model, Region, Sensors, StateFeedback};
+use hemiola_simplex::{Command, Controller, Gain, Model, Region, Sensors, StateFeedback};
 use hemiola_units::{Instant, Span};
 
-use crate::convert;
 use crate::task::{Job, Ports, Task};
 
 /// What a controller process needs.
@@ -54,11 +52,11 @@ const HOARD: usize = 64 << 20;
 
 impl ControllerTask {
     pub(super) fn prepare(work: ControllerWork, period: Span) -> Result<Self, String> {
-        let good = convert::state_feedback(&work.gain, period)?;
+        let model = Model::new(period).map_err(|e| e.to_string())?;
+        let good = StateFeedback::new(model.clone(), work.gain);
         let law = match work.fault {
             None => Law::Good(Box::new(good)),
             Some(Fault { kind, from_cycle, accept_below, seed }) => {
-                let model = Model::new(period).map_err(|e| e.to_string())?;
                 let known = (Region::SAFETY, accept_below);
                 let law = Box::new(Faulty::new(good, kind, from_cycle, &model, known, seed));
                 Law::Faulty { law, kind, from_cycle, hoard: Vec::new() }

@@ -14,13 +14,11 @@ use serde::{Deserialize, Serialize};
 use hemiola_bus::{Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys;
-use hemiola_scenario::DecisionSettings;
-use hemiola_simplex::{Answer, Decided, Decision, SLOTS};
+use hemiola_simplex::{Answer, Decided, Decision, SLOTS, Settings};
 use hemiola_simplex::{Command, DecodeError, Event, Events, Request as CoreRequest, Role, Sensors};
 use hemiola_trace::Kind;
 use hemiola_units::{Instant, Policy, Span};
 
-use crate::convert;
 use crate::launch::Finished;
 use crate::status::{REQUEST_SIZE, Reply, Request, SlotStatus, Status, What};
 use crate::task::{Job, Ports, Task, mark_values};
@@ -29,7 +27,7 @@ use crate::task::{Job, Ports, Task, mark_values};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DecisionWork {
     /// The rule.
-    pub(crate) settings: DecisionSettings,
+    pub(crate) settings: Settings,
     /// How long before a release it warms up; 0 for not at all.
     pub(crate) lead: Span,
     /// Where each slot's unit answers.
@@ -83,18 +81,19 @@ struct Slot {
 impl DecisionTask {
     pub(super) fn prepare(work: DecisionWork, period: Span) -> Result<Self, String> {
         let because = |what: &str, e: &dyn std::fmt::Display| format!("{what}: {e}");
-        let rule = convert::rule(&work.settings)?;
         let mut slots = Vec::new();
         for handle in &work.slots {
             let answers = open_receiver(handle).map_err(|e| because("a unit's slot", &e))?;
             slots.push(Slot { answers, pid: None, missed: 0, seen: None, held_back: false });
         }
-        let decision = Decision::new(rule, period).map_err(|e| because("the decision rule", &e))?;
+        let answer_within = work.settings.answer_within;
+        let decision =
+            Decision::new(work.settings, period).map_err(|e| because("the decision rule", &e))?;
         Ok(Self {
             rehearsal: decision.clone(),
             decision,
             last: None,
-            answer_within: work.settings.answer_within,
+            answer_within,
             lead: work.lead,
             period,
             slots: slots.try_into().map_err(|_| format!("a decision module has {SLOTS} slots"))?,

@@ -1,13 +1,11 @@
 //! The whole loop in one process: sample, compute, actuate.
 
-use hemiola_scenario::Gain;
-use hemiola_simplex::{Controller, Sensors, StateFeedback};
+use hemiola_simplex::{Controller, Gain, Model, Sensors, StateFeedback};
 use hemiola_trace::Kind;
 use hemiola_trace::event::source;
 use hemiola_units::Span;
 
 use crate::card::Card;
-use crate::convert;
 use crate::io::Io;
 use crate::task::{Job, Ports, Task, mark_values};
 
@@ -17,8 +15,9 @@ pub(super) struct Monolithic {
 }
 
 impl Monolithic {
-    pub(super) fn prepare(card: Card, gain: &Gain, period: Span) -> Result<Self, String> {
-        Ok(Self { io: Io::new(card, period), controller: convert::state_feedback(gain, period)? })
+    pub(super) fn prepare(card: Card, gain: Gain, period: Span) -> Result<Self, String> {
+        let model = Model::new(period).map_err(|e| e.to_string())?;
+        Ok(Self { io: Io::new(card, period), controller: StateFeedback::new(model, gain) })
     }
 }
 

@@ -1,11 +1,17 @@
 //! Campaigns: which faults, how often, in which variants.
 
+use hemiola_simplex::Gain;
+use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_units::Span;
 
 use super::Checker;
-use crate::plan::{Campaign, Gain, ProcessFaults, SimulatedFaults, Task, UnitState, Variant};
+use crate::plan::{Campaign, ProcessFaults, SimulatedFaults, Task, UnitState, Variant};
 use crate::problem::Problem;
 use crate::section::{At, Section};
+
+/// Faults of a controller's output can be simulated; the others need a real process.
+const OUTPUT: &[Class] = &[Class::Output];
+const PROCESS: &[Class] = &[Class::Message, Class::Process];
 
 /// How often, how long, and when: what both parts of a campaign say.
 struct Course {
@@ -45,10 +51,10 @@ impl Checker<'_> {
         let Course { runs, duration, fault_after } = self.course(section, root);
         let gain = match section.gain("gain") {
             Some(gain) => self.gain(gain),
-            None => Gain::Named("experimental".into()),
+            None => Gain::named("experimental").expect("the table of gains has it"),
         };
         SimulatedFaults {
-            kinds: self.kinds(section, self.facts.output_faults),
+            kinds: self.kinds(section, OUTPUT),
             runs,
             duration,
             fault_after,
@@ -106,7 +112,7 @@ impl Checker<'_> {
         }
         let name = |variant: Option<&Variant>| variant.map(|variant| variant.name.clone());
         ProcessFaults {
-            kinds: self.kinds(section, self.facts.process_faults),
+            kinds: self.kinds(section, PROCESS),
             runs,
             duration,
             fault_after,
@@ -147,21 +153,19 @@ impl Checker<'_> {
         Course { runs: self.runs(section, self.runs(root, 1)), duration, fault_after }
     }
 
-    fn kinds(&mut self, section: &Section<'_>, known: &[&str]) -> Vec<String> {
+    fn kinds(&mut self, section: &Section<'_>, classes: &[Class]) -> Vec<FaultKind> {
         let chosen = section.texts("kinds");
         if chosen.is_empty() {
-            return known.iter().map(|kind| (*kind).to_owned()).collect();
+            return super::faults(classes).collect();
         }
-        let mut kinds: Vec<String> = Vec::with_capacity(chosen.len());
-        for kind in chosen {
-            self.known(kind.value, &kind.at, "fault of this sort", known);
-            if kinds.iter().any(|other| other == kind.value) {
-                self.problem(Problem::new(
-                    kind.at,
-                    format!("\"{}\" is in the list already", kind.value.escape_debug()),
-                ));
+        let mut kinds: Vec<FaultKind> = Vec::with_capacity(chosen.len());
+        for name in chosen {
+            let Some(kind) = self.fault(&name, "fault of this sort", classes) else { continue };
+            if kinds.contains(&kind) {
+                let message = format!("\"{}\" is in the list already", kind.name());
+                self.problem(Problem::new(name.at, message));
             } else {
-                kinds.push(kind.value.into());
+                kinds.push(kind);
             }
         }
         kinds

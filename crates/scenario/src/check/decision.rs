@@ -2,42 +2,20 @@
 
 use std::ops::Range;
 
+use hemiola_simplex::Settings;
+use hemiola_simplex::performance::{Remedy, Settings as PerformanceSettings};
 use hemiola_units::Span;
 
 use super::Checker;
-use crate::plan::{DecisionSettings, Gain, PerformanceSettings, Remedy};
 use crate::problem::Problem;
 use crate::section::{At, Section};
 
 /// The rule as stated, before it meets a period.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rule {
-    settings: DecisionSettings,
+    settings: Settings,
     /// Where `answer_within` is stated.
     answer_at: Option<Range<usize>>,
-}
-
-impl Default for Rule {
-    /// The rule verified on the simulated apparatus at 50 Hz.
-    fn default() -> Self {
-        let settings = DecisionSettings {
-            safety: Gain::Named("safety".into()),
-            accept_below: 0.6,
-            return_below: 0.25,
-            return_after: 25,
-            strikes: 5,
-            forgive_after: 1500,
-            give_up_after: 50,
-            promote_after: 25,
-            answer_within: Span::from_millis(4),
-            performance: Some(PerformanceSettings {
-                window: Span::from_millis(2_000),
-                limit: 0.8,
-                remedy: Remedy::Report,
-            }),
-        };
-        Self { settings, answer_at: None }
-    }
 }
 
 impl Checker<'_> {
@@ -90,7 +68,7 @@ impl Checker<'_> {
     }
 
     /// The rule for cycles of `period`; `name` is whose.
-    pub(super) fn settings_for(&mut self, period: Span, name: &str) -> DecisionSettings {
+    pub(super) fn settings_for(&mut self, period: Span, name: &str) -> Settings {
         let mut settings = self.rule.settings.clone();
         let stated = settings.answer_within;
         if stated >= period {

@@ -2,12 +2,13 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, CpuSet, Overrun, Policy, Priority, Profile, Rate, Span};
 
 use super::{Checker, did_you_mean};
 use crate::plan::{
-    Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, PriorityMode, Process,
-    Release, Synchronization, Task, Transport, Variant,
+    Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, Process, Release, Task,
+    Transport, Variant,
 };
 use crate::problem::Problem;
 use crate::section::{At, Section};

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use hemiola_simplex::fault::{Class, FaultKind};
+use hemiola_simplex::{Gain, Settings};
 use hemiola_units::{Overrun, Rate, Span};
 
 use super::mixed::Step;
 use super::{Checker, did_you_mean};
 use crate::plan::{
-    DecisionSettings, Gain, InjectedFault, Message, Order, Process, Release, Task, Unit,
-    UnitProgram, UnitState,
+    InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
 };
 use crate::problem::Problem;
 use crate::section::{At, Section};
@@ -18,7 +19,7 @@ pub(super) struct Cycle<'r> {
     pub(super) variant: &'r str,
     pub(super) rate: Rate,
     /// The rule, when the variant has a decision process.
-    pub(super) decision: Option<&'r DecisionSettings>,
+    pub(super) decision: Option<&'r Settings>,
     /// The value of a list that this variant is for.
     pub(super) step: Option<&'r Step<'r>>,
 }
@@ -159,7 +160,7 @@ impl Checker<'_> {
             if !section.has("gain") {
                 checker.missing(section, name, "gain", "the name of a gain or four numbers");
             }
-            section.gain("gain").map_or(Gain::Custom([0.0; 4]), |gain| checker.gain(gain))
+            section.gain("gain").map_or(Gain([0.0; 4]), |gain| checker.gain(gain))
         };
         Some(match word {
             "io" => Task::Io { order: self.order(section, cycle) },
@@ -288,8 +289,8 @@ impl Checker<'_> {
         let name = section.text("name").map_or("", |name| name.value);
         let program = self.unit_program(name, section);
         let fault = section.text("fault").map(|kind| {
-            let kinds = [self.facts.output_faults, self.facts.process_faults].concat();
-            self.known(kind.value, &kind.at, "fault", &kinds);
+            let classes = [Class::Output, Class::Message, Class::Process];
+            let kind = self.fault(&kind, "fault", &classes).unwrap_or(FaultKind::None);
             let after = section.parsed("fault_after").map_or(Span::ZERO, |after| after.value);
             if after >= self.run_length {
                 self.problem(
@@ -303,7 +304,7 @@ impl Checker<'_> {
                     .hint("a run is warmup and duration"),
                 );
             }
-            InjectedFault { kind: kind.value.into(), after }
+            InjectedFault { kind, after }
         });
         if section.has("fault_after") && !section.has("fault") {
             self.problem(
@@ -348,7 +349,7 @@ impl Checker<'_> {
             return UnitProgram::Command { program, arguments };
         }
         let gain = section.gain("gain");
-        UnitProgram::Gain(gain.map_or(Gain::Custom([0.0; 4]), |gain| self.gain(gain)))
+        UnitProgram::Gain(gain.map_or(Gain([0.0; 4]), |gain| self.gain(gain)))
     }
 
     fn budget(&mut self, name: &str, section: &Section<'_>, cycle: &Cycle<'_>) -> Span {

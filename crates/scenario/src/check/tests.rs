@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Process, Release, Remedy, Task, UnitState, read, render};
+use crate::{Process, Release, Task, UnitState, read, render};
+use hemiola_simplex::performance::Remedy;
 
 const PAIR: &str = r#"title = "A pair"
 rate = "50Hz"
@@ -72,9 +73,6 @@ fn facts() -> Facts<'static> {
         cpus_online: "0-1".parse().unwrap(),
         priority_max: 99,
         executable: &|program| program == "./unit",
-        gains: &["safety", "published-safety", "baseline", "experimental"],
-        output_faults: &["sign-flipped", "constant-full"],
-        process_faults: &["crash", "hang", "busy-loop"],
     }
 }
 
@@ -132,12 +130,13 @@ fn the_ladder_has_seven_variants_and_is_sound() {
 
 #[test]
 fn the_campaign_has_all_kinds_and_is_sound() {
+    let of = |classes: &[Class]| faults(classes).collect::<Vec<_>>();
     let plan = plan(CAMPAIGN);
     assert_eq!(plan.kind(), "campaign");
     let campaign = plan.campaign.unwrap();
-    assert_eq!(campaign.simulated.unwrap().kinds, facts().output_faults);
+    assert_eq!(campaign.simulated.unwrap().kinds, of(&[Class::Output]));
     let process = campaign.process.unwrap();
-    assert_eq!(process.kinds, facts().process_faults);
+    assert_eq!(process.kinds, of(&[Class::Message, Class::Process]));
     assert_eq!(process.with.as_deref(), Some("simplex"));
     assert_eq!(process.without.as_deref(), Some("direct"));
 }
@@ -304,7 +303,7 @@ fn everything_wrong_is_said_at_once() {
        |
     19 | controller = { task = "controller", gain = "baselin", receives = ["sensors"], sends = ["command"] }
        |                                            ^^^^^^^^^ did you mean "baseline"?
-       = hint: known are safety, published-safety, baseline, experimental
+       = hint: known are safety, lqr, published-safety, baseline, experimental, lmi, real-system-safety, real-system-baseline, real-system-experimental
     "#);
 }
 
@@ -896,7 +895,7 @@ fn a_fault_is_known_and_comes_within_the_run() {
        |
     29 | fault = "busyloop"
        |         ^^^^^^^^^^ did you mean "busy-loop"?
-       = hint: known are sign-flipped, constant-full, crash, hang, busy-loop
+       = hint: known are none, constant, sign-flipped, square-wave, random-command, not-a-number, stuck, stale-data, drift, burst, gain-tenfold, bias, ripple, wrong-gain, adversary, no-output, late-1, late-2, late-5, duplicated, reordered, other-plant, message-storm, malformed, bit-flip, crash, hang, busy-loop, stop-continue, memory-hog, replace-loop, failure-during-replacement, two-together
 
     error: the fault would come after 6s, but a run ends after 5500ms
       --> scenario.toml:34:1
@@ -1079,22 +1078,22 @@ fn a_campaign_names_variants_that_can_bear_its_faults() {
     let edits = [
         ("with = \"simplex\"", "with = \"direct\""),
         ("without = \"direct\"", "without = \"indirect\""),
-        ("kinds = \"all\"", "kinds = [\"sign-flip\", \"constant-full\", \"constant-full\"]"),
+        ("kinds = \"all\"", "kinds = [\"sign-flip\", \"constant\", \"constant\"]"),
         ("fault_after = \"2s\"", "fault_after = \"14s\""),
     ];
     insta::assert_snapshot!(said(CAMPAIGN, &edits), @r#"
     error: there is no fault of this sort "sign-flip"
       --> scenario.toml:28:10
        |
-    28 | kinds = ["sign-flip", "constant-full", "constant-full"]
+    28 | kinds = ["sign-flip", "constant", "constant"]
        |          ^^^^^^^^^^^ did you mean "sign-flipped"?
-       = hint: known are sign-flipped, constant-full
+       = hint: known are none, constant, sign-flipped, square-wave, random-command, not-a-number, stuck, stale-data, drift, burst, gain-tenfold, bias, ripple, wrong-gain, adversary
 
-    error: "constant-full" is in the list already
-      --> scenario.toml:28:40
+    error: "constant" is in the list already
+      --> scenario.toml:28:35
        |
-    28 | kinds = ["sign-flip", "constant-full", "constant-full"]
-       |                                        ^^^^^^^^^^^^^^^
+    28 | kinds = ["sign-flip", "constant", "constant"]
+       |                                   ^^^^^^^^^^
 
     error: the fault would come after 14s, but a run ends after 14s
       --> scenario.toml:31:1

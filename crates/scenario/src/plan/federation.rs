@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -24,48 +25,6 @@ pub struct Federation {
     pub orbit: OrbitSettings,
     /// How long a bare timer runs before and after each run of the mode; zero for not at all.
     pub bare: Span,
-}
-
-/// How federates keep step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Synchronization {
-    /// The master sends an interaction at the beginning of each of its cycles, and the others wait for it.
-    Interaction,
-    /// Every federate is regulating and constrained, and asks for the time of its next cycle.
-    TimeManagement,
-}
-
-impl Synchronization {
-    /// The word a scenario uses for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Interaction => "interaction",
-            Self::TimeManagement => "time-management",
-        }
-    }
-}
-
-/// At which priority a mode runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PriorityMode {
-    /// Everybody is an ordinary process.
-    Low,
-    /// Everybody has the FIFO priority the scenario gives it.
-    High,
-}
-
-impl PriorityMode {
-    /// The word a scenario uses for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::High => "high",
-        }
-    }
 }
 
 /// How federates reach their RTI.
