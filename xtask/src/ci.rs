@@ -8,90 +8,112 @@ use std::time::{Duration, Instant};
 
 use crate::tidy;
 
-/// How much to check.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// What every change must pass.
-    Usual,
-    /// Also what takes long.
-    Slow,
+/// Which checks to run, and how strictly to judge them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Also the checks that take long.
+    pub(crate) slow: bool,
+    /// A skipped test is a failure unless [`EXCUSABLE`] lists it.
+    pub(crate) require_all: bool,
 }
 
-/// A test that lacks a privilege or a tool prints this and goes on.
+/// A test that lacks a privilege or a tool prints this and what it lacks, and passes.
 const SKIPPED: &str = "skipped: needs ";
 
-/// How long output may go on after a step has ended, before somebody is said to have been left behind.
+/// The skips that `--require-all` accepts: how the words after [`SKIPPED`] begin, and why a machine with every
+/// privilege may still lack it.
+const EXCUSABLE: [(&str, &str); 1] = [(
+    "the public object models in ../shared/foms",
+    "they are files of other projects, which the repository does not hold",
+)];
+
+/// How long a step's output may stay open after its command has ended; after that, a process was left behind.
 const AFTERMATH: Duration = Duration::from_secs(5);
 
 struct Outcome {
     name: &'static str,
     seconds: f64,
     sound: bool,
-    said: Said,
+    tests: Tests,
 }
 
-/// What a step's output says about tests.
+/// The tests that a step's output reports.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Said {
+struct Tests {
     passed: u64,
     skipped: Vec<String>,
 }
 
-/// Runs all steps, also after one has failed, and ends with a table. True if every one is sound.
-pub(crate) fn run(root: &Path, depth: Depth) -> bool {
+/// Runs all steps, also after one has failed, and ends with a table. True if every step is sound.
+pub(crate) fn run(root: &Path, options: Options) -> bool {
     let mut outcomes = vec![
         cargo(root, "format", "fmt --all --check", &[]),
-        timed("tidy", || (tidy::run(root), Said::default())),
+        timed("tidy", || (tidy::run(root), Tests::default())),
         cargo(root, "lints", "clippy --locked --workspace --all-targets -- -D warnings", &[]),
         cargo(root, "docs", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
     ];
-    if depth == Depth::Slow && root.join("crates/rt/Cargo.toml").exists() {
+    if options.slow && root.join("crates/rt/Cargo.toml").exists() {
         // Another directory, for these flags would rebuild everything in the usual one.
         let loom = "test --package hemiola-rt --release --lib --target-dir target/loom";
         outcomes.push(cargo(root, "loom", loom, &[("RUSTFLAGS", "--cfg loom")]).with_tests());
     }
-    // Last, so that the tests' own closing lines stand at the end. Without capture, what was skipped becomes visible.
+    // The tests come last, so that their closing lines stand at the end. Without capture, skips become visible.
     outcomes.push(
         cargo(root, "tests", "test --workspace", &[("RUST_TEST_NOCAPTURE", "1")]).with_tests(),
     );
-    conclude(&outcomes, depth, &mut std::io::stdout()).unwrap_or(false)
+    conclude(&outcomes, options, &mut std::io::stdout()).unwrap_or(false)
 }
 
 impl Outcome {
-    /// A step that was to run tests and ran none proves nothing.
+    /// Fails a step that ran no test, or only skipped ones, which count as passed: it proves nothing.
     fn with_tests(mut self) -> Self {
-        self.sound &= self.said.passed > 0;
+        self.sound &= self.tests.passed > self.tests.skipped.len() as u64;
         self
+    }
+
+    /// The skips that no line of [`EXCUSABLE`] accepts.
+    fn inexcusable(&self) -> impl Iterator<Item = &str> {
+        self.tests.skipped.iter().map(String::as_str).filter(|line| {
+            let lacking = line.strip_prefix(SKIPPED).unwrap_or(line);
+            !EXCUSABLE.iter().any(|(start, _)| lacking.starts_with(start))
+        })
     }
 }
 
-fn conclude(outcomes: &[Outcome], depth: Depth, to: &mut dyn Write) -> std::io::Result<bool> {
+fn conclude(outcomes: &[Outcome], options: Options, to: &mut dyn Write) -> std::io::Result<bool> {
     writeln!(to)?;
-    for Outcome { name, seconds, sound, said } in outcomes {
+    for Outcome { name, seconds, sound, tests } in outcomes {
         let passed =
-            if said.passed > 0 { format!(", {} passed", said.passed) } else { String::new() };
+            if tests.passed > 0 { format!(", {} passed", tests.passed) } else { String::new() };
         writeln!(
             to,
             "{name:<8} {seconds:>6.1} s  {}{passed}",
             if *sound { "sound" } else { "FAILED" }
         )?;
-        for line in &said.skipped {
+        for line in &tests.skipped {
             writeln!(to, "         {line}")?;
         }
     }
-    let skipped: usize = outcomes.iter().map(|outcome| outcome.said.skipped.len()).sum();
+    let skipped: usize = outcomes.iter().map(|outcome| outcome.tests.skipped.len()).sum();
     writeln!(to, "{skipped} skipped")?;
-    if depth == Depth::Slow {
+    let inexcusable: Vec<&str> = outcomes.iter().flat_map(Outcome::inexcusable).collect();
+    if options.require_all {
+        for line in &inexcusable {
+            writeln!(to, "FAILED by --require-all: {line}")?;
+        }
+    }
+    if options.slow {
         writeln!(to, "not part of --slow yet: miri, fuzzing, long simulations, real-time runs")?;
     }
-    Ok(outcomes.iter().all(|outcome| outcome.sound))
+    let complete = !options.require_all || inexcusable.is_empty();
+    Ok(complete && outcomes.iter().all(|outcome| outcome.sound))
 }
 
-fn timed(name: &'static str, step: impl FnOnce() -> (bool, Said)) -> Outcome {
+fn timed(name: &'static str, step: impl FnOnce() -> (bool, Tests)) -> Outcome {
     println!("── {name}");
     let begin = Instant::now();
-    let (sound, said) = step();
-    Outcome { name, seconds: begin.elapsed().as_secs_f64(), sound, said }
+    let (sound, tests) = step();
+    Outcome { name, seconds: begin.elapsed().as_secs_f64(), sound, tests }
 }
 
 fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &str)]) -> Outcome {
@@ -101,17 +123,17 @@ fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &
         println!("   cargo {arguments}");
         watch(command, std::io::stdout(), AFTERMATH).unwrap_or_else(|error| {
             eprintln!("cargo {arguments}: {error}");
-            (false, Said::default())
+            (false, Tests::default())
         })
     })
 }
 
-/// Runs a command, passes on what it prints, and collects what was skipped.
+/// Runs a command, passes on its output, and collects the tests that it reports.
 fn watch(
     mut command: Command,
     mut to: impl Write + Send + 'static,
     aftermath: Duration,
-) -> std::io::Result<(bool, Said)> {
+) -> std::io::Result<(bool, Tests)> {
     let (output, input) = std::io::pipe()?;
     let mut child =
         command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input).spawn()?;
@@ -120,29 +142,29 @@ fn watch(
     std::thread::spawn(move || done.send(pass_on(output, &mut to)));
     let sound = child.wait()?.success();
     match over.recv_timeout(aftermath) {
-        Ok(said) => Ok((sound, said)),
+        Ok(tests) => Ok((sound, tests)),
         Err(_) => {
             eprintln!(
                 "a process that this step started still runs: it holds the step's output open"
             );
-            Ok((false, Said::default()))
+            Ok((false, Tests::default()))
         }
     }
 }
 
-fn pass_on(output: PipeReader, to: &mut dyn Write) -> Said {
-    let mut said = Said::default();
+fn pass_on(output: PipeReader, to: &mut dyn Write) -> Tests {
+    let mut tests = Tests::default();
     for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
-        // A closed terminal is no reason to stop checking.
+        // The checks go on when the terminal is closed.
         let _ = writeln!(to, "{line}");
         if let Some(at) = line.find(SKIPPED) {
-            said.skipped.push(line[at..].to_owned());
+            tests.skipped.push(line[at..].to_owned());
         }
         let passed = line.strip_prefix("test result: ok. ").and_then(|rest| rest.split(' ').next());
-        said.passed += passed.and_then(|number| number.parse().ok()).unwrap_or(0);
+        tests.passed += passed.and_then(|number| number.parse().ok()).unwrap_or(0);
     }
-    said
+    tests
 }
 
 #[cfg(test)]
@@ -159,20 +181,45 @@ mod tests {
     fn skipped_tests_are_counted_wherever_the_line_begins() {
         let script =
             "echo 'test a ... skipped: needs CAP_SYS_NICE'; echo ok; echo 'skipped: needs gcc' >&2";
-        let (sound, said) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
+        let (sound, tests) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
         assert!(sound);
-        assert_eq!(said.skipped, ["skipped: needs CAP_SYS_NICE", "skipped: needs gcc"]);
+        assert_eq!(tests.skipped, ["skipped: needs CAP_SYS_NICE", "skipped: needs gcc"]);
     }
 
     #[test]
-    fn passed_tests_are_added_up_and_a_step_without_any_is_not_sound() {
+    fn passed_tests_are_added_up_and_a_step_without_tests_fails() {
         let script = "echo 'test result: ok. 40 passed; 0 failed'; echo 'test result: ok. 2 passed; 0 failed'";
-        let (sound, said) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
-        assert_eq!(said.passed, 42);
-        assert!(Outcome { name: "x", seconds: 0.0, sound, said }.with_tests().sound);
+        let (sound, tests) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
+        assert_eq!(tests.passed, 42);
+        assert!(Outcome { name: "x", seconds: 0.0, sound, tests }.with_tests().sound);
         assert!(
-            !Outcome { name: "x", seconds: 0.0, sound, said: Said::default() }.with_tests().sound
+            !Outcome { name: "x", seconds: 0.0, sound, tests: Tests::default() }.with_tests().sound
         );
+    }
+
+    #[test]
+    fn step_whose_tests_are_all_skipped_fails() {
+        let step = |passed| {
+            let skipped = vec!["skipped: needs gcc".to_owned()];
+            let tests = Tests { passed, skipped };
+            Outcome { name: "x", seconds: 0.0, sound: true, tests }.with_tests().sound
+        };
+        assert!(!step(1));
+        assert!(step(2));
+    }
+
+    #[test]
+    fn skip_without_excuse_fails_only_when_all_is_required() {
+        let check = |skipped: &str, require_all| {
+            let skipped = vec![format!("{SKIPPED}{skipped}")];
+            let tests = Tests { passed: 5, skipped };
+            let outcome = Outcome { name: "x", seconds: 0.0, sound: true, tests };
+            let options = Options { slow: false, require_all };
+            conclude(&[outcome], options, &mut std::io::sink()).unwrap()
+        };
+        assert!(check("gcc", false));
+        assert!(!check("gcc", true));
+        assert!(check(EXCUSABLE[0].0, true));
     }
 
     #[test]
@@ -192,8 +239,9 @@ mod tests {
 
     #[test]
     fn one_failed_step_fails_the_whole() {
-        let outcome = |sound| Outcome { name: "x", seconds: 0.0, sound, said: Said::default() };
-        let sound = |all: &[Outcome]| conclude(all, Depth::Usual, &mut std::io::sink()).unwrap();
+        let outcome = |sound| Outcome { name: "x", seconds: 0.0, sound, tests: Tests::default() };
+        let sound =
+            |all: &[Outcome]| conclude(all, Options::default(), &mut std::io::sink()).unwrap();
         assert!(sound(&[outcome(true), outcome(true)]));
         assert!(!sound(&[outcome(true), outcome(false)]));
     }
