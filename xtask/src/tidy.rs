@@ -36,8 +36,11 @@ impl fmt::Display for Violation {
 }
 
 /// All rules; each sees the whole tree and says all it found.
-const RULES: [fn(&Tree) -> Vec<Violation>; 13] = [
+const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     arrows::dependencies_follow_the_table,
+    arrows::arrows_of_the_table_are_used,
+    arrows::dependencies_are_used,
+    arrows::features_are_used,
     arrows::pure_crates_are_walled,
     modules::every_file_is_reachable,
     modules::modules_with_children_are_named,

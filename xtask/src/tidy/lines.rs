@@ -54,10 +54,7 @@ pub(super) fn libraries_do_not_print(tree: &Tree) -> Vec<Violation> {
             || test_files.iter().any(|test| test == path)
             || text.contains("expect(clippy::print_std");
         let code = code_only(text);
-        // Tests stand last in a file.
-        let tests =
-            ["#[cfg(test)]", "#[cfg(all(test"].into_iter().filter_map(|mark| code.find(mark)).min();
-        let own = tests.map_or(usize::MAX, |at| code[..at].lines().count());
+        let own = before_tests(&code).lines().count();
         for (line, code) in (1..).zip(code.lines()) {
             if has_word(code, "dbg!") {
                 found.push(Violation::new(path, line, "a leftover dbg!"));
@@ -123,8 +120,15 @@ pub(super) fn paths_name_no_machine(tree: &Tree) -> Vec<Violation> {
     })
 }
 
-/// Is this word in the code, not as a part of a longer one?
-fn has_word(code: &str, word: &str) -> bool {
+/// The code of a file without its tests, which stand last.
+pub(super) fn before_tests(code: &str) -> &str {
+    let marks = ["#[cfg(test)]", "#[cfg(all(test"];
+    let tests = marks.into_iter().filter_map(|mark| code.find(mark)).min();
+    &code[..tests.unwrap_or(code.len())]
+}
+
+/// Whether the code holds this word, not as a part of a longer one.
+pub(super) fn has_word(code: &str, word: &str) -> bool {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).any(|(at, _)| {
         let after = &code[at + word.len()..];
