@@ -5,8 +5,8 @@ use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_trace::{Entry, Kind, Recording};
 use hemiola_units::{Instant, Span};
 
-use crate::export::terminal;
 use crate::sched::{Of, Options, Wanted, Who, analyze, csv, gantt, jobs, tables};
+use hemiola_report::terminal;
 
 /// Makes a recording of arbitrary bytes, as contradictory as they come, and takes it through the whole analysis.
 ///

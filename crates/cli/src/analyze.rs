@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use hemiola_analyze::export::terminal;
 use hemiola_analyze::sched::{
     self, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
 };
-use hemiola_analyze::tables::Table;
-use hemiola_analyze::text::duration;
 use hemiola_model::machine::{Figure, Machine};
 use hemiola_model::schedulability::{Verdict, verdict};
+use hemiola_report::table::Table;
+use hemiola_report::terminal;
+use hemiola_report::text::duration;
 use hemiola_trace::Recording;
 use hemiola_units::{Span, edit_distance};
 

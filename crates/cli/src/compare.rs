@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use hemiola_analyze::compare::compare as compare_summaries;
-use hemiola_analyze::export::{json, terminal};
+use hemiola_analyze::cycles::compare::compare as compare_summaries;
+use hemiola_analyze::cycles::report::json;
+use hemiola_analyze::cycles::summary::Summary;
 use hemiola_analyze::sched::compare::compare as compare_reports;
 use hemiola_analyze::sched::{Options, Report, analyze};
-use hemiola_analyze::summary::Summary;
-use hemiola_analyze::tables::Table;
+use hemiola_report::table::Table;
+use hemiola_report::terminal;
 
 use crate::args::Compare;
 use crate::diagnostics::Failure;

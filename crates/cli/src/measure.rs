@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hemiola_analyze::export::terminal;
 use hemiola_measure::experiment::{self, ExperimentError, Report};
 use hemiola_measure::set::{self, Budget};
 use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_caches, report};
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
 use hemiola_probe::{Load, Peers, Setting};
 use hemiola_record::{Folder, FolderError, conditions};
+use hemiola_report::terminal;
 use hemiola_rt::clock::{Calibration, MonotonicClock};
 use hemiola_rt::sys::cpu;
 use hemiola_runner::subcommand;

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use hemiola_analyze::export::{csv, html, json, terminal};
-use hemiola_analyze::summary::{Analysis, analyze};
-use hemiola_analyze::tables::Detail;
+use hemiola_analyze::cycles::analysis::{Analysis, analyze};
+use hemiola_analyze::cycles::report::{csv, json, page, terminal};
+use hemiola_report::table::Detail;
 use hemiola_trace::result::{FILE_NAME, FORMAT, RunFolder};
 
 use crate::args::Report;
@@ -61,6 +61,6 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
         })
     };
     write(SUMMARY, json::write(&analysis.summary))?;
-    write(PAGE, html::render(&analysis, &features::tests()))?;
+    write(PAGE, page::render(&analysis, &features::tests()))?;
     Ok(analysis)
 }

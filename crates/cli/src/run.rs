@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hemiola_analyze::export::terminal;
-use hemiola_analyze::tables::Detail;
-use hemiola_analyze::text::calendar;
+use hemiola_analyze::cycles::report::terminal;
 use hemiola_record::FolderError;
+use hemiola_report::table::Detail;
+use hemiola_report::text::calendar;
 use hemiola_rt::clock::unix_ns;
 use hemiola_rt::privilege::Privileges;
 use hemiola_rt::sys::cpu;

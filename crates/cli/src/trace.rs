@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 
-use hemiola_analyze::text::{count, duration, size};
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
 use hemiola_record::{Marks, conditions};
+use hemiola_report::text::{count, duration, size};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::sys::process::PidFd;
 use hemiola_runner::control;

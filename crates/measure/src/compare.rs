@@ -1,9 +1,9 @@
 //! Two machines, or one with two kernels, side by side: which figures differ beyond noise, and by which factor.
 
-use hemiola_analyze::stats::{Change, Covers, Difference, Estimate, differing};
-use hemiola_analyze::tables::{Alignment, Table};
-use hemiola_analyze::text::ratio;
 use hemiola_model::machine::{Figure, Machine};
+use hemiola_report::table::{Alignment, Table};
+use hemiola_report::text::ratio;
+use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
 use serde::{Deserialize, Serialize};
 
 use crate::text::value;

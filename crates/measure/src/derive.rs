@@ -61,7 +61,7 @@ pub fn figures(levels: &[Level], figures: &[Figure]) -> Vec<Figure> {
     for level in levels {
         let at = figures.iter().find(|figure| size(&figure.name) == Some(level.at));
         let Some(at) = at else { continue };
-        let walked = hemiola_analyze::text::size(level.at as f64);
+        let walked = hemiola_report::text::size(level.at as f64);
         derived.push(Figure {
             name: format!("{LATENCY}{}", level.name),
             circumstances: format!("{walked} walked, {}", at.circumstances),

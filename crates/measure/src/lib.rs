@@ -26,7 +26,7 @@
 //!
 //! A figure here is the median of medians of several blocks of readings, taken at different times, with the
 //! interval that a repeat falls into in 95 of 100 cases: neighbouring readings share the machine's mood, so
-//! one long block would promise more than it can keep. How figures are judged is `analyze::stats`' business,
+//! one long block would promise more than it can keep. How figures are judged is `stats`' business,
 //! how readings are taken is `probe`'s.
 
 #![forbid(unsafe_code)]

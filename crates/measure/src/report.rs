@@ -1,12 +1,13 @@
 //! A survey for people: tables for the terminal and the page.
 
-use hemiola_analyze::charts::{Along, Lines, Marker, Point, Ranged, Series};
-use hemiola_analyze::export::page::{Card, Page, Tone};
-use hemiola_analyze::figures::Figure as Drawn;
-use hemiola_analyze::plot::Scale;
-use hemiola_analyze::tables::{Alignment, Table, machine_conditions};
-use hemiola_analyze::text::{count, date, ratio, round_duration, size};
 use hemiola_model::machine::Figure;
+use hemiola_report::charts::{Along, Lines, Marker, Point, Ranged, Series};
+use hemiola_report::conditions::machine_conditions;
+use hemiola_report::page::Figure as Drawn;
+use hemiola_report::page::{Card, Page, Tone};
+use hemiola_report::plot::Scale;
+use hemiola_report::table::{Alignment, Table};
+use hemiola_report::text::{count, date, ratio, round_duration, size};
 
 use crate::Survey;
 use crate::derive;

@@ -1,8 +1,8 @@
 //! The readings of one figure, block by block, and what they come to.
 
-use hemiola_analyze::stats::{Estimate, mean_and_std, median, quantile, repeat_interval, sorted};
 use hemiola_model::machine::Figure;
 use hemiola_probe::{Overhead, Readings, Unit};
+use hemiola_stats::{Estimate, mean_and_std, median, quantile, repeat_interval, sorted};
 use hemiola_units::Span;
 
 /// Readings of one figure.

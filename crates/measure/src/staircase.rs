@@ -147,7 +147,7 @@ fn rising(values: impl Iterator<Item = f64>) -> Vec<f64> {
 /// Where the steps and the kernel disagree, a sentence each; nothing when they agree.
 #[must_use]
 pub fn disagreements(levels: &[Level], kernel: &[KernelCache]) -> Vec<String> {
-    let size = |bytes: u64| hemiola_analyze::text::size(bytes as f64);
+    let size = |bytes: u64| hemiola_report::text::size(bytes as f64);
     let mut found = Vec::new();
     for level in levels {
         let Some(bytes) = level.size else { continue };

@@ -1,6 +1,6 @@
 //! How values of figures are written for people.
 
-use hemiola_analyze::text::{duration, size};
+use hemiola_report::text::{duration, size};
 
 /// A value of a figure in the unit and with the prefix that read best: `"2.31 µs"`, `"32 KiB"`, `"1.20 GiB/s"`.
 pub(crate) fn value(value: f64, unit: &str) -> String {

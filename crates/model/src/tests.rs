@@ -1,6 +1,6 @@
 //! The examples of the report on inputs and uncertainties: their numbers come out of the files as shipped.
 
-use hemiola_analyze::tables::Table;
+use hemiola_report::table::Table;
 
 use crate::export::{json, page, tables};
 use crate::file;

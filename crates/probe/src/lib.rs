@@ -6,7 +6,7 @@
 //! function with typed arguments in the module of its subject, for whoever needs a floor measured in the
 //! same run as what stands on it.
 //!
-//! Readings are raw: this crate computes no quantile and no interval of them. `analyze::stats` does.
+//! Readings are raw: this crate computes no quantile and no interval of them. `stats` does.
 //!
 //! Where a figure needs a second process, it is this program executed again: it must answer to the
 //! arguments in [`Peers`], with one more after them, by calling [`peer_main`] with that one.

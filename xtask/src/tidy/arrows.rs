@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 22] = [
+const CRATES: [(&str, Nature, &[&str]); 24] = [
     ("units", Pure, &[]),
     ("wire", Pure, &[]),
     ("trace", Pure, &["units", "wire"]),
@@ -34,11 +34,15 @@ const CRATES: [(&str, Nature, &[&str]); 22] = [
     ("scenario", Pure, &["units", "trace", "plant", "simplex"]),
     // A scenario's floors and `measure` use its figures of merit.
     ("probe", Shell, &["units", "rt", "bus"]),
-    ("analyze", Pure, &["units", "trace"]),
+    // Its tests draw seeded random numbers.
+    ("stats", Pure, &["units"]),
+    // Every report ends with the conditions of a result folder.
+    ("report", Pure, &["stats", "trace"]),
+    ("analyze", Pure, &["units", "trace", "stats", "report"]),
     // A prediction starts from a scenario's plan and is compared with an analysed run.
-    ("model", Pure, &["units", "scenario", "analyze"]),
+    ("model", Pure, &["units", "scenario", "stats", "report", "analyze"]),
     // The file of an experiment is read as strictly as a scenario.
-    ("measure", Shell, &["units", "trace", "rt", "scenario", "probe", "analyze", "model"]),
+    ("measure", Shell, &["units", "trace", "rt", "scenario", "probe", "stats", "report", "model"]),
     ("hla", Pure, &[]),
     ("fom", Pure, &["units", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),
@@ -59,8 +63,8 @@ const CRATES: [(&str, Nature, &[&str]); 22] = [
         "cli",
         Shell,
         &[
-            "units", "trace", "rt", "record", "scenario", "runner", "analyze", "probe", "model",
-            "measure", "fom", "rtid", "hla", "fedpro",
+            "units", "trace", "rt", "record", "scenario", "runner", "report", "analyze", "probe",
+            "model", "measure", "fom", "rtid", "hla", "fedpro",
         ],
     ),
 ];

@@ -15,8 +15,8 @@ use super::report::{
 };
 use super::tally::{Code, Tally};
 use super::threads::State;
-use crate::stats::Stream;
-use crate::text::{count, duration};
+use hemiola_report::text::{count, duration};
+use hemiola_stats::Stream;
 
 /// At least this share of the intervals between releases must be about one period for it to be reported.
 const PERIODIC: f64 = 0.5;

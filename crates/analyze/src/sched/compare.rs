@@ -4,17 +4,17 @@
 //! means of execution time, latency, response time and interval. How sure a mean is follows from the means of batches
 //! that the report keeps, which know how the figure wanders within the recording ([`Estimate::of_mean`]); what differs
 //! is decided over all figures together ([`differing`]). What changes from one start of a program to the next is in
-//! neither recording: the verdict is that of one run each in [`compare`](mod@crate::compare).
+//! neither recording: the verdict is that of one run each in [`compare`](mod@crate::cycles::compare).
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::report::{Distribution, Interference, Report, TaskReport, ThreadReport};
-use crate::compare::Verdict;
-use crate::stats::{Change, Covers, Difference, Estimate, differing};
-use crate::tables::Table;
-use crate::text::{count, duration, percent};
+use hemiola_report::table::Table;
+use hemiola_report::text::{count, duration, percent};
+use hemiola_stats::Verdict;
+use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
 
 /// Marked tasks and periodic threads of which the table has every figure; of the others it has what differs.
 const SHOWN_MAX: usize = 8;
@@ -439,9 +439,9 @@ fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::terminal;
     use crate::sched::{Culprit, Options, analyze, synthetic};
-    use crate::stats::Stream;
+    use hemiola_report::terminal;
+    use hemiola_stats::Stream;
 
     use hemiola_units::Random;
 

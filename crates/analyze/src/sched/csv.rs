@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::report::{Distribution, Interference, Report};
-use crate::export::csv::quoted;
+use hemiola_report::csv::quoted;
 
 /// One line for each marked task, then one for each thread, behind a heading; times in ns, a figure that is not known
 /// left empty.

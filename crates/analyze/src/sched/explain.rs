@@ -6,7 +6,7 @@ use super::assemble::name_of;
 use super::report::{
     Behind, Culprit, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport,
 };
-use crate::text::duration;
+use hemiola_report::text::duration;
 
 /// Parts smaller than this share of what is explained are left out.
 const TELLING: f64 = 0.05;

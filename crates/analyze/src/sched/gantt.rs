@@ -7,7 +7,7 @@ use hemiola_trace::sched::{Left, Tid, What};
 use hemiola_units::Instant;
 
 use super::report::Report;
-use crate::text::duration;
+use hemiola_report::text::duration;
 
 /// How many threads are drawn, those that ran most.
 const THREADS_MAX: usize = 32;

@@ -9,7 +9,7 @@ use super::report::{DelayKind, Job};
 use super::tally::{Code, Taken, Tally};
 use super::threads::{Mode, State};
 use super::{CULPRITS_MAX, DELAYS_MAX, Options, Who};
-use crate::stats::Stream;
+use hemiola_stats::Stream;
 
 /// The tracks of a recording as tasks, and which mark comes next.
 pub(super) struct Marks<'r> {

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-pub use crate::stats::Distribution;
+pub use hemiola_stats::Distribution;
 
 /// What a recording comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -2,8 +2,8 @@
 
 use super::report::{Distribution, Interference, Job, Report, ThreadReport};
 use super::{explain, median_job};
-use crate::tables::Table;
-use crate::text::{count, duration, percent};
+use hemiola_report::table::Table;
+use hemiola_report::text::{count, duration, percent};
 
 /// How many rows the tables of threads, delays and misses have; the JSON has all.
 const ROWS_MAX: usize = 24;

@@ -695,7 +695,7 @@ fn the_tables_of_a_known_recording() {
     let options = Options { periods: vec![(Who::Name("task 13".into()), Span::from_micros(2850))] };
     let report = analyze(&recording, &options);
     let text: Vec<String> =
-        tables::tables(&report).iter().map(crate::export::terminal::table).collect();
+        tables::tables(&report).iter().map(hemiola_report::terminal::table).collect();
     insta::assert_snapshot!(text.join("\n\n"), @r"
 Threads: 411 switches in 189 ms, processors 34.7 % busy, ΣC/T 71.5 %
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -736,7 +736,7 @@ Processor  Switches    Seen     Busy    Idle  Interrupts  Busy share
     let jobs = jobs(&recording, &options, &Wanted { of: Of::Thread(13), ..EVERYTHING });
     let text: Vec<String> = tables::thread_tables(&report, thread, &jobs)
         .iter()
-        .map(crate::export::terminal::table)
+        .map(hemiola_report::terminal::table)
         .collect();
     insta::assert_snapshot!(text.join("\n\n"), @r"
 task 13 [13]

@@ -9,7 +9,7 @@ use hemiola_units::Instant;
 use super::period::Finder;
 use super::tally::{Code, Tally};
 use super::{CULPRITS_MAX, DELAYS_MAX};
-use crate::stats::Stream;
+use hemiola_stats::Stream;
 
 /// Numbers below this, the kernel's greatest (`PID_MAX_LIMIT`), are looked up in tables of [`PAGE`].
 const NUMBERS_MAX: u32 = 1 << 22;

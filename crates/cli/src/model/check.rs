@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hemiola_analyze::export::terminal;
 use hemiola_measure::identity;
 use hemiola_model::machine::FILE_NAME;
 use hemiola_model::predict::{self, tables};
+use hemiola_report::terminal;
 use hemiola_scenario::Plan;
 
 use crate::args::Check;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hemiola_analyze::text::{count, duration};
+use hemiola_report::text::{count, duration};
 use hemiola_rt::profile;
 use hemiola_rtid::{Addresses, Options, ServeError, Server, Stopper};
 use hemiola_units::{Bytes, Policy, Priority, Profile};

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use hemiola_analyze::export::terminal;
-use hemiola_analyze::tables::Table;
-use hemiola_analyze::text::{count, duration, percent, size};
+use hemiola_report::table::Table;
+use hemiola_report::terminal;
+use hemiola_report::text::{count, duration, percent, size};
 use hemiola_rtid::Report;
 use hemiola_rtid::report::{
     FederateReport, FederationReport, Flow, HoldingBack, LAYOUT, SessionReport, SessionState,

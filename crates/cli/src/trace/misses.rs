@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_analyze::text::duration;
 use hemiola_record::marks::Task;
+use hemiola_report::text::duration;
 use hemiola_trace::{Entry, Kind};
 use hemiola_units::Instant;
 

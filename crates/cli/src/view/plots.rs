@@ -1,9 +1,9 @@
 //! The plots of the page: utilisation over time, response times over time and by length.
 
-use hemiola_analyze::plot::{Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
-use hemiola_analyze::text::{duration, percent, round_duration};
 use hemiola_analyze::timeline::jobs::Job;
 use hemiola_analyze::timeline::{State, Subject, Timeline};
+use hemiola_report::plot::{Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
+use hemiola_report::text::{duration, percent, round_duration};
 
 /// Stretches a time axis is divided into.
 const STEPS: u64 = 240;
@@ -72,7 +72,7 @@ pub(crate) fn response(jobs: &[Job], base: u64) -> String {
         drawing.text(
             "label",
             [LEFT, 34.0],
-            hemiola_analyze::plot::Anchor::Start,
+            hemiola_report::plot::Anchor::Start,
             "No job of it was seen whole, from release to end.",
         );
         return drawing.finish();

@@ -1,7 +1,7 @@
 //! What an experiment came to: the value with its parts, whether that is accurate enough, and the verdict.
 
-use hemiola_analyze::stats::{Estimate, median};
 use hemiola_model::machine::Figure;
+use hemiola_stats::{Estimate, median};
 use serde::{Deserialize, Serialize};
 
 use super::propagated::{Propagated, factor};

@@ -1,13 +1,14 @@
 //! An experiment for people: its seven steps, tables, a page, and the same as data.
 
-use hemiola_analyze::charts::{Effect, Group, Ranged, SideBySide, Tornado};
-use hemiola_analyze::export::page::{Card, Page, Tone};
-use hemiola_analyze::export::terminal;
-use hemiola_analyze::figures::Figure as Drawn;
-use hemiola_analyze::plot::Scale;
-use hemiola_analyze::tables::{Table, machine_conditions};
-use hemiola_analyze::text::{count, date, percent, ratio};
 use hemiola_model::quantity::Quantity;
+use hemiola_report::charts::{Effect, Group, Ranged, SideBySide, Tornado};
+use hemiola_report::conditions::machine_conditions;
+use hemiola_report::page::Figure as Drawn;
+use hemiola_report::page::{Card, Page, Tone};
+use hemiola_report::plot::Scale;
+use hemiola_report::table::Table;
+use hemiola_report::terminal;
+use hemiola_report::text::{count, date, percent, ratio};
 use hemiola_trace::result::Conditions;
 use hemiola_units::Policy;
 use serde::Serialize;

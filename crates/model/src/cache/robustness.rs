@@ -1,6 +1,6 @@
 //! What becomes of a cache when one thing about it, or about its requests, is different.
 
-use hemiola_analyze::text::count;
+use hemiola_report::text::count;
 use serde::Serialize;
 
 use super::{Algorithm, Cache, Format, Geometry, Requests, simulate, theory};

@@ -1,8 +1,7 @@
 //! `report.html` of a model: the waterfall, the tornado, and all tables.
 
-use hemiola_analyze::charts::{Effect, Marker, Ranged, Step, Tornado, Waterfall};
-use hemiola_analyze::export::page::{Card, Page, Tone};
-use hemiola_analyze::figures::Figure;
+use hemiola_report::charts::{Effect, Marker, Ranged, Step, Tornado, Waterfall};
+use hemiola_report::page::{Card, Figure, Page, Tone};
 
 use super::tables::{SWINGS_MAX, conditions, tables};
 use crate::budget::time;

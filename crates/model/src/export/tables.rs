@@ -1,7 +1,7 @@
 //! What the tables of a model say; a terminal and a page draw the same ones.
 
-use hemiola_analyze::tables::{Alignment, Table};
-use hemiola_analyze::text::{count, size};
+use hemiola_report::table::{Alignment, Table};
+use hemiola_report::text::{count, size};
 
 use crate::budget::time;
 use crate::cache::robustness::Variation;

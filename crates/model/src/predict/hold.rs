@@ -1,7 +1,7 @@
 //! A prediction beside what was measured.
 
-use hemiola_analyze::segments::Segment;
-use hemiola_analyze::summary::{Summary, VariantSummary};
+use hemiola_analyze::cycles::segments::Segment;
+use hemiola_analyze::cycles::summary::{Summary, VariantSummary};
 use hemiola_units::{Policy, Profile};
 use serde::Serialize;
 

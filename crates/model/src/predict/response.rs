@@ -1,7 +1,7 @@
 //! How long jobs may take to finish, from what they compute and who may interfere: the bound of
 //! [`response_time`](crate::response_time) for each processor of a program, beside what was seen.
 
-use hemiola_analyze::summary::Summary;
+use hemiola_analyze::cycles::summary::Summary;
 use hemiola_scenario::{Plan, Task as Doing, Variant};
 use hemiola_units::{CpuSet, Policy, Profile, Span};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! What is said of a prediction and its measurement: the same tables for a terminal and a page.
 
-use hemiola_analyze::tables::Table;
-use hemiola_analyze::text::{duration, ratio};
+use hemiola_report::table::Table;
+use hemiola_report::text::{duration, ratio};
 
 use super::{Held, HeldPart, Response, Verdict};
 

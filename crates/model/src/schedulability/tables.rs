@@ -1,7 +1,7 @@
 //! The verdict as tables; a terminal and a page draw the same ones.
 
-use hemiola_analyze::tables::{Alignment, Table};
-use hemiola_analyze::text::{duration, percent, ratio};
+use hemiola_report::table::{Alignment, Table};
+use hemiola_report::text::{duration, percent, ratio};
 
 use super::Answer;
 use super::verdict::{Processor, TaskVerdict, Test, Verdict};

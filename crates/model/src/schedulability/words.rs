@@ -1,6 +1,6 @@
 //! The verdict in words, with its figures, and what it rests on.
 
-use hemiola_analyze::text::{duration, percent, ratio};
+use hemiola_report::text::{duration, percent, ratio};
 use hemiola_units::Span;
 
 use super::measured::{LeftOut, Why};

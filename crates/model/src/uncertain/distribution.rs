@@ -1,6 +1,6 @@
 //! What is known of one input.
 
-use hemiola_analyze::stats::mean_and_std;
+use hemiola_stats::mean_and_std;
 
 use super::normal::cumulative;
 use crate::expression::Interval;

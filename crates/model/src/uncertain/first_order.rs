@@ -1,6 +1,6 @@
 //! Propagation by exact derivatives at the nominal values (JCGM 100:2008, clause 5).
 
-use hemiola_analyze::stats::{LEVEL, student_quantile};
+use hemiola_stats::{LEVEL, student_quantile};
 
 use super::derivative::Derivative;
 use super::network::Network;

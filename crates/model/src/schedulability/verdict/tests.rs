@@ -1,10 +1,10 @@
 //! Verdicts on recordings made by hand.
 
-use hemiola_analyze::export::terminal;
 use hemiola_analyze::sched::accounting::{Accounting, SwitchCost};
 use hemiola_analyze::sched::{
     Distribution, Options, Report, TaskReport, ThreadReport, analyze, synthetic,
 };
+use hemiola_report::terminal;
 
 use proptest::prelude::*;
 

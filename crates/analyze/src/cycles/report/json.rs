@@ -1,0 +1,63 @@
+//! `summary.json`, written and read.
+
+use thiserror::Error;
+
+use crate::cycles::summary::{FORMAT, Summary};
+
+/// Why a text is no summary.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Not JSON, or a key is missing or of another type: the file is damaged or not ours.
+    #[error("not a summary: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// Written by a later version: analyse its folder again with that version's command.
+    #[error("format {found} is newer than {FORMAT}, the newest this version reads")]
+    Newer {
+        /// The format it names.
+        found: u32,
+    },
+}
+
+/// The text of `summary.json`, indented, with a newline at the end.
+#[must_use]
+pub fn write(summary: &Summary) -> String {
+    hemiola_report::json::pretty(summary)
+}
+
+/// Reads what [`write()`] wrote.
+///
+/// # Errors
+/// [`ReadError::Malformed`] and [`ReadError::Newer`].
+pub fn read(text: &str) -> Result<Summary, ReadError> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let Head { format: found } = serde_json::from_str(text)?;
+    if found > FORMAT {
+        return Err(ReadError::Newer { found });
+    }
+    Ok(serde_json::from_str(text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycles::synthetic::ladder_analysis;
+
+    #[test]
+    fn a_summary_survives_json() {
+        let summary = ladder_analysis().summary;
+        assert_eq!(read(&write(&summary)).unwrap(), summary);
+    }
+
+    #[test]
+    fn a_later_format_is_refused_by_its_number() {
+        assert_eq!(
+            read(r#"{"format": 9, "shape": "unknown"}"#).unwrap_err().to_string(),
+            "format 9 is newer than 1, the newest this version reads"
+        );
+        assert!(matches!(read("{}"), Err(ReadError::Malformed(_))));
+    }
+}

@@ -1,0 +1,129 @@
+//! The report of a summary for a terminal or a text file.
+
+use std::collections::BTreeMap;
+
+use hemiola_report::table::Detail;
+use hemiola_report::terminal::document;
+
+use super::tables::{conditions, tables};
+use crate::cycles::summary::Summary;
+
+/// The summary as text: title, tables, problems, conditions, a blank line between them.
+#[must_use]
+pub fn render(summary: &Summary, detail: Detail) -> String {
+    let tables = tables(summary, &BTreeMap::new(), detail);
+    document(&summary.title, &tables, &summary.problems, &conditions(summary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycles::synthetic::ladder_analysis;
+
+    #[test]
+    fn the_short_form_has_the_reports_tables() {
+        insta::assert_snapshot!(render(&ladder_analysis().summary, Detail::Short), @r"
+Synthetic ladder
+
+Table 1: features
+──────────────────────────────────────────────────────────────────────────────
+Feature                Monolithic  Shared memory  Message queues  Simplex (1)
+──────────────────────────────────────────────────────────────────────────────
+Several processes                        ✓               ✓             ✓
+System data integrity                                    ✓             ✓
+Safety checking                                                        ✓
+──────────────────────────────────────────────────────────────────────────────
+
+Table 2: cycle time, all runs together, µs
+─────────────────────────────────────────────────────────────────────────────────────────────
+Program         Lines  Cycles   Min  Mean   p50    p99  p99.9    Max  Adj. max   Std  Missed
+─────────────────────────────────────────────────────────────────────────────────────────────
+Monolithic        400      76  2.46  2.75  2.69   6.87   6.87   6.87      6.87  0.49       0
+Shared memory     700      76  7.70  8.25  8.02   23.8   23.8   23.8      23.8  1.82       0
+Message queues    700      76  9.83  10.7  10.5   21.8   21.8   21.8      21.8  1.80       0
+Simplex (1)      1600      76  18.7   284  19.5  20019  20019  20019     20019  2294       1
+─────────────────────────────────────────────────────────────────────────────────────────────
+A cycle lasts from its first time stamp to its last, over all processes in the loop; the timing
+overhead of Table 15 is included. Adj. max: without each run's last cycle.
+
+Cost against the floor of the machine
+─────────────────────────────────────────────────────────────────────────────────────────────────────
+Program         Hand-overs  Floor   Ratio  Floor b-b  Ratio b-b  To first    Adj.  Switches  Latency
+─────────────────────────────────────────────────────────────────────────────────────────────────────
+Monolithic               –      –       –          –          –    1.00 ×  1.00 ×       2.5     3.02
+Shared memory      1 futex   2.60  3.08 ×       2.30     3.49 ×    2.98 ×  3.00 ×       5.0     3.02
+Message queues        1 mq   3.10  3.38 ×          –          –    3.90 ×  3.95 ×       5.0     2.96
+Simplex (1)        4 futex   10.4  1.88 ×       9.20     2.12 ×    7.26 ×  7.40 ×       7.5     3.01
+─────────────────────────────────────────────────────────────────────────────────────────────────────
+Floor, µs: the number of hand-overs × the median of one hand-over of that kind, measured in this
+run. Hand-overs down and up each count with their own median, at the rate of the loop (the processor
+idle in between) and back to back (b-b). Ratios are of the median cycle. Adj.: ratio to the first
+program, timing overhead subtracted from both. Switches: context switches in a cycle. Latency:
+median release latency, µs.
+
+Table 15: timing overhead as a share of the figure
+────────────────────────────────────────────────────────────
+Program         Mean, µs  Stamps/cycle  Overhead, µs  Share
+────────────────────────────────────────────────────────────
+Monolithic          2.75           4.0          0.12  4.3 %
+Shared memory       8.25           9.0          0.32  3.8 %
+Message queues      10.7           9.0          0.32  2.9 %
+Simplex (1)          284          14.0          0.51  0.2 %
+────────────────────────────────────────────────────────────
+Time stamps of a cycle × what a pair of marks takes back to back, the first and the last counting
+half. Here: 39.5 ns, 1.79 × a bare clock read.
+
+Floors: one hand-over between two processes on this machine, µs
+───────────────────────────────────────────────────────────────
+Mechanism  Measured      Samples   Min  Mean   p50   p99   Max
+───────────────────────────────────────────────────────────────
+futex      back to back    1 000  2.07  2.41  2.30  3.45  20.7
+futex      at rate         1 000  2.34  2.72  2.60  3.90  23.4
+mq         at rate         1 000  2.79  3.25  3.10  4.65  27.9
+yield      back to back    1 000  1.03  1.20  1.15  1.73  10.3
+───────────────────────────────────────────────────────────────
+Measured in the same run as the programs above. Down: to a process of lower priority, which runs
+when the sender goes to sleep; up: to one of higher priority, which preempts.
+
+Missed deadlines, explained
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Program      Run  Cycle  Cause in  Explanation
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Simplex (1)    1     20  not ours  22.1 µs late: 20.0 ms (usually 1.46 µs) in io between sample and send, not
+                                   computing: something else had the processor
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Deadlines missed: 1. Missed cycles whose cause is in the programs of the loop: 0. Shown: 1.
+
+Faults, with the decision module and without
+──────────────────────────────────────────────────────────────────────────────────────────────────────────
+Fault         Injected into  Lost with  Earliest  Peak V  Detected  False  Lost without  Earliest  Peak V
+──────────────────────────────────────────────────────────────────────────────────────────────────────────
+stuck output  simulated         0/1000         –   0.610       1.5      0     1000/1000    412 ms   9.300
+busy loop     processes         0/1000         –   0.420       1.0      0             –         –       –
+──────────────────────────────────────────────────────────────────────────────────────────────────────────
+Lost: runs in which the pendulum fell or left the track, of all runs. Detected: cycles until the
+fault was detected. False: switches away from a unit that had no fault.
+
+Conditions
+  Hemiola                  0.1.0
+  Commit                   unknown
+  Kernel                   Linux 6.1
+  Preemption               voluntary
+  Processor                Test CPU, 2 online
+  Virtual machine          kvm
+  Clock                    tsc: fast read 10.0 ns, bare read 22.0 ns, resolution 1.0 ns
+  Real-time share          950000 of 1000000 µs
+  Load before              0.25
+  Stolen by the host       3 ticks
+  Command                  hemiola run examples/1-pendulum-ladder
+");
+    }
+
+    #[test]
+    fn the_full_form_has_every_run() {
+        let text = render(&ladder_analysis().summary, Detail::Full);
+        for title in ["Monolithic: runs", "Simplex (1): runs", "Processes of the loop"] {
+            assert!(text.contains(title), "{title}");
+        }
+    }
+}

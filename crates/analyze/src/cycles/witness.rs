@@ -1,0 +1,264 @@
+//! What the kernel's record says about a run: who had the processor while a process of the loop should have.
+
+use std::collections::BTreeMap;
+
+use hemiola_trace::Recording;
+use hemiola_trace::result::RunRecord;
+use hemiola_trace::sched::Tid;
+use hemiola_units::{Instant, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::cycles::jobs::{Cycle, Process};
+use crate::cycles::occupancy::Occupancy;
+use hemiola_report::text::duration;
+
+/// How many of those who had a processor are named in a sentence.
+const NAMED_MAX: usize = 3;
+/// Of those who took time from the cycles of a program, how many are kept by name.
+pub const DELAYS_KEPT_MAX: usize = 12;
+
+/// The kernel's record beside the processes of a run.
+#[derive(Debug)]
+pub struct Witness<'r> {
+    occupancy: Occupancy,
+    recording: &'r Recording,
+    /// The thread of each process's loop; nothing for one that was started more than once.
+    tids: Vec<Option<Tid>>,
+    /// What the scenario calls a thread.
+    names: BTreeMap<Tid, String>,
+}
+
+/// A thread outside a program that had its processor during its cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delay {
+    /// Its name.
+    pub name: String,
+    /// In how many cycles.
+    pub cycles: u64,
+    /// For how long in all, ns.
+    pub total_ns: i64,
+    /// For how long in the cycle where it was longest, ns.
+    pub max_ns: i64,
+}
+
+impl<'r> Witness<'r> {
+    /// The record of `run`; nothing when it has no switches. `processes` are those of the run in its order.
+    #[must_use]
+    pub fn of(recording: &'r Recording, run: &RunRecord, processes: &[Process]) -> Option<Self> {
+        let occupancy = Occupancy::of(recording.events());
+        if occupancy.is_empty() {
+            return None;
+        }
+        let names = run.processes.iter().map(|process| (Tid(process.pid), process.name.clone()));
+        let tid = |process: &Process| {
+            let mut found = run.processes.iter().filter(|run| run.name == process.name);
+            let first = found.next()?;
+            found.next().is_none().then_some(Tid(first.pid))
+        };
+        let tids = processes.iter().map(tid).collect();
+        Some(Self { occupancy, recording, tids, names: names.collect() })
+    }
+
+    /// Who had which processor.
+    #[must_use]
+    pub const fn occupancy(&self) -> &Occupancy {
+        &self.occupancy
+    }
+
+    /// The thread of a process's loop, by the process's index.
+    #[must_use]
+    pub fn tid(&self, process: usize) -> Option<Tid> {
+        self.tids.get(process).copied().flatten()
+    }
+
+    /// Who had the processor of process `process` between two moments instead of it, in words.
+    #[must_use]
+    pub fn instead_of(&self, process: usize, from: Instant, to: Instant) -> Option<String> {
+        let tid = self.tid(process)?;
+        let cpu = self.occupancy.processor_of(tid, from)?;
+        let parts = self.occupancy.who(cpu, from, to);
+        if parts.iter().any(|part| part.tid == Tid::UNKNOWN && part.time.is_positive()) {
+            return Some(
+                "who had the processor is not known: the kernel's record has a gap".into(),
+            );
+        }
+        let others = || parts.iter().filter(|part| part.tid != tid && part.time.is_positive());
+        let all: Span = others().map(|part| part.time).sum();
+        if all * 2 < to - from {
+            let text = "by the kernel's record it had the processor: an interrupt or the host's pause held it up";
+            return Some(text.into());
+        }
+        // What is below a twentieth of the time explains nothing.
+        let named = others().filter(|part| part.time * 20 >= to - from).take(NAMED_MAX);
+        let words = named.map(|part| {
+            let time = duration(part.time.nanos() as f64);
+            match part.tid {
+                Tid::IDLE => format!("nobody had processor {cpu} for {time}"),
+                other => format!("{} had processor {cpu} for {time}", self.name(other, from)),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
+    /// Who had the processor of process `process` longest between two moments instead of it, and whether that is a
+    /// process of the run: a thread's name, or what is known instead.
+    pub(crate) fn foremost(
+        &self,
+        process: usize,
+        from: Instant,
+        to: Instant,
+    ) -> Option<(String, bool)> {
+        let tid = self.tid(process)?;
+        let cpu = self.occupancy.processor_of(tid, from)?;
+        let parts = self.occupancy.who(cpu, from, to);
+        let others = || parts.iter().filter(|part| part.tid != tid && part.time.is_positive());
+        if others().any(|part| part.tid == Tid::UNKNOWN) {
+            return Some(("a gap in the record".into(), false));
+        }
+        let all: Span = others().map(|part| part.time).sum();
+        if all * 2 < to - from {
+            return Some(("an interrupt or the host".into(), false));
+        }
+        let first = others().next()?;
+        Some(match first.tid {
+            Tid::IDLE => ("the wake-up of an idle processor".into(), false),
+            other => (self.name(other, from), self.names.contains_key(&other)),
+        })
+    }
+
+    /// Adds to `delays` what threads outside the run had of the loop's processor from the release of a cycle to its
+    /// end.
+    pub(crate) fn add_delays(&self, cycle: &Cycle, delays: &mut BTreeMap<String, [i64; 3]>) {
+        let (from, to) = (cycle.release(), cycle.finish());
+        let first = cycle.jobs.first().and_then(|job| self.tid(job.process));
+        let Some(cpu) = first.and_then(|tid| self.occupancy.processor_of(tid, from)) else {
+            return;
+        };
+        for part in self.occupancy.who(cpu, from, to) {
+            let ours = self.names.contains_key(&part.tid);
+            if ours || matches!(part.tid, Tid::IDLE | Tid::UNKNOWN) || !part.time.is_positive() {
+                continue;
+            }
+            let [cycles, total, max] = delays.entry(self.name(part.tid, from)).or_default();
+            *cycles += 1;
+            *total += part.time.nanos();
+            *max = (*max).max(part.time.nanos());
+        }
+    }
+
+    /// A thread's name: the scenario's where it has one, else the kernel's.
+    fn name(&self, tid: Tid, at: Instant) -> String {
+        let known = self.names.get(&tid).cloned();
+        let kernel = || Some(self.recording.thread(tid, at)?.name.clone());
+        known.or_else(kernel).unwrap_or_else(|| format!("thread {}", tid.0))
+    }
+}
+
+impl Delay {
+    /// Those that took most, of what [`Witness::add_delays`] added up; names of one kind of kernel thread on one
+    /// processor stay apart.
+    pub(crate) fn list(delays: BTreeMap<String, [i64; 3]>) -> Vec<Self> {
+        let of = |(name, [cycles, total_ns, max_ns]): (String, [i64; 3])| Self {
+            name,
+            cycles: cycles as u64,
+            total_ns,
+            max_ns,
+        };
+        let mut list: Vec<Self> = delays.into_iter().map(of).collect();
+        list.sort_by_key(|delay| std::cmp::Reverse(delay.total_ns));
+        list.truncate(DELAYS_KEPT_MAX);
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycles::metrics::Observed;
+    use crate::cycles::synthetic::{Loop, MICRO, PERIOD, run_record};
+    use hemiola_trace::sched::{Event, Left, PRIORITY_UNKNOWN, Thread, What};
+
+    const EPOCH: i64 = 1_000_000_000;
+    const HELD: i64 = 25_000 * MICRO;
+    const KWORKER: u32 = 99;
+
+    /// `io` is thread 11 and `controller` 12; `intruder` has the processor from 1 µs to 25 001 µs behind the start of
+    /// cycle 7, in which `io` is at its first stamp.
+    fn recording(intruder: u32) -> Recording {
+        let start = EPOCH + 7 * PERIOD + 3 * MICRO;
+        let event = |at: i64, prev, next| Event {
+            at: Instant::from_nanos(at as u64),
+            cpu: 1,
+            what: What::Switch {
+                prev: Tid(prev),
+                left: Left::Preempted,
+                next: Tid(next),
+                priority: PRIORITY_UNKNOWN,
+            },
+        };
+        let events = vec![
+            event(start - MICRO, 0, 11),
+            event(start + MICRO / 2, 11, intruder),
+            event(start + MICRO / 2 + HELD, intruder, 11),
+            event(start + HELD + 10 * MICRO, 11, 0),
+        ];
+        let name = Thread {
+            tid: Tid(KWORKER),
+            since: Instant::ZERO,
+            pid: KWORKER,
+            name: "kworker/1:0".into(),
+            new: false,
+        };
+        Recording::new(events, vec![name], Vec::new())
+    }
+
+    fn explanation(recording: &Recording) -> (String, Vec<Delay>) {
+        let processes = Loop::new(50).stalled(7, 1, HELD).processes();
+        let run = run_record(1, 0);
+        let witness = Witness::of(recording, &run, &processes);
+        let observed = Observed::of(&processes, &run, Span::from_nanos(PERIOD), witness.as_ref());
+        let figures = crate::cycles::metrics::Figures::of(&[observed]);
+        (figures.misses[0].explanation.clone(), figures.delayed_by)
+    }
+
+    #[test]
+    fn a_late_cycle_names_the_thread_that_had_the_processor() {
+        let (words, delays) = explanation(&recording(KWORKER));
+        insta::assert_snapshot!(words, @r"
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: kworker/1:0 had processor 1 for 25.0 ms
+        ");
+        // It reaches into the next cycle, which is released meanwhile.
+        let [delay] = &delays[..] else { panic!("{delays:?}") };
+        assert_eq!((delay.name.as_str(), delay.cycles, delay.max_ns), ("kworker/1:0", 2, HELD));
+    }
+
+    #[test]
+    fn another_process_of_the_run_is_named_as_the_scenario_does_and_is_no_stranger() {
+        let (words, delays) = explanation(&recording(12));
+        insta::assert_snapshot!(words, @r"
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: controller had processor 1 for 25.0 ms
+        ");
+        assert_eq!(delays, []);
+    }
+
+    #[test]
+    fn an_idle_processor_is_told_from_a_busy_one() {
+        insta::assert_snapshot!(explanation(&recording(0)).0, @r"
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: nobody had processor 1 for 25.0 ms
+        ");
+    }
+
+    #[test]
+    fn a_gap_is_no_witness() {
+        insta::assert_snapshot!(explanation(&recording(u32::MAX)).0, @r"
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: who had the processor is not known: the kernel's record has a gap
+        ");
+    }
+
+    #[test]
+    fn without_switches_there_is_no_witness() {
+        let nothing = Recording::default();
+        assert!(Witness::of(&nothing, &run_record(1, 0), &[]).is_none());
+    }
+}

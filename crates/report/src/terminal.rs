@@ -1,0 +1,72 @@
+//! A report for a terminal or a text file.
+
+use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, TableStyle, Width};
+
+use crate::table::{Alignment, Table};
+
+/// How wide a column of prose may grow before it is broken.
+const PROSE_WIDTH_MAX: u16 = 76;
+
+/// How wide a note below a table is.
+const NOTE_WIDTH: usize = 100;
+
+/// A line above, below and under the heading, none between rows: more rows on a screen.
+const STYLE: TableStyle = {
+    let line = LineStyle::none().fill('─').junction('─');
+    TableStyle::new().top_border(line).header_separator(line).bottom_border(line)
+};
+
+/// Any report as text: title, tables, problems and conditions, a blank line between them, those that
+/// are empty left out.
+#[must_use]
+pub fn document(
+    title: &str,
+    tables: &[Table],
+    problems: &[String],
+    conditions: &[(String, String)],
+) -> String {
+    let mut parts = vec![title.to_owned()];
+    parts.extend(tables.iter().map(table));
+    let section = |name: &str, lines: Vec<String>| {
+        (!lines.is_empty()).then(|| format!("{name}\n{}", lines.join("\n")))
+    };
+    parts.extend(section("Problems", problems.iter().map(|text| format!("  {text}")).collect()));
+    let pair = |(name, value): &(String, String)| format!("  {name:<24} {value}");
+    parts.extend(section("Conditions", conditions.iter().map(pair).collect()));
+    parts.join("\n\n") + "\n"
+}
+
+/// One table with its title above and its note below.
+#[must_use]
+pub fn table(table: &Table) -> String {
+    let mut drawn = comfy_table::Table::new();
+    drawn.load_style(STYLE);
+    drawn.set_header(table.columns.iter().map(|(head, _)| head));
+    drawn.add_rows(&table.rows);
+    for (index, (_, alignment)) in table.columns.iter().enumerate() {
+        let column = drawn.column_mut(index).expect("the heading made this column");
+        column.set_cell_alignment(match alignment {
+            Alignment::Left => CellAlignment::Left,
+            Alignment::Right => CellAlignment::Right,
+            Alignment::Centre => CellAlignment::Center,
+        });
+        column.set_padding((0, 1));
+        column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(PROSE_WIDTH_MAX)));
+    }
+    let lines: Vec<String> = drawn.lines().map(|line| line.trim_end().to_string()).collect();
+    format!("{}\n{}{}", table.title, lines.join("\n"), wrapped(&table.note))
+}
+
+/// The words of `text` in lines of [`NOTE_WIDTH`], each behind a line break.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut width = NOTE_WIDTH;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        let separator = if width + length >= NOTE_WIDTH { '\n' } else { ' ' };
+        width = if separator == '\n' { length } else { width + 1 + length };
+        lines.push(separator);
+        lines.push_str(word);
+    }
+    lines
+}

@@ -1,0 +1,168 @@
+//! How figures are written for people.
+
+/// Stands in a table where there is no figure.
+pub const NONE: &str = "–";
+
+/// Nanoseconds in the unit that leaves one to three digits before the point, with three digits in
+/// all: `"950 ns"`, `"4.21 µs"`, `"20.0 ms"`.
+///
+/// ```
+/// use hemiola_report::text::duration;
+/// assert_eq!(duration(4_214.0), "4.21 µs");
+/// assert_eq!(duration(-20e6), "-20.0 ms");
+/// assert_eq!(duration(0.0), "0 ns");
+/// ```
+#[must_use]
+pub fn duration(nanos: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+    // 999.6 ns is nearer to 1.00 µs than to 999 ns.
+    let (scale, unit) =
+        UNITS.into_iter().find(|(scale, _)| nanos.abs() >= 0.9995 * scale).unwrap_or((1.0, "ns"));
+    let value = nanos / scale;
+    if value == value.trunc() && unit == "ns" {
+        return format!("{value} ns");
+    }
+    format!("{} {unit}", digits3(value))
+}
+
+/// A round length of time without the zeros that show its precision, as an axis wants it: `"10 ms"`.
+#[must_use]
+pub fn round_duration(nanos: f64) -> String {
+    let text = duration(nanos);
+    let Some((number, unit)) = text.split_once(' ') else { return text };
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    format!("{number} {unit}")
+}
+
+/// Bytes in the unit of 1024 that leaves the least number of 1 or more: `"64 KiB"`, `"1.5 MiB"`.
+///
+/// ```
+/// use hemiola_report::text::size;
+/// assert_eq!([size(512.0), size(65_536.0), size(1.5e6)], ["512 B", "64 KiB", "1.43 MiB"]);
+/// ```
+#[must_use]
+pub fn size(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut units = UNITS.iter();
+    let mut unit = units.next().expect("there are five");
+    while value.abs() >= 1024.0
+        && let Some(larger) = units.next()
+    {
+        value /= 1024.0;
+        unit = larger;
+    }
+    if value == value.trunc() {
+        format!("{value} {unit}")
+    } else {
+        format!("{} {unit}", digits3(value))
+    }
+}
+
+/// Microseconds with three digits, as a table column under a µs heading wants them.
+#[must_use]
+pub fn micros(nanos: f64) -> String {
+    digits3(nanos / 1e3)
+}
+
+/// A ratio: `"1.32 ×"`.
+#[must_use]
+pub fn ratio(value: f64) -> String {
+    format!("{} ×", digits3(value))
+}
+
+/// A share as a percentage: `"4.2 %"`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Whole numbers in groups of three, as `"15 617"`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            // A no-break space, so that a number stays on one line.
+            text.push('\u{a0}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Three significant digits, never fewer than the whole part has.
+fn digits3(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Seconds since 1970 as year, month, day, hour, minute and second, UTC, by the days of the Gregorian
+/// calendar counted from March (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+#[must_use]
+pub fn calendar(unix_s: u64) -> [u64; 6] {
+    let (days, seconds) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    [year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60]
+}
+
+/// Seconds since 1970 as date and time for people: `"2023-11-14 22:13 UTC"`.
+#[must_use]
+pub fn date(unix_s: u64) -> String {
+    let [year, month, day, hour, minute, _] = calendar(unix_s);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_right_around_leap_days() {
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_700_000_000, "2023-11-14 22:13 UTC"),
+            (4_107_542_399, "2100-02-28 23:59 UTC"),
+        ] {
+            assert_eq!(date(seconds), text);
+        }
+    }
+
+    #[test]
+    fn lengths_of_time_keep_three_digits() {
+        for (nanos, text) in [
+            (1.0, "1 ns"),
+            (22.5, "22.5 ns"),
+            (999.6, "1.00 µs"),
+            (12_345.0, "12.3 µs"),
+            (123_456.0, "123 µs"),
+            (20_000_000.0, "20.0 ms"),
+            (61e9, "61.0 s"),
+        ] {
+            assert_eq!(duration(nanos), text);
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1\u{a0}234\u{a0}567");
+    }
+}

@@ -1,0 +1,364 @@
+//! What a stream of observations comes to, in memory that does not grow with its length.
+
+use serde::Serialize;
+
+use crate::spread::quantile;
+
+/// How many observations are kept as they are; the quantiles of as many are exact.
+pub const EXACT_MAX: usize = 1024;
+
+/// How many means of batches are kept at most.
+pub const BATCHES_MAX: usize = 64;
+
+/// Buckets of an octave.
+const BUCKETS: usize = 1 << BITS;
+const BITS: u32 = 7;
+
+/// Buckets that make one bin of [`Distribution::histogram`].
+const BUCKETS_OF_BIN: u64 = 16;
+
+/// What a stream of observations comes to.
+///
+/// The quantiles are observations: the exact ones up to [`EXACT_MAX`] of them, beyond that the greatest of the 1/128
+/// octave the exact one is in, so less than 0.8 % above it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// How many.
+    pub count: u64,
+    /// Least.
+    pub min: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Greatest observed.
+    pub max: u64,
+    /// Standard deviation of the sample, 0 for one observation.
+    pub std: f64,
+    /// Counts in bins of 1/8 octave (of 16 below 128) as `(lower edge, count)`, edges rising, empty bins left out.
+    pub histogram: Vec<(u64, u64)>,
+    /// Means of consecutive equal numbers of observations, at most [`BATCHES_MAX`], in order; what is left over at the
+    /// end is not in them. They show how neighbouring observations depend on each other, as intervals must know.
+    #[serde(skip)]
+    pub batch_means: Vec<f64>,
+}
+
+/// Observations on their way to a [`Distribution`]: whole numbers, nanoseconds mostly.
+///
+/// ```
+/// use hemiola_stats::Stream;
+/// let mut stream = Stream::default();
+/// (1..=9).for_each(|value| stream.push(value));
+/// let found = stream.distribution().unwrap();
+/// assert_eq!((found.count, found.min, found.p50, found.max), (9, 1, 5, 9));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    /// Not yet in the figures below.
+    waiting: Vec<u64>,
+    folded: Folded,
+}
+
+impl Stream {
+    /// Takes one observation.
+    #[inline]
+    pub fn push(&mut self, value: u64) {
+        if self.waiting.len() == EXACT_MAX {
+            self.folded.take(&self.waiting);
+            self.waiting.clear();
+        }
+        self.waiting.push(value);
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.folded.moments.count + self.waiting.len() as u64
+    }
+
+    /// How many observations lie from `low` to `high`, and their mean; where there are more than [`EXACT_MAX`], the two
+    /// ends are as exact as 1/128 octave.
+    #[must_use]
+    pub fn between(&self, low: u64, high: u64) -> (u64, f64) {
+        let (mut count, mut sum) = (0_u64, 0_u128);
+        for value in self.waiting.iter().filter(|value| (low..=high).contains(*value)) {
+            count += 1;
+            sum += u128::from(*value);
+        }
+        let within = |bucket: &&Bucket| bucket.count > 0 && (low..=high).contains(&bucket.max);
+        for bucket in self.folded.buckets().map(|(_, bucket)| bucket).filter(within) {
+            count += bucket.count;
+            sum += u128::from(bucket.sum);
+        }
+        (count, if count == 0 { 0.0 } else { sum as f64 / count as f64 })
+    }
+
+    /// The least and the greatest of those from `low` to `high`, as exact as [`Stream::between`].
+    #[must_use]
+    pub fn ends_between(&self, low: u64, high: u64) -> Option<(u64, u64)> {
+        let within = |value: &u64| (low..=high).contains(value);
+        let buckets = self.folded.buckets().map(|(_, bucket)| bucket);
+        let buckets = buckets.filter(|bucket| bucket.count > 0 && within(&bucket.max));
+        let all = buckets.map(|bucket| (bucket.min, bucket.max));
+        let all = all
+            .chain(self.waiting.iter().filter(|value| within(value)).map(|value| (*value, *value)));
+        all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// What it comes to; nothing when there are no observations.
+    #[must_use]
+    pub fn distribution(&self) -> Option<Distribution> {
+        if self.folded.moments.count > 0 {
+            let mut folded = self.folded.clone();
+            folded.take(&self.waiting);
+            return Some(folded.distribution());
+        }
+        let mut sorted: Vec<i64> = self.waiting.iter().map(|value| *value as i64).collect();
+        sorted.sort_unstable();
+        let exact = |q| quantile(&sorted, q).map(|value| value as u64);
+        let mut folded = Folded::default();
+        folded.take(&self.waiting);
+        Some(Distribution {
+            p50: exact(0.5)?,
+            p90: exact(0.9)?,
+            p99: exact(0.99)?,
+            ..folded.distribution()
+        })
+    }
+}
+
+/// Observations put into buckets.
+#[derive(Clone, Debug, Default)]
+struct Folded {
+    moments: Moments,
+    batches: Batches,
+    /// Octaves with anything in them: values below 128, then 128 to 255, 256 to 511, …
+    octaves: Vec<Option<Box<[Bucket; BUCKETS]>>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Folded {
+    fn take(&mut self, values: &[u64]) {
+        for &value in values {
+            self.moments.push(value);
+            self.batches.push(value);
+            let (octave, index) = place(value);
+            if octave >= self.octaves.len() {
+                self.octaves.resize(octave + 1, None);
+            }
+            let buckets =
+                self.octaves[octave].get_or_insert_with(|| Box::new([Bucket::default(); BUCKETS]));
+            let bucket = &mut buckets[index];
+            bucket.min = if bucket.count == 0 { value } else { bucket.min.min(value) };
+            bucket.count += 1;
+            bucket.sum = bucket.sum.saturating_add(value);
+            bucket.max = bucket.max.max(value);
+        }
+    }
+
+    /// Those buckets that have anything in them, with their lower edges, rising.
+    fn buckets(&self) -> impl Iterator<Item = (u64, &Bucket)> {
+        self.octaves
+            .iter()
+            .enumerate()
+            .filter_map(|(octave, buckets)| Some((octave, buckets.as_ref()?)))
+            .flat_map(|(octave, buckets)| {
+                let edge = move |index: u64| match octave {
+                    0 => index,
+                    _ => (BUCKETS as u64 + index) << (octave - 1),
+                };
+                let used = buckets.iter().enumerate().filter(|(_, bucket)| bucket.count > 0);
+                used.map(move |(index, bucket)| (edge(index as u64), bucket))
+            })
+    }
+
+    fn quantile(&self, q: f64) -> u64 {
+        let rank = (q * self.moments.count as f64).ceil() as u64;
+        let mut seen = 0;
+        let reached = self.buckets().find(|(_, bucket)| {
+            seen += bucket.count;
+            seen >= rank
+        });
+        reached.map_or(self.moments.max, |(_, bucket)| bucket.max)
+    }
+
+    fn distribution(&self) -> Distribution {
+        let mut histogram: Vec<(u64, u64)> = Vec::new();
+        for (edge, bucket) in self.buckets() {
+            let octave = place(edge).0.saturating_sub(1) as u32;
+            let edge = ((edge >> octave) / BUCKETS_OF_BIN * BUCKETS_OF_BIN) << octave;
+            match histogram.last_mut().filter(|(last, _)| *last == edge) {
+                Some((_, count)) => *count += bucket.count,
+                None => histogram.push((edge, bucket.count)),
+            }
+        }
+        let Moments { count, min, max, .. } = self.moments;
+        Distribution {
+            count,
+            min,
+            mean: self.moments.mean(),
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p99: self.quantile(0.99),
+            max,
+            std: self.moments.std(),
+            histogram,
+            batch_means: self.batches.means.clone(),
+        }
+    }
+}
+
+/// The octave of a value, and its bucket there.
+#[inline]
+fn place(value: u64) -> (usize, usize) {
+    let bits = u64::BITS - value.leading_zeros();
+    match bits.checked_sub(BITS) {
+        None | Some(0) => (0, value as usize),
+        Some(octave) => (octave as usize, (value >> (octave - 1)) as usize & (BUCKETS - 1)),
+    }
+}
+
+/// Count, ends, sum, and sum of squares about the first observation: near enough to the mean for the squares not to
+/// cancel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    count: u64,
+    min: u64,
+    max: u64,
+    first: u64,
+    sum: i128,
+    squares: f64,
+}
+
+impl Moments {
+    #[inline]
+    fn push(&mut self, value: u64) {
+        if self.count == 0 {
+            (self.first, self.min) = (value, value);
+        }
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        let about = i128::from(value) - i128::from(self.first);
+        self.sum += about;
+        self.squares += (about as f64).powi(2);
+    }
+
+    fn mean(&self) -> f64 {
+        self.first as f64 + self.sum as f64 / self.count.max(1) as f64
+    }
+
+    fn std(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let (n, sum) = (self.count as f64, self.sum as f64);
+        ((self.squares - sum * sum / n) / (n - 1.0)).max(0.0).sqrt()
+    }
+}
+
+/// Means of consecutive equal numbers of observations.
+#[derive(Clone, Debug, Default)]
+struct Batches {
+    means: Vec<f64>,
+    /// Observations in a batch: 0 until the first, then a power of two.
+    size: u64,
+    sum: f64,
+    count: u64,
+}
+
+impl Batches {
+    #[inline]
+    fn push(&mut self, value: u64) {
+        self.size = self.size.max(1);
+        self.sum += value as f64;
+        self.count += 1;
+        if self.count < self.size {
+            return;
+        }
+        self.means.push(self.sum / self.count as f64);
+        (self.sum, self.count) = (0.0, 0);
+        if self.means.len() == BATCHES_MAX {
+            self.means = self
+                .means
+                .chunks(2)
+                .map(|pair| pair.iter().sum::<f64>() / pair.len() as f64)
+                .collect();
+            self.size *= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mean_and_std;
+    use proptest::prelude::*;
+
+    fn stream(values: &[u64]) -> Stream {
+        let mut stream = Stream::default();
+        values.iter().for_each(|value| stream.push(*value));
+        stream
+    }
+
+    #[test]
+    fn nothing_has_no_distribution() {
+        assert_eq!(Stream::default().distribution(), None);
+    }
+
+    #[test]
+    fn every_value_has_its_own_place_and_places_rise() {
+        let mut last = (0, 0);
+        for value in (0..4096).chain((12..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])) {
+            let place = place(value);
+            assert!(place >= last, "{value}");
+            last = place;
+        }
+        assert!(place(u64::MAX).1 < BUCKETS);
+    }
+
+    proptest! {
+        #[test]
+        fn a_long_stream_has_nearly_the_quantiles_of_its_values(
+            few in prop::collection::vec(0_u64..50_000_000, 1..40),
+            times in 1_usize..200,
+        ) {
+            let values: Vec<u64> = few.iter().cycle().take(few.len() * times).copied().collect();
+            let found = stream(&values).distribution().unwrap();
+            let mut sorted: Vec<i64> = values.iter().map(|value| *value as i64).collect();
+            sorted.sort_unstable();
+            for (q, got) in [(0.5, found.p50), (0.9, found.p90), (0.99, found.p99), (1.0, found.max)] {
+                let exact = quantile(&sorted, q).unwrap() as u64;
+                prop_assert!(values.contains(&got));
+                prop_assert!(got >= exact && got as f64 <= exact as f64 * (1.0 + 1.0 / 128.0), "{} {}", got, exact);
+            }
+            let (mean, std) = mean_and_std(&sorted).unwrap();
+            prop_assert!((found.mean - mean).abs() <= 1e-9 * mean.max(1.0));
+            prop_assert!((found.std - std).abs() <= 1e-5 * std.max(1.0), "{} {}", found.std, std);
+            prop_assert_eq!(found.histogram.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
+            prop_assert!(found.histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            prop_assert!(found.batch_means.len() < BATCHES_MAX);
+        }
+
+        #[test]
+        fn what_lies_between_two_ends_is_found_in_short_and_long_streams(times in 1_usize..3000) {
+            let values: Vec<u64> = [1000, 5000, 5010, 90_000].into_iter().cycle().take(4 * times).collect();
+            let (count, mean) = stream(&values).between(4500, 5500);
+            prop_assert_eq!(count, 2 * times as u64);
+            prop_assert!((mean - 5005.0).abs() < 1e-6);
+            prop_assert_eq!(stream(&values).ends_between(4500, 5500), Some((5000, 5010)));
+            prop_assert_eq!(stream(&values).ends_between(6000, 7000), None);
+        }
+    }
+}
