@@ -112,7 +112,7 @@ fn a_session_that_sends_a_frame_without_a_place_ends_with_the_reason_and_cannot_
             assert_eq!(until_closed(&again)[20..28], [0, 0, 0, 11, 0, 0, 0, 1]);
         }
     }
-    scene.rti.says("the peer broke the protocol", count);
+    scene.rti.says("the peer violated the protocol", count);
     scene.end();
 }
 

@@ -42,7 +42,7 @@ fn sessions_that_come_and_go_without_goodbye_are_refused_beyond_the_limit() {
         let answer = until_closed(&stream);
         assert_eq!(answer[20..28], [0, 0, 0, 2, 0, 0, 0, 2], "out of resources");
     }
-    scene.rti.says("as many sessions as it can have", 100);
+    scene.rti.says("the RTI has reached its maximum number of sessions", 100);
     scene.end();
 }
 
