@@ -1,7 +1,7 @@
-//! Modules to one model, whatever their order.
+//! Merges modules into one model. The result does not depend on the order in which they are given.
 //!
-//! Modules are first put in an order of their own: the standard ones, then by name and text. Then all that they
-//! say about the same name is united. `docs/guide/fom.md` has the rules in words.
+//! The modules are sorted: the standard ones first, then by name and text. Then all declarations of the same name are
+//! merged. `docs/guide/fom.md` describes the rules.
 
 mod lookup;
 mod number;
@@ -12,9 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_hla::{
-    DimensionHandle, InteractionClassHandle, ObjectClassHandle, OrderType, TransportationTypeHandle,
+    AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, OrderType,
+    ParameterHandle, TransportationTypeHandle,
 };
 
+use crate::limits::INHERITED_MAX;
 use crate::mim;
 use crate::model::{
     Attribute, Dimension, InteractionClass, Model, Named, ObjectClass, Parameter, Transportation,
@@ -25,27 +27,26 @@ use crate::parse::{INTERACTION_ROOT, OBJECT_ROOT};
 use crate::problem::{Kind, Problem};
 use crate::word::{Ownership, Sharing};
 use number::numbered;
-use table::{Report, Said, Table, united};
+use table::{Report, Said, Table, merged};
 
-/// What a model stands on besides the modules given.
+/// The modules that a model contains besides those given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// The standard management module of 2025, which every federation has; with the names that 2010 alone had,
-    /// if a module of 2010 is among the others.
+    /// The standard management module of 2025, which every federation has; and the names that only 2010 defines, if a
+    /// module of 2010 is among those given.
     Standard,
-    /// Nothing: only what the modules say. For looking at a management module.
+    /// None. For inspecting a management module.
     Nothing,
 }
 
-/// Unites modules, and gives what is wrong with them; the model is sound only if that is nothing, or
-/// doubtful at most.
+/// Merges modules into a model, and returns the problems with them. The model is valid only if no problem is an error.
 ///
-/// `before` is the model of a running federation that the modules join: its handles stay, and its modules
-/// count among the others.
+/// `before` is the model of a running federation that the modules extend: its handles do not change, and its modules are
+/// merged with the others.
 #[must_use]
 pub fn unite(modules: &[Arc<Module>], base: Base, before: Option<&Model>) -> (Model, Vec<Problem>) {
     let modules = in_order(modules, base, before);
-    let mut report = Report::default();
+    let mut report = Report::of(&modules);
     let mut model = Model::default();
     let empty = Model::default();
     let before = before.unwrap_or(&empty);
@@ -53,16 +54,16 @@ pub fn unite(modules: &[Arc<Module>], base: Base, before: Option<&Model>) -> (Mo
     object_classes(&modules, before, &mut model, &mut report);
     interaction_classes(&modules, before, &mut model, &mut report);
     directed_interactions(&modules, &mut model, &mut report);
-    lookup::references_lead_somewhere(&modules, &model, &mut report);
-    lookup::datatypes_are_sound(&modules, &model, &mut report);
+    lookup::references_are_defined(&modules, &model, &mut report);
+    lookup::check_datatypes(&modules, &model, &mut report);
     model.modules = modules;
     (model, report.problems())
 }
 
-/// The model of these modules upon the standard management module, and what is doubtful about it.
+/// Merges modules with the standard management module. Returns the model and the warnings about it.
 ///
 /// # Errors
-/// Everything that is wrong with the modules together; [`exception`](crate::exception) says what a federate gets.
+/// All problems with the modules; [`exception`](crate::exception) maps them to the exception of the standard.
 pub fn merge(
     modules: &[Arc<Module>],
     before: Option<&Model>,
@@ -71,7 +72,7 @@ pub fn merge(
     if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((model, problems)) }
 }
 
-/// All modules, each once: the standard ones, then by name and text.
+/// Returns all modules, each once: the standard ones, then the others by name and text.
 fn in_order(modules: &[Arc<Module>], base: Base, before: Option<&Model>) -> Vec<Arc<Module>> {
     let standard = |module: &Arc<Module>| mim::is_standard(module);
     let given = modules.iter().chain(before.map(Model::modules).unwrap_or_default());
@@ -97,13 +98,13 @@ fn small_tables(modules: &[Arc<Module>], before: &Model, model: &mut Model, repo
     model.synchronization_points = named(&points, "synchronization point", report);
 
     let tags = Table::of(modules, |module| &module.tags);
-    model.tags = united(&tags, "tag", report).map(|(name, said)| (name, said.datatype)).collect();
+    model.tags = merged(&tags, "tag", report).map(|(name, said)| (name, said.datatype)).collect();
 
     let time = Table::of(modules, |module| &module.time);
-    model.time = united(&time, "time", report).map(|(name, said)| (name, said.datatype)).collect();
+    model.time = merged(&time, "time", report).map(|(name, said)| (name, said.datatype)).collect();
 
     let rates = Table::of(modules, |module| &module.update_rates);
-    model.update_rates = united(&rates, "update rate", report)
+    model.update_rates = merged(&rates, "update rate", report)
         .filter_map(|(name, said)| Some((name, said.rate?)))
         .collect();
 
@@ -111,8 +112,8 @@ fn small_tables(modules: &[Arc<Module>], before: &Model, model: &mut Model, repo
 
     let kinds = Table::of(modules, |module| &module.transportations);
     let mut kinds: BTreeMap<String, module::Transportation> =
-        united(&kinds, "transportation", report).collect();
-    // Clients know these two by number.
+        merged(&kinds, "transportation", report).collect();
+    // Clients identify these two by number.
     let first = ["HLAreliable", "HLAbestEffort"].map(str::to_owned);
     for (name, reliable) in first.iter().zip([true, false]) {
         kinds.entry(name.clone()).or_default().reliable.get_or_insert(reliable);
@@ -123,10 +124,14 @@ fn small_tables(modules: &[Arc<Module>], before: &Model, model: &mut Model, repo
         .into_iter()
         .map(|name| Transportation { reliable: kinds[&name].reliable.unwrap_or(true), name })
         .collect();
+    let names = model.transportations.iter().enumerate();
+    model.transportation_names = names
+        .map(|(at, kind)| (kind.name.clone(), TransportationTypeHandle::of_index(at)))
+        .collect();
 
     let dimensions = Table::of(modules, |module| &module.dimensions);
     let dimensions: BTreeMap<String, module::Dimension> =
-        united(&dimensions, "dimension", report).collect();
+        merged(&dimensions, "dimension", report).collect();
     let old = before.dimensions.iter().map(|dimension| dimension.name.clone()).collect();
     model.dimensions = numbered(old, dimensions.keys().cloned())
         .into_iter()
@@ -136,17 +141,21 @@ fn small_tables(modules: &[Arc<Module>], before: &Model, model: &mut Model, repo
             Dimension { name, datatype, upper_bound, normalization, default }
         })
         .collect();
+    let names = model.dimensions.iter().enumerate();
+    model.dimension_names = names
+        .map(|(at, dimension)| (dimension.name.clone(), DimensionHandle::of_index(at)))
+        .collect();
 }
 
-/// Switches are set when a federation begins: what a module that joins it later says otherwise is ignored.
+/// Merges the switches. They are set when a federation is created; different settings of later modules are ignored.
 fn switches(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: &mut Report) {
     if before.modules.is_empty() {
-        // What a management module sets holds where no other module says something.
+        // The settings of a management module apply where no other module sets the switch.
         let (mims, others): (Vec<Arc<Module>>, Vec<Arc<Module>>) =
             modules.iter().cloned().partition(|module| module.identification.kind == "MIM");
         for modules in [mims, others] {
             let table = Table::of(&modules, |module| &module.switches);
-            let positions = united(&table, "switch", report);
+            let positions = merged(&table, "switch", report);
             let settings = positions.map(|(_, position)| (position.switch, position.setting));
             model.switches.extend(settings);
         }
@@ -159,7 +168,8 @@ fn switches(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: 
         for entry in &module.switches {
             let module::Position { switch, setting } = entry.value;
             if setting != model.setting(switch) {
-                let message = format!("the switch {switch} of a running federation stays as it is");
+                let message =
+                    format!("the switch {switch} of a running federation cannot be changed");
                 let problem = Problem::new(Kind::Doubtful, message);
                 report.add(problem.at(module.place(entry.span_of("name")), "ignored"));
             }
@@ -167,13 +177,13 @@ fn switches(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: 
     }
 }
 
-/// A table whose model is what was said, with prose.
+/// Merges a table, and adds the description of each entry.
 fn named<T: unite::Columns>(
     table: &Table<'_, T>,
     what: &str,
     report: &mut Report,
 ) -> BTreeMap<String, Named<T>> {
-    let values: Vec<(String, T)> = united(table, what, report).collect();
+    let values: Vec<(String, T)> = merged(table, what, report).collect();
     values
         .into_iter()
         .map(|(name, value)| {
@@ -183,8 +193,8 @@ fn named<T: unite::Columns>(
         .collect()
 }
 
-/// The handles of dimensions that a class names; those that are not defined are reported elsewhere.
-fn dimension_handles(model: &Model, names: &[String]) -> BTreeSet<DimensionHandle> {
+/// Returns the handles of the dimensions that a class names. Undefined ones are reported elsewhere.
+fn dimension_handles(model: &Model, names: &[String]) -> Vec<DimensionHandle> {
     names.iter().filter_map(|name| model.dimension_named(name)).collect()
 }
 
@@ -193,7 +203,7 @@ fn transportation(model: &Model, name: Option<&str>) -> TransportationTypeHandle
         .unwrap_or(TransportationTypeHandle::RELIABLE)
 }
 
-/// Class names in the order of their handles, with the place of each.
+/// Returns the class names in the order of their handles, and the index of each.
 fn class_numbers(
     old: Vec<String>,
     names: impl Iterator<Item = String>,
@@ -214,7 +224,7 @@ fn object_classes(modules: &[Arc<Module>], before: &Model, model: &mut Model, re
     let classes: Table<'_, module::ObjectClassColumns> =
         Table::gathered(modules, |module| module.object_classes.iter().map(|class| &class.entry));
     let columns: BTreeMap<String, module::ObjectClassColumns> =
-        united(&classes, "object class", report).collect();
+        merged(&classes, "object class", report).collect();
     let old = before.object_classes.iter().map(|class| class.name.clone()).collect();
     let (order, places) = class_numbers(old, columns.keys().cloned(), OBJECT_ROOT);
     for (at, name) in order.iter().enumerate() {
@@ -239,11 +249,11 @@ fn object_classes(modules: &[Arc<Module>], before: &Model, model: &mut Model, re
         .filter(|class| !class.is_reference)
         .map(|class| class.entry.name.as_str())
         .collect();
-    lookup::classes_are_defined(&classes, &defined, "object class", modules, report);
+    lookup::classes_are_defined(&classes, &defined, "object class", report);
     attributes(modules, before, &columns, &places, model, report);
 }
 
-/// Attributes, and what classes inherit of them and of dimensions.
+/// Merges the attributes, and adds to each class the attributes and dimensions that it inherits.
 fn attributes(
     modules: &[Arc<Module>],
     before: &Model,
@@ -257,23 +267,26 @@ fn attributes(
     });
     lookup::members_are_declared_once(&table, "attribute", report);
     let mut values: BTreeMap<String, module::Attribute> =
-        united(&table, "attribute", report).collect();
+        merged(&table, "attribute", report).collect();
     let old = before.attributes.iter().map(|attribute| {
         let class = &before.object_classes[attribute.class.index().unwrap_or(0)];
         format!("{}.{}", class.name, attribute.name)
     });
-    let mut dimensions: Vec<BTreeSet<DimensionHandle>> = model
+    let mut dimensions: Vec<Vec<DimensionHandle>> = model
         .object_classes
         .iter()
         .map(|class| columns.get(&class.name).map(|columns| &columns.dimensions[..]))
         .map(|names| dimension_handles(model, names.unwrap_or_default()))
         .collect();
-    let mut own = vec![BTreeSet::new(); model.object_classes.len()];
+    let mut own = vec![Vec::new(); model.object_classes.len()];
+    model.attribute_names = vec![BTreeMap::new(); model.object_classes.len()];
     for (at, path) in numbered(old.collect(), values.keys().cloned()).into_iter().enumerate() {
         let value = values.remove(&path).unwrap_or_default();
         let (class, name) = path.rsplit_once('.').unwrap_or((OBJECT_ROOT, &path));
         let class = places.get(class).copied().unwrap_or(0);
-        own[class].insert(hemiola_hla::AttributeHandle::of_index(at));
+        let handle = AttributeHandle::of_index(at);
+        own[class].push(handle);
+        model.attribute_names[class].insert(name.to_owned(), handle);
         dimensions[class].extend(dimension_handles(model, &value.dimensions));
         model.attributes.push(Attribute {
             name: name.to_owned(),
@@ -289,16 +302,43 @@ fn attributes(
             semantics: table.semantics(&path),
         });
     }
-    // A parent's place is before its children's, so it already has what it inherits itself.
-    for at in 0..model.object_classes.len() {
-        if let Some(parent) = model.object_classes[at].parent.and_then(ObjectClassHandle::index) {
-            let (inherited, more) = (own[parent].clone(), dimensions[parent].clone());
-            own[at].extend(inherited);
-            dimensions[at].extend(more);
-        }
-        model.object_classes[at].attributes = own[at].iter().copied().collect();
-        model.object_classes[at].dimensions = dimensions[at].iter().copied().collect();
+    let parents: Vec<Option<usize>> =
+        model.object_classes.iter().map(|class| class.parent?.index()).collect();
+    let attributes = inherit(own, &parents, |attribute| *attribute, "attribute", report);
+    let dimensions = inherit(dimensions, &parents, |dimension| *dimension, "dimension", report);
+    let available = attributes.into_iter().zip(dimensions);
+    for (class, available) in model.object_classes.iter_mut().zip(available) {
+        (class.attributes, class.dimensions) = available;
     }
+}
+
+/// Adds to the own members of each class those of its parent. Returns the available members of each class by handle.
+///
+/// Where a class and its parent both have a member with the same key, that of the class counts.
+fn inherit<T: Copy, K: Ord>(
+    own: Vec<Vec<T>>,
+    parents: &[Option<usize>],
+    key: impl Fn(&T) -> K,
+    what: &str,
+    report: &mut Report,
+) -> Vec<Vec<T>> {
+    let mut available: Vec<Vec<T>> = Vec::with_capacity(own.len());
+    let (mut inherited_len, mut is_too_many) = (0, false);
+    for (mut members, parent) in own.into_iter().zip(parents) {
+        // The index of a parent is lower than those of its children, so its members are complete.
+        let inherited = parent.map_or(&[][..], |parent| &available[parent]);
+        inherited_len += inherited.len();
+        if inherited_len <= INHERITED_MAX {
+            members.extend(inherited);
+        } else if !std::mem::replace(&mut is_too_many, true) {
+            let message = format!("classes inherit more than {INHERITED_MAX} {what}s altogether");
+            report.add(Problem::new(Kind::Invalid, message));
+        }
+        members.sort_by_key(&key);
+        members.dedup_by_key(|member| key(member));
+        available.push(members);
+    }
+    available
 }
 
 fn interaction_classes(
@@ -311,9 +351,10 @@ fn interaction_classes(
         module.interaction_classes.iter().map(|class| &class.entry)
     });
     let columns: BTreeMap<String, module::InteractionClassColumns> =
-        united(&classes, "interaction class", report).collect();
+        merged(&classes, "interaction class", report).collect();
     let old = before.interaction_classes.iter().map(|class| class.name.clone()).collect();
     let (order, places) = class_numbers(old, columns.keys().cloned(), INTERACTION_ROOT);
+    let mut dimensions = Vec::with_capacity(order.len());
     for (at, name) in order.iter().enumerate() {
         let handle = InteractionClassHandle::of_index(at);
         let place = parent_name(name).map(|parent| places[parent]);
@@ -323,17 +364,14 @@ fn interaction_classes(
         }
         let columns = columns.get(name).cloned().unwrap_or_default();
         model.interaction_class_names.insert(below(name, INTERACTION_ROOT).to_owned(), handle);
-        let mut dimensions = dimension_handles(model, &columns.dimensions);
-        if let Some(place) = place {
-            dimensions.extend(&model.interaction_classes[place].dimensions);
-        }
+        dimensions.push(dimension_handles(model, &columns.dimensions));
         model.interaction_classes.push(InteractionClass {
             name: name.clone(),
             parent: place.map(InteractionClassHandle::of_index),
             children: Vec::new(),
             sharing: columns.sharing,
             parameters: Vec::new(),
-            dimensions: dimensions.into_iter().collect(),
+            dimensions: Vec::new(),
             transportation: transportation(model, columns.transportation.as_deref()),
             order: columns.order.unwrap_or(OrderType::Receive),
             semantics: classes.semantics(name),
@@ -344,14 +382,16 @@ fn interaction_classes(
         .filter(|class| !class.is_reference)
         .map(|class| class.entry.name.as_str())
         .collect();
-    lookup::classes_are_defined(&classes, &defined, "interaction class", modules, report);
-    parameters(modules, before, &places, model, report);
+    lookup::classes_are_defined(&classes, &defined, "interaction class", report);
+    parameters(modules, before, &places, dimensions, model, report);
 }
 
+/// Merges the parameters, and adds to each class the parameters and dimensions that it inherits.
 fn parameters(
     modules: &[Arc<Module>],
     before: &Model,
     places: &BTreeMap<String, usize>,
+    dimensions: Vec<Vec<DimensionHandle>>,
     model: &mut Model,
     report: &mut Report,
 ) {
@@ -361,17 +401,20 @@ fn parameters(
     });
     lookup::members_are_declared_once(&table, "parameter", report);
     let mut values: BTreeMap<String, module::Parameter> =
-        united(&table, "parameter", report).collect();
+        merged(&table, "parameter", report).collect();
     let old = before.parameters.iter().map(|parameter| {
         let class = &before.interaction_classes[parameter.class.index().unwrap_or(0)];
         format!("{}.{}", class.name, parameter.name)
     });
-    let mut own = vec![BTreeSet::new(); model.interaction_classes.len()];
+    let mut own = vec![Vec::new(); model.interaction_classes.len()];
+    model.parameter_names = vec![BTreeMap::new(); model.interaction_classes.len()];
     for (at, path) in numbered(old.collect(), values.keys().cloned()).into_iter().enumerate() {
         let value = values.remove(&path).unwrap_or_default();
         let (class, name) = path.rsplit_once('.').unwrap_or((INTERACTION_ROOT, &path));
         let class = places.get(class).copied().unwrap_or(0);
-        own[class].insert(hemiola_hla::ParameterHandle::of_index(at));
+        let handle = ParameterHandle::of_index(at);
+        own[class].push(handle);
+        model.parameter_names[class].insert(name.to_owned(), handle);
         model.parameters.push(Parameter {
             name: name.to_owned(),
             class: InteractionClassHandle::of_index(class),
@@ -379,43 +422,40 @@ fn parameters(
             semantics: table.semantics(&path),
         });
     }
-    for at in 0..model.interaction_classes.len() {
-        let parent = model.interaction_classes[at].parent;
-        if let Some(parent) = parent.and_then(InteractionClassHandle::index) {
-            let inherited = own[parent].clone();
-            own[at].extend(inherited);
-        }
-        model.interaction_classes[at].parameters = own[at].iter().copied().collect();
+    let parents: Vec<Option<usize>> =
+        model.interaction_classes.iter().map(|class| class.parent?.index()).collect();
+    let parameters = inherit(own, &parents, |parameter| *parameter, "parameter", report);
+    let dimensions = inherit(dimensions, &parents, |dimension| *dimension, "dimension", report);
+    let available = parameters.into_iter().zip(dimensions);
+    for (class, available) in model.interaction_classes.iter_mut().zip(available) {
+        (class.parameters, class.dimensions) = available;
     }
 }
 
-/// The interactions directed at instances of each class, own and inherited.
+/// Merges the interactions directed at instances of each class, own and inherited.
 fn directed_interactions(modules: &[Arc<Module>], model: &mut Model, report: &mut Report) {
     let table: Table<'_, module::DirectedInteraction> = Table::members(modules, ' ', |module| {
         let classes = module.object_classes.iter();
         classes.map(|class| (class.entry.name.as_str(), &class.directed_interactions[..]))
     });
-    let said: BTreeMap<String, module::DirectedInteraction> =
-        united(&table, "directed interaction", report).collect();
-    // The path is that of the object class and, behind a space, that of the interaction class.
-    for at in 0..model.object_classes.len() {
-        let mut all: BTreeMap<InteractionClassHandle, Sharing> = BTreeMap::new();
-        if let Some(parent) = model.object_classes[at].parent.and_then(ObjectClassHandle::index) {
-            all.extend(model.object_classes[parent].directed_interactions.iter().copied());
+    let mut own = vec![Vec::new(); model.object_classes.len()];
+    for (path, value) in merged(&table, "directed interaction", report) {
+        // The names of the object class and of the interaction class, separated by a space.
+        let Some((class, interaction)) = path.split_once(' ') else { continue };
+        let class = model.object_class_named(class).and_then(ObjectClassHandle::index);
+        if let (Some(class), Some(handle)) = (class, model.interaction_class_named(interaction)) {
+            own[class].push((handle, value.sharing.unwrap_or(Sharing::Neither)));
         }
-        for (path, value) in &said {
-            let Some((class, interaction)) = path.split_once(' ') else { continue };
-            if class == model.object_classes[at].name
-                && let Some(handle) = model.interaction_class_named(interaction)
-            {
-                all.insert(handle, value.sharing.unwrap_or(Sharing::Neither));
-            }
-        }
-        model.object_classes[at].directed_interactions = all.into_iter().collect();
+    }
+    let parents: Vec<Option<usize>> =
+        model.object_classes.iter().map(|class| class.parent?.index()).collect();
+    let available = inherit(own, &parents, |(class, _)| *class, "directed interaction", report);
+    for (class, available) in model.object_classes.iter_mut().zip(available) {
+        class.directed_interactions = available;
     }
 }
 
-/// A problem with two places where modules contradict each other.
+/// Returns a problem with the two places at which modules contradict each other.
 fn contradiction<T>(
     kind: Kind,
     message: String,

@@ -37,6 +37,12 @@ pub struct Model {
     pub(crate) switches: BTreeMap<Switch, Setting>,
     pub(crate) object_class_names: BTreeMap<String, ObjectClassHandle>,
     pub(crate) interaction_class_names: BTreeMap<String, InteractionClassHandle>,
+    pub(crate) dimension_names: BTreeMap<String, DimensionHandle>,
+    pub(crate) transportation_names: BTreeMap<String, TransportationTypeHandle>,
+    /// For each object class, the attributes that it declares itself.
+    pub(crate) attribute_names: Vec<BTreeMap<String, AttributeHandle>>,
+    /// For each interaction class, the parameters that it declares itself.
+    pub(crate) parameter_names: Vec<BTreeMap<String, ParameterHandle>>,
 }
 
 /// A value and what it means in prose.
@@ -204,10 +210,9 @@ impl Model {
     /// The available attribute of this name of a class.
     #[must_use]
     pub fn attribute_named(&self, class: ObjectClassHandle, name: &str) -> Option<AttributeHandle> {
-        let available = self.object_class(class)?.attributes.iter();
-        available.copied().find(|attribute| {
-            self.attribute(*attribute).is_some_and(|attribute| attribute.name == name)
-        })
+        let parent = |class: &ObjectClassHandle| self.object_class(*class)?.parent;
+        std::iter::successors(Some(class), parent)
+            .find_map(|class| self.attribute_names.get(class.index()?)?.get(name).copied())
     }
 
     /// Is an attribute available in a class?
@@ -265,10 +270,9 @@ impl Model {
         class: InteractionClassHandle,
         name: &str,
     ) -> Option<ParameterHandle> {
-        let available = self.interaction_class(class)?.parameters.iter();
-        available.copied().find(|parameter| {
-            self.parameter(*parameter).is_some_and(|parameter| parameter.name == name)
-        })
+        let parent = |class: &InteractionClassHandle| self.interaction_class(*class)?.parent;
+        std::iter::successors(Some(class), parent)
+            .find_map(|class| self.parameter_names.get(class.index()?)?.get(name).copied())
     }
 
     /// Is a parameter available in a class?
@@ -293,8 +297,7 @@ impl Model {
     /// The dimension of this name.
     #[must_use]
     pub fn dimension_named(&self, name: &str) -> Option<DimensionHandle> {
-        let at = self.dimensions.iter().position(|dimension| dimension.name == name)?;
-        Some(DimensionHandle::of_index(at))
+        self.dimension_names.get(name).copied()
     }
 
     /// All kinds of transportation; the place in this table is the handle's.
@@ -312,8 +315,7 @@ impl Model {
     /// The kind of transportation of this name.
     #[must_use]
     pub fn transportation_named(&self, name: &str) -> Option<TransportationTypeHandle> {
-        let at = self.transportations.iter().position(|kind| kind.name == name)?;
-        Some(TransportationTypeHandle::of_index(at))
+        self.transportation_names.get(name).copied()
     }
 
     /// The update rates by name, in updates a second.
@@ -395,9 +397,10 @@ impl Model {
             let Some(parent) = class.parent else { continue };
             assert!(parent < handle, "{class:?}");
             let parent = self.object_class(parent).expect("a parent is a class");
-            assert!(parent.children.contains(&handle), "{class:?}");
+            assert!(parent.children.binary_search(&handle).is_ok(), "{class:?}");
+            let mut inherited = parent.attributes.iter();
             assert!(
-                parent.attributes.iter().all(|one| class.attributes.contains(one)),
+                inherited.all(|attribute| class.attributes.binary_search(attribute).is_ok()),
                 "{class:?}"
             );
         }
@@ -410,7 +413,7 @@ impl Model {
             let Some(parent) = class.parent else { continue };
             assert!(parent < handle, "{class:?}");
             let parent = self.interaction_class(parent).expect("a parent is a class");
-            assert!(parent.children.contains(&handle), "{class:?}");
+            assert!(parent.children.binary_search(&handle).is_ok(), "{class:?}");
         }
         for (at, attribute) in self.attributes.iter().enumerate() {
             let handle = AttributeHandle::of_index(at);

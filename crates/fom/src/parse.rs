@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::limits::{MODULE_LEN_MAX, NODES_MAX};
+use crate::limits::{ATTRIBUTES_MAX, MODULE_LEN_MAX, NODES_MAX};
 use crate::module::{Edition, Module};
 use crate::problem::{Kind, Place, Problem, Source, Span};
 use crate::text;
@@ -45,6 +45,11 @@ pub(crate) fn source(name: &str, bytes: &[u8]) -> Result<Source, Vec<Problem>> {
 /// Text that is no XML, or no object model of a known edition.
 pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Problem>> {
     let source = Arc::new(source);
+    if let Some(at) = crowded_tag(&source.text) {
+        let message = format!("an element has more than {ATTRIBUTES_MAX} attributes");
+        let place = place(&source, (at..at + 1).into());
+        return Err(vec![Problem::new(Kind::Unreadable, message).at(place, "")]);
+    }
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&source.text, options).map_err(|error| {
         let problem = Problem::new(Kind::Unreadable, format!("no XML: {}", message(&error)));
@@ -80,7 +85,33 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
     Ok((module, problems))
 }
 
-/// The sentence of an XML error, without its position.
+/// Returns where the first tag with more than [`ATTRIBUTES_MAX`] attributes begins.
+fn crowded_tag(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text[at..].find('<')?;
+        let rest = &text[at..];
+        let sections = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        if let Some((_, end)) = sections.iter().find(|(start, _)| rest.starts_with(start)) {
+            at += rest.find(end)?;
+            continue;
+        }
+        let (mut end, mut attributes) = (at, 0);
+        while let Some(quote) = text[end..].find(['"', '\'', '>'])
+            && text.as_bytes()[end + quote] != b'>'
+        {
+            attributes += 1;
+            if attributes > ATTRIBUTES_MAX {
+                return Some(at);
+            }
+            let value = end + quote + 1;
+            end = value + 1 + text[value..].find(char::from(text.as_bytes()[value - 1]))?;
+        }
+        at = end.max(at + 1);
+    }
+}
+
+/// Returns the sentence of an XML error, without its position.
 fn message(error: &roxmltree::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at ").map_or(text.clone(), |(what, _)| what.to_owned())

@@ -149,7 +149,8 @@ impl Tree<'_> {
         for (interaction, sharing) in &class.directed_interactions {
             let inherited = class.parent.and_then(|parent| model.object_class(parent));
             if inherited.is_some_and(|parent| {
-                parent.directed_interactions.iter().any(|(one, _)| one == interaction)
+                let inherited = &parent.directed_interactions;
+                inherited.binary_search_by_key(interaction, |(class, _)| *class).is_ok()
             }) {
                 continue;
             }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::small::{bytes, module};
 
-fn parsed(name: &str, text: &str) -> Arc<Module> {
+pub(crate) fn parsed(name: &str, text: &str) -> Arc<Module> {
     let (modules, _) = read(name, text.as_bytes()).unwrap_or_else(|problems| {
         panic!("{}", render(&problems));
     });
@@ -20,7 +20,7 @@ fn parsed(name: &str, text: &str) -> Arc<Module> {
 }
 
 /// A module of these tables.
-fn text(edition: &str, tables: &str) -> String {
+pub(crate) fn text(edition: &str, tables: &str) -> String {
     format!(
         "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-{edition}\">{tables}</objectModel>"
     )

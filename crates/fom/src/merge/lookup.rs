@@ -1,4 +1,4 @@
-//! Names that have to lead somewhere, once all modules are together.
+//! Checks of names across all modules: every name that is used must be defined.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,33 +8,31 @@ use super::table::{Report, Said, Table};
 use crate::model::{Model, enumerators, parts};
 use crate::module::{Datatype, Entry, Module, Reference, Target};
 use crate::problem::{Kind, Problem};
-use crate::word::nearest;
 
-/// A class that modules only name, to put others below it, has to be defined by one of them. Of classes inside one
-/// another, the outermost is reported.
+/// Reports classes that modules name as parents but no module defines. Of nested classes, only the outermost is
+/// reported.
 pub(super) fn classes_are_defined<T>(
     classes: &Table<'_, T>,
     defined: &BTreeSet<&str>,
     what: &str,
-    modules: &[Arc<Module>],
     report: &mut Report,
 ) {
     for (name, said) in &classes.entries {
         let parent = name.rsplit_once('.').map(|(parent, _)| parent);
-        // A root is the standard's: it needs no definition to be known.
+        // The roots are defined by the standard.
         let Some(parent) = parent else { continue };
-        let parent_is = !parent.contains('.') || defined.contains(parent);
-        if defined.contains(name.as_str()) || !parent_is {
+        let parent_is_defined = !parent.contains('.') || defined.contains(parent);
+        if defined.contains(name.as_str()) || !parent_is_defined {
             continue;
         }
-        let message = format!("{what} {name} is only named, no module defines it");
+        let message = format!("{what} {name} is named but not defined by any module");
         let place = said[0].module.place(said[0].entry.span);
-        let hint = missing_modules(said.iter().map(|said| said.module), modules);
+        let hint = report.missing_modules(said.iter().map(|said| said.module));
         report.add(Problem::new(Kind::Incomplete, message).at(place, "").hint(hint));
     }
 }
 
-/// An attribute or parameter may not be declared again in a class below.
+/// Reports attributes and parameters that a class declares although it inherits them.
 pub(super) fn members_are_declared_once<T>(table: &Table<'_, T>, what: &str, report: &mut Report) {
     for (path, said) in &table.entries {
         let Some((class, name)) = path.rsplit_once('.') else { continue };
@@ -44,31 +42,28 @@ pub(super) fn members_are_declared_once<T>(table: &Table<'_, T>, what: &str, rep
             });
         for above in above {
             let Some(other) = table.entries.get(&format!("{above}.{name}")) else { continue };
-            let message = format!("{what} {path} is inherited from {above} already");
+            let message = format!("{what} {path} is already inherited from {above}");
             report.add(contradiction(Kind::Inconsistent, message, &other[0], &said[0], "name"));
         }
     }
 }
 
-/// Where a module refers to something.
+/// A reference and the module that contains it.
 type Use<'m> = (&'m Arc<Module>, &'m Reference);
 
-/// Every name that a module refers to is that of something. One problem for each name.
-pub(super) fn references_lead_somewhere(
-    modules: &[Arc<Module>],
-    model: &Model,
-    report: &mut Report,
-) {
-    let mut lost: BTreeMap<(Target, &str), Vec<Use<'_>>> = BTreeMap::new();
+/// Reports references to names that no module defines, one problem for each name.
+pub(super) fn references_are_defined(modules: &[Arc<Module>], model: &Model, report: &mut Report) {
+    let mut undefined: BTreeMap<(Target, &str), Vec<Use<'_>>> = BTreeMap::new();
     for module in modules {
+        let notes: BTreeSet<&str> = module.notes.iter().map(|note| note.name.as_str()).collect();
         for reference in &module.references {
-            if !is_found(reference, module, model) {
+            if !is_defined(reference, &notes, model) {
                 let key = (reference.target, reference.name.as_str());
-                lost.entry(key).or_default().push((module, reference));
+                undefined.entry(key).or_default().push((module, reference));
             }
         }
     }
-    for ((target, name), uses) in lost {
+    for ((target, name), uses) in undefined {
         let (module, reference) = uses[0];
         let more = match uses.len() {
             1 => String::new(),
@@ -76,23 +71,20 @@ pub(super) fn references_lead_somewhere(
         };
         let what = target.name();
         let (kind, message) = match (target, model.datatype(name)) {
-            (Target::Note, _) => {
-                (Kind::Doubtful, format!("note {name} is not among those of this module"))
-            }
+            (Target::Note, _) => (Kind::Doubtful, format!("this module has no note {name}")),
             (_, Some(datatype)) => {
-                let message = format!("{name} is a {}, where a {what} is needed", datatype.kind());
+                let message = format!("{name} is a {}, but a {what} is required", datatype.kind());
                 (Kind::Inconsistent, message)
             }
             (_, None) => (Kind::Incomplete, format!("{what} {name} is not defined")),
         };
         let hint = match kind {
             Kind::Incomplete => {
-                let elsewhere = missing_modules(uses.iter().map(|(module, _)| &***module), modules);
-                let near = || nearest(name, candidates(target, model));
-                if elsewhere.is_empty() {
-                    near().map(|near| format!("did you mean {near}?")).unwrap_or_default()
+                let missing = report.missing_modules(uses.iter().map(|(module, _)| &***module));
+                if missing.is_empty() {
+                    report.did_you_mean(name, || candidates(target, model))
                 } else {
-                    elsewhere
+                    missing
                 }
             }
             _ => String::new(),
@@ -102,7 +94,7 @@ pub(super) fn references_lead_somewhere(
     }
 }
 
-fn is_found(reference: &Reference, module: &Module, model: &Model) -> bool {
+fn is_defined(reference: &Reference, notes: &BTreeSet<&str>, model: &Model) -> bool {
     let name = reference.name.as_str();
     let datatype = || model.datatype(name);
     match reference.target {
@@ -114,11 +106,11 @@ fn is_found(reference: &Reference, module: &Module, model: &Model) -> bool {
         Target::Dimension => model.dimension_named(name).is_some(),
         Target::ObjectClass => model.object_class_named(name).is_some(),
         Target::InteractionClass => model.interaction_class_named(name).is_some(),
-        Target::Note => module.notes.iter().any(|note| note.name == name),
+        Target::Note => notes.contains(name),
     }
 }
 
-/// What a name could have been.
+/// Returns the names that a reference to this target may have.
 fn candidates(target: Target, model: &Model) -> Vec<&str> {
     match target {
         Target::Datatype | Target::Representation | Target::Discriminant | Target::FixedRecord => {
@@ -136,35 +128,12 @@ fn candidates(target: Target, model: &Model) -> Vec<&str> {
     }
 }
 
-/// What to do where something is missing: the modules that these say they depend on, and that are not there.
-fn missing_modules<'m>(
-    referring: impl Iterator<Item = &'m Module>,
-    modules: &[Arc<Module>],
-) -> String {
-    // Dependencies are named as people write them.
-    let plain = |name: &str| -> String {
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-    };
-    let there: BTreeSet<String> =
-        modules.iter().map(|module| plain(&module.identification.name)).collect();
-    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for module in referring {
-        for (kind, name) in &module.identification.references {
-            let name = name.trim();
-            if kind == "Dependency" && !name.is_empty() && !there.contains(&plain(name)) {
-                missing.entry(module.name()).or_default().insert(name);
-            }
-        }
-    }
-    let Some((module, names)) = missing.first_key_value() else { return String::new() };
-    let names: Vec<&str> = names.iter().copied().collect();
-    format!("{module} says it depends on {}, not given here", names.join(", "))
-}
-
-/// What data types say about each other: no circle, discriminants that choose, references that identify.
-pub(super) fn datatypes_are_sound(modules: &[Arc<Module>], model: &Model, report: &mut Report) {
+/// Checks the data types against each other: cycles, the discriminants of variant records, and the attributes of
+/// reference types.
+pub(super) fn check_datatypes(modules: &[Arc<Module>], model: &Model, report: &mut Report) {
     let table = Table::of(modules, |module| &module.datatypes);
-    for name in circles(model) {
+    let mut choices = BTreeMap::new();
+    for name in cycles(model) {
         let Some(said) = table.entries.get(name).map(|said| &said[0]) else { continue };
         let message = format!("data type {name} contains itself");
         report.add(at(Kind::Doubtful, message, said, "name"));
@@ -173,14 +142,13 @@ pub(super) fn datatypes_are_sound(modules: &[Arc<Module>], model: &Model, report
         match model.datatype(name) {
             Some(Datatype::VariantRecord { .. }) => {
                 for said in said {
-                    discriminants_choose(name, said, model, report);
+                    check_discriminants(name, said, model, &mut choices, report);
                 }
             }
             Some(Datatype::Reference {
                 class: Some(class), attribute: Some(attribute), ..
             }) => {
-                // The second of the standard's own refers to a thing that every instance has, and
-                // that is no attribute.
+                // The standard's own reference type names the handle of an instance, which is not an attribute.
                 let Some(handle) = model.object_class_named(class) else { continue };
                 let implied = attribute == "HLAobjectInstanceHandle";
                 if !implied && model.attribute_named(handle, attribute).is_none() {
@@ -197,8 +165,15 @@ fn at<T>(kind: Kind, message: String, said: &Said<'_, T>, column: &str) -> Probl
     Problem::new(kind, message).at(said.module.place(said.entry.span_of(column)), "")
 }
 
-/// The alternatives that one module gives a variant record are chosen by enumerators that there are.
-fn discriminants_choose(name: &str, said: &Said<'_, Datatype>, model: &Model, report: &mut Report) {
+/// Reports alternatives of a variant record that are chosen by undefined enumerators. `choices` caches the enumerators of
+/// the discriminants.
+fn check_discriminants<'m>(
+    name: &str,
+    said: &Said<'m, Datatype>,
+    model: &'m Model,
+    choices: &mut BTreeMap<&'m str, BTreeSet<&'m str>>,
+    report: &mut Report,
+) {
     let Entry { value: Datatype::VariantRecord { alternatives, datatype, .. }, .. } = said.entry
     else {
         return;
@@ -213,7 +188,9 @@ fn discriminants_choose(name: &str, said: &Said<'_, Datatype>, model: &Model, re
     let Some(enumerated @ Datatype::Enumerated { .. }) = model.datatype(discriminant) else {
         return;
     };
-    let names: Vec<&str> = enumerators(enumerated).iter().map(|one| one.name.as_str()).collect();
+    let names = choices
+        .entry(discriminant)
+        .or_insert_with(|| enumerators(enumerated).iter().map(|one| one.name.as_str()).collect());
     for chosen in alternatives.iter().flat_map(|alternative| &alternative.enumerators) {
         let range = chosen.strip_prefix('[').and_then(|range| range.strip_suffix(']'));
         let ends: Vec<&str> = match range.and_then(|range| range.split_once("..")) {
@@ -221,43 +198,78 @@ fn discriminants_choose(name: &str, said: &Said<'_, Datatype>, model: &Model, re
             None => vec![chosen.as_str()],
         };
         for end in ends {
-            if end != "HLAother" && !names.contains(&end) {
-                let message =
-                    format!("{discriminant} has no enumerator {end}, which chooses in {name}");
-                let near = nearest(end, names.iter().copied());
-                let hint = near.map(|near| format!("did you mean {near}?")).unwrap_or_default();
+            if end != "HLAother" && !names.contains(end) {
+                let message = format!(
+                    "{discriminant} has no enumerator {end}, which an alternative of {name} names"
+                );
+                let hint = report.did_you_mean(end, || names.iter().copied().collect());
                 report.add(at(Kind::Inconsistent, message, said, "name").hint(hint));
             }
         }
     }
 }
 
-/// The data types that contain themselves: of each circle the first name.
-fn circles(model: &Model) -> BTreeSet<&str> {
+/// Returns the data types that contain themselves: of each group of types that contain each other, the first by name.
+///
+/// Finds the strongly connected components with Tarjan's algorithm ("Depth-first search and linear graph algorithms",
+/// 1972), with a path instead of recursion.
+fn cycles(model: &Model) -> BTreeSet<&str> {
+    const UNVISITED: usize = usize::MAX;
+    let names: Vec<&str> = model.datatypes.keys().map(String::as_str).collect();
+    let contained: Vec<Vec<usize>> = model
+        .datatypes
+        .values()
+        .map(|datatype| {
+            let parts = parts(&datatype.value).into_iter();
+            parts.filter_map(|part| names.binary_search(&part).ok()).collect()
+        })
+        .collect();
     let mut found = BTreeSet::new();
-    let mut done: BTreeSet<&str> = BTreeSet::new();
-    for start in model.datatypes.keys() {
-        // Depth first, without recursion: a path, and what is left to visit at each step of it.
-        let mut path: Vec<(&str, Vec<&str>)> = Vec::new();
-        let mut next = Some(start.as_str());
+    // For each type: when it was visited, and the earliest visit it can reach within its component.
+    let mut visit = vec![UNVISITED; names.len()];
+    let mut earliest = visit.clone();
+    // Visited types whose component is not complete.
+    let mut open: Vec<usize> = Vec::new();
+    let mut is_open = vec![false; names.len()];
+    let mut visits = 0;
+    for start in 0..names.len() {
+        // The types on the way from `start`, and how many parts of each have been followed.
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        let mut next = (visit[start] == UNVISITED).then_some(start);
         loop {
-            if let Some(name) = next.take() {
-                if path.iter().any(|(on_path, _)| *on_path == name) {
-                    let at = path.iter().position(|(on_path, _)| *on_path == name).unwrap_or(0);
-                    found.extend(path[at..].iter().map(|(name, _)| *name).min());
-                } else if let Some(datatype) = model.datatypes.get_key_value(name)
-                    && done.insert(datatype.0)
-                {
-                    path.push((datatype.0, parts(&datatype.1.value)));
+            if let Some(at) = next.take() {
+                (visit[at], earliest[at], is_open[at]) = (visits, visits, true);
+                visits += 1;
+                open.push(at);
+                path.push((at, 0));
+            }
+            let Some((at, followed)) = path.last_mut() else { break };
+            let at = *at;
+            if let Some(&part) = contained[at].get(*followed) {
+                *followed += 1;
+                if visit[part] == UNVISITED {
+                    next = Some(part);
+                } else if is_open[part] {
+                    earliest[at] = earliest[at].min(visit[part]);
                 }
+                continue;
             }
-            match path.last_mut() {
-                None => break,
-                Some((_, left)) => match left.pop() {
-                    Some(name) => next = Some(name),
-                    None => drop(path.pop()),
-                },
+            path.pop();
+            if let Some((parent, _)) = path.last() {
+                earliest[*parent] = earliest[*parent].min(earliest[at]);
             }
+            if earliest[at] < visit[at] {
+                continue;
+            }
+            let (mut first, mut is_cycle) = (at, contained[at].contains(&at));
+            while let Some(member) = open.pop() {
+                is_open[member] = false;
+                if member == at {
+                    break;
+                }
+                (first, is_cycle) = (first.min(member), true);
+            }
+            found.extend(is_cycle.then_some(names[first]));
         }
     }
     found

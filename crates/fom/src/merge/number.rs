@@ -1,8 +1,8 @@
-//! Handles: names in the order of their numbers.
+//! Assigns handles: names in the order of their numbers.
 
-/// The old names as they were, then the new ones in alphabetical order.
+/// Returns the old names unchanged, then the new ones in alphabetical order.
 ///
-/// `names` come in that order, each once.
+/// `names` must be sorted and unique.
 pub(super) fn numbered(old: Vec<String>, names: impl Iterator<Item = String>) -> Vec<String> {
     let mut known: Vec<String> = old.clone();
     known.sort();
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_given_out_stay_and_new_ones_follow() {
+    fn old_numbers_stay_and_new_ones_follow() {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let order = numbered(names(&["m", "c"]), names(&["a", "c", "m", "z"]).into_iter());
         assert_eq!(order, names(&["m", "c", "a", "z"]));

@@ -1,6 +1,6 @@
-//! What modules say about each name, side by side, and what is wrong with it.
+//! The declarations of all modules by name, and the problems with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::contradiction;
@@ -8,20 +8,21 @@ use super::unite::{Clash, Columns};
 use crate::mim;
 use crate::module::{Edition, Entry, Module};
 use crate::problem::{Kind, Problem};
+use crate::word::nearest;
 
-/// What one module says about a name.
+/// The declaration of a name in one module.
 pub(super) struct Said<'m, T> {
     pub(super) module: &'m Module,
     pub(super) entry: &'m Entry<T>,
 }
 
-/// What all modules say, by name; those of a class's parts begin with the class.
+/// The declarations of all modules by name. Names of attributes and parameters begin with the class.
 pub(super) struct Table<'m, T> {
     pub(super) entries: BTreeMap<String, Vec<Said<'m, T>>>,
 }
 
 impl<'m, T> Table<'m, T> {
-    /// A table of every module.
+    /// Collects one table of every module.
     pub(super) fn of(
         modules: &'m [Arc<Module>],
         table: impl Fn(&'m Module) -> &'m [Entry<T>],
@@ -29,7 +30,7 @@ impl<'m, T> Table<'m, T> {
         Self::gathered(modules, |module| table(module).iter())
     }
 
-    /// Some entries of every module.
+    /// Collects some entries of every module.
     pub(super) fn gathered<I: Iterator<Item = &'m Entry<T>>>(
         modules: &'m [Arc<Module>],
         table: impl Fn(&'m Module) -> I,
@@ -46,17 +47,17 @@ impl<'m, T> Table<'m, T> {
         Self { entries }
     }
 
-    /// The parts of classes of every module, named by the class, what stands between, and their own name.
+    /// Collects the members of the classes of every module, under the name of the class, a separator, and their own name.
     pub(super) fn members<I: Iterator<Item = (&'m str, &'m [Entry<T>])>>(
         modules: &'m [Arc<Module>],
-        between: char,
+        separator: char,
         classes: impl Fn(&'m Module) -> I,
     ) -> Self {
         let mut entries: BTreeMap<String, Vec<Said<'m, T>>> = BTreeMap::new();
         for module in modules {
             for (class, members) in classes(module) {
                 for entry in members {
-                    let path = format!("{class}{between}{}", entry.name);
+                    let path = format!("{class}{separator}{}", entry.name);
                     entries.entry(path).or_default().push(Said { module, entry });
                 }
             }
@@ -64,7 +65,7 @@ impl<'m, T> Table<'m, T> {
         Self { entries }
     }
 
-    /// The first prose that a module has about a name.
+    /// Returns the first non-empty description of a name.
     pub(super) fn semantics(&self, name: &str) -> String {
         let said = self.entries.get(name).into_iter().flatten();
         let mut prose = said.map(|said| &said.entry.semantics).filter(|text| !text.is_empty());
@@ -72,8 +73,8 @@ impl<'m, T> Table<'m, T> {
     }
 }
 
-/// Every name with what the modules together say about it. Contradictions go into the report.
-pub(super) fn united<'t, T: Columns>(
+/// Returns every name with its merged declarations. Contradictions go into the report.
+pub(super) fn merged<'t, T: Columns>(
     table: &'t Table<'_, T>,
     what: &'t str,
     report: &'t mut Report,
@@ -81,7 +82,7 @@ pub(super) fn united<'t, T: Columns>(
     table.entries.iter().map(move |(name, said)| {
         let mut value = said[0].entry.value.clone();
         for (at, two) in said.iter().enumerate().skip(1) {
-            for clash in value.unite(&two.entry.value) {
+            for clash in value.merge(&two.entry.value) {
                 report.clash(what, name, &clash, &said[..at], two);
             }
         }
@@ -89,26 +90,90 @@ pub(super) fn united<'t, T: Columns>(
     })
 }
 
-/// Columns that say what federates do, and not what a federation is.
+/// Columns that describe the behaviour of federates. The RTI does not act upon them.
 const INFORMATIVE: [&str; 5] =
     ["sharing", "ownership", "updateType", "valueRequired", "capability"];
 
-/// What is wrong with the modules together.
-#[derive(Default)]
+/// The largest number of names that are compared to find suggestions for undefined names.
+const COMPARISONS_MAX: usize = 200_000;
+
+/// The largest number of missing modules in one hint.
+const MISSING_SHOWN_MAX: usize = 5;
+
+/// The problems with the modules together.
 pub(super) struct Report {
     problems: Vec<Problem>,
-    /// For each module of 2010 that repeats standard names otherwise than 2025 has them: the first such place, and how
-    /// many there are. By the name of the module, which orders them.
+    /// For each module of 2010 that declares standard names differently from 2025: the first such place and the number of
+    /// them, by the name of the module.
     overruled: BTreeMap<String, (Problem, usize)>,
+    /// The modules that each module depends on and that were not given, by the name of the module.
+    missing: BTreeMap<String, BTreeSet<String>>,
+    comparisons_left: usize,
 }
 
 impl Report {
+    pub(super) fn of(modules: &[Arc<Module>]) -> Self {
+        // Dependencies are named as people write them.
+        let plain = |name: &str| -> String {
+            let letters = name.chars().filter(char::is_ascii_alphanumeric);
+            letters.collect::<String>().to_ascii_lowercase()
+        };
+        let given: BTreeSet<String> =
+            modules.iter().map(|module| plain(&module.identification.name)).collect();
+        let mut missing: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for module in modules {
+            for (kind, name) in &module.identification.references {
+                let name = name.trim();
+                if kind == "Dependency" && !name.is_empty() && !given.contains(&plain(name)) {
+                    missing.entry(module.name().to_owned()).or_default().insert(name.to_owned());
+                }
+            }
+        }
+        let (problems, overruled) = (Vec::new(), BTreeMap::new());
+        Self { problems, overruled, missing, comparisons_left: COMPARISONS_MAX }
+    }
+
+    /// Returns a hint with the modules that these modules depend on and that were not given; empty if there are none.
+    pub(super) fn missing_modules<'m>(
+        &self,
+        referring: impl Iterator<Item = &'m Module>,
+    ) -> String {
+        let referring = referring.filter_map(|module| self.missing.get_key_value(module.name()));
+        let Some((module, names)) = referring.min_by_key(|(module, _)| *module) else {
+            return String::new();
+        };
+        let shown: Vec<&str> = names.iter().take(MISSING_SHOWN_MAX).map(String::as_str).collect();
+        let more = match names.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{module} depends on modules that were not given: {}{more}", shown.join(", "))
+    }
+
+    /// Returns a hint with the candidate that is most similar to a name; empty if none is similar, or if too many names
+    /// have been compared before.
+    pub(super) fn did_you_mean<'c>(
+        &mut self,
+        name: &str,
+        candidates: impl FnOnce() -> Vec<&'c str>,
+    ) -> String {
+        if self.comparisons_left == 0 {
+            return String::new();
+        }
+        let candidates = candidates();
+        self.comparisons_left = self.comparisons_left.saturating_sub(candidates.len());
+        if self.comparisons_left == 0 {
+            return String::new();
+        }
+        nearest(name, candidates).map(|near| format!("did you mean {near}?")).unwrap_or_default()
+    }
+
     pub(super) fn add(&mut self, problem: Problem) {
         self.problems.push(problem);
     }
 
-    /// Two modules contradict each other. The standard overrules modules of 2010, which often
-    /// repeat the management module of their edition.
+    /// Reports that two modules contradict each other. The standard overrules modules of 2010, which often repeat the
+    /// management module of their edition.
     fn clash<T>(
         &mut self,
         what: &str,
@@ -117,11 +182,12 @@ impl Report {
         before: &[Said<'_, T>],
         two: &Said<'_, T>,
     ) {
-        // The first that says anything in this column.
+        // The first declaration that has this column.
         let one = before.iter().find(|one| one.entry.says(clash.column)).unwrap_or(&before[0]);
-        let standard = before.iter().any(|one| mim::is_standard(one.module));
+        // The standard modules come first.
+        let standard = mim::is_standard(before[0].module);
         if standard && two.module.edition == Edition::E2010 {
-            let message = format!("{what} {name} is not as in the standard of 2025, which holds");
+            let message = format!("{what} {name} differs from the standard of 2025, which applies");
             let problem = Problem::new(Kind::Doubtful, message)
                 .at(two.module.place(two.entry.span_of(clash.column)), "ignored");
             let first = self.overruled.entry(two.module.name().to_owned());
@@ -129,26 +195,26 @@ impl Report {
             return;
         }
         let part = match (clash.column, clash.part.as_str()) {
-            ("kind", part) => format!("is two things: {part}"),
+            ("kind", part) => format!("is declared as two kinds: {part}"),
             (column, "") => format!("has two different {column}s"),
             (column, part) => format!("has two different {column}s {part}"),
         };
-        // What federates agree upon among themselves, and no RTI acts upon, refuses no model.
+        // A contradiction in an informative column does not make the model invalid.
         let informative = INFORMATIVE.contains(&clash.column);
         let kind = if informative { Kind::Doubtful } else { Kind::Inconsistent };
         let problem = contradiction(kind, format!("{what} {name} {part}"), one, two, clash.column);
         self.problems.push(if standard {
-            problem.hint("names that begin with HLA are the standard's")
+            problem.hint("names that begin with HLA belong to the standard")
         } else {
             problem
         });
     }
 
-    /// All of them, in the order of their places.
+    /// Returns all problems in the order of their places.
     pub(super) fn problems(mut self) -> Vec<Problem> {
         for (mut problem, count) in self.overruled.into_values() {
             if count > 1 {
-                problem.hint = format!("{} more of this module are ignored", count - 1);
+                problem.hint = format!("{} more names of this module are ignored", count - 1);
             }
             self.problems.push(problem);
         }

@@ -1,32 +1,34 @@
-//! How two things that modules say about the same name become one, or clash.
+//! How the declarations of two modules for the same name are merged, or clash.
 //!
-//! What is not said is filled in by who says it; what both say has to be the same. Prose is not compared.
+//! A missing column is filled in from the other module; a column that both have must be equal. Prose is not compared.
+
+use std::collections::BTreeMap;
 
 use crate::module::{
-    Attribute, Datatype, Datatyped, Dimension, DirectedInteraction, InteractionClassColumns, Note,
-    ObjectClassColumns, Parameter, Position, SynchronizationPoint, Transportation, UpdateRate,
+    Alternative, Attribute, Datatype, Datatyped, Dimension, DirectedInteraction, Enumerator,
+    InteractionClassColumns, Note, ObjectClassColumns, Parameter, Position, SynchronizationPoint,
+    Transportation, UpdateRate,
 };
 
-/// The encoding of variant records that other modules may add alternatives to.
+/// The encoding of variant records to which other modules may add alternatives.
 pub(crate) const EXTENDABLE: &str = "HLAextendableVariantRecord";
 
 /// A column in which two modules contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Clash {
-    /// The name of its element.
+    /// The name of the column's element.
     pub(super) column: &'static str,
-    /// Which part of it, if it has parts.
+    /// The part of the column that clashes; empty for a column without parts.
     pub(super) part: String,
 }
 
 /// The columns of an entry.
 pub(super) trait Columns: Clone {
-    /// Takes over what another module says about the same name, and gives the columns in which it says something
-    /// else; there, this one stays as it is.
-    fn unite(&mut self, other: &Self) -> Vec<Clash>;
+    /// Merges the columns of another module for the same name, and returns those that clash; they stay unchanged.
+    fn merge(&mut self, other: &Self) -> Vec<Clash>;
 }
 
-/// Fills a column in, or notes the clash.
+/// Fills in a missing column, or notes a clash.
 fn column<T: PartialEq + Clone>(
     clashes: &mut Vec<Clash>,
     name: &'static str,
@@ -51,8 +53,8 @@ fn add_names(mine: &mut Vec<String>, other: &[String]) {
 macro_rules! columns {
     ($($name:ident { $($field:ident $element:literal,)* } $(names $($list:ident)*)?;)*) => {$(
         impl Columns for $name {
-            fn unite(&mut self, other: &Self) -> Vec<Clash> {
-                #[allow(unused_mut, reason = "some have no column that can clash")]
+            fn merge(&mut self, other: &Self) -> Vec<Clash> {
+                #[allow(unused_mut, reason = "some entries have no column that can clash")]
                 let mut clashes = Vec::new();
                 $(column(&mut clashes, $element, &mut self.$field, &other.$field);)*
                 $($(add_names(&mut self.$list, &other.$list);)*)?
@@ -63,7 +65,7 @@ macro_rules! columns {
 }
 
 columns! {
-    // A class may get further dimensions from another module.
+    // Another module may add dimensions to a class.
     ObjectClassColumns { sharing "sharing", } names dimensions;
     InteractionClassColumns {
         sharing "sharing",
@@ -89,14 +91,14 @@ columns! {
 }
 
 impl Columns for Note {
-    fn unite(&mut self, _other: &Self) -> Vec<Clash> {
-        // Labels are a module's own.
+    fn merge(&mut self, _other: &Self) -> Vec<Clash> {
+        // Labels of notes are local to their module.
         Vec::new()
     }
 }
 
 impl Columns for Position {
-    fn unite(&mut self, other: &Self) -> Vec<Clash> {
+    fn merge(&mut self, other: &Self) -> Vec<Clash> {
         if self == other { Vec::new() } else { vec![clash("isEnabled", "")] }
     }
 }
@@ -106,11 +108,11 @@ fn clash(column: &'static str, part: &str) -> Clash {
 }
 
 impl Columns for Datatype {
-    fn unite(&mut self, other: &Self) -> Vec<Clash> {
+    fn merge(&mut self, other: &Self) -> Vec<Clash> {
         let mut clashes = Vec::new();
         let c = &mut clashes;
         match (self, other) {
-            // How the bits are to be read is prose.
+            // The interpretation of the bits is prose.
             (
                 Self::Basic { size, endian, .. },
                 Self::Basic { size: size2, endian: endian2, .. },
@@ -149,17 +151,19 @@ impl Columns for Datatype {
                 Self::Enumerated { representation: representation2, enumerators: enumerators2 },
             ) => {
                 column(c, "representation", representation, representation2);
-                // Further enumerators may come from any module.
-                for two in enumerators2 {
-                    match enumerators.iter().find(|one| one.name == two.name) {
-                        None => enumerators.push(two.clone()),
-                        Some(one) if one.values != two.values => {
-                            let (one, other) = (one.values.join(", "), two.values.join(", "));
-                            c.push(clash("enumerator", &format!("{} ({one}; {other})", two.name)));
-                        }
-                        Some(_) => {}
+                // Any module may add enumerators.
+                let mut new: BTreeMap<&str, &Enumerator> =
+                    enumerators2.iter().map(|two| (two.name.as_str(), two)).collect();
+                for one in enumerators.iter() {
+                    if let Some(two) = new.remove(one.name.as_str())
+                        && one.values != two.values
+                    {
+                        let (first, second) = (one.values.join(", "), two.values.join(", "));
+                        c.push(clash("enumerator", &format!("{} ({first}; {second})", one.name)));
                     }
                 }
+                let new = enumerators2.iter().filter(|two| new.contains_key(two.name.as_str()));
+                enumerators.extend(new.cloned());
             }
             (
                 Self::Array { datatype, cardinality, encoding },
@@ -207,15 +211,29 @@ impl Columns for Datatype {
                     c.push(clash("alternative", ""));
                     return clashes;
                 }
-                for two in alternatives2 {
-                    // Alternatives are told apart by what chooses them.
-                    let chosen = |name: &String| two.enumerators.contains(name);
-                    match alternatives.iter().find(|one| one.enumerators.iter().any(chosen)) {
-                        Some(one) if one == two => {}
-                        None => alternatives.push(two.clone()),
-                        Some(_) => c.push(clash("alternative", &two.enumerators.join(", "))),
+                // Two alternatives are the same if an enumerator chooses both.
+                let mut by_enumerator: BTreeMap<&str, (usize, &Alternative)> = BTreeMap::new();
+                let mut new = Vec::new();
+                for (at, one) in alternatives.iter().enumerate() {
+                    for name in &one.enumerators {
+                        by_enumerator.entry(name).or_insert((at, one));
                     }
                 }
+                for two in alternatives2 {
+                    let chosen = two.enumerators.iter();
+                    let same = chosen.filter_map(|name| by_enumerator.get(name.as_str()));
+                    match same.min_by_key(|(at, _)| *at) {
+                        Some((_, one)) if *one == two => {}
+                        Some(_) => c.push(clash("alternative", &two.enumerators.join(", "))),
+                        None => {
+                            for name in &two.enumerators {
+                                by_enumerator.insert(name, (alternatives.len() + new.len(), two));
+                            }
+                            new.push(two.clone());
+                        }
+                    }
+                }
+                alternatives.extend(new);
             }
             (one, two) => {
                 let part = format!("{}, {}", one.kind(), two.kind());

@@ -33,7 +33,7 @@ pub(super) fn interactions(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Inte
     classes
 }
 
-/// The class as an entry whose name is its whole path; a class at the top has to be the root.
+/// Reads the class as an entry under its full name. A class at the top must be the root.
 fn class_entry<T>(
     reader: &mut Reader,
     row: &Row<'_>,
@@ -44,20 +44,27 @@ fn class_entry<T>(
     let mut entry = reader.entry(row, "name", value)?;
     match parent {
         Some(parent) if parent.split('.').count() >= CLASS_DEPTH_MAX => {
-            let message = format!("more than {CLASS_DEPTH_MAX} classes inside one another");
+            let message = format!("classes are nested more than {CLASS_DEPTH_MAX} deep");
             reader.problem(Kind::Invalid, entry.span, message, "");
             return None;
         }
         Some(parent) => entry.name = format!("{parent}.{}", entry.name),
         None if entry.name != root => {
-            let message = format!("the class {} stands beside the root", entry.name);
-            let hint = format!("all classes are below {root}");
+            let message = format!("the class {} is outside the root class", entry.name);
+            let hint = format!("put it inside {root}");
             reader.problem(Kind::Invalid, entry.span, message, &hint);
             return None;
         }
         None => {}
     }
     Some(entry)
+}
+
+/// Whether a class only names a class of another module, to put classes below it.
+fn is_reference(row: &Row<'_>, below: &[Node<'_, '_>], parent: Option<&str>) -> bool {
+    row.is_only_a_name()
+        && row.inner.len() == below.len()
+        && (!below.is_empty() || parent.is_none())
 }
 
 /// Appends a class and those below it.
@@ -82,9 +89,10 @@ fn object_class(
         .into_iter()
         .filter_map(|node| directed_interaction(reader, node))
         .collect();
-    let is_reference = row.is_only_a_name()
-        && row.inner.len() == below.len()
-        && (!below.is_empty() || parent.is_none());
+    let is_reference = is_reference(&row, &below, parent);
+    if !reader.take_full_names(&entry, attributes.len() + directed_interactions.len()) {
+        return;
+    }
     classes.push(ObjectClass { entry, is_reference, attributes, directed_interactions });
     for node in below {
         object_class(reader, node, Some(&name), classes);
@@ -119,7 +127,7 @@ fn attribute(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Attribute>
     reader.entry(&row, "name", value)
 }
 
-/// The name is that of a class, by its path.
+/// Reads an entry whose name refers to an interaction class.
 fn directed_interaction(
     reader: &mut Reader,
     node: Node<'_, '_>,
@@ -156,9 +164,10 @@ fn interaction_class(
     let below = row.all("interactionClass");
     let parameters: Vec<_> =
         row.all("parameter").into_iter().filter_map(|node| parameter(reader, node)).collect();
-    let is_reference = row.is_only_a_name()
-        && row.inner.len() == below.len()
-        && (!below.is_empty() || parent.is_none());
+    let is_reference = is_reference(&row, &below, parent);
+    if !reader.take_full_names(&entry, parameters.len()) {
+        return;
+    }
     classes.push(InteractionClass { entry, is_reference, parameters });
     for node in below {
         interaction_class(reader, node, Some(&name), classes);

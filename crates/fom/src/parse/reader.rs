@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roxmltree::Node;
 
-use crate::limits::PROBLEMS_MAX;
+use crate::limits::{FULL_NAMES_LEN_MAX, PROBLEMS_MAX};
 use crate::module::{Entry, Reference, Target};
 use crate::problem::{Kind, Place, Problem, Source, Span};
 use crate::word::nearest;
@@ -15,6 +15,8 @@ pub(super) struct Reader {
     namespace: Option<String>,
     problems: Vec<Problem>,
     references: Vec<Reference>,
+    /// The length of the full names that classes and their members may still have.
+    full_names_left: usize,
 }
 
 /// An element whose children are columns with text, and perhaps further elements.
@@ -36,7 +38,26 @@ struct Column {
 impl Reader {
     pub(super) fn new(source: Arc<Source>, namespace: Option<&str>) -> Self {
         let namespace = namespace.map(str::to_owned);
-        Self { source, namespace, problems: Vec::new(), references: Vec::new() }
+        let (problems, references) = (Vec::new(), Vec::new());
+        Self { source, namespace, problems, references, full_names_left: FULL_NAMES_LEN_MAX }
+    }
+
+    /// Counts the full names of a class and its members against the limit. Returns `false`, and reports it once, if they
+    /// exceed it.
+    pub(super) fn take_full_names<T>(&mut self, class: &Entry<T>, members: usize) -> bool {
+        let len = class.name.len().saturating_mul(1 + members);
+        if let Some(left) = self.full_names_left.checked_sub(len) {
+            self.full_names_left = left;
+            return true;
+        }
+        if std::mem::take(&mut self.full_names_left) > 0 {
+            let message = format!(
+                "the full names of all classes are longer than {} MiB",
+                FULL_NAMES_LEN_MAX >> 20
+            );
+            self.problem(Kind::Invalid, class.span, message, "use shorter names");
+        }
+        false
     }
 
     pub(super) fn done(self) -> (Vec<Reference>, Vec<Problem>) {
