@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hemiola_fom::tree::{Contents, tree};
-use hemiola_fom::{Base, Kind, Modules, Problem, read, render, unite};
+use hemiola_fom::{Base, Modules, Problem, ProblemKind, merge_with_problems, read, render};
 
 use crate::args::FomCheck;
 use crate::diagnostics::Failure;
@@ -29,8 +29,9 @@ pub(crate) fn check(args: &FomCheck) -> Result<ExitCode, Failure> {
     // Without a module that could not be read, what it defines would be missed everywhere.
     let whole = unread.is_empty() && !problems.iter().any(Problem::is_error);
     let base = if args.no_mim { Base::Nothing } else { Base::Standard };
-    let (model, found) = unite(&modules, base, None);
-    let wanted = |problem: &Problem| problem.kind == Kind::Incomplete && (args.partial || !whole);
+    let (model, found) = merge_with_problems(&modules, base, None);
+    let wanted =
+        |problem: &Problem| problem.kind == ProblemKind::Incomplete && (args.partial || !whole);
     let (lacking, found): (Vec<Problem>, Vec<Problem>) = found.into_iter().partition(wanted);
     problems.extend(found);
 

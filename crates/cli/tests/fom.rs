@@ -44,7 +44,7 @@ fn every_problem_of_every_file_is_printed_at_once() {
 fn a_part_of_a_model_says_what_it_needs() {
     let (output, _, err) = check(&["contrary.xml"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(err.contains("object class HLAobjectRoot.Building is only named"), "{err}");
+    assert!(err.contains("object class HLAobjectRoot.Building is named but not defined"), "{err}");
     let (_, out, _) = check(&["contrary.xml", "--partial", "--tree"]);
     assert!(out.contains("needed from other modules"), "{out}");
     assert!(out.contains("data type Meters is not defined  contrary.xml:27:"), "{out}");

@@ -1,41 +1,42 @@
-//! Modules out of a ZIP archive, as clients send them.
+//! Reads modules from a ZIP archive that a client sends.
 //!
-//! The central directory is read, because streaming writers leave the lengths in front of an entry empty.
+//! The lengths come from the central directory, because streaming writers leave them empty in front of an entry.
 
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use rawzip::{CompressionMethod, ZipArchive};
 
 use crate::limits::{ARCHIVE_LEN_MAX, ENTRIES_MAX, MODULE_LEN_MAX};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemKind};
 
-/// How every ZIP archive begins that has an entry.
+/// The first bytes of every ZIP archive that has an entry.
 const SIGNATURE: [u8; 4] = *b"PK\x03\x04";
 
-/// One file out of an archive.
+/// One file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its path inside the archive.
+    /// The path inside the archive.
     pub(crate) name: String,
-    /// Its bytes.
+    /// The unpacked bytes.
     pub(crate) content: Vec<u8>,
 }
 
-/// Do these bytes look like an archive?
+/// Whether these bytes look like an archive.
 pub(crate) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(&SIGNATURE)
 }
 
-/// The files of an archive, in its order; folders are passed over.
+/// Returns the files of an archive in its order. Folders are skipped.
 ///
-/// `name` is what the archive is called in problems.
+/// `name` is the name of the archive in problems.
 ///
 /// # Errors
-/// Bytes that are no archive, have no entry, use a compression other than deflate, fail their checksum, or
-/// unpack to more than the [limits](crate::limits). All of an archive's problems at once.
+/// All problems of the archive: it is not an archive, has no entry, uses a compression other than deflate, fails a
+/// checksum, or unpacks to more than the [limits](crate::limits).
 pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>> {
-    let unreadable = |what: String| Problem::new(Kind::Unreadable, format!("{name}: {what}"));
+    let unreadable =
+        |what: String| Problem::new(ProblemKind::Unreadable, format!("{name}: {what}"));
     let archive = ZipArchive::from_slice(bytes)
-        .map_err(|error| vec![unreadable(format!("no ZIP archive: {error}"))])?;
+        .map_err(|error| vec![unreadable(format!("not a ZIP archive: {error}"))])?;
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     let mut left = ARCHIVE_LEN_MAX;
     for (number, entry) in archive.entries().enumerate() {
@@ -59,7 +60,7 @@ pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>>
             let most = left.min(MODULE_LEN_MAX);
             let content = inflate(file.data(), entry.compression_method(), most)?;
             let sum = rawzip::crc32(&content);
-            if sum == entry.crc32() { Ok(content) } else { Err("its checksum is wrong".to_owned()) }
+            if sum == entry.crc32() { Ok(content) } else { Err("the checksum is wrong".to_owned()) }
         });
         match content {
             Ok(content) => {
@@ -75,20 +76,20 @@ pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>>
     if problems.is_empty() { Ok(files) } else { Err(problems) }
 }
 
-/// The bytes behind these, at most so many. Only as much is allocated as comes out.
+/// Unpacks bytes to at most `most` bytes. Allocates only as much as is unpacked.
 fn inflate(bytes: &[u8], method: CompressionMethod, most: usize) -> Result<Vec<u8>, String> {
-    let too_long = || format!("it unpacks to more than {most} bytes");
+    let too_long = || format!("unpacks to more than {most} bytes");
     if method == CompressionMethod::STORE {
         return if bytes.len() <= most { Ok(bytes.to_vec()) } else { Err(too_long()) };
     }
     if method != CompressionMethod::DEFLATE {
-        return Err("its compression is not deflate".to_owned());
+        return Err("the compression is not deflate".to_owned());
     }
     decompress_to_vec_with_limit(bytes, most).map_err(|error| {
         if error.status == miniz_oxide::inflate::TINFLStatus::HasMoreOutput {
             too_long()
         } else {
-            format!("it cannot be unpacked: {error}")
+            format!("cannot be unpacked: {error}")
         }
     })
 }

@@ -1,11 +1,11 @@
-//! What one module must not do, whatever the others say.
+//! Checks one module by itself.
 
 use std::collections::BTreeMap;
 
 use crate::module::{Datatype, Entry, Module};
-use crate::problem::{Kind, Problem, Span};
+use crate::problem::{Problem, ProblemKind, Span};
 
-/// What is wrong with a module by itself: names that stand twice in a table.
+/// Reports names that are declared twice in a table of the module.
 pub(crate) fn check(module: &Module) -> Vec<Problem> {
     let mut names = Names { module, problems: Vec::new() };
     let Module { object_classes, interaction_classes, .. } = module;
@@ -37,7 +37,7 @@ pub(crate) fn check(module: &Module) -> Vec<Problem> {
             }
             Datatype::VariantRecord { alternatives, .. } => {
                 let chosen = alternatives.iter().flat_map(|one| &one.enumerators);
-                ("enumerator that chooses", chosen.map(String::as_str).collect())
+                ("enumerator of an alternative", chosen.map(String::as_str).collect())
             }
             _ => continue,
         };
@@ -56,7 +56,7 @@ struct Names<'m> {
 }
 
 impl Names<'_> {
-    /// Reports each name that was there before, with both places.
+    /// Reports each repeated name, with both places.
     fn once<'n>(&mut self, what: &str, names: impl Iterator<Item = (&'n str, Span)>) {
         let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
         for (name, span) in names {
@@ -64,9 +64,10 @@ impl Names<'_> {
                 seen.insert(name, span);
                 continue;
             };
-            let problem = Problem::new(Kind::Invalid, format!("{what} {name} stands twice"))
-                .at(self.module.place(span), "again here");
-            // Parts of a data type have only its place.
+            let problem =
+                Problem::new(ProblemKind::Invalid, format!("{what} {name} is declared twice"))
+                    .at(self.module.place(span), "again here");
+            // The parts of a data type have only the place of the data type.
             self.problems.push(if *first == span {
                 problem
             } else {

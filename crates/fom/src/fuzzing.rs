@@ -1,13 +1,13 @@
-//! Bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
+//! The bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
 
-use crate::{Base, merge, read, render, tree, unite};
+use crate::{Base, merge, merge_with_problems, read, render, tree};
 
-/// Reads arbitrary bytes as a module or an archive, and merges what was understood.
+/// Reads arbitrary bytes as a module or an archive, and merges the modules.
 ///
 /// # Panics
-/// When a model breaks its invariants, or merging depends on the order of the modules.
+/// If a model violates its invariants, or the result depends on the order of the modules.
 pub fn modules(bytes: &[u8]) {
-    let (mut modules, doubts) = match read("fuzz.xml", bytes) {
+    let (mut modules, warnings) = match read("fuzz.xml", bytes) {
         Ok(found) => found,
         Err(problems) => {
             assert!(problems.iter().any(crate::Problem::is_error));
@@ -15,17 +15,17 @@ pub fn modules(bytes: &[u8]) {
             return;
         }
     };
-    assert!(!doubts.iter().any(crate::Problem::is_error));
-    let (model, problems) = unite(&modules, Base::Standard, None);
+    assert!(!warnings.iter().any(crate::Problem::is_error));
+    let (model, problems) = merge_with_problems(&modules, Base::Standard, None);
     model.check_invariants();
     let shown = (render(&problems), tree::tree(&model, tree::Contents::All));
     modules.reverse();
-    let (again, problems) = unite(&modules, Base::Standard, None);
+    let (again, problems) = merge_with_problems(&modules, Base::Standard, None);
     assert_eq!(again, model);
     assert_eq!((render(&problems), tree::tree(&again, tree::Contents::All)), shown);
-    if let Ok((sound, _)) = merge(&modules, None) {
-        // Joining with the same modules once more changes nothing.
-        let (extended, _) = merge(&modules, Some(&sound)).expect("the same modules agree");
-        assert_eq!(extended, sound);
+    if let Ok((valid, _)) = merge(&modules, None) {
+        // Merging the same modules again changes nothing.
+        let (extended, _) = merge(&modules, Some(&valid)).expect("the same modules agree");
+        assert_eq!(extended, valid);
     }
 }

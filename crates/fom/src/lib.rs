@@ -1,16 +1,16 @@
-//! Object models of the High Level Architecture: modules of both editions read, checked, and merged
-//! into one [`Model`].
+//! Object models of the High Level Architecture: reads modules of both editions, checks them, and merges them into one
+//! [`Model`].
 //!
 //! In reading order:
 //!
-//! * [`read`]: bytes of XML or of a ZIP archive in, [`Module`]s or every [`Problem`] out. [`open`] does so for what
-//!   a federate sends.
-//! * [`module`]: a module as it is written, every table of the template (IEEE 1516.2), with its places.
-//! * [`merge`]: modules upon the standard management module, in any order, to a [`Model`], or every [`Problem`].
-//!   [`unite`] gives a model in any case, for looking at it.
-//! * [`Model`]: classes, attributes, parameters and dimensions in tables by handle, and all by name.
-//! * [`render`]: problems as text, with source lines and carets; [`exception`]: what a federate gets for them.
-//! * [`tree`]: a model as people look at it.
+//! * [`read`]: turns the bytes of an XML file or a ZIP archive into [`Module`]s, or returns every [`Problem`]. [`open`]
+//!   does the same for a module that a federate sends.
+//! * [`module`]: one module as written: every table of the template (IEEE 1516.2), with the place of each entry.
+//! * [`merge`]: merges modules and the standard management module, in any order, into a [`Model`], or returns every
+//!   [`Problem`]. [`merge_with_problems`] returns a model in any case, for inspection.
+//! * [`Model`]: classes, attributes, parameters and dimensions in tables by handle, and everything by name.
+//! * [`render`]: problems as text, with source lines and carets. [`exception`]: the standard's exception for them.
+//! * [`tree`]: a model as text for people.
 //!
 //! ```
 //! use hemiola_fom::{merge, read, render};
@@ -35,7 +35,8 @@
 //! assert!(render(&problems).contains("Car.xml:4:46"));
 //! ```
 //!
-//! This crate opens no file and follows no address: it is given bytes. What bounds them is in [`limits`].
+//! This crate opens no file and follows no URL: the caller passes in bytes. [`limits`] bounds what a module can consume.
+//! Reading and merging take time in proportion to the size of the modules.
 
 #![forbid(unsafe_code)]
 
@@ -54,10 +55,10 @@ mod text;
 pub mod tree;
 mod word;
 
-pub use merge::{Base, merge, unite};
+pub use merge::{Base, merge, merge_with_problems};
 pub use mim::{STANDARD_MIM, standard_mim_text};
 pub use model::Model;
 pub use module::{Edition, Module};
-pub use problem::{Kind, Place, Problem, Source, Span, exception, exception_of_mim, render};
+pub use problem::{Place, Problem, ProblemKind, Source, Span, exception, exception_of_mim, render};
 pub use read::{Modules, open, read};
 pub use word::{Capability, Endian, Ownership, Sharing, TAGS, UpdateType};

@@ -3,10 +3,10 @@
 //! The modules are sorted: the standard ones first, then by name and text. Then all declarations of the same name are
 //! merged. `docs/guide/fom.md` describes the rules.
 
+mod columns;
 mod lookup;
 mod number;
 mod table;
-mod unite;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::model::{
 };
 use crate::module::{self, Edition, Module};
 use crate::parse::{INTERACTION_ROOT, OBJECT_ROOT};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemKind};
 use crate::word::{Ownership, Sharing};
 use number::numbered;
 use table::{Report, Said, Table, merged};
@@ -44,7 +44,11 @@ pub enum Base {
 /// `before` is the model of a running federation that the modules extend: its handles do not change, and its modules are
 /// merged with the others.
 #[must_use]
-pub fn unite(modules: &[Arc<Module>], base: Base, before: Option<&Model>) -> (Model, Vec<Problem>) {
+pub fn merge_with_problems(
+    modules: &[Arc<Module>],
+    base: Base,
+    before: Option<&Model>,
+) -> (Model, Vec<Problem>) {
     let modules = in_order(modules, base, before);
     let mut report = Report::of(&modules);
     let mut model = Model::default();
@@ -68,7 +72,7 @@ pub fn merge(
     modules: &[Arc<Module>],
     before: Option<&Model>,
 ) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
-    let (model, problems) = unite(modules, Base::Standard, before);
+    let (model, problems) = merge_with_problems(modules, Base::Standard, before);
     if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((model, problems)) }
 }
 
@@ -166,11 +170,11 @@ fn switches(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: 
         |module: &&Arc<Module>| before.modules.iter().all(|one| one.source != module.source);
     for module in modules.iter().filter(is_new) {
         for entry in &module.switches {
-            let module::Position { switch, setting } = entry.value;
+            let module::SwitchSetting { switch, setting } = entry.value;
             if setting != model.setting(switch) {
                 let message =
                     format!("the switch {switch} of a running federation cannot be changed");
-                let problem = Problem::new(Kind::Doubtful, message);
+                let problem = Problem::new(ProblemKind::Doubtful, message);
                 report.add(problem.at(module.place(entry.span_of("name")), "ignored"));
             }
         }
@@ -178,7 +182,7 @@ fn switches(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: 
 }
 
 /// Merges a table, and adds the description of each entry.
-fn named<T: unite::Columns>(
+fn named<T: columns::Columns>(
     table: &Table<'_, T>,
     what: &str,
     report: &mut Report,
@@ -332,7 +336,7 @@ fn inherit<T: Copy, K: Ord>(
             members.extend(inherited);
         } else if !std::mem::replace(&mut is_too_many, true) {
             let message = format!("classes inherit more than {INHERITED_MAX} {what}s altogether");
-            report.add(Problem::new(Kind::Invalid, message));
+            report.add(Problem::new(ProblemKind::Invalid, message));
         }
         members.sort_by_key(&key);
         members.dedup_by_key(|member| key(member));
@@ -457,7 +461,7 @@ fn directed_interactions(modules: &[Arc<Module>], model: &mut Model, report: &mu
 
 /// Returns a problem with the two places at which modules contradict each other.
 fn contradiction<T>(
-    kind: Kind,
+    kind: ProblemKind,
     message: String,
     one: &Said<'_, T>,
     two: &Said<'_, T>,

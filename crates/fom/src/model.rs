@@ -1,8 +1,8 @@
-//! The object model of a federation: all modules as one, in tables indexed by handle.
+//! The object model of a federation: all modules merged, in tables indexed by handle.
 //!
-//! Handles are places in these tables. Within one set of modules, names are numbered in alphabetical order,
-//! so the order of the modules does not matter. Modules that are added later get the handles behind
-//! those given out, which stay as they are.
+//! Handles are indices of these tables. Within one set of modules, names are numbered in alphabetical order, so the order
+//! of the modules does not matter. The entries of modules that are added later get the next handles; existing handles do
+//! not change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::module::{
 use crate::parse::{INTERACTION_ROOT, OBJECT_ROOT};
 use crate::word::{Ownership, Sharing, UpdateType};
 
-/// An object model. It exists only if its modules are sound and agree; built by [`crate::merge`].
+/// An object model. [`crate::merge`] builds it from modules that are valid and agree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     pub(crate) modules: Vec<Arc<Module>>,
@@ -31,7 +31,7 @@ pub struct Model {
     pub(crate) update_rates: BTreeMap<String, f64>,
     pub(crate) datatypes: BTreeMap<String, Named<Datatype>>,
     pub(crate) synchronization_points: BTreeMap<String, Named<SynchronizationPoint>>,
-    /// Data types of tags and times; without one if the model says none.
+    /// The data types of tags and times, if any.
     pub(crate) tags: BTreeMap<String, Option<String>>,
     pub(crate) time: BTreeMap<String, Option<String>>,
     pub(crate) switches: BTreeMap<Switch, Setting>,
@@ -45,169 +45,169 @@ pub struct Model {
     pub(crate) parameter_names: Vec<BTreeMap<String, ParameterHandle>>,
 }
 
-/// A value and what it means in prose.
+/// A value and its description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T> {
     /// The value.
     pub value: T,
-    /// Its meaning; may be empty.
+    /// The description; may be empty.
     pub semantics: String,
 }
 
 /// An object class.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObjectClass {
-    /// Its whole path, from `HLAobjectRoot`.
+    /// The full name, from `HLAobjectRoot`.
     pub name: String,
-    /// The class above it; `None` for the root. Its handle is less than this one's.
+    /// The parent class; `None` for the root. Its handle is lower than that of this class.
     pub parent: Option<ObjectClassHandle>,
-    /// The classes right below it, by handle.
+    /// The direct subclasses, by handle.
     pub children: Vec<ObjectClassHandle>,
-    /// Who publishes and subscribes.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
     /// All available attributes, own and inherited, by handle.
     pub attributes: Vec<AttributeHandle>,
-    /// All available dimensions, own and inherited, by handle. A dimension that 2010 puts on an attribute is one
-    /// of the class that declares the attribute.
+    /// All available dimensions, own and inherited, by handle. A dimension of an attribute (2010) belongs to the class that
+    /// declares the attribute.
     pub dimensions: Vec<DimensionHandle>,
     /// The interactions that may be directed at instances, own and inherited, by handle.
     pub directed_interactions: Vec<(InteractionClassHandle, Sharing)>,
-    /// Its meaning; may be empty.
+    /// The description; may be empty.
     pub semantics: String,
 }
 
 /// An attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// The class that declares it.
     pub class: ObjectClassHandle,
-    /// The data type of its values; `None` if the model says none.
+    /// The data type of the values, if the model names one.
     pub datatype: Option<String>,
-    /// When its owner updates it.
+    /// When the owner updates the attribute.
     pub update_type: Option<UpdateType>,
-    /// Under which condition, or how often.
+    /// The condition for updates, or their rate.
     pub update_condition: Option<String>,
-    /// Has it always a value? False if the model does not say.
+    /// Whether the attribute always has a value; false by default.
     pub value_required: bool,
-    /// May its ownership change? If the model does not say, yes.
+    /// How ownership may change; in both directions by default.
     pub ownership: Ownership,
-    /// Who publishes and subscribes.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
-    /// How updates are sent; `HLAreliable` if the model does not say.
+    /// The transportation of updates; `HLAreliable` by default.
     pub transportation: TransportationTypeHandle,
-    /// In which order; `Receive` if the model does not say.
+    /// The order; `Receive` by default.
     pub order: OrderType,
-    /// Its meaning; may be empty.
+    /// The description; may be empty.
     pub semantics: String,
 }
 
 /// An interaction class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InteractionClass {
-    /// Its whole path, from `HLAinteractionRoot`.
+    /// The full name, from `HLAinteractionRoot`.
     pub name: String,
-    /// The class above it; `None` for the root. Its handle is less than this one's.
+    /// The parent class; `None` for the root. Its handle is lower than that of this class.
     pub parent: Option<InteractionClassHandle>,
-    /// The classes right below it, by handle.
+    /// The direct subclasses, by handle.
     pub children: Vec<InteractionClassHandle>,
-    /// Who publishes and subscribes.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
     /// All available parameters, own and inherited, by handle.
     pub parameters: Vec<ParameterHandle>,
     /// All available dimensions, own and inherited, by handle.
     pub dimensions: Vec<DimensionHandle>,
-    /// How interactions are sent; `HLAreliable` if the model does not say.
+    /// The transportation of interactions; `HLAreliable` by default.
     pub transportation: TransportationTypeHandle,
-    /// In which order; `Receive` if the model does not say.
+    /// The order; `Receive` by default.
     pub order: OrderType,
-    /// Its meaning; may be empty.
+    /// The description; may be empty.
     pub semantics: String,
 }
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// The class that declares it.
     pub class: InteractionClassHandle,
-    /// The data type of its values; `None` if the model says none.
+    /// The data type of the values, if the model names one.
     pub datatype: Option<String>,
-    /// Its meaning; may be empty.
+    /// The description; may be empty.
     pub semantics: String,
 }
 
 /// A dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it measures.
+    /// The data type of the values that the dimension represents.
     pub datatype: Option<String>,
-    /// The point after its last; `None` if the RTI says.
+    /// The first point beyond the dimension; `None` if the RTI sets it.
     pub upper_bound: Option<u32>,
-    /// How values become points, in prose.
+    /// How values are mapped to points, in prose.
     pub normalization: Option<String>,
-    /// Which part is meant where no region says: prose, or `Excluded`.
+    /// The default range where no region is given: prose, or `Excluded`.
     pub default: Option<String>,
 }
 
-/// A kind of transportation.
+/// A transportation type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transportation {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Does everything arrive? True if the model does not say.
+    /// Whether delivery is reliable; true by default.
     pub reliable: bool,
 }
 
 impl Model {
-    /// Its modules, the standard ones first, then by name.
+    /// Returns the modules, the standard ones first, then by name.
     #[must_use]
     pub fn modules(&self) -> &[Arc<Module>] {
         &self.modules
     }
 
-    /// All object classes; the place in this table is the handle's.
+    /// Returns all object classes; a handle is an index of this table.
     #[must_use]
     pub fn object_classes(&self) -> &[ObjectClass] {
         &self.object_classes
     }
 
-    /// An object class.
+    /// Returns the object class with this handle.
     #[must_use]
     pub fn object_class(&self, handle: ObjectClassHandle) -> Option<&ObjectClass> {
         self.object_classes.get(handle.index()?)
     }
 
-    /// The object class of this name: its whole path, or without `HLAobjectRoot.`
+    /// Returns the object class with this full name, with or without `HLAobjectRoot.`
     #[must_use]
     pub fn object_class_named(&self, name: &str) -> Option<ObjectClassHandle> {
         self.object_class_names.get(below(name, OBJECT_ROOT)).copied()
     }
 
-    /// Is a class another one, or below it?
+    /// Whether a class is `other` or a subclass of it.
     #[must_use]
     pub fn is_object_class(&self, class: ObjectClassHandle, other: ObjectClassHandle) -> bool {
         let parent = |class: &ObjectClassHandle| self.object_class(*class)?.parent;
         std::iter::successors(Some(class), parent).any(|class| class == other)
     }
 
-    /// All attributes; the place in this table is the handle's.
+    /// Returns all attributes; a handle is an index of this table.
     #[must_use]
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
     }
 
-    /// An attribute.
+    /// Returns the attribute with this handle.
     #[must_use]
     pub fn attribute(&self, handle: AttributeHandle) -> Option<&Attribute> {
         self.attributes.get(handle.index()?)
     }
 
-    /// The available attribute of this name of a class.
+    /// Returns the available attribute of a class with this name.
     #[must_use]
     pub fn attribute_named(&self, class: ObjectClassHandle, name: &str) -> Option<AttributeHandle> {
         let parent = |class: &ObjectClassHandle| self.object_class(*class)?.parent;
@@ -215,32 +215,32 @@ impl Model {
             .find_map(|class| self.attribute_names.get(class.index()?)?.get(name).copied())
     }
 
-    /// Is an attribute available in a class?
+    /// Whether an attribute is available in a class.
     #[must_use]
     pub fn has_attribute(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> bool {
         self.object_class(class)
             .is_some_and(|class| class.attributes.binary_search(&attribute).is_ok())
     }
 
-    /// All interaction classes; the place in this table is the handle's.
+    /// Returns all interaction classes; a handle is an index of this table.
     #[must_use]
     pub fn interaction_classes(&self) -> &[InteractionClass] {
         &self.interaction_classes
     }
 
-    /// An interaction class.
+    /// Returns the interaction class with this handle.
     #[must_use]
     pub fn interaction_class(&self, handle: InteractionClassHandle) -> Option<&InteractionClass> {
         self.interaction_classes.get(handle.index()?)
     }
 
-    /// The interaction class of this name: its whole path, or without `HLAinteractionRoot.`
+    /// Returns the interaction class with this full name, with or without `HLAinteractionRoot.`
     #[must_use]
     pub fn interaction_class_named(&self, name: &str) -> Option<InteractionClassHandle> {
         self.interaction_class_names.get(below(name, INTERACTION_ROOT)).copied()
     }
 
-    /// Is a class another one, or below it?
+    /// Whether a class is `other` or a subclass of it.
     #[must_use]
     pub fn is_interaction_class(
         &self,
@@ -251,19 +251,19 @@ impl Model {
         std::iter::successors(Some(class), parent).any(|class| class == other)
     }
 
-    /// All parameters; the place in this table is the handle's.
+    /// Returns all parameters; a handle is an index of this table.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// A parameter.
+    /// Returns the parameter with this handle.
     #[must_use]
     pub fn parameter(&self, handle: ParameterHandle) -> Option<&Parameter> {
         self.parameters.get(handle.index()?)
     }
 
-    /// The available parameter of this name of a class.
+    /// Returns the available parameter of a class with this name.
     #[must_use]
     pub fn parameter_named(
         &self,
@@ -275,107 +275,107 @@ impl Model {
             .find_map(|class| self.parameter_names.get(class.index()?)?.get(name).copied())
     }
 
-    /// Is a parameter available in a class?
+    /// Whether a parameter is available in a class.
     #[must_use]
     pub fn has_parameter(&self, class: InteractionClassHandle, parameter: ParameterHandle) -> bool {
         self.interaction_class(class)
             .is_some_and(|class| class.parameters.binary_search(&parameter).is_ok())
     }
 
-    /// All dimensions; the place in this table is the handle's.
+    /// Returns all dimensions; a handle is an index of this table.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// A dimension.
+    /// Returns the dimension with this handle.
     #[must_use]
     pub fn dimension(&self, handle: DimensionHandle) -> Option<&Dimension> {
         self.dimensions.get(handle.index()?)
     }
 
-    /// The dimension of this name.
+    /// Returns the dimension with this name.
     #[must_use]
     pub fn dimension_named(&self, name: &str) -> Option<DimensionHandle> {
         self.dimension_names.get(name).copied()
     }
 
-    /// All kinds of transportation; the place in this table is the handle's.
+    /// Returns all transportation types; a handle is an index of this table.
     #[must_use]
     pub fn transportations(&self) -> &[Transportation] {
         &self.transportations
     }
 
-    /// A kind of transportation.
+    /// Returns the transportation type with this handle.
     #[must_use]
     pub fn transportation(&self, handle: TransportationTypeHandle) -> Option<&Transportation> {
         self.transportations.get(handle.index()?)
     }
 
-    /// The kind of transportation of this name.
+    /// Returns the transportation type with this name.
     #[must_use]
     pub fn transportation_named(&self, name: &str) -> Option<TransportationTypeHandle> {
         self.transportation_names.get(name).copied()
     }
 
-    /// The update rates by name, in updates a second.
+    /// Returns the update rates by name, in updates per second.
     #[must_use]
     pub fn update_rates(&self) -> &BTreeMap<String, f64> {
         &self.update_rates
     }
 
-    /// The data types by name.
+    /// Returns the data types by name.
     #[must_use]
     pub fn datatypes(&self) -> &BTreeMap<String, Named<Datatype>> {
         &self.datatypes
     }
 
-    /// The data type of this name.
+    /// Returns the data type with this name.
     #[must_use]
     pub fn datatype(&self, name: &str) -> Option<&Datatype> {
         self.datatypes.get(name).map(|named| &named.value)
     }
 
-    /// The synchronization points by label.
+    /// Returns the synchronization points by label.
     #[must_use]
     pub fn synchronization_points(&self) -> &BTreeMap<String, Named<SynchronizationPoint>> {
         &self.synchronization_points
     }
 
-    /// The data type of a user-supplied tag, by the name of its element.
+    /// Returns the data type of a user-supplied tag, by the name of its element.
     #[must_use]
     pub fn tag(&self, name: &str) -> Option<&str> {
         self.tags.get(name)?.as_deref()
     }
 
-    /// The data types of `timeStamp` and `lookahead`, if the model says any.
+    /// Returns the data types of `timeStamp` and `lookahead`, if the model names them.
     #[must_use]
     pub fn time(&self) -> [Option<&str>; 2] {
         ["timeStamp", "lookahead"].map(|name| self.time.get(name)?.as_deref())
     }
 
-    /// How a module sets a switch; `None` if none does.
+    /// Returns the setting of a switch in the modules; `None` if no module sets it.
     #[must_use]
-    pub fn said(&self, switch: Switch) -> Option<Setting> {
+    pub fn declared_setting(&self, switch: Switch) -> Option<Setting> {
         self.switches.get(&switch).copied()
     }
 
-    /// How a switch is set: off, or `NoAction`, if the model does not say.
+    /// Returns the setting of a switch: off, or `NoAction`, if no module sets it.
     #[must_use]
     pub fn setting(&self, switch: Switch) -> Setting {
-        self.said(switch).unwrap_or(match switch {
+        self.declared_setting(switch).unwrap_or(match switch {
             Switch::AutomaticResignAction => Setting::Directive(ResignAction::NoAction),
             _ => Setting::Enabled(false),
         })
     }
 
-    /// Is this switch on? The directive is not asked here.
+    /// Whether a switch is on.
     #[must_use]
     pub fn is_enabled(&self, switch: Switch) -> bool {
         self.setting(switch) == Setting::Enabled(true)
     }
 
-    /// The directive a lost federate resigns with.
+    /// Returns the directive with which a lost federate resigns.
     #[must_use]
     pub fn automatic_resign_action(&self) -> ResignAction {
         match self.setting(Switch::AutomaticResignAction) {
@@ -384,10 +384,10 @@ impl Model {
         }
     }
 
-    /// Checks what must be true of every model; tests call it.
+    /// Checks the invariants of every model, for tests.
     ///
     /// # Panics
-    /// Something is not.
+    /// If an invariant is violated.
     pub fn check_invariants(&self) {
         for (at, class) in self.object_classes.iter().enumerate() {
             let handle = ObjectClassHandle::of_index(at);
@@ -396,7 +396,7 @@ impl Model {
             assert!(class.attributes.is_sorted() && class.dimensions.is_sorted(), "{class:?}");
             let Some(parent) = class.parent else { continue };
             assert!(parent < handle, "{class:?}");
-            let parent = self.object_class(parent).expect("a parent is a class");
+            let parent = self.object_class(parent).expect("the parent exists");
             assert!(parent.children.binary_search(&handle).is_ok(), "{class:?}");
             let mut inherited = parent.attributes.iter();
             assert!(
@@ -412,7 +412,7 @@ impl Model {
             assert!(self.transportation(class.transportation).is_some(), "{class:?}");
             let Some(parent) = class.parent else { continue };
             assert!(parent < handle, "{class:?}");
-            let parent = self.interaction_class(parent).expect("a parent is a class");
+            let parent = self.interaction_class(parent).expect("the parent exists");
             assert!(parent.children.binary_search(&handle).is_ok(), "{class:?}");
         }
         for (at, attribute) in self.attributes.iter().enumerate() {
@@ -427,12 +427,12 @@ impl Model {
     }
 }
 
-/// The name of a class without the root's in front, which both forms of it have in common.
+/// Returns the name of a class without the root in front.
 pub(crate) fn below<'n>(name: &'n str, root: &str) -> &'n str {
     name.strip_prefix(root).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
 }
 
-/// The names that a data type is made of.
+/// Returns the names of the data types that a data type consists of.
 pub(crate) fn parts(datatype: &Datatype) -> Vec<&str> {
     match datatype {
         Datatype::Basic { .. } => Vec::new(),
@@ -454,7 +454,7 @@ pub(crate) fn parts(datatype: &Datatype) -> Vec<&str> {
     }
 }
 
-/// An enumerated data type's enumerators; none for others.
+/// Returns the enumerators of an enumerated data type; none for other types.
 pub(crate) fn enumerators(datatype: &Datatype) -> &[Enumerator] {
     match datatype {
         Datatype::Enumerated { enumerators, .. } => enumerators,
@@ -462,7 +462,7 @@ pub(crate) fn enumerators(datatype: &Datatype) -> &[Enumerator] {
     }
 }
 
-/// How many elements, as it is written.
+/// Returns the cardinality of an array as written in modules.
 #[must_use]
 pub fn cardinality_text(cardinality: &[Cardinality]) -> String {
     let one = |cardinality: &Cardinality| match cardinality {

@@ -1,7 +1,7 @@
-//! One module as it is written: every table of the object model template, with where each entry stands.
+//! One module as written: every table of the object model template, with the place of each entry.
 //!
-//! A column that is not written is `None`, and so is one that says `NA` where a name is expected. What an
-//! entry refers to by name need not be in its module: [`Reference`]s are looked up after merging.
+//! A missing column is `None`, and so is `NA` where a name is expected. An entry may refer to names of other modules:
+//! [`Reference`]s are resolved after merging.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use hemiola_hla::{OrderType, ResignAction, Switch};
 use crate::problem::{Place, Source, Span};
 use crate::word::{Capability, Endian, Ownership, Sharing, UpdateType};
 
-/// Which edition of IEEE 1516.2 a module is written in.
+/// The edition of IEEE 1516.2 in which a module is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edition {
     /// IEEE 1516.2-2010, HLA Evolved.
@@ -20,7 +20,7 @@ pub enum Edition {
 }
 
 impl Edition {
-    /// `1516-2010` or `1516-2025`.
+    /// Returns `1516-2010` or `1516-2025`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,46 +33,46 @@ impl Edition {
 /// A module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
-    /// Its text.
+    /// The text of the module.
     pub source: Arc<Source>,
-    /// The edition its namespace names.
+    /// The edition that its namespace names.
     pub edition: Edition,
-    /// What it says about itself.
+    /// The identification table.
     pub identification: Identification,
-    /// Its object classes with the whole path as name, each after its parent.
+    /// The object classes under their full names, each after its parent.
     pub object_classes: Vec<ObjectClass>,
-    /// Its interaction classes with the whole path as name, each after its parent.
+    /// The interaction classes under their full names, each after its parent.
     pub interaction_classes: Vec<InteractionClass>,
-    /// Its dimensions.
+    /// The dimensions.
     pub dimensions: Vec<Entry<Dimension>>,
-    /// How it represents time: `timeStamp` and `lookahead`.
-    pub time: Vec<Entry<Datatyped>>,
-    /// What user-supplied tags hold, by the names of the template: `updateReflectTag` …
-    pub tags: Vec<Entry<Datatyped>>,
-    /// Its synchronization points.
+    /// The representation of time: `timeStamp` and `lookahead`.
+    pub time: Vec<Entry<DatatypeColumns>>,
+    /// The data types of user-supplied tags, by the names of the template: `updateReflectTag` …
+    pub tags: Vec<Entry<DatatypeColumns>>,
+    /// The synchronization points.
     pub synchronization_points: Vec<Entry<SynchronizationPoint>>,
-    /// Its kinds of transportation.
+    /// The transportation types.
     pub transportations: Vec<Entry<Transportation>>,
-    /// The switches it sets.
-    pub switches: Vec<Entry<Position>>,
-    /// Its update rates.
+    /// The settings of switches.
+    pub switches: Vec<Entry<SwitchSetting>>,
+    /// The update rates.
     pub update_rates: Vec<Entry<UpdateRate>>,
-    /// Its data types of all kinds.
+    /// The data types of all kinds.
     pub datatypes: Vec<Entry<Datatype>>,
-    /// Its notes.
+    /// The notes.
     pub notes: Vec<Entry<Note>>,
-    /// Everything it refers to by name.
+    /// All references by name.
     pub references: Vec<Reference>,
 }
 
 impl Module {
-    /// A piece of this module.
+    /// Returns a place in this module.
     #[must_use]
     pub fn place(&self, span: Span) -> Place {
         Place { source: Arc::clone(&self.source), span }
     }
 
-    /// What it is called.
+    /// Returns the name of the module.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.source.name
@@ -82,188 +82,188 @@ impl Module {
 /// An entry of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry<T> {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Where its name stands, or the entry if it has none.
+    /// The place of its name, or of the entry if it has no name.
     pub span: Span,
-    /// Where each of its columns stands, by the name of the element.
+    /// The place of each column, by the name of the element.
     pub columns: Vec<(&'static str, Span)>,
-    /// What it says.
+    /// The columns.
     pub value: T,
-    /// Its meaning in prose; may be empty.
+    /// The description; may be empty.
     pub semantics: String,
-    /// The labels of notes on it or on one of its columns.
+    /// The labels of notes on the entry or on one of its columns.
     pub notes: Vec<String>,
 }
 
 impl<T> Entry<T> {
-    /// Where a column stands; the name if it is not written.
+    /// Returns the place of a column, or of the name if the column is missing.
     #[must_use]
     pub fn span_of(&self, column: &str) -> Span {
         let found = self.columns.iter().find(|(name, _)| *name == column);
         found.map_or(self.span, |(_, span)| *span)
     }
 
-    /// Is this column written?
+    /// Whether the entry has this column.
     #[must_use]
     pub fn says(&self, column: &str) -> bool {
         self.columns.iter().any(|(name, _)| *name == column)
     }
 }
 
-/// What a module says about itself.
+/// The identification table of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identification {
-    /// Its name.
+    /// The name of the module.
     pub name: String,
     /// `FOM`, `SOM`, `MIM`.
     pub kind: String,
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// When it was changed last.
+    /// The date of the last change.
     pub modification_date: String,
-    /// Its security classification.
+    /// The security classification.
     pub security_classification: String,
-    /// To whom it may be released.
+    /// Restrictions on the release of the module.
     pub release_restrictions: Vec<String>,
-    /// What it was made for.
+    /// The purpose.
     pub purpose: String,
-    /// In which field.
+    /// The application domain.
     pub application_domain: String,
-    /// What it describes.
+    /// The description.
     pub description: String,
-    /// What it is not fit for.
+    /// Limitations of use.
     pub use_limitation: String,
-    /// Where it was used.
+    /// The history of use.
     pub use_history: Vec<String>,
-    /// Keywords, each with the taxonomy it is from.
+    /// Keywords: the taxonomy and the keyword.
     pub keywords: Vec<(String, String)>,
-    /// Whom to ask.
+    /// Points of contact.
     pub contacts: Vec<Contact>,
-    /// What else belongs to it: kind and identification. `Dependency` names a module that it needs.
+    /// References to other documents and modules: type and identification. `Dependency` names a required module.
     pub references: Vec<(String, String)>,
-    /// Whatever else.
+    /// Other information.
     pub other: String,
-    /// Whose it is.
+    /// The copyright.
     pub copyright: String,
-    /// A picture: its address or data, and the text in its place.
+    /// A picture: its URL or data, and its alternative text.
     pub glyph: Option<(String, String)>,
 }
 
-/// Whom to ask about a module.
+/// A point of contact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contact {
-    /// In which role.
+    /// The role.
     pub kind: String,
     /// The name.
     pub name: String,
-    /// Where they work.
+    /// The organization.
     pub organization: String,
     /// Telephone numbers.
     pub telephones: Vec<String>,
-    /// Electronic mail.
+    /// E-mail addresses.
     pub emails: Vec<String>,
 }
 
 /// An object class of a module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectClass {
-    /// The class itself; its name is the whole path.
+    /// The class itself, under its full name.
     pub entry: Entry<ObjectClassColumns>,
-    /// Does it only name a class that others define, to put classes below it?
+    /// Whether the module only names a class of another module, to put classes below it.
     pub is_reference: bool,
-    /// The attributes it declares.
+    /// The attributes that the class declares.
     pub attributes: Vec<Entry<Attribute>>,
-    /// The interactions that may be directed at its instances.
+    /// The interactions that may be directed at instances of the class.
     pub directed_interactions: Vec<Entry<DirectedInteraction>>,
 }
 
 /// The columns of an object class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectClassColumns {
-    /// Who may publish and subscribe.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
-    /// Its dimensions (2025).
+    /// The dimensions (2025).
     pub dimensions: Vec<String>,
 }
 
 /// The columns of an attribute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribute {
-    /// The data type of its values.
+    /// The data type of the values.
     pub datatype: Option<String>,
-    /// When its owner updates it.
+    /// When the owner updates the attribute.
     pub update_type: Option<UpdateType>,
-    /// Under which condition, or how often.
+    /// The condition for updates, or their rate.
     pub update_condition: Option<String>,
-    /// Has it always a value? (2025)
+    /// Whether the attribute always has a value (2025).
     pub value_required: Option<bool>,
-    /// May its ownership change?
+    /// How ownership may change.
     pub ownership: Option<Ownership>,
-    /// Who may publish and subscribe.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
-    /// Its dimensions (2010).
+    /// The dimensions (2010).
     pub dimensions: Vec<String>,
-    /// How updates are sent.
+    /// The transportation of updates.
     pub transportation: Option<String>,
-    /// In which order.
+    /// The order of messages.
     pub order: Option<OrderType>,
 }
 
 /// The columns of an interaction directed at instances of a class (2025).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectedInteraction {
-    /// Who may publish and subscribe.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
 }
 
 /// An interaction class of a module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InteractionClass {
-    /// The class itself; its name is the whole path.
+    /// The class itself, under its full name.
     pub entry: Entry<InteractionClassColumns>,
-    /// Does it only name a class that others define, to put classes below it?
+    /// Whether the module only names a class of another module, to put classes below it.
     pub is_reference: bool,
-    /// The parameters it declares.
+    /// The parameters that the class declares.
     pub parameters: Vec<Entry<Parameter>>,
 }
 
 /// The columns of an interaction class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InteractionClassColumns {
-    /// Who may publish and subscribe.
+    /// Whether federates publish or subscribe.
     pub sharing: Option<Sharing>,
-    /// Its dimensions.
+    /// The dimensions.
     pub dimensions: Vec<String>,
-    /// How interactions are sent.
+    /// The transportation of interactions.
     pub transportation: Option<String>,
-    /// In which order.
+    /// The order of messages.
     pub order: Option<OrderType>,
 }
 
 /// The columns of a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameter {
-    /// The data type of its values.
+    /// The data type of the values.
     pub datatype: Option<String>,
 }
 
 /// The columns of a dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dimension {
-    /// What it measures.
+    /// The data type of the values that the dimension represents.
     pub datatype: Option<String>,
-    /// The point after its last; `None` if the RTI says.
+    /// The first point beyond the dimension; `None` if the RTI sets it.
     pub upper_bound: Option<u32>,
-    /// How values become points, in prose.
+    /// How values are mapped to points, in prose.
     pub normalization: Option<String>,
-    /// Which part of it is meant where no region says: in prose, or `Excluded`.
+    /// The default range where no region is given: prose, or `Excluded`.
     pub default: Option<String>,
 }
 
-/// What only has a data type: times and tags.
+/// The columns of times and tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Datatyped {
+pub struct DatatypeColumns {
     /// The data type.
     pub datatype: Option<String>,
 }
@@ -271,48 +271,48 @@ pub struct Datatyped {
 /// The columns of a synchronization point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SynchronizationPoint {
-    /// What its tag holds.
+    /// The data type of its tag.
     pub datatype: Option<String>,
-    /// What federates may do with it.
+    /// How federates may use it.
     pub capability: Option<Capability>,
 }
 
-/// The columns of a kind of transportation.
+/// The columns of a transportation type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transportation {
-    /// Does everything arrive?
+    /// Whether delivery is reliable.
     pub reliable: Option<bool>,
 }
 
-/// How a switch is set; the entry's name is that of the switch.
+/// A switch and its setting. The name of the entry is that of the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// Which switch.
+pub struct SwitchSetting {
+    /// The switch.
     pub switch: Switch,
-    /// Its setting.
+    /// The setting.
     pub setting: Setting,
 }
 
-/// A setting of a switch.
+/// The setting of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// On or off.
     Enabled(bool),
-    /// Of the automatic resign action.
+    /// The directive of the automatic resign action.
     Directive(ResignAction),
 }
 
 /// The columns of an update rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateRate {
-    /// Updates a second.
+    /// Updates per second.
     pub rate: Option<f64>,
 }
 
 /// A note.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note {
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
@@ -321,27 +321,27 @@ pub struct Note {
 pub enum Datatype {
     /// A basic data representation.
     Basic {
-        /// In bits.
+        /// The size in bits.
         size: Option<u32>,
-        /// What the bits mean, in prose.
+        /// The meaning of the bits, in prose.
         interpretation: Option<String>,
-        /// Which end comes first.
+        /// The byte order.
         endian: Option<Endian>,
-        /// How it is encoded, in prose.
+        /// The encoding, in prose.
         encoding: Option<String>,
     },
     /// A quantity.
     Simple {
         /// The basic data representation.
         representation: Option<String>,
-        /// In which unit.
+        /// The unit.
         units: Option<String>,
-        /// How fine.
+        /// The resolution.
         resolution: Option<String>,
-        /// How true.
+        /// The accuracy.
         accuracy: Option<String>,
     },
-    /// The value of an attribute that tells instances apart (2025).
+    /// The value of an attribute that identifies an instance (2025).
     Reference {
         /// The data type of that attribute.
         representation: Option<String>,
@@ -350,25 +350,25 @@ pub enum Datatype {
         /// Its attribute.
         attribute: Option<String>,
     },
-    /// One of some names.
+    /// One of a set of names.
     Enumerated {
         /// The basic data representation.
         representation: Option<String>,
-        /// The names and their values, in the order they are written.
+        /// The names and their values, in the order of the module.
         enumerators: Vec<Enumerator>,
     },
     /// Elements of one data type.
     Array {
-        /// That of the elements.
+        /// The data type of the elements.
         datatype: Option<String>,
-        /// How many there are, for each dimension of the array.
+        /// The number of elements, for each dimension of the array.
         cardinality: Vec<Cardinality>,
-        /// `HLAfixedArray`, `HLAvariableArray`, or one's own.
+        /// `HLAfixedArray`, `HLAvariableArray`, or a custom encoding.
         encoding: Option<String>,
     },
     /// Fields of different data types.
     FixedRecord {
-        /// `HLAfixedRecord`, or one's own.
+        /// `HLAfixedRecord`, or a custom encoding.
         encoding: Option<String>,
         /// The record whose fields come first (2025).
         include: Option<String>,
@@ -377,19 +377,19 @@ pub enum Datatype {
     },
     /// A discriminant and the alternative it chooses.
     VariantRecord {
-        /// What the discriminant is called.
+        /// The name of the discriminant.
         discriminant: Option<String>,
-        /// Its enumerated data type.
+        /// The enumerated data type of the discriminant.
         datatype: Option<String>,
-        /// The alternatives in the order they are written.
+        /// The alternatives in the order of the module.
         alternatives: Vec<Alternative>,
-        /// `HLAvariantRecord`, `HLAextendableVariantRecord`, or one's own.
+        /// `HLAvariantRecord`, `HLAextendableVariantRecord`, or a custom encoding.
         encoding: Option<String>,
     },
 }
 
 impl Datatype {
-    /// Which kind it is, as people say it.
+    /// Returns the kind of data type, for messages.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -409,27 +409,27 @@ impl Datatype {
 pub struct Enumerator {
     /// The name.
     pub name: String,
-    /// Its values as written: one, or several that mean the same.
+    /// The values as written. Several values may mean the same.
     pub values: Vec<String>,
 }
 
-/// How many elements an array has.
+/// The number of elements of an array in one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cardinality {
     /// Any number.
     Dynamic,
-    /// So many.
+    /// A fixed number.
     Exactly(u32),
-    /// From so many to so many.
+    /// A number within a range, both ends included.
     Between(u32, u32),
 }
 
 /// A field of a fixed record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Its data type.
+    /// The data type.
     pub datatype: Option<String>,
 }
 
@@ -438,13 +438,13 @@ pub struct Field {
 pub struct Alternative {
     /// The enumerators that choose it, as written: names, ranges `[A..B]`, `HLAother`.
     pub enumerators: Vec<String>,
-    /// What it is called; empty if it holds nothing.
+    /// The name; empty if the alternative holds nothing.
     pub name: String,
-    /// Its data type; `None` if it holds nothing.
+    /// The data type; `None` if the alternative holds nothing.
     pub datatype: Option<String>,
 }
 
-/// What a name refers to.
+/// The kind of thing that a reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// A data type of any kind.
@@ -455,20 +455,20 @@ pub enum Target {
     Discriminant,
     /// A fixed record.
     FixedRecord,
-    /// A kind of transportation.
+    /// A transportation type.
     Transportation,
     /// A dimension.
     Dimension,
-    /// An object class, by its whole path or without the root.
+    /// An object class, by its full name or without the root.
     ObjectClass,
-    /// An interaction class, by its whole path or without the root.
+    /// An interaction class, by its full name or without the root.
     InteractionClass,
     /// A note, by its label.
     Note,
 }
 
 impl Target {
-    /// What it is, as people say it.
+    /// Returns the kind of thing, for messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -485,13 +485,13 @@ impl Target {
     }
 }
 
-/// A name that stands for something else.
+/// A reference by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// What it has to be.
+    /// The kind of thing that the name must have.
     pub target: Target,
     /// The name.
     pub name: String,
-    /// Where it stands.
+    /// The place of the name.
     pub span: Span,
 }

@@ -1,4 +1,4 @@
-//! XML to a module: every table of the data interchange format, all problems at once.
+//! Parses the XML of a module: every table of the data interchange format, reporting all problems at once.
 
 mod classes;
 mod datatypes;
@@ -14,23 +14,24 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::limits::{ATTRIBUTES_MAX, MODULE_LEN_MAX, NODES_MAX};
 use crate::module::{Edition, Module};
-use crate::problem::{Kind, Place, Problem, Source, Span};
+use crate::problem::{Place, Problem, ProblemKind, Source, Span};
 use crate::text;
 use reader::Reader;
 
-/// The namespaces of the editions; that of 2010 has been published at two places.
+/// The namespaces of the editions. That of 2010 was published in two places.
 const NAMESPACES: [(&str, Edition); 3] = [
     ("http://standards.ieee.org/IEEE1516-2010", Edition::E2010),
     ("http://www.sisostds.org/schemas/IEEE1516-2010", Edition::E2010),
     ("http://standards.ieee.org/IEEE1516-2025", Edition::E2025),
 ];
 
-/// The text that these bytes are, under this name.
+/// Decodes the bytes of a module with this name.
 ///
 /// # Errors
-/// Too many bytes, or none that are text.
+/// There are too many bytes, or they are not text.
 pub(crate) fn source(name: &str, bytes: &[u8]) -> Result<Source, Vec<Problem>> {
-    let unreadable = |what: String| vec![Problem::new(Kind::Unreadable, format!("{name}: {what}"))];
+    let unreadable =
+        |what: String| vec![Problem::new(ProblemKind::Unreadable, format!("{name}: {what}"))];
     if bytes.len() > MODULE_LEN_MAX {
         return Err(unreadable(format!("longer than {} MiB", MODULE_LEN_MAX >> 20)));
     }
@@ -38,23 +39,25 @@ pub(crate) fn source(name: &str, bytes: &[u8]) -> Result<Source, Vec<Problem>> {
     Ok(Source { name: name.to_owned(), text })
 }
 
-/// The module that this text is, and everything that is wrong with its tables. What could not be
-/// understood is left out of the module.
+/// Parses the text of a module. Returns the module and all problems with its tables; entries with errors are left out.
 ///
 /// # Errors
-/// Text that is no XML, or no object model of a known edition.
+/// The text is not XML, or not an object model of a supported edition.
 pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Problem>> {
     let source = Arc::new(source);
     if let Some(at) = crowded_tag(&source.text) {
         let message = format!("an element has more than {ATTRIBUTES_MAX} attributes");
         let place = place(&source, (at..at + 1).into());
-        return Err(vec![Problem::new(Kind::Unreadable, message).at(place, "")]);
+        return Err(vec![Problem::new(ProblemKind::Unreadable, message).at(place, "")]);
     }
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&source.text, options).map_err(|error| {
-        let problem = Problem::new(Kind::Unreadable, format!("no XML: {}", message(&error)));
+        let problem =
+            Problem::new(ProblemKind::Unreadable, format!("not XML: {}", message(&error)));
         let hint = match error {
-            roxmltree::Error::DtdDetected => "modules need no document type and no entities",
+            roxmltree::Error::DtdDetected => {
+                "remove the document type: modules need neither it nor entities"
+            }
             _ => "",
         };
         vec![problem.at(place(&source, position(&source.text, error.pos())), "").hint(hint)]
@@ -80,7 +83,7 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
         references: Vec::new(),
     };
     tables(&mut reader, root, &mut module);
-    let (references, problems) = reader.done();
+    let (references, problems) = reader.finish();
     module.references = references;
     Ok((module, problems))
 }
@@ -121,7 +124,7 @@ fn place(source: &Arc<Source>, span: Span) -> Place {
     Place { source: Arc::clone(source), span }
 }
 
-/// The byte at a line and column, as a span of one character.
+/// Returns the empty span at a line and column.
 fn position(text: &str, at: roxmltree::TextPos) -> Span {
     let line_start = match at.row {
         0 | 1 => 0,
@@ -137,11 +140,11 @@ fn edition(source: &Arc<Source>, root: Node<'_, '_>) -> Result<Edition, Problem>
     let start = root.range().start;
     let span = Span::from(start..start + 1 + root.tag_name().name().len());
     let invalid = |what: &str, hint: &str| {
-        Err(Problem::new(Kind::Invalid, what).at(place(source, span), "").hint(hint))
+        Err(Problem::new(ProblemKind::Invalid, what).at(place(source, span), "").hint(hint))
     };
     let hint = "the namespace of HLA 4 is xmlns=\"http://standards.ieee.org/IEEE1516-2025\"";
     if root.tag_name().name() != "objectModel" {
-        return invalid("not an object model: its root is no <objectModel>", hint);
+        return invalid("not an object model: the root element is not <objectModel>", hint);
     }
     let Some(namespace) = root.tag_name().namespace() else {
         let what = "the object model has no namespace, so its edition is not known";
@@ -150,8 +153,8 @@ fn edition(source: &Arc<Source>, root: Node<'_, '_>) -> Result<Edition, Problem>
     match NAMESPACES.iter().find(|(known, _)| *known == namespace) {
         Some((_, edition)) => Ok(*edition),
         None => {
-            let what = format!("the namespace {namespace} is that of no edition understood here");
-            invalid(&what, "object models of 1516-2010 and 1516-2025 are understood")
+            let what = format!("the namespace {namespace} is not that of a supported edition");
+            invalid(&what, "supported are object models of 1516-2010 and 1516-2025")
         }
     }
 }
@@ -170,7 +173,7 @@ fn tables(reader: &mut Reader, root: Node<'_, '_>, module: &mut Module) {
         "updateRates",
         "dataTypes",
         "notes",
-        // How a federate uses services says nothing to a federation.
+        // The services that a federate uses do not concern a federation.
         "serviceUtilization",
     ];
     for table in reader.children(root, TABLES) {

@@ -66,25 +66,25 @@ impl Place {
     }
 }
 
-/// How bad it is, and which exception it becomes for a federate.
+/// The kind of a problem, which decides the exception that a federate gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// There is no module: only an address, which an RTI does not follow.
+pub enum ProblemKind {
+    /// There is only a URL, which an RTI does not follow.
     Unopened,
-    /// The module is not to be had: no archive, no XML, too large.
+    /// The module cannot be read: it is not an archive, not XML, or too large.
     Unreadable,
-    /// The module alone breaks the rules of object models.
+    /// The module by itself violates the rules of object models.
     Invalid,
-    /// The modules together do: they contradict each other.
+    /// The modules contradict each other.
     Inconsistent,
-    /// They refer to something that none of them defines.
+    /// The modules refer to something that none of them defines.
     Incomplete,
-    /// Sound, but hardly what was meant. Never refuses a model.
+    /// A warning: valid, but probably not intended.
     Doubtful,
 }
 
-impl Kind {
-    /// What a federate gets for it: the standard's exceptions for reading, checking and merging.
+impl ProblemKind {
+    /// Returns the standard's exception for this kind of problem; `None` for a warning.
     #[must_use]
     pub const fn exception(self) -> Option<Exception> {
         match self {
@@ -97,22 +97,21 @@ impl Kind {
     }
 }
 
-/// One thing wrong with modules.
+/// A problem with one or several modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
-    pub kind: Kind,
-    /// What is wrong: one sentence without a full stop.
+    /// The kind of the problem.
+    pub kind: ProblemKind,
+    /// The problem in one sentence, without a full stop.
     pub message: String,
-    /// Where, with what to write beside the caret: the first place is the one to go to. None if
-    /// there is no text to point at.
+    /// The places of the problem, each with a label; the first is the place to fix. Empty if there is no text to point at.
     pub places: Vec<(Place, String)>,
     /// What to do about it; may be empty.
     pub hint: String,
 }
 
 impl Problem {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), places: Vec::new(), hint: String::new() }
     }
 
@@ -126,13 +125,13 @@ impl Problem {
         self
     }
 
-    /// Does it refuse the model?
+    /// Whether the problem makes the model invalid.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.kind != Kind::Doubtful
+        self.kind != ProblemKind::Doubtful
     }
 
-    /// The order to show problems in: by where they are; the worse first at the same place.
+    /// Returns the sort key of problems: by place; at the same place, more severe problems first.
     pub(crate) fn order(&self) -> impl Ord + use<> {
         let place = self
             .places
@@ -142,14 +141,14 @@ impl Problem {
     }
 }
 
-/// The exception that refuses modules with these problems: the first that a federate would meet, for
-/// reading comes before checking, and checking before merging. `None` if nothing refuses them.
+/// Returns the exception for modules with these problems: that of reading before that of checking, and that of checking
+/// before that of merging. `None` if there are only warnings.
 #[must_use]
 pub fn exception(problems: &[Problem]) -> Option<Exception> {
-    problems.iter().map(|problem| problem.kind).min().and_then(Kind::exception)
+    problems.iter().map(|problem| problem.kind).min().and_then(ProblemKind::exception)
 }
 
-/// The exception instead, if the module with the problem was to be the management module.
+/// Returns the exception to raise instead, if the module with the problem is the management module.
 #[must_use]
 pub const fn exception_of_mim(exception: Exception) -> Exception {
     match exception {
@@ -278,7 +277,7 @@ mod tests {
     fn a_problem_shows_all_its_places() {
         let one = place("<x>\n\t<name>Car</name>\n", 11..14);
         let other = place("<name>Car</name>", 6..9);
-        let problem = Problem::new(Kind::Inconsistent, "Car is two things")
+        let problem = Problem::new(ProblemKind::Inconsistent, "Car is two things")
             .at(one, "a class here")
             .at(other, "an array here")
             .hint("rename one");
@@ -301,7 +300,8 @@ mod tests {
         let text = format!("a = \"äöü\"\n\t{}b = 1", "ä".repeat(400));
         for start in (0..text.len() + 3).step_by(7) {
             for end in (0..text.len() + 3).step_by(11) {
-                let problem = Problem::new(Kind::Invalid, "x").at(place(&text, start..end), "");
+                let problem =
+                    Problem::new(ProblemKind::Invalid, "x").at(place(&text, start..end), "");
                 let shown = render(&[problem]);
                 assert!(shown.contains('^'), "{start}..{end}");
                 assert!(shown.lines().all(|line| line.chars().count() < LINE_LEN_MAX + 20));
@@ -310,11 +310,15 @@ mod tests {
     }
 
     #[test]
-    fn reading_is_refused_before_merging() {
+    fn exception_of_reading_comes_before_that_of_merging() {
         let of = |kind| Problem::new(kind, "");
-        assert_eq!(exception(&[of(Kind::Doubtful)]), None);
+        assert_eq!(exception(&[of(ProblemKind::Doubtful)]), None);
         assert_eq!(
-            exception(&[of(Kind::Inconsistent), of(Kind::Unreadable), of(Kind::Doubtful)]),
+            exception(&[
+                of(ProblemKind::Inconsistent),
+                of(ProblemKind::Unreadable),
+                of(ProblemKind::Doubtful)
+            ]),
             Some(Exception::ErrorReadingFOM)
         );
     }

@@ -1,4 +1,4 @@
-//! Modules from bytes, however they come.
+//! Reads modules from the bytes of a file, an archive or a federate's call.
 
 use std::sync::Arc;
 
@@ -8,36 +8,36 @@ use crate::archive;
 use crate::check;
 use crate::module::Module;
 use crate::parse;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemKind};
 
-/// Modules, shared by everyone who merges them.
+/// Modules, shared by all models that contain them.
 pub type Modules = Vec<Arc<Module>>;
 
-/// The modules that these bytes hold, and what is doubtful about them. Bytes are XML, or a ZIP archive of modules; what
-/// they are is seen from their beginning. `name` is the designator, for problems and for lists of modules; in an
-/// archive, entries have their own.
+/// Reads the modules in these bytes, which are XML or a ZIP archive of modules. Returns the modules and the warnings about
+/// them. `name` is the designator, for problems and for lists of modules; the modules of an archive have the names of
+/// their entries.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All problems with the modules.
 pub fn read(name: &str, bytes: &[u8]) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     read_beside(name, bytes, &[])
 }
 
-/// As [`read`]; what is one of the known modules, by name and text, is not read again, and nothing is said of it.
+/// As [`read`], but a module that is among the known ones, by name and text, is not read again and gives no warnings.
 fn read_beside(
     name: &str,
     bytes: &[u8],
     known: &[Arc<Module>],
 ) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     if !archive::is_archive(bytes) {
-        return read_one(name, bytes, known).map(|(module, doubts)| (vec![module], doubts));
+        return read_one(name, bytes, known).map(|(module, warnings)| (vec![module], warnings));
     }
     let (mut modules, mut problems) = (Vec::new(), Vec::new());
     for entry in archive::open(bytes, name)? {
         match read_one(&entry.name, &entry.content, known) {
-            Ok((module, doubts)) => {
+            Ok((module, warnings)) => {
                 modules.push(module);
-                problems.extend(doubts);
+                problems.extend(warnings);
             }
             Err(found) => problems.extend(found),
         }
@@ -45,11 +45,11 @@ fn read_beside(
     if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((modules, problems)) }
 }
 
-/// The modules that a federate sent, and what is doubtful about them. Those that are among the `known` ones, by name
-/// and text, are these: every federate of a federation may send the same modules, and they are read once.
+/// Reads the modules that a federate sent. Returns them and the warnings about them. A module that is among the `known`
+/// ones, by name and text, is shared: federates of a federation often send the same modules, which are read only once.
 ///
 /// # Errors
-/// Everything that is wrong with them; addresses are not followed.
+/// All problems with the modules. URLs are not followed.
 pub fn open(
     module: &FomModule,
     known: &[Arc<Module>],
@@ -59,13 +59,14 @@ pub fn open(
         FomModule::Compressed(bytes) if archive::is_archive(bytes) => {
             read_beside("archive", bytes, known)
         }
-        FomModule::Compressed(_) => {
-            Err(vec![Problem::new(Kind::Unreadable, "the compressed module is no ZIP archive")])
-        }
+        FomModule::Compressed(_) => Err(vec![Problem::new(
+            ProblemKind::Unreadable,
+            "the compressed module is not a ZIP archive",
+        )]),
         FomModule::Url(url) => {
-            let message = format!("{url} is no file that the federate could read");
-            let hint = "the RTI follows no addresses: give the path of a file";
-            Err(vec![Problem::new(Kind::Unopened, message).hint(hint)])
+            let message = format!("{url} is not a file that the federate could read");
+            let hint = "the RTI does not follow URLs: give the path of a file";
+            Err(vec![Problem::new(ProblemKind::Unopened, message).hint(hint)])
         }
     }
 }

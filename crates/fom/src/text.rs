@@ -1,9 +1,9 @@
-//! From the bytes of a module to its text: what encoding it is in.
+//! Decodes the bytes of a module to text.
 
-/// The text of a module, or why it has none.
+/// Returns the text of a module, or why it cannot be decoded.
 ///
-/// UTF-8 and UTF-16 are known by their mark, others by the declaration: UTF-8, US-ASCII, ISO-8859-1 and
-/// its superset Windows-1252 as far as they agree. A mark is not part of the text.
+/// A byte order mark identifies UTF-8 and UTF-16; otherwise the XML declaration names the encoding: UTF-8, US-ASCII,
+/// ISO-8859-1, or Windows-1252 where it equals ISO-8859-1. The mark is not part of the text.
 pub(crate) fn decode(bytes: &[u8]) -> Result<String, String> {
     match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest),
@@ -14,16 +14,14 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<String, String> {
                 latin1(bytes)
             }
             None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => utf8(bytes),
-            Some(other) => {
-                Err(format!("the encoding {other} is none that is understood: use UTF-8"))
-            }
+            Some(other) => Err(format!("the encoding {other} is not supported: use UTF-8")),
         },
     }
 }
 
-/// The encoding an XML declaration names, in small letters.
+/// Returns the encoding in the XML declaration, in lower case.
 fn declared(bytes: &[u8]) -> Option<String> {
-    /// No declaration is longer.
+    /// The longest declaration that is recognized, in bytes.
     const DECLARATION_LEN_MAX: usize = 200;
     let head = &bytes[..bytes.len().min(DECLARATION_LEN_MAX)];
     let head = String::from_utf8_lossy(head);
@@ -46,13 +44,13 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, String> {
     let whole = pairs.remainder().is_empty();
     let text = char::decode_utf16(pairs.map(|pair| unit([pair[0], pair[1]]))).collect();
     let text: Option<String> = if whole { Result::ok(text) } else { None };
-    text.ok_or_else(|| "it begins as UTF-16 and is not".to_owned())
+    text.ok_or_else(|| "it begins like UTF-16 but is not".to_owned())
 }
 
 fn latin1(bytes: &[u8]) -> Result<String, String> {
-    // From 0x80 to 0x9F the two sets differ; nobody uses the control characters of the first.
+    // The two encodings differ from 0x80 to 0x9F. Text does not use the control characters of ISO-8859-1.
     match bytes.iter().position(|byte| (0x80..0xA0).contains(byte)) {
-        Some(at) => Err(format!("byte {at} is no character of ISO-8859-1: use UTF-8")),
+        Some(at) => Err(format!("byte {at} is not a character of ISO-8859-1: use UTF-8")),
         None => Ok(bytes.iter().map(|byte| char::from(*byte)).collect()),
     }
 }
@@ -62,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_encodings_modules_come_in_are_understood() {
+    fn supported_encodings_are_decoded() {
         let text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><é/>";
         assert_eq!(decode(text.as_bytes()).as_deref(), Ok(text));
         assert_eq!(decode(&[b"\xEF\xBB\xBF", text.as_bytes()].concat()).as_deref(), Ok(text));
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused_with_their_place() {
+    fn bytes_that_are_not_text_are_rejected_with_their_position() {
         assert!(decode(b"<a>\n\xFF</a>").unwrap_err().contains("line 2"));
         decode(&[0xFF, 0xFE, 0]).unwrap_err();
         decode(&[0xFE, 0xFF, 0xD8, 0]).unwrap_err();

@@ -1,4 +1,4 @@
-//! A model as people look at it: classes as trees, data types by kind, everything else in lists.
+//! A model as text for people: classes as trees, data types by kind, everything else in lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,22 +13,22 @@ use crate::word::Sharing;
 /// How much of a model to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// What the modules say; of the standard ones only what others refer to.
+    /// What the modules declare, without the standard ones.
     Modules,
-    /// All of it.
+    /// Everything.
     All,
 }
 
-/// The model as text, the same always. Inherited attributes and parameters stand where they are declared.
+/// Returns the model as text. Inherited attributes and parameters are shown where they are declared.
 #[must_use]
 pub fn tree(model: &Model, contents: Contents) -> String {
-    let mut tree = Tree { model, said: Said::of(model, contents), text: String::new() };
+    let mut tree = Tree { model, declared: Declared::of(model, contents), text: String::new() };
     tree.write().expect("a String takes all text");
     tree.text
 }
 
-/// The names that the modules to be shown say something about.
-struct Said<'m> {
+/// The names that the modules to be shown declare.
+struct Declared<'m> {
     object_classes: BTreeSet<&'m str>,
     /// Class and attribute.
     attributes: BTreeSet<(&'m str, &'m str)>,
@@ -46,7 +46,7 @@ fn names<'m, T: 'm>(
     entries.into_iter().map(|entry| entry.name.as_str())
 }
 
-impl<'m> Said<'m> {
+impl<'m> Declared<'m> {
     fn of(model: &'m Model, contents: Contents) -> Self {
         let modules: Vec<&'m Module> = model
             .modules()
@@ -75,18 +75,18 @@ impl<'m> Said<'m> {
 
 struct Tree<'m> {
     model: &'m Model,
-    said: Said<'m>,
+    declared: Declared<'m>,
     text: String,
 }
 
 impl Tree<'_> {
     fn write(&mut self) -> std::fmt::Result {
         self.modules()?;
-        if self.said.object_classes.iter().any(|name| name.contains('.')) {
+        if self.declared.object_classes.iter().any(|name| name.contains('.')) {
             writeln!(self.text, "\nobject classes")?;
             self.object_class(ObjectClassHandle::of_index(0), "", "")?;
         }
-        if self.said.interaction_classes.iter().any(|name| name.contains('.')) {
+        if self.declared.interaction_classes.iter().any(|name| name.contains('.')) {
             writeln!(self.text, "\ninteraction classes")?;
             self.interaction_class(InteractionClassHandle::of_index(0), "", "")?;
         }
@@ -98,7 +98,7 @@ impl Tree<'_> {
         writeln!(self.text, "modules")?;
         for module in self.model.modules() {
             if mim::is_standard(module)
-                && self.said.object_classes.contains("HLAobjectRoot.HLAmanager")
+                && self.declared.object_classes.contains("HLAobjectRoot.HLAmanager")
                 || !mim::is_standard(module)
             {
                 let identification = &module.identification;
@@ -111,7 +111,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// A class, its attributes, and those below it. `first` stands before its name, `rest` before what is below.
+    /// Writes a class, its attributes and the classes below it. `first` precedes its name, `rest` the lines below.
     fn object_class(
         &mut self,
         handle: ObjectClassHandle,
@@ -130,14 +130,15 @@ impl Tree<'_> {
             .copied()
             .filter(|child| {
                 let child = model.object_class(*child);
-                child.is_some_and(|child| self.said.object_classes.contains(child.name.as_str()))
+                child
+                    .is_some_and(|child| self.declared.object_classes.contains(child.name.as_str()))
             })
             .collect();
         let stem = if children.is_empty() { "  " } else { "│ " };
         for attribute in &class.attributes {
             let Some(attribute) = model.attribute(*attribute) else { continue };
-            let said = self.said.attributes.contains(&(&*class.name, &*attribute.name));
-            if attribute.class != handle || !said {
+            let is_declared = self.declared.attributes.contains(&(&*class.name, &*attribute.name));
+            if attribute.class != handle || !is_declared {
                 continue;
             }
             let transportation = model.transportation(attribute.transportation);
@@ -190,15 +191,15 @@ impl Tree<'_> {
             .filter(|child| {
                 let child = model.interaction_class(*child);
                 child.is_some_and(|child| {
-                    self.said.interaction_classes.contains(child.name.as_str())
+                    self.declared.interaction_classes.contains(child.name.as_str())
                 })
             })
             .collect();
         let stem = if children.is_empty() { "  " } else { "│ " };
         for parameter in &class.parameters {
             let Some(parameter) = model.parameter(*parameter) else { continue };
-            let said = self.said.parameters.contains(&(&*class.name, &*parameter.name));
-            if parameter.class == handle && said {
+            let is_declared = self.declared.parameters.contains(&(&*class.name, &*parameter.name));
+            if parameter.class == handle && is_declared {
                 let datatype = parameter.datatype.as_deref().unwrap_or("NA");
                 writeln!(self.text, "  {rest}{stem}  {}: {datatype}", parameter.name)?;
             }
@@ -214,7 +215,7 @@ impl Tree<'_> {
     fn datatypes(&mut self) -> std::fmt::Result {
         let mut kinds: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (name, datatype) in self.model.datatypes() {
-            if self.said.datatypes.contains(name.as_str()) {
+            if self.declared.datatypes.contains(name.as_str()) {
                 let line = format!("{name}{}", summary(&datatype.value));
                 kinds.entry(datatype.value.kind()).or_default().push(line);
             }
@@ -231,13 +232,13 @@ impl Tree<'_> {
     fn lists(&mut self) -> std::fmt::Result {
         let model = self.model;
         let dimensions =
-            model.dimensions().iter().filter(|one| self.said.dimensions.contains(&*one.name));
+            model.dimensions().iter().filter(|one| self.declared.dimensions.contains(&*one.name));
         let dimensions = dimensions.map(|one| match one.upper_bound {
             Some(bound) => format!("{}: 0 to {bound}", one.name),
-            None => format!("{}: bound by the RTI", one.name),
+            None => format!("{}: upper bound set by the RTI", one.name),
         });
         let kinds = model.transportations().iter();
-        let kinds = kinds.filter(|kind| self.said.transportations.contains(&*kind.name));
+        let kinds = kinds.filter(|kind| self.declared.transportations.contains(&*kind.name));
         let kinds = kinds.map(|kind| {
             format!("{}: {}", kind.name, if kind.reliable { "reliable" } else { "best effort" })
         });
@@ -277,7 +278,7 @@ impl Tree<'_> {
     }
 }
 
-/// A name and an order, both as they are written.
+/// A name and an order, as written.
 struct Named<'n> {
     name: &'n str,
     order: &'static str,
@@ -301,7 +302,7 @@ fn bracketed(names: &[&str]) -> String {
     if names.is_empty() { String::new() } else { format!("  [{}]", names.join(", ")) }
 }
 
-/// What a data type is made of, in a few words.
+/// Returns a short description of a data type.
 fn summary(datatype: &Datatype) -> String {
     let or = |name: &Option<String>| name.clone().unwrap_or_else(|| "NA".to_owned());
     match datatype {

@@ -1,8 +1,8 @@
-//! The words that columns of the object model template may hold.
+//! The enumerated values of the columns of the object model template.
 
 use hemiola_units::edit_distance;
 
-macro_rules! words {
+macro_rules! enumerations {
     ($(#[$doc:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident $text:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,16 +11,16 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them as they are written.
+            /// All values as written in modules.
             pub const NAMES: &[&str] = &[$($text,)*];
 
-            /// As it is written.
+            /// Returns the value as written in modules.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The one that is written so, if there is one.
+            /// Returns the value that is written like this, if there is one.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$variant),)* _ => None }
@@ -29,40 +29,40 @@ macro_rules! words {
     };
 }
 
-words! {
-    /// Who publishes and subscribes. Informative: an RTI does not refuse by it.
+enumerations! {
+    /// Whether federates publish or subscribe. Informative: an RTI does not enforce it.
     Sharing {
-        /// Federates publish it.
+        /// Federates publish the class.
         Publish "Publish",
-        /// Federates subscribe to it.
+        /// Federates subscribe to the class.
         Subscribe "Subscribe",
         /// Both.
         PublishSubscribe "PublishSubscribe",
-        /// Neither: a class to put others below.
+        /// Neither: the class only groups others.
         Neither "Neither",
     }
 }
 
-words! {
+enumerations! {
     /// When an attribute is updated.
     UpdateType {
         /// Once.
         Static "Static",
-        /// Again and again.
+        /// Periodically.
         Periodic "Periodic",
-        /// When something happens.
+        /// When a condition is met.
         Conditional "Conditional",
         /// Never.
         NotApplicable "NA",
     }
 }
 
-words! {
-    /// What may become of an attribute's ownership.
+enumerations! {
+    /// How the ownership of an attribute may change.
     Ownership {
-        /// Its owner may give it away.
+        /// The owner may divest it.
         Divest "Divest",
-        /// Others may ask for it.
+        /// Other federates may acquire it.
         Acquire "Acquire",
         /// Both.
         DivestAcquire "DivestAcquire",
@@ -71,8 +71,8 @@ words! {
     }
 }
 
-words! {
-    /// What federates may do with a synchronization point.
+enumerations! {
+    /// How federates may use a synchronization point.
     Capability {
         /// Register it.
         Register "Register",
@@ -82,22 +82,22 @@ words! {
         RegisterAchieve "RegisterAchieve",
         /// Neither.
         NoSynch "NoSynch",
-        /// It does not apply.
+        /// Not applicable.
         NotApplicable "NA",
     }
 }
 
-words! {
-    /// Which end of a number comes first.
+enumerations! {
+    /// The byte order of a number.
     Endian {
-        /// The most significant byte.
+        /// The most significant byte comes first.
         Big "Big",
-        /// The least significant byte.
+        /// The least significant byte comes first.
         Little "Little",
     }
 }
 
-/// The tags a federate may supply, as their elements are called.
+/// The elements of the tags that a federate may supply.
 pub const TAGS: [&str; 7] = [
     "updateReflectTag",
     "sendReceiveTag",
@@ -108,13 +108,12 @@ pub const TAGS: [&str; 7] = [
     "requestUpdateTag",
 ];
 
-/// The candidate most like `word`, if one is like enough to be what was meant; small and capital letters
-/// are the same.
+/// Returns the candidate that is most similar to `word`, if one is similar enough to suggest. Ignores case.
 pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {
-    /// Longer words are not compared: the work grows with both lengths.
+    /// Longer words are not compared: the cost grows with the product of the lengths.
     const WORD_LEN_MAX: usize = 64;
     let word = word.to_lowercase();
     let length = word.chars().count();
@@ -135,14 +134,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_lead_back() {
+    fn values_are_found_by_name() {
         for name in Ownership::NAMES {
             assert_eq!(Ownership::from_name(name).map(Ownership::name), Some(*name));
         }
     }
 
     #[test]
-    fn near_words_are_suggested_and_far_ones_not() {
+    fn only_similar_words_are_suggested() {
         let names = Sharing::NAMES.iter().copied();
         assert_eq!(nearest("publishSubscribe", names.clone()), Some("PublishSubscribe"));
         assert_eq!(nearest("Subscibe", names.clone()), Some("Subscribe"));

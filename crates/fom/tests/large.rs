@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hemiola_fom::limits::{ATTRIBUTES_MAX, INHERITED_MAX};
 use hemiola_fom::model::Model;
-use hemiola_fom::{Base, Kind, Module, Problem, exception, read, unite};
+use hemiola_fom::{Base, Module, Problem, ProblemKind, exception, merge_with_problems, read};
 use hemiola_hla::Exception;
 
 use crate::rules::{parsed, text};
@@ -40,7 +40,7 @@ fn module(tables: &str) -> Arc<Module> {
 }
 
 fn combined(modules: &[Arc<Module>]) -> (Model, Vec<Problem>) {
-    let (model, problems) = unite(modules, Base::Standard, None);
+    let (model, problems) = merge_with_problems(modules, Base::Standard, None);
     if !problems.iter().any(Problem::is_error) {
         model.check_invariants();
     }
@@ -169,7 +169,7 @@ fn full_names_are_limited() {
     let children = repeat(10_000, |at| format!("<objectClass><name>C{at}</name></objectClass>"));
     let class = format!("<objectClass><name>{name}</name>{children}</objectClass>");
     let problems = read("long.xml", text("2025", &objects(&class)).as_bytes()).unwrap_err();
-    assert_eq!((problems.len(), problems[0].kind), (1, Kind::Invalid));
+    assert_eq!((problems.len(), problems[0].kind), (1, ProblemKind::Invalid));
     assert_eq!(problems[0].message, "the full names of all classes are longer than 64 MiB");
 }
 
@@ -185,5 +185,5 @@ fn attributes_of_one_element_are_limited() {
     assert_eq!(problems[0].message, "an element has more than 100 attributes");
     assert_eq!(problems[0].places[0].0.line_column().0, 1);
     // `<` is not allowed in the value of an attribute; the XML parser reports it.
-    assert!(check(ATTRIBUTES_MAX).unwrap_err()[0].message.starts_with("no XML"));
+    assert!(check(ATTRIBUTES_MAX).unwrap_err()[0].message.starts_with("not XML"));
 }

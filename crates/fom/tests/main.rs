@@ -1,6 +1,6 @@
-//! Modules and models as users have them.
+//! Modules and models of users.
 
-#![expect(clippy::print_stdout, reason = "skipped tests say so")]
+#![expect(clippy::print_stdout, reason = "skipped tests report it")]
 #![expect(clippy::disallowed_methods, reason = "models are files")]
 
 mod large;

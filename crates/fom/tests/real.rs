@@ -1,15 +1,17 @@
-//! Public object models, where they lie beside the repository: `../shared/foms`.
+//! Public object models, if they are beside the repository: `../shared/foms`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hemiola_fom::{Base, Edition, Kind, Module, Problem, merge, read, render, unite};
+use hemiola_fom::{
+    Base, Edition, Module, Problem, ProblemKind, merge, merge_with_problems, read, render,
+};
 
-/// The files of a folder of models, by name; none, and a word about it, without the models.
+/// Returns the files of a folder of models, by name. Without the models, prints that the test is skipped.
 fn files(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // Beside the repository, or beside the one that a work tree belongs to.
+    // Beside the repository, or beside that of a work tree.
     let places = ["../shared/foms", "../../shared/foms"].map(|place| root.join(place).join(folder));
     let Some(Ok(entries)) = places.iter().map(fs::read_dir).find(Result::is_ok) else {
         println!("skipped: needs the public object models in ../shared/foms");
@@ -34,7 +36,7 @@ fn modules(files: &[PathBuf]) -> Vec<Arc<Module>> {
 }
 
 #[test]
-fn the_space_reference_model_is_sound() {
+fn space_reference_model_is_valid() {
     let modules = modules(&files("spacefom"));
     if modules.is_empty() {
         return;
@@ -49,7 +51,7 @@ fn the_space_reference_model_is_sound() {
 }
 
 #[test]
-fn small_models_are_sound_one_by_one() {
+fn small_models_are_valid_one_by_one() {
     for file in files("small") {
         let modules = modules(&[file]);
         let (model, _) =
@@ -59,33 +61,33 @@ fn small_models_are_sound_one_by_one() {
 }
 
 #[test]
-fn the_chat_models_of_both_editions_meet_in_one_federation() {
+fn chat_models_of_both_editions_are_merged() {
     let files = files("small");
     let chat = |file: &PathBuf| file.to_string_lossy().contains("Chat");
     let modules = modules(&files.into_iter().filter(chat).collect::<Vec<PathBuf>>());
     if modules.is_empty() {
         return;
     }
-    // They differ in who shares what, which is doubtful and no more.
-    let (model, doubts) =
+    // They differ in sharing, which only gives warnings.
+    let (model, warnings) =
         merge(&modules, None).unwrap_or_else(|problems| panic!("{}", render(&problems)));
-    assert!(doubts.iter().all(|doubt| doubt.message.contains("two different")));
+    assert!(warnings.iter().all(|warning| warning.message.contains("two different")));
     let class = model.interaction_class_named("Communication").unwrap();
     assert!(model.parameter_named(class, "Message").is_some());
 }
 
 #[test]
-fn the_modules_of_netn_agree_and_lack_what_they_depend_on() {
+fn modules_of_netn_agree_and_lack_only_their_dependencies() {
     let modules = modules(&files("netn-hla4"));
     if modules.is_empty() {
         return;
     }
-    let (model, problems) = unite(&modules, Base::Standard, None);
+    let (model, problems) = merge_with_problems(&modules, Base::Standard, None);
     model.check_invariants();
     let others: Vec<Problem> =
-        problems.into_iter().filter(|problem| problem.kind != Kind::Incomplete).collect();
+        problems.into_iter().filter(|problem| problem.kind != ProblemKind::Incomplete).collect();
     assert_eq!(render(&others), "");
     let mut backwards = modules;
     backwards.reverse();
-    assert_eq!(unite(&backwards, Base::Standard, None).0, model);
+    assert_eq!(merge_with_problems(&backwards, Base::Standard, None).0, model);
 }

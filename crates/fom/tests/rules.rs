@@ -1,10 +1,10 @@
-//! What holds for all modules: the order does not matter, handles stay, nothing panics.
+//! Rules for all modules: the order does not matter, handles do not change, nothing panics.
 
 use std::sync::Arc;
 
 use hemiola_fom::{
-    Base, Kind, Module, STANDARD_MIM, exception, exception_of_mim, fuzzing, merge, open, read,
-    render, unite,
+    Base, Module, ProblemKind, STANDARD_MIM, exception, exception_of_mim, fuzzing, merge,
+    merge_with_problems, open, read, render,
 };
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{Exception, ObjectClassHandle, TransportationTypeHandle};
@@ -19,7 +19,7 @@ pub(crate) fn parsed(name: &str, text: &str) -> Arc<Module> {
     Arc::clone(&modules[0])
 }
 
-/// A module of these tables.
+/// Returns the text of a module with these tables.
 pub(crate) fn text(edition: &str, tables: &str) -> String {
     format!(
         "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-{edition}\">{tables}</objectModel>"
@@ -27,9 +27,9 @@ pub(crate) fn text(edition: &str, tables: &str) -> String {
 }
 
 #[test]
-fn the_standard_module_stands_alone() {
-    let (model, doubts) = merge(&[], None).unwrap();
-    assert_eq!(render(&doubts), "");
+fn standard_module_is_valid_alone() {
+    let (model, warnings) = merge(&[], None).unwrap();
+    assert_eq!(render(&warnings), "");
     model.check_invariants();
     assert_eq!(model.object_classes().len(), 4);
     assert_eq!(model.interaction_classes().len(), 93);
@@ -47,16 +47,16 @@ fn the_standard_module_stands_alone() {
 }
 
 #[test]
-fn the_standard_module_checks_like_any_other() {
+fn standard_module_passes_the_checks_of_other_modules() {
     let own = parsed("mim.xml", hemiola_fom::standard_mim_text());
-    let (model, problems) = unite(&[own], Base::Nothing, None);
+    let (model, problems) = merge_with_problems(&[own], Base::Nothing, None);
     assert_eq!(render(&problems), "");
     model.check_invariants();
     assert_eq!(model.object_classes(), merge(&[], None).unwrap().0.object_classes());
 }
 
 #[test]
-fn handles_stay_when_modules_join_later() {
+fn handles_do_not_change_when_modules_are_added() {
     let (before, _) = merge(&[module("trucks.xml"), module("traffic.xml")], None).unwrap();
     let (after, _) = merge(&[module("harbour.xml")], Some(&before)).unwrap();
     after.check_invariants();
@@ -82,28 +82,31 @@ fn handles_stay_when_modules_join_later() {
 }
 
 #[test]
-fn a_module_that_joins_cannot_set_a_switch() {
+fn module_added_later_cannot_set_a_switch() {
     let (before, _) = merge(&[module("trucks.xml")], None).unwrap();
-    let (after, doubts) = merge(&[module("traffic.xml")], Some(&before)).unwrap();
+    let (after, warnings) = merge(&[module("traffic.xml")], Some(&before)).unwrap();
     assert!(!after.is_enabled(hemiola_hla::Switch::AutoProvide));
-    assert_eq!(doubts.len(), 2, "{}", render(&doubts));
+    assert_eq!(warnings.len(), 2, "{}", render(&warnings));
 }
 
 #[test]
-fn a_management_module_of_a_federate_is_a_module_like_any_other() {
+fn management_module_of_a_federate_is_merged_like_any_other() {
     let mim = hemiola_fom::standard_mim_text();
     let switches = "<switches><autoProvide isEnabled='false'/></switches></objectModel>";
     let mim = parsed("my-mim.xml", &mim.replace("</objectModel>", switches));
-    let (model, doubts) = merge(&[mim, module("traffic.xml")], None).unwrap();
-    assert_eq!(render(&doubts), "");
+    let (model, warnings) = merge(&[mim, module("traffic.xml")], None).unwrap();
+    assert_eq!(render(&warnings), "");
     model.check_invariants();
-    assert!(model.is_enabled(hemiola_hla::Switch::AutoProvide), "the model's own switch holds");
+    assert!(
+        model.is_enabled(hemiola_hla::Switch::AutoProvide),
+        "the switch of the other module applies"
+    );
     let refused = exception_of_mim(Exception::InvalidFOM);
     assert_eq!(refused, Exception::InvalidMIM);
 }
 
 #[test]
-fn what_a_federate_sends_is_opened_in_all_three_forms() {
+fn modules_are_opened_in_all_three_forms() {
     let content = Data::from(bytes("traffic.xml"));
     let file = FomModule::File { name: "some/traffic.xml".into(), content: content.clone() };
     assert_eq!(open(&file, &[]).unwrap().0[0].name(), "some/traffic.xml");
@@ -118,55 +121,58 @@ fn what_a_federate_sends_is_opened_in_all_three_forms() {
 }
 
 #[test]
-fn what_is_no_module_is_refused_with_its_place() {
+fn text_that_is_not_a_module_is_rejected_with_its_place() {
     let kind_of = |text: &str| read("x", text.as_bytes()).unwrap_err()[0].kind;
-    assert_eq!(kind_of(""), Kind::Unreadable);
-    assert_eq!(kind_of("<objectModel>"), Kind::Unreadable);
-    assert_eq!(kind_of("<objectModel/>"), Kind::Invalid);
-    assert_eq!(kind_of("<fdd xmlns='http://standards.ieee.org/IEEE1516-2025'/>"), Kind::Invalid);
+    assert_eq!(kind_of(""), ProblemKind::Unreadable);
+    assert_eq!(kind_of("<objectModel>"), ProblemKind::Unreadable);
+    assert_eq!(kind_of("<objectModel/>"), ProblemKind::Invalid);
+    assert_eq!(
+        kind_of("<fdd xmlns='http://standards.ieee.org/IEEE1516-2025'/>"),
+        ProblemKind::Invalid
+    );
     assert_eq!(
         kind_of("<objectModel xmlns='http://standards.ieee.org/IEEE1516-2000'/>"),
-        Kind::Invalid
+        ProblemKind::Invalid
     );
     let bomb =
         "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><objectModel>&b;</objectModel>";
     let problems = read("bomb.xml", bomb.as_bytes()).unwrap_err();
     insta::assert_snapshot!(render(&problems), @r"
-    error: no XML: XML with DTD detected
+    error: not XML: XML with DTD detected
      --> bomb.xml:1:1
       |
     1 | <!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><objectModel>&b;</objectModel>
       | ^
-      = hint: modules need no document type and no entities
+      = hint: remove the document type: modules need neither it nor entities
     ");
     let deep = "<objectClass><name>HLAobjectRoot</name>".to_owned()
         + &"<objectClass><name>C</name>".repeat(300_000);
     let deep = deep + &"</objectClass>".repeat(300_001);
     let deep = text("2025", &format!("<objects>{deep}</objects>"));
     let problems = read("deep.xml", deep.as_bytes()).unwrap_err();
-    assert!(problems[0].message.contains("64 classes inside one another"));
+    assert!(problems[0].message.contains("nested more than 64 deep"));
 }
 
 #[test]
-fn elements_of_other_namespaces_are_passed_over() {
+fn elements_of_other_namespaces_are_skipped() {
     let tables = "<x:own xmlns:x='urn:x'><objectClass/></x:own><notes x:y='1' xmlns:x='urn:x'/>";
     parsed("own.xml", &text("2025", tables));
 }
 
 #[test]
-fn an_element_that_is_not_known_is_left_out_and_a_slip_of_the_pen_refused() {
+fn unknown_element_is_ignored_and_a_misspelled_one_rejected() {
     let module = text("2025", "<colours><red/></colours>");
-    let (_, doubts) = read("c.xml", module.as_bytes()).unwrap();
-    assert_eq!(doubts[0].message, "<colours> in <objectModel> is not understood, and left out");
+    let (_, warnings) = read("c.xml", module.as_bytes()).unwrap();
+    assert_eq!(warnings[0].message, "<colours> in <objectModel> is unknown and ignored");
     let module = text("2025", "<object/>");
     assert_eq!(read("o.xml", module.as_bytes()).unwrap_err()[0].hint, "did you mean <objects>?");
 }
 
 #[test]
-fn a_class_that_nobody_defines_is_reported_with_the_module_to_give() {
+fn undefined_class_is_reported_with_the_missing_module() {
     let problems = merge(&[module("trucks.xml")], None);
     let (model, _) = problems.unwrap();
-    // It declares an attribute there, and so the class is defined.
+    // The module declares an attribute of the class, and so defines it.
     assert!(model.object_class_named("Vehicle").is_some());
     let tables = "<modelIdentification><name>B</name>
 <reference><type>Dependency</type><identification>Base</identification></reference>
@@ -177,34 +183,34 @@ fn a_class_that_nobody_defines_is_reported_with_the_module_to_give() {
 </objectClass></objectClass></objectClass></objects>";
     let problems = merge(&[parsed("b.xml", &text("2025", tables))], None).unwrap_err();
     insta::assert_snapshot!(render(&problems), @r"
-    error: object class HLAobjectRoot.Thing is only named, no module defines it
+    error: object class HLAobjectRoot.Thing is named but not defined by any module
      --> b.xml:4:68
       |
     4 | ctClass><name>HLAobjectRoot</name><objectClass><name>Thing</name>
       |                                                      ^^^^^
-      = hint: b.xml says it depends on Base, not given here
+      = hint: b.xml depends on modules that were not given: Base
 
     error: data type Length is not defined
      --> b.xml:6:39
       |
     6 | <attribute><name>Size</name><dataType>Length</dataType></attribute>
       |                                       ^^^^^^
-      = hint: b.xml says it depends on Base, not given here
+      = hint: b.xml depends on modules that were not given: Base
     ");
 }
 
 #[test]
-fn a_record_that_contains_itself_is_doubtful() {
+fn record_that_contains_itself_gives_a_warning() {
     let tables = "<dataTypes><fixedRecordDataTypes><fixedRecordData><name>Node</name>
 <field><name>Next</name><dataType>Nodes</dataType></field></fixedRecordData></fixedRecordDataTypes>
 <arrayDataTypes><arrayData><name>Nodes</name><dataType>Node</dataType><cardinality>Dynamic</cardinality>
 </arrayData></arrayDataTypes></dataTypes>";
-    let (_, doubts) = merge(&[parsed("n.xml", &text("2025", tables))], None).unwrap();
-    assert_eq!(doubts.len(), 1);
-    assert_eq!(doubts[0].message, "data type Node contains itself");
+    let (_, warnings) = merge(&[parsed("n.xml", &text("2025", tables))], None).unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0].message, "data type Node contains itself");
 }
 
-/// The text of a small module, sound by itself, about names that others have too.
+/// Generates the text of a small, valid module whose names occur in other modules, too.
 fn some_module() -> impl Strategy<Value = String> {
     let column = |options: &'static [&'static str]| prop::sample::select(options);
     let attribute = (
@@ -274,7 +280,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn the_order_of_modules_does_not_matter(
+    fn order_of_modules_does_not_matter(
         texts in prop::collection::vec(some_module(), 1..5),
         seed in any::<prop::sample::Index>(),
     ) {
@@ -283,25 +289,25 @@ proptest! {
             .enumerate()
             .map(|(at, text)| parsed(&format!("{at}.xml"), text))
             .collect();
-        let (model, problems) = unite(&modules, Base::Standard, None);
+        let (model, problems) = merge_with_problems(&modules, Base::Standard, None);
         model.check_invariants();
         let mut permuted = modules;
         let count = permuted.len();
         permuted.rotate_left(seed.index(count));
         permuted.swap(0, seed.index(count));
-        // A module that is given twice counts once.
+        // A module that is given twice is merged once.
         permuted.push(Arc::clone(&permuted[0]));
-        let (again, others) = unite(&permuted, Base::Standard, None);
+        let (again, others) = merge_with_problems(&permuted, Base::Standard, None);
         prop_assert_eq!(render(&others), render(&problems));
         prop_assert_eq!(again, model);
     }
 
     #[test]
-    fn classes_and_their_parts_keep_their_handles(
+    fn classes_and_attributes_keep_their_handles(
         first in some_module(), second in some_module(),
     ) {
-        let (before, _) = unite(&[parsed("1.xml", &first)], Base::Standard, None);
-        let (after, _) = unite(&[parsed("0.xml", &second)], Base::Standard, Some(&before));
+        let (before, _) = merge_with_problems(&[parsed("1.xml", &first)], Base::Standard, None);
+        let (after, _) = merge_with_problems(&[parsed("0.xml", &second)], Base::Standard, Some(&before));
         after.check_invariants();
         for (one, other) in before.attributes().iter().zip(after.attributes()) {
             prop_assert_eq!((&one.name, one.class), (&other.name, other.class));
@@ -315,14 +321,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in any::<Vec<u8>>()) {
+    fn any_bytes_are_read_or_rejected(bytes in any::<Vec<u8>>()) {
         fuzzing::modules(&bytes);
         fuzzing::modules(&[b"PK\x03\x04", &bytes[..]].concat());
         fuzzing::modules(&[b"<objectModel xmlns='http://standards.ieee.org/IEEE1516-2025'>", &bytes[..]].concat());
     }
 
     #[test]
-    fn mutated_modules_are_read_or_refused(
+    fn mutated_modules_are_read_or_rejected(
         name in prop::sample::select(&["traffic.xml", "harbour.xml", "contrary.xml"][..]),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4),
         copy in any::<bool>(),
@@ -347,7 +353,7 @@ proptest! {
 }
 
 #[test]
-fn a_module_that_is_known_by_name_and_text_is_not_read_again() {
+fn module_known_by_name_and_text_is_not_read_again() {
     let text = br#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"/>"#;
     let named = |name: &str| FomModule::File { name: name.into(), content: text.to_vec().into() };
     let (known, _) = open(&named("a.xml"), &[]).unwrap();

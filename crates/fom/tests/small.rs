@@ -1,4 +1,4 @@
-//! The models of `data/fom`: what is in them is found, and what is wrong with them is said.
+//! The models of `data/fom`: their contents and their problems.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use hemiola_fom::module::{Cardinality, Datatype};
 use hemiola_fom::{Edition, Module, Problem, merge, read, render, tree};
 use hemiola_hla::{OrderType, ResignAction, Switch, TransportationTypeHandle};
 
-/// A module of `data/fom`, with what is doubtful about it.
+/// Reads a module of `data/fom`, which gives no warnings.
 pub(crate) fn module(name: &str) -> Arc<Module> {
-    let (modules, doubts) = read(name, &bytes(name)).unwrap_or_else(|problems| {
+    let (modules, warnings) = read(name, &bytes(name)).unwrap_or_else(|problems| {
         panic!("{}", render(&problems));
     });
-    assert_eq!(render(&doubts), "");
+    assert_eq!(render(&warnings), "");
     Arc::clone(&modules[0])
 }
 
@@ -25,16 +25,16 @@ pub(crate) fn bytes(name: &str) -> Vec<u8> {
 
 fn merged(names: &[&str]) -> (Model, Vec<Problem>) {
     let modules: Vec<Arc<Module>> = names.iter().map(|name| module(name)).collect();
-    let (model, doubts) =
+    let (model, warnings) =
         merge(&modules, None).unwrap_or_else(|problems| panic!("{}", render(&problems)));
     model.check_invariants();
-    (model, doubts)
+    (model, warnings)
 }
 
 #[test]
 fn every_table_reaches_the_model() {
-    let (model, doubts) = merged(&["traffic.xml"]);
-    assert_eq!(render(&doubts), "");
+    let (model, warnings) = merged(&["traffic.xml"]);
+    assert_eq!(render(&warnings), "");
     let identification = &model.modules().last().unwrap().identification;
     assert_eq!((&*identification.name, &*identification.version), ("Traffic", "1.0"));
     assert_eq!(identification.contacts[0].name, "Hemiola");
@@ -87,9 +87,9 @@ fn every_table_reaches_the_model() {
 }
 
 #[test]
-fn a_module_adds_to_what_another_defines() {
-    let (model, doubts) = merged(&["traffic.xml", "trucks.xml"]);
-    assert_eq!(render(&doubts), "");
+fn module_extends_the_definitions_of_another() {
+    let (model, warnings) = merged(&["traffic.xml", "trucks.xml"]);
+    assert_eq!(render(&warnings), "");
     let car = model.object_class_named("Vehicle.Car").unwrap();
     assert!(model.attribute_named(car, "Axles").is_some());
     let Some(Datatype::Enumerated { enumerators, .. }) = model.datatype("LoadKind") else {
@@ -104,12 +104,12 @@ fn a_module_adds_to_what_another_defines() {
 }
 
 #[test]
-fn a_module_of_2010_joins_those_of_2025() {
-    let (model, doubts) = merged(&["traffic.xml", "harbour.xml"]);
+fn modules_of_2010_and_2025_are_merged() {
+    let (model, warnings) = merged(&["traffic.xml", "harbour.xml"]);
     assert_eq!(module("harbour.xml").edition, Edition::E2010);
     let ship = model.object_class_named("Ship").unwrap();
     let basin = model.dimension_named("Basin").unwrap();
-    // 2010 puts the dimension on the attribute.
+    // In 2010, attributes have dimensions.
     assert_eq!(model.object_class(ship).unwrap().dimensions, [basin]);
     assert!(model.datatype("HLAhandle").is_some());
     assert!(
@@ -117,57 +117,57 @@ fn a_module_of_2010_joins_those_of_2025() {
             .interaction_class_named("HLAmanager.HLAfederate.HLAadjust.HLAsetServiceReporting")
             .is_some()
     );
-    insta::assert_snapshot!(render(&doubts), @r"
-    warning: data type HLAorderType is not as in the standard of 2025, which holds
+    insta::assert_snapshot!(render(&warnings), @r"
+    warning: data type HLAorderType differs from the standard of 2025, which applies
       --> harbour.xml:54:15
        |
     54 | <name>HLAorderType</name>
        |       ^^^^^^^^^^^^ ignored
-       = hint: 1 more of this module are ignored
+       = hint: 1 more names of this module are ignored
     ");
     let (model, _) = merged(&["traffic.xml"]);
     assert_eq!(model.datatype("HLAhandle"), None);
 }
 
 #[test]
-fn all_mistakes_of_a_module_are_said_at_once() {
+fn all_problems_of_a_module_are_reported_at_once() {
     let problems = read("broken.xml", &bytes("broken.xml")).unwrap_err();
     insta::assert_snapshot!(render(&problems), @r#"
-    error: the class Thing stands beside the root
+    error: the class Thing is outside the root class
      --> broken.xml:5:13
       |
     5 | <name>Thing</name>
       |       ^^^^^
-      = hint: all classes are below HLAobjectRoot
+      = hint: put it inside HLAobjectRoot
 
-    warning: Publishsubscribe is written PublishSubscribe
+    warning: Publishsubscribe should be written PublishSubscribe
       --> broken.xml:11:18
        |
     11 | <sharing>Publishsubscribe</sharing>
        |          ^^^^^^^^^^^^^^^^
 
-    error: the name "Top Speed" has a full stop or a space in it
+    error: the name "Top Speed" contains a full stop or a space
       --> broken.xml:13:17
        |
     13 | <name>Top Speed</name>
        |       ^^^^^^^^^
-       = hint: letters, digits, - and _ make names
+       = hint: use letters, digits, - and _
 
-    error: <datatype> has no place in <attribute>
+    error: <datatype> is not allowed in <attribute>
       --> broken.xml:17:11
        |
     17 | <datatype>HLAfloat64BE</datatype>
        | ^^^^^^^^^
        = hint: did you mean <dataType>?
 
-    error: Sometimes is no order
+    error: Sometimes is not a valid order
       --> broken.xml:18:18
        |
     18 | <order>Sometimes</order>
        |        ^^^^^^^^^
        = hint: one of: Receive, TimeStamp
 
-    error: attribute Speed stands twice
+    error: attribute Speed is declared twice
       --> broken.xml:21:17
        |
     21 | <name>Speed</name>
@@ -177,37 +177,37 @@ fn all_mistakes_of_a_module_are_said_at_once() {
     16 | <name>Speed</name>
        |       ^^^^^ first here
 
-    error: <order> stands twice in <attribute>
+    error: <order> occurs twice in <attribute>
       --> broken.xml:23:11
        |
     23 | <order>TimeStamp</order>
        | ^^^^^^
 
-    error: a <attribute> without a <name>
+    error: <attribute> has no <name>
       --> broken.xml:25:9
        |
     25 | <attribute>
        | ^^^^^^^^^^
 
-    error: -1 is no number of points
+    error: -1 is not a number of points
       --> broken.xml:32:45
        |
     32 | <dimension><name>Lane</name><upperBound>-1</upperBound></dimension>
        |                                         ^^
 
-    error: "perhaps" is no position of autoProvide
+    error: "perhaps" is not a setting of autoProvide
       --> broken.xml:35:29
        |
     35 | <autoProvide isEnabled="perhaps"/>
        |                         ^^^^^^^
        = hint: true or false
 
-    error: an update rate is positive
+    error: an update rate must be positive
       --> broken.xml:38:40
        |
     38 | <updateRate><name>Slow</name><rate>0</rate></updateRate>
        |                                    ^
-       = hint: in updates a second
+       = hint: give updates per second
 
     error: the enumerator One has no value
       --> broken.xml:45:27
@@ -215,12 +215,12 @@ fn all_mistakes_of_a_module_are_said_at_once() {
     45 | <enumerator><name>One</name></enumerator>
        |                   ^^^
 
-    error: [4..2] is no number of elements
+    error: [4..2] is not a number of elements
       --> broken.xml:49:76
        |
     49 | >Row</name><dataType>HLAoctet</dataType><cardinality>[4..2]</cardinality></arrayData>
        |                                                      ^^^^^^
-       = hint: Dynamic, a number, a range as [1..4], or several of them with commas
+       = hint: give Dynamic, a number, a range such as [1..4], or several separated by commas
     "#);
 }
 
@@ -229,7 +229,7 @@ fn contradictions_are_shown_with_both_places() {
     let modules = [module("traffic.xml"), module("contrary.xml")];
     let problems = merge(&modules, None).unwrap_err();
     insta::assert_snapshot!(render(&problems), @r"
-    error: attribute HLAobjectRoot.Vehicle.Car.Load is inherited from HLAobjectRoot.Vehicle already
+    error: attribute HLAobjectRoot.Vehicle.Car.Load is already inherited from HLAobjectRoot.Vehicle
       --> contrary.xml:15:19
        |
     15 | <name>Load</name>
@@ -239,7 +239,7 @@ fn contradictions_are_shown_with_both_places() {
     41 | <name>Load</name>
        |       ^^^^ contradicts this
 
-    error: object class HLAobjectRoot.Building is only named, no module defines it
+    error: object class HLAobjectRoot.Building is named but not defined by any module
       --> contrary.xml:21:15
        |
     21 | <name>Building</name>
@@ -252,13 +252,13 @@ fn contradictions_are_shown_with_both_places() {
        |           ^^^^^^
        = hint: did you mean Metres?
 
-    error: Metres is a simple data type, where a basic data representation is needed
+    error: Metres is a simple data type, but a basic data representation is required
       --> contrary.xml:35:53
        |
     35 | <simpleData><name>Speed</name><representation>Metres</representation></simpleData>
        |                                               ^^^^^^
 
-    error: data type HLAboolean is two things: enumerated data type, simple data type
+    error: data type HLAboolean is declared as two kinds: enumerated data type, simple data type
         --> contrary.xml:36:25
          |
       36 | <simpleData><name>HLAboolean</name><representation>HLAoctet</representation></simpleData>
@@ -267,9 +267,9 @@ fn contradictions_are_shown_with_both_places() {
          |
     1581 | <name>HLAboolean</name>
          |       ^^^^^^^^^^ contradicts this
-         = hint: names that begin with HLA are the standard's
+         = hint: names that begin with HLA belong to the standard
 
-    error: LoadKind has no enumerator Gods, which chooses in Freight
+    error: LoadKind has no enumerator Gods, which an alternative of Freight names
       --> contrary.xml:46:15
        |
     46 | <name>Freight</name>
@@ -299,7 +299,7 @@ fn contradictions_are_shown_with_both_places() {
 }
 
 #[test]
-fn the_tree_shows_what_the_modules_define() {
+fn tree_shows_what_the_modules_define() {
     let (model, _) = merged(&["traffic.xml", "trucks.xml"]);
     insta::assert_snapshot!(tree::tree(&model, tree::Contents::Modules), @r"
     modules

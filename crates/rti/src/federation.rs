@@ -84,7 +84,7 @@ impl Federation {
         now: Instant,
     ) -> Self {
         let waits_for_regulation =
-            model.said(Switch::NonRegulatedGrant) == Some(Setting::Enabled(false));
+            model.declared_setting(Switch::NonRegulatedGrant) == Some(Setting::Enabled(false));
         Self {
             delays_evaluation: model.is_enabled(Switch::DelaySubscriptionEvaluation),
             advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),

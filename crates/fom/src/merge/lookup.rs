@@ -7,7 +7,7 @@ use super::contradiction;
 use super::table::{Report, Said, Table};
 use crate::model::{Model, enumerators, parts};
 use crate::module::{Datatype, Entry, Module, Reference, Target};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemKind};
 
 /// Reports classes that modules name as parents but no module defines. Of nested classes, only the outermost is
 /// reported.
@@ -28,7 +28,7 @@ pub(super) fn classes_are_defined<T>(
         let message = format!("{what} {name} is named but not defined by any module");
         let place = said[0].module.place(said[0].entry.span);
         let hint = report.missing_modules(said.iter().map(|said| said.module));
-        report.add(Problem::new(Kind::Incomplete, message).at(place, "").hint(hint));
+        report.add(Problem::new(ProblemKind::Incomplete, message).at(place, "").hint(hint));
     }
 }
 
@@ -43,7 +43,13 @@ pub(super) fn members_are_declared_once<T>(table: &Table<'_, T>, what: &str, rep
         for above in above {
             let Some(other) = table.entries.get(&format!("{above}.{name}")) else { continue };
             let message = format!("{what} {path} is already inherited from {above}");
-            report.add(contradiction(Kind::Inconsistent, message, &other[0], &said[0], "name"));
+            report.add(contradiction(
+                ProblemKind::Inconsistent,
+                message,
+                &other[0],
+                &said[0],
+                "name",
+            ));
         }
     }
 }
@@ -71,15 +77,15 @@ pub(super) fn references_are_defined(modules: &[Arc<Module>], model: &Model, rep
         };
         let what = target.name();
         let (kind, message) = match (target, model.datatype(name)) {
-            (Target::Note, _) => (Kind::Doubtful, format!("this module has no note {name}")),
+            (Target::Note, _) => (ProblemKind::Doubtful, format!("this module has no note {name}")),
             (_, Some(datatype)) => {
                 let message = format!("{name} is a {}, but a {what} is required", datatype.kind());
-                (Kind::Inconsistent, message)
+                (ProblemKind::Inconsistent, message)
             }
-            (_, None) => (Kind::Incomplete, format!("{what} {name} is not defined")),
+            (_, None) => (ProblemKind::Incomplete, format!("{what} {name} is not defined")),
         };
         let hint = match kind {
-            Kind::Incomplete => {
+            ProblemKind::Incomplete => {
                 let missing = report.missing_modules(uses.iter().map(|(module, _)| &***module));
                 if missing.is_empty() {
                     report.did_you_mean(name, || candidates(target, model))
@@ -136,7 +142,7 @@ pub(super) fn check_datatypes(modules: &[Arc<Module>], model: &Model, report: &m
     for name in cycles(model) {
         let Some(said) = table.entries.get(name).map(|said| &said[0]) else { continue };
         let message = format!("data type {name} contains itself");
-        report.add(at(Kind::Doubtful, message, said, "name"));
+        report.add(at(ProblemKind::Doubtful, message, said, "name"));
     }
     for (name, said) in &table.entries {
         match model.datatype(name) {
@@ -153,7 +159,12 @@ pub(super) fn check_datatypes(modules: &[Arc<Module>], model: &Model, report: &m
                 let implied = attribute == "HLAobjectInstanceHandle";
                 if !implied && model.attribute_named(handle, attribute).is_none() {
                     let message = format!("object class {class} has no attribute {attribute}");
-                    report.add(at(Kind::Inconsistent, message, &said[0], "referencedAttribute"));
+                    report.add(at(
+                        ProblemKind::Inconsistent,
+                        message,
+                        &said[0],
+                        "referencedAttribute",
+                    ));
                 }
             }
             _ => {}
@@ -161,7 +172,7 @@ pub(super) fn check_datatypes(modules: &[Arc<Module>], model: &Model, report: &m
     }
 }
 
-fn at<T>(kind: Kind, message: String, said: &Said<'_, T>, column: &str) -> Problem {
+fn at<T>(kind: ProblemKind, message: String, said: &Said<'_, T>, column: &str) -> Problem {
     Problem::new(kind, message).at(said.module.place(said.entry.span_of(column)), "")
 }
 
@@ -203,7 +214,7 @@ fn check_discriminants<'m>(
                     "{discriminant} has no enumerator {end}, which an alternative of {name} names"
                 );
                 let hint = report.did_you_mean(end, || names.iter().copied().collect());
-                report.add(at(Kind::Inconsistent, message, said, "name").hint(hint));
+                report.add(at(ProblemKind::Inconsistent, message, said, "name").hint(hint));
             }
         }
     }

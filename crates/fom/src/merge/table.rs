@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::columns::{Clash, Columns};
 use super::contradiction;
-use super::unite::{Clash, Columns};
 use crate::mim;
 use crate::module::{Edition, Entry, Module};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Problem, ProblemKind};
 use crate::word::nearest;
 
 /// The declaration of a name in one module.
@@ -188,7 +188,7 @@ impl Report {
         let standard = mim::is_standard(before[0].module);
         if standard && two.module.edition == Edition::E2010 {
             let message = format!("{what} {name} differs from the standard of 2025, which applies");
-            let problem = Problem::new(Kind::Doubtful, message)
+            let problem = Problem::new(ProblemKind::Doubtful, message)
                 .at(two.module.place(two.entry.span_of(clash.column)), "ignored");
             let first = self.overruled.entry(two.module.name().to_owned());
             first.or_insert((problem, 0)).1 += 1;
@@ -201,7 +201,7 @@ impl Report {
         };
         // A contradiction in an informative column does not make the model invalid.
         let informative = INFORMATIVE.contains(&clash.column);
-        let kind = if informative { Kind::Doubtful } else { Kind::Inconsistent };
+        let kind = if informative { ProblemKind::Doubtful } else { ProblemKind::Inconsistent };
         let problem = contradiction(kind, format!("{what} {name} {part}"), one, two, clash.column);
         self.problems.push(if standard {
             problem.hint("names that begin with HLA belong to the standard")

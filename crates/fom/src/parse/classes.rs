@@ -9,7 +9,7 @@ use crate::module::{
     Attribute, DirectedInteraction, Entry, InteractionClass, InteractionClassColumns, ObjectClass,
     ObjectClassColumns, Parameter, Target,
 };
-use crate::problem::Kind;
+use crate::problem::ProblemKind;
 use crate::word::{Ownership, Sharing, UpdateType};
 
 /// The root of all object classes.
@@ -45,14 +45,14 @@ fn class_entry<T>(
     match parent {
         Some(parent) if parent.split('.').count() >= CLASS_DEPTH_MAX => {
             let message = format!("classes are nested more than {CLASS_DEPTH_MAX} deep");
-            reader.problem(Kind::Invalid, entry.span, message, "");
+            reader.problem(ProblemKind::Invalid, entry.span, message, "");
             return None;
         }
         Some(parent) => entry.name = format!("{parent}.{}", entry.name),
         None if entry.name != root => {
             let message = format!("the class {} is outside the root class", entry.name);
             let hint = format!("put it inside {root}");
-            reader.problem(Kind::Invalid, entry.span, message, &hint);
+            reader.problem(ProblemKind::Invalid, entry.span, message, &hint);
             return None;
         }
         None => {}
@@ -135,10 +135,10 @@ fn directed_interaction(
     let row = reader.row(node, &["name", "sharing", "semantics"], &[]);
     let value = DirectedInteraction { sharing: sharing(reader, &row) };
     match reader.reference(&row, "name", Target::InteractionClass) {
-        Some(name) => Some(row.called(name, row.span("name"), value)),
+        Some(name) => Some(row.named(name, row.span("name"), value)),
         None => {
-            let message = "a <directedInteraction> without the name of an interaction class";
-            reader.problem(Kind::Invalid, row.span("name"), message.to_owned(), "");
+            let message = "<directedInteraction> has no name of an interaction class";
+            reader.problem(ProblemKind::Invalid, row.span("name"), message.to_owned(), "");
             None
         }
     }

@@ -4,13 +4,13 @@ use roxmltree::Node;
 
 use super::reader::{Reader, Row};
 use crate::module::{Alternative, Cardinality, Datatype, Entry, Enumerator, Field, Target};
-use crate::problem::Kind;
+use crate::problem::ProblemKind;
 use crate::word::Endian;
 
-type Read = fn(&mut Reader, Node<'_, '_>) -> Option<Entry<Datatype>>;
+type ReadDatatype = fn(&mut Reader, Node<'_, '_>) -> Option<Entry<Datatype>>;
 
-/// Table, element, and how to read it.
-const TABLES: [(&str, &[&str], Read); 7] = [
+/// The tables, their elements, and the functions that read them.
+const TABLES: [(&str, &[&str], ReadDatatype); 7] = [
     ("basicDataRepresentations", &["basicData"], basic),
     ("simpleDataTypes", &["simpleData"], simple),
     ("referenceDataTypes", &["referenceDataType", "referenceData"], reference),
@@ -90,7 +90,7 @@ fn enumerator(reader: &mut Reader, node: Node<'_, '_>) -> Option<Enumerator> {
     let entry = reader.entry(&row, "name", ())?;
     if values.is_empty() {
         let message = format!("the enumerator {} has no value", entry.name);
-        reader.problem(Kind::Invalid, entry.span, message, "");
+        reader.problem(ProblemKind::Invalid, entry.span, message, "");
     }
     Some(Enumerator { name: entry.name, values })
 }
@@ -106,7 +106,7 @@ fn array(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
     reader.entry(&row, "name", value)
 }
 
-/// How many elements, one for each dimension of the array: `Dynamic`, `3`, `[1..4]`, separated by commas.
+/// Reads the number of elements in each dimension of the array: `Dynamic`, `3` or `[1..4]`, separated by commas.
 fn cardinality(reader: &mut Reader, row: &Row<'_>) -> Vec<Cardinality> {
     let Some(text) = row.text("cardinality") else { return Vec::new() };
     let one = |part: &str| {
@@ -122,9 +122,9 @@ fn cardinality(reader: &mut Reader, row: &Row<'_>) -> Vec<Cardinality> {
     };
     let parts: Option<Vec<Cardinality>> = text.split(',').map(|part| one(part.trim())).collect();
     parts.unwrap_or_else(|| {
-        let message = format!("{text} is no number of elements");
-        let hint = "Dynamic, a number, a range as [1..4], or several of them with commas";
-        reader.problem(Kind::Invalid, row.span("cardinality"), message, hint);
+        let message = format!("{text} is not a number of elements");
+        let hint = "give Dynamic, a number, a range such as [1..4], or several separated by commas";
+        reader.problem(ProblemKind::Invalid, row.span("cardinality"), message, hint);
         Vec::new()
     })
 }
@@ -159,12 +159,12 @@ fn variant_record(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datat
     reader.entry(&row, "name", value)
 }
 
-/// An alternative without a name and data type is one that holds nothing.
+/// Reads an alternative. Without a name and a data type it holds nothing.
 fn alternative(reader: &mut Reader, node: Node<'_, '_>) -> Option<Alternative> {
     let row = reader.row(node, &["enumerator", "name", "dataType", "semantics"], &[]);
     let Some(enumerators) = row.text("enumerator") else {
-        let message = "an <alternative> without an <enumerator>".to_owned();
-        reader.problem(Kind::Invalid, row.span("enumerator"), message, "");
+        let message = "<alternative> has no <enumerator>".to_owned();
+        reader.problem(ProblemKind::Invalid, row.span("enumerator"), message, "");
         return None;
     };
     Some(Alternative {

@@ -1,4 +1,4 @@
-//! What a module says about itself.
+//! The identification table of a module.
 
 use roxmltree::Node;
 

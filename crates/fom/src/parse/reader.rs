@@ -1,4 +1,4 @@
-//! What all tables have in common: rows with columns, words, names, and problems with them.
+//! Reads what all tables have in common: rows with columns, enumerated values, names, and problems with them.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use roxmltree::Node;
 
 use crate::limits::{FULL_NAMES_LEN_MAX, PROBLEMS_MAX};
 use crate::module::{Entry, Reference, Target};
-use crate::problem::{Kind, Place, Problem, Source, Span};
+use crate::problem::{Place, Problem, ProblemKind, Source, Span};
 use crate::word::nearest;
 
-/// Reads the rows of one module and collects what is wrong and what they refer to.
+/// Reads the rows of one module and collects their problems and references.
 pub(super) struct Reader {
     source: Arc<Source>,
     namespace: Option<String>,
@@ -19,12 +19,12 @@ pub(super) struct Reader {
     full_names_left: usize,
 }
 
-/// An element whose children are columns with text, and perhaps further elements.
+/// An element whose children are columns with text, and possibly further elements.
 pub(super) struct Row<'d> {
     node: Node<'d, 'd>,
-    /// Columns that say something.
+    /// The columns that are not empty.
     columns: Vec<Column>,
-    /// The other elements, in their order.
+    /// The other elements, in order.
     pub(super) inner: Vec<Node<'d, 'd>>,
     notes: Vec<String>,
 }
@@ -55,26 +55,25 @@ impl Reader {
                 "the full names of all classes are longer than {} MiB",
                 FULL_NAMES_LEN_MAX >> 20
             );
-            self.problem(Kind::Invalid, class.span, message, "use shorter names");
+            self.problem(ProblemKind::Invalid, class.span, message, "use shorter names");
         }
         false
     }
 
-    pub(super) fn done(self) -> (Vec<Reference>, Vec<Problem>) {
+    pub(super) fn finish(self) -> (Vec<Reference>, Vec<Problem>) {
         (self.references, self.problems)
     }
 
-    /// Notes a problem at a place.
-    pub(super) fn problem(&mut self, kind: Kind, span: Span, message: String, hint: &str) {
+    /// Adds a problem at a place.
+    pub(super) fn problem(&mut self, kind: ProblemKind, span: Span, message: String, hint: &str) {
         if self.problems.len() < PROBLEMS_MAX {
             let place = Place { source: Arc::clone(&self.source), span };
             self.problems.push(Problem::new(kind, message).at(place, "").hint(hint));
         }
     }
 
-    /// The elements inside another one. Those of other namespaces are anybody's own extensions and passed
-    /// over. Of ours, those that look like a slip of the pen are problems; others may come from
-    /// an edition that is not known here.
+    /// Returns the elements inside another element. Elements of other namespaces are extensions and skipped. An unknown
+    /// element that looks like a misspelling is an error; any other may belong to a later edition and is a warning.
     pub(super) fn children<'d>(
         &mut self,
         node: Node<'d, 'd>,
@@ -92,18 +91,18 @@ impl Reader {
             }
             let parent = node.tag_name().name();
             if let Some(near) = nearest(name, allowed.iter().copied()) {
-                let message = format!("<{name}> has no place in <{parent}>");
+                let message = format!("<{name}> is not allowed in <{parent}>");
                 let hint = format!("did you mean <{near}>?");
-                self.problem(Kind::Invalid, tag(child), message, &hint);
+                self.problem(ProblemKind::Invalid, tag(child), message, &hint);
             } else {
-                let message = format!("<{name}> in <{parent}> is not understood, and left out");
-                self.problem(Kind::Doubtful, tag(child), message, "");
+                let message = format!("<{name}> in <{parent}> is unknown and ignored");
+                self.problem(ProblemKind::Doubtful, tag(child), message, "");
             }
         }
         found
     }
 
-    /// An element as a row: `columns` hold text and stand once, `inner` may be anything.
+    /// Reads an element as a row. Each element of `columns` holds text and occurs once; `inner` lists the other elements.
     pub(super) fn row<'d>(
         &mut self,
         node: Node<'d, 'd>,
@@ -121,8 +120,8 @@ impl Reader {
             };
             row.take_notes(self, child);
             if seen.contains(name) {
-                let message = format!("<{name}> stands twice in <{}>", node.tag_name().name());
-                self.problem(Kind::Invalid, tag(child), message, "");
+                let message = format!("<{name}> occurs twice in <{}>", node.tag_name().name());
+                self.problem(ProblemKind::Invalid, tag(child), message, "");
                 continue;
             }
             seen.push(name);
@@ -134,14 +133,13 @@ impl Reader {
         row
     }
 
-    /// One text of an element that holds nothing else, with its place; empty ones are `None`.
+    /// Returns the text of an element and its place; `None` if it is empty.
     pub(super) fn text(&self, node: Node<'_, '_>) -> Option<(String, Span)> {
         let text = text(node);
         (!text.is_empty()).then(|| (text, text_span(&self.source, node)))
     }
 
-    /// A column as one of some words. Writing small for capital letters is doubtful; what is none of them is
-    /// a problem.
+    /// Reads a column with an enumerated value. Wrong case is a warning; an undefined value is an error.
     pub(super) fn word<T>(
         &mut self,
         row: &Row<'_>,
@@ -155,16 +153,22 @@ impl Reader {
         }
         let near = names.iter().find(|name| name.eq_ignore_ascii_case(text));
         if let Some(word) = near.and_then(|name| from_name(name)) {
-            let message = format!("{text} is written {}", near.expect("it was just found"));
-            self.problem(Kind::Doubtful, *span, message, "");
+            let name = near.expect("it was just found");
+            let message = format!("{text} should be written {name}");
+            self.problem(ProblemKind::Doubtful, *span, message, "");
             return Some(word);
         }
-        let message = format!("{text} is no {column}");
-        self.problem(Kind::Invalid, *span, message, &format!("one of: {}", names.join(", ")));
+        let message = format!("{text} is not a valid {column}");
+        self.problem(
+            ProblemKind::Invalid,
+            *span,
+            message,
+            &format!("one of: {}", names.join(", ")),
+        );
         None
     }
 
-    /// A column as yes or no.
+    /// Reads a Boolean column.
     pub(super) fn truth(&mut self, row: &Row<'_>, column: &str) -> Option<bool> {
         const NAMES: &[&str] = &["true", "false", "1", "0", "Yes", "No"];
         self.word(row, column, NAMES, |text| match text {
@@ -174,7 +178,7 @@ impl Reader {
         })
     }
 
-    /// A column as a number.
+    /// Reads a column with a number.
     pub(super) fn number<T: std::str::FromStr>(
         &mut self,
         row: &Row<'_>,
@@ -184,12 +188,12 @@ impl Reader {
         let Column { text, span, .. } = row.column(column)?;
         let number = text.parse().ok();
         if number.is_none() {
-            self.problem(Kind::Invalid, *span, format!("{text} is no {what}"), "");
+            self.problem(ProblemKind::Invalid, *span, format!("{text} is not a {what}"), "");
         }
         number
     }
 
-    /// A column as the name of something else. `NA` is none.
+    /// Reads a column with the name of something else; `None` for `NA`.
     pub(super) fn reference(
         &mut self,
         row: &Row<'_>,
@@ -200,7 +204,7 @@ impl Reader {
         self.refer(target, text.clone(), *span)
     }
 
-    /// Notes that a name refers to something else. `NA` does not.
+    /// Adds a reference by name; `None` for `NA`.
     pub(super) fn refer(&mut self, target: Target, name: String, span: Span) -> Option<String> {
         if ["NA", "N/A", "na"].contains(&name.as_str()) {
             return None;
@@ -209,7 +213,7 @@ impl Reader {
         Some(name)
     }
 
-    /// The names of dimensions in a `<dimensions>`.
+    /// Returns the names of dimensions in a `<dimensions>`.
     pub(super) fn dimensions(&mut self, row: &Row<'_>) -> Vec<String> {
         let lists: Vec<_> =
             row.inner.iter().filter(|node| node.tag_name().name() == "dimensions").collect();
@@ -226,24 +230,24 @@ impl Reader {
         names
     }
 
-    /// The row as an entry, called what its column `name` says. `None`, and a problem, without a sound name.
+    /// Returns the row as an entry with the name in its column `name`. Reports a missing or invalid name.
     pub(super) fn entry<T>(&mut self, row: &Row<'_>, name: &str, value: T) -> Option<Entry<T>> {
         let element = row.node.tag_name().name();
         let Some(Column { text, span, .. }) = row.column(name) else {
             self.problem(
-                Kind::Invalid,
+                ProblemKind::Invalid,
                 tag(row.node),
-                format!("a <{element}> without a <{name}>"),
+                format!("<{element}> has no <{name}>"),
                 "",
             );
             return None;
         };
         if name == "name" && text.contains(|c: char| c == '.' || c.is_whitespace()) {
-            let message = format!("the name {text:?} has a full stop or a space in it");
-            self.problem(Kind::Invalid, *span, message, "letters, digits, - and _ make names");
+            let message = format!("the name {text:?} contains a full stop or a space");
+            self.problem(ProblemKind::Invalid, *span, message, "use letters, digits, - and _");
             return None;
         }
-        Some(row.called(text.clone(), *span, value))
+        Some(row.named(text.clone(), *span, value))
     }
 }
 
@@ -252,28 +256,28 @@ impl<'d> Row<'d> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The elements of this name that are no columns.
+    /// Returns the elements with this name that are not columns.
     pub(super) fn all(&self, name: &str) -> Vec<Node<'d, 'd>> {
         self.inner.iter().filter(|node| node.tag_name().name() == name).copied().collect()
     }
 
-    /// The text of a column, if it says something.
+    /// Returns the text of a column, if it is not empty.
     pub(super) fn text(&self, column: &str) -> Option<String> {
         self.column(column).map(|column| column.text.clone())
     }
 
-    /// Where a column stands; the row's tag if it does not.
+    /// Returns the place of a column, or of the row's tag if the column is missing.
     pub(super) fn span(&self, column: &str) -> Span {
         self.column(column).map_or_else(|| tag(self.node), |column| column.span)
     }
 
-    /// Does it say nothing but its name?
+    /// Whether the row has no column but its name.
     pub(super) fn is_only_a_name(&self) -> bool {
         self.columns.iter().all(|column| column.name == "name")
     }
 
-    /// The row as an entry of this name.
-    pub(super) fn called<T>(&self, name: String, span: Span, value: T) -> Entry<T> {
+    /// Returns the row as an entry with this name.
+    pub(super) fn named<T>(&self, name: String, span: Span, value: T) -> Entry<T> {
         Entry {
             name,
             span,
@@ -284,7 +288,7 @@ impl<'d> Row<'d> {
         }
     }
 
-    /// The labels of notes on an element: `noteReferences` in 2025, `notes` in 2010.
+    /// Takes the labels of notes on an element: `noteReferences` in 2025, `notes` in 2010.
     fn take_notes(&mut self, reader: &mut Reader, node: Node<'_, '_>) {
         for attribute in node.attributes() {
             if !["noteReferences", "notes"].contains(&attribute.name()) {
@@ -298,16 +302,16 @@ impl<'d> Row<'d> {
     }
 }
 
-/// The beginning of an element: its tag without attributes.
+/// Returns the place of an element's tag, without attributes.
 pub(super) fn tag(node: Node<'_, '_>) -> Span {
     let start = node.range().start;
     (start..start + 1 + node.tag_name().name().len()).into()
 }
 
-/// The text of an element, without space around it.
+/// Returns the text of an element, trimmed.
 fn text(node: Node<'_, '_>) -> String {
     let parts: Vec<&str> = node.children().filter_map(|child| child.text()).collect();
-    // Comments are children too, and have text.
+    // Comments are children with text, too.
     if node.children().any(|child| child.is_comment()) {
         let parts: String =
             node.children().filter(Node::is_text).filter_map(|child| child.text()).collect();
@@ -316,7 +320,7 @@ fn text(node: Node<'_, '_>) -> String {
     parts.concat().trim().to_owned()
 }
 
-/// Where the text of an element stands, without space around it.
+/// Returns the place of an element's text, trimmed.
 fn text_span(source: &Source, node: Node<'_, '_>) -> Span {
     let mut ranges = node.children().filter(Node::is_text).map(|child| child.range());
     let Some(first) = ranges.next() else { return tag(node) };

@@ -5,10 +5,10 @@ use roxmltree::Node;
 
 use super::reader::{Reader, tag};
 use crate::module::{
-    Datatyped, Dimension, Entry, Note, Position, Setting, SynchronizationPoint, Target,
+    DatatypeColumns, Dimension, Entry, Note, Setting, SwitchSetting, SynchronizationPoint, Target,
     Transportation, UpdateRate,
 };
-use crate::problem::Kind;
+use crate::problem::ProblemKind;
 use crate::word::{Capability, TAGS};
 
 pub(super) fn dimensions(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<Dimension>> {
@@ -28,21 +28,26 @@ pub(super) fn dimensions(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<
     nodes.into_iter().filter_map(read).collect()
 }
 
-pub(super) fn time(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<Datatyped>> {
-    datatyped(reader, table, &["timeStamp", "lookahead"])
+pub(super) fn time(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<DatatypeColumns>> {
+    datatype_entries(reader, table, &["timeStamp", "lookahead"])
 }
 
-pub(super) fn tags(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<Datatyped>> {
-    datatyped(reader, table, &TAGS)
+pub(super) fn tags(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<DatatypeColumns>> {
+    datatype_entries(reader, table, &TAGS)
 }
 
-/// Elements that are called what they are.
-fn datatyped(reader: &mut Reader, table: Node<'_, '_>, names: &[&str]) -> Vec<Entry<Datatyped>> {
+/// Reads elements whose tag is the name of the entry.
+fn datatype_entries(
+    reader: &mut Reader,
+    table: Node<'_, '_>,
+    names: &[&str],
+) -> Vec<Entry<DatatypeColumns>> {
     let nodes = reader.children(table, names);
     let read = |node: Node<'_, '_>| {
         let row = reader.row(node, &["dataType", "semantics"], &[]);
-        let value = Datatyped { datatype: reader.reference(&row, "dataType", Target::Datatype) };
-        row.called(node.tag_name().name().to_owned(), tag(node), value)
+        let value =
+            DatatypeColumns { datatype: reader.reference(&row, "dataType", Target::Datatype) };
+        row.named(node.tag_name().name().to_owned(), tag(node), value)
     };
     nodes.into_iter().map(read).collect()
 }
@@ -77,20 +82,21 @@ pub(super) fn transportations(
     nodes.into_iter().filter_map(read).collect()
 }
 
-/// A switch of 2010 that 2025 has no more: the producing federate is always conveyed.
-const GONE: &str = "conveyProducingFederate";
+/// A switch of 2010 that 2025 no longer has: the producing federate is always conveyed.
+const REMOVED: &str = "conveyProducingFederate";
 
-pub(super) fn switches(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<Position>> {
-    let names: Vec<&str> = Switch::ALL.iter().map(|switch| switch.name()).chain([GONE]).collect();
+pub(super) fn switches(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<SwitchSetting>> {
+    let names: Vec<&str> =
+        Switch::ALL.iter().map(|switch| switch.name()).chain([REMOVED]).collect();
     let nodes = reader.children(table, &names);
     nodes.into_iter().filter_map(|node| switch(reader, node)).collect()
 }
 
-fn switch(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Position>> {
+fn switch(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<SwitchSetting>> {
     let switch = Switch::from_name(node.tag_name().name())?;
     let row = reader.row(node, &[], &[]);
     let column = if switch == Switch::AutomaticResignAction { "resignAction" } else { "isEnabled" };
-    // A switch without its attribute says nothing.
+    // A switch without its attribute is not set.
     let attribute = node.attributes().find(|attribute| attribute.name() == column)?;
     let setting = match (switch, attribute.value().trim()) {
         (Switch::AutomaticResignAction, text) => {
@@ -102,26 +108,31 @@ fn switch(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Position>> {
     };
     let span = attribute.range_value().into();
     let Some(setting) = setting else {
-        let message = format!("{:?} is no position of {}", attribute.value(), switch.name());
+        let message = format!("{:?} is not a setting of {}", attribute.value(), switch.name());
         let directives: Vec<&str> = ResignAction::ALL.iter().map(|action| action.name()).collect();
         let hint = match switch {
             Switch::AutomaticResignAction => format!("one of: {}", directives.join(", ")),
             _ => "true or false".to_owned(),
         };
-        reader.problem(Kind::Invalid, span, message, &hint);
+        reader.problem(ProblemKind::Invalid, span, message, &hint);
         return None;
     };
-    Some(row.called(switch.name().to_owned(), span, Position { switch, setting }))
+    Some(row.named(switch.name().to_owned(), span, SwitchSetting { switch, setting }))
 }
 
 pub(super) fn update_rates(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<UpdateRate>> {
     let nodes = reader.children(table, &["updateRate"]);
     let read = |node| {
         let row = reader.row(node, &["name", "rate", "semantics"], &[]);
-        let rate: Option<f64> = reader.number(&row, "rate", "number of updates a second");
+        let rate: Option<f64> = reader.number(&row, "rate", "number of updates per second");
         if rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
-            let message = "an update rate is positive".to_owned();
-            reader.problem(Kind::Invalid, row.span("rate"), message, "in updates a second");
+            let message = "an update rate must be positive".to_owned();
+            reader.problem(
+                ProblemKind::Invalid,
+                row.span("rate"),
+                message,
+                "give updates per second",
+            );
         }
         reader.entry(&row, "name", UpdateRate { rate })
     };

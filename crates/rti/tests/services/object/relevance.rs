@@ -94,7 +94,7 @@ fn subscribed_below(w: &mut World) -> (crate::world::Fed, crate::world::Fed, Str
 #[test]
 fn updates_are_wanted_by_the_registered_class_if_the_switch_is_off() {
     let mut w = World::new();
-    assert_eq!(w.model.said(hemiola_hla::Switch::AdvisoriesUseKnownClass), None);
+    assert_eq!(w.model.declared_setting(hemiola_hla::Switch::AdvisoriesUseKnownClass), None);
     let (a, b, car) = subscribed_below(&mut w);
     assert_eq!(w.told(a), [format!("updates on {car} Driver")]);
     w.unsubscribe(b, "Vehicle.Car");

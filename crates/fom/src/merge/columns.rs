@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::module::{
-    Alternative, Attribute, Datatype, Datatyped, Dimension, DirectedInteraction, Enumerator,
-    InteractionClassColumns, Note, ObjectClassColumns, Parameter, Position, SynchronizationPoint,
-    Transportation, UpdateRate,
+    Alternative, Attribute, Datatype, DatatypeColumns, Dimension, DirectedInteraction, Enumerator,
+    InteractionClassColumns, Note, ObjectClassColumns, Parameter, SwitchSetting,
+    SynchronizationPoint, Transportation, UpdateRate,
 };
 
 /// The encoding of variant records to which other modules may add alternatives.
@@ -84,7 +84,7 @@ columns! {
     Parameter { datatype "dataType", };
     DirectedInteraction { sharing "sharing", };
     Dimension { datatype "dataType", upper_bound "upperBound", };
-    Datatyped { datatype "dataType", };
+    DatatypeColumns { datatype "dataType", };
     SynchronizationPoint { datatype "dataType", capability "capability", };
     Transportation { reliable "reliable", };
     UpdateRate { rate "rate", };
@@ -97,7 +97,7 @@ impl Columns for Note {
     }
 }
 
-impl Columns for Position {
+impl Columns for SwitchSetting {
     fn merge(&mut self, other: &Self) -> Vec<Clash> {
         if self == other { Vec::new() } else { vec![clash("isEnabled", "")] }
     }
