@@ -17,6 +17,8 @@ impl Noise {
     /// that the spectral density, and so what passes the filter, stays the same.
     #[must_use]
     pub fn new(random: Random, volts_rms: f64, step: f64) -> Self {
+        // The first draw of a process builds tables; do it here and not in the control loop.
+        let _ = random.clone().normal();
         Self { random, rms: volts_rms * (QUOTED_STEP / step).sqrt() }
     }
 

@@ -29,6 +29,7 @@
 mod cpu;
 mod endpoint;
 mod instant;
+mod normal;
 mod parse;
 mod profile;
 mod random;

@@ -38,10 +38,10 @@ Table 2: cycle time, all runs together, µs
 ─────────────────────────────────────────────────────────────────────────────────────────────
 Program         Lines  Cycles   Min  Mean   p50    p99  p99.9    Max  Adj. max   Std  Missed
 ─────────────────────────────────────────────────────────────────────────────────────────────
-Monolithic        400      76  2.46  2.75  2.69   6.87   6.87   6.87      6.87  0.49       0
-Shared memory     700      76  7.70  8.25  8.02   23.8   23.8   23.8      23.8  1.82       0
-Message queues    700      76  9.83  10.7  10.5   21.8   21.8   21.8      21.8  1.80       0
-Simplex (1)      1600      76  18.7   284  19.5  20019  20019  20019     20019  2294       1
+Monolithic        400      76  2.47  2.99  2.69   17.5   17.5   17.5      17.5  1.79       0
+Shared memory     700      76  7.61  8.42  8.00   25.3   25.3   25.3      22.6  2.58       0
+Message queues    700      76  10.0  10.7  10.5   19.5   19.5   19.5      19.5  1.36       0
+Simplex (1)      1600      76  18.4   284  19.6  20020  20020  20020     20020  2294       1
 ─────────────────────────────────────────────────────────────────────────────────────────────
 A cycle lasts from its first time stamp to its last, over all processes in the loop; the timing
 overhead of Table 15 is included. Adj. max: without each run's last cycle.
@@ -50,10 +50,10 @@ Cost against the floor of the machine
 ─────────────────────────────────────────────────────────────────────────────────────────────────────
 Program         Hand-overs  Floor   Ratio  Floor b-b  Ratio b-b  To first    Adj.  Switches  Latency
 ─────────────────────────────────────────────────────────────────────────────────────────────────────
-Monolithic               –      –       –          –          –    1.00 ×  1.00 ×       2.5     3.02
-Shared memory      1 futex   2.60  3.08 ×       2.30     3.49 ×    2.98 ×  3.00 ×       5.0     3.02
-Message queues        1 mq   3.10  3.38 ×          –          –    3.90 ×  3.95 ×       5.0     2.96
-Simplex (1)        4 futex   10.4  1.88 ×       9.20     2.12 ×    7.26 ×  7.40 ×       7.5     3.01
+Monolithic               –      –       –          –          –    1.00 ×  1.00 ×       2.5     3.04
+Shared memory      1 futex   2.60  3.08 ×       2.30     3.48 ×    2.97 ×  2.99 ×       5.0     3.03
+Message queues        1 mq   3.10  3.37 ×          –          –    3.89 ×  3.95 ×       5.0     3.04
+Simplex (1)        4 futex   10.4  1.88 ×       9.20     2.12 ×    7.27 ×  7.41 ×       7.5     3.01
 ─────────────────────────────────────────────────────────────────────────────────────────────────────
 Floor, µs: the number of hand-overs × the median of one hand-over of that kind, measured in this
 run. Hand-overs down and up each count with their own median, at the rate of the loop (the processor
@@ -65,9 +65,9 @@ Table 15: timing overhead as a share of the figure
 ────────────────────────────────────────────────────────────
 Program         Mean, µs  Stamps/cycle  Overhead, µs  Share
 ────────────────────────────────────────────────────────────
-Monolithic          2.75           4.0          0.12  4.3 %
-Shared memory       8.25           9.0          0.32  3.8 %
-Message queues      10.7           9.0          0.32  2.9 %
+Monolithic          2.99           4.0          0.12  4.0 %
+Shared memory       8.42           9.0          0.32  3.8 %
+Message queues      10.7           9.0          0.32  3.0 %
 Simplex (1)          284          14.0          0.51  0.2 %
 ────────────────────────────────────────────────────────────
 Time stamps of a cycle × what a pair of marks takes back to back, the first and the last counting
@@ -89,7 +89,7 @@ Missed deadlines, explained
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Program      Run  Cycle  Cause in  Explanation
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Simplex (1)    1     20  not ours  22.1 µs late: 20.0 ms (usually 1.46 µs) in io between sample and send, not
+Simplex (1)    1     20  not ours  23.0 µs late: 20.0 ms (usually 1.50 µs) in io between sample and send, not
                                    computing: something else had the processor
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Deadlines missed: 1. Missed cycles whose cause is in the programs of the loop: 0. Shown: 1.
