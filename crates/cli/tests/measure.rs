@@ -87,7 +87,9 @@ fn a_quick_measurement_leaves_a_machine_a_summary_and_a_page() {
     let experiment = experiment.to_str().unwrap();
     let refused =
         machine.hemiola(&["measure", "experiment", experiment, "--machine", other]).with_code(2);
-    assert!(refused.stderr.contains("it is of another machine: the number of processors"));
+    assert!(
+        refused.stderr.contains("it was measured on another machine: the number of processors")
+    );
     let compared = machine.hemiola(&["measure", "compare", path, other]).with_code(0);
     assert!(compared.stdout.contains("these are different machines"), "{compared:?}");
     let own = format!("{path}/machine.toml");
@@ -155,7 +157,7 @@ fn ctrl_c_in_the_middle_of_a_measurement_leaves_nothing() {
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert!(!running.has_ended(), "a full measurement takes minutes");
     let second = machine.hemiola(&["measure", "--quick"]).with_code(1);
-    assert!(second.stderr.contains("this machine is being measured already"), "{second:?}");
+    assert!(second.stderr.contains("another measurement is running on this machine"), "{second:?}");
     running.signal(Signal::INT);
     let ended = running.end().with_code(130);
     assert!(ended.stderr.contains("interrupted; nothing was kept"), "{ended:?}");

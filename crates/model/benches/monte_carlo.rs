@@ -1,4 +1,4 @@
-//! What do a million samples of a model of fifty nodes cost, on one core?
+//! The time of a million samples of a model with fifty nodes, on one core.
 
 use std::hint::black_box;
 
@@ -8,8 +8,8 @@ use hemiola_model::quantity::Quantity;
 use hemiola_model::uncertain::{Correlation, Definition, Distribution, Input, Network};
 use hemiola_units::Random;
 
-/// Thirty uncertain inputs and fifty definitions over them, as a model of a chain of calls has them: counts
-/// times costs, shares, the larger of two ways.
+/// Thirty uncertain inputs and fifty definitions over them, as in a model of a chain of calls: counts times costs,
+/// shares, maxima.
 fn chain() -> Network {
     let inputs = (0..30).map(|at| {
         let input = Input::exact(format!("cost.{at}"), Quantity::number(10.0 + f64::from(at)));
@@ -38,7 +38,7 @@ fn chain() -> Network {
         coefficient,
     };
     let correlations = [pair("cost.0", "cost.1", 0.7), pair("cost.5", "cost.6", -0.4)];
-    Network::new(inputs.collect(), &correlations, definitions.collect()).expect("a sound network")
+    Network::new(inputs.collect(), &correlations, definitions.collect()).expect("a valid network")
 }
 
 fn monte_carlo(criterion: &mut Criterion) {

@@ -1,4 +1,4 @@
-//! What may be spent in a chain, what is expected and what was measured.
+//! The budget of a chain: allotted, expected and measured times.
 
 use serde::Serialize;
 
@@ -9,57 +9,57 @@ use crate::file::{Chain, Observation};
 use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::Network;
 
-/// A line of the budget: the chain, a call in it, or all calls of what is called at several places.
+/// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct BudgetLine {
     /// The operation or step; the chain's name for the first line.
     pub name: String,
     /// Layers above it; 0 for the chain.
     pub depth: usize,
-    /// How many places of the tree the line stands for.
+    /// The number of places in the tree that the line covers.
     pub places: usize,
-    /// What it may take, ns.
+    /// The allotted time, ns.
     pub allotted_ns: Option<f64>,
-    /// What it is expected to take.
+    /// The expected time.
     pub expected: Expected,
-    /// What was measured of it, ns: the first measurement the file has.
+    /// The measured time, ns: the first measurement in the file.
     pub measured_ns: Option<f64>,
-    /// What is left of the allotment, ns: of the measured time, or else of the upper end of the expected
-    /// range.
+    /// The rest of the allotment, ns, after the measured time or else the upper end of the expected range.
     pub margin_ns: Option<f64>,
 }
 
-/// A measured time beside the expected one.
+/// A measured time compared with the expected one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Held {
+pub struct ObservedTime {
     /// The operation, or the chain.
     pub name: String,
-    /// What it was measured under.
+    /// The circumstances of the measurement.
     pub circumstances: String,
     /// The measured time, ns.
     pub measured_ns: f64,
-    /// The expected one.
+    /// The expected time.
     pub expected: Expected,
     /// Measured over expected.
     pub factor: f64,
-    /// In words.
+    /// The result in words.
     pub verdict: String,
-    /// The figure it was taken from, where measurements were given that have it.
+    /// The figure that the measurement comes from, if it comes from one.
     pub taken_from: Option<String>,
 }
 
 /// The budget of one chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Budget {
-    /// The chain, then its tree, then what is called at several places and has an allotment or was measured.
-    pub lines: Vec<Line>,
+    /// The chain, its tree, and the operations called at several places that have an allotment or a measurement.
+    pub lines: Vec<BudgetLine>,
     /// Every measurement.
-    pub held: Vec<Held>,
-    /// What does not fit, in words.
+    pub held: Vec<ObservedTime>,
+    /// Contradictions, in words.
     pub remarks: Vec<String>,
 }
 
-/// What is called at several places of a tree and has an allotment or was measured, with their number.
+/// The operations called at several places of a tree that have an allotment or a measurement, with the number of
+/// places.
 fn scattered<'n>(chain: &Chain, nodes: &'n [Node]) -> Vec<(&'n str, usize)> {
     let mut found: Vec<(&str, usize)> = Vec::new();
     for name in nodes.iter().map(|node| node.name.as_str()) {
@@ -77,7 +77,7 @@ fn part_name(chain: &str, index: usize, node: usize) -> String {
     format!("chain.{chain}.part_{index}.upto_{node}")
 }
 
-/// Formulas for all calls of what is called at several places.
+/// Formulas for the total of all calls of each scattered operation.
 pub(crate) fn pieces(chain: &Chain, nodes: &[Node]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (index, (name, _)) in scattered(chain, nodes).into_iter().enumerate() {
@@ -92,7 +92,7 @@ pub(crate) fn pieces(chain: &Chain, nodes: &[Node]) -> Vec<Piece> {
     pieces
 }
 
-/// The budget of a chain whose cost is known.
+/// The budget of a chain with the cost `whole`.
 pub(crate) fn budget(
     network: &Network,
     chain: &Chain,
@@ -112,7 +112,7 @@ pub(crate) fn budget(
         let index = chain.budget.iter().position(|(of, _)| of == name);
         index.map(|index| nominal(&allotment_name(&chain.name, index)))
     };
-    let mut lines = vec![Line::of(chain.name.clone(), 0, 1, deadline, whole, measured(None))];
+    let mut lines = vec![BudgetLine::of(chain.name.clone(), 0, 1, deadline, whole, measured(None))];
     let scattered = scattered(chain, nodes);
     for node in tree {
         let name = node.name.as_str();
@@ -120,22 +120,22 @@ pub(crate) fn budget(
         let (allotted, measured) =
             if apart { (None, None) } else { (allotted(name), measured(Some(name))) };
         let depth = node.depth + 1;
-        lines.push(Line::of(name.to_owned(), depth, 1, allotted, node.total, measured));
+        lines.push(BudgetLine::of(name.to_owned(), depth, 1, allotted, node.total, measured));
     }
     for (index, (name, places)) in scattered.into_iter().enumerate() {
         let last =
-            nodes.iter().rposition(|node| node.name == name).expect("it is one of their names");
+            nodes.iter().rposition(|node| node.name == name).expect("the name is one of theirs");
         let part = part_name(&chain.name, index, last);
         let expected = Expected::of(&network.first_order(&part).expect(CHECKED));
         let (allotted, measured) = (allotted(name), measured(Some(name)));
-        lines.push(Line::of(name.to_owned(), 1, places, allotted, expected, measured));
+        lines.push(BudgetLine::of(name.to_owned(), 1, places, allotted, expected, measured));
     }
-    let held = chain.observations.iter().filter_map(|one| held(one, &lines)).collect();
+    let held = chain.observations.iter().filter_map(|one| observed(one, &lines)).collect();
     let remarks = remarks(chain, &lines, tree);
     Budget { lines, held, remarks }
 }
 
-impl Line {
+impl BudgetLine {
     fn of(
         name: String,
         depth: usize,
@@ -150,16 +150,16 @@ impl Line {
     }
 }
 
-fn held(observation: &Observation, lines: &[Line]) -> Option<Held> {
+fn observed(observation: &Observation, lines: &[BudgetLine]) -> Option<ObservedTime> {
     let line = match &observation.of {
         None => lines.first()?,
-        // All places together, which is the last line of the name.
+        // The last line of the name covers all its places.
         Some(of) => lines.iter().skip(1).rfind(|line| line.name == *of)?,
     };
     let measured_ns = ns(observation.value.value);
     let expected = line.expected;
     let factor = measured_ns / expected.nominal_ns;
-    // What a repeat of the measurement may find, where that is known.
+    // The range of a repeated measurement, if known.
     let (low_ns, high_ns) = match &observation.taken {
         Some(taken) if taken.value > 0.0 => {
             let scale = measured_ns / taken.value;
@@ -168,15 +168,15 @@ fn held(observation: &Observation, lines: &[Line]) -> Option<Held> {
         _ => (measured_ns, measured_ns),
     };
     let verdict = if (expected.low_ns..=expected.high_ns).contains(&measured_ns) {
-        "inside the expectation".to_owned()
+        "inside the expected range".to_owned()
     } else if low_ns <= expected.high_ns && high_ns >= expected.low_ns {
-        "as expected, as far as the measurement can tell".to_owned()
+        "as expected, within the uncertainty of the measurement".to_owned()
     } else if factor >= 1.0 {
         format!("longer than expected by a factor of {factor:.1}")
     } else {
         format!("shorter than expected by a factor of {:.1}", 1.0 / factor)
     };
-    Some(Held {
+    Some(ObservedTime {
         name: line.name.clone(),
         circumstances: observation.circumstances.clone(),
         measured_ns,
@@ -187,7 +187,7 @@ fn held(observation: &Observation, lines: &[Line]) -> Option<Held> {
     })
 }
 
-fn remarks(chain: &Chain, lines: &[Line], tree: &[TreeNode]) -> Vec<String> {
+fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String> {
     let mut remarks = Vec::new();
     for line in lines {
         let (Some(allotted), Some(margin)) = (line.allotted_ns, line.margin_ns) else { continue };
@@ -201,7 +201,7 @@ fn remarks(chain: &Chain, lines: &[Line], tree: &[TreeNode]) -> Vec<String> {
             ));
         }
     }
-    // What is allotted inside something that has an allotment is part of that.
+    // An allotment inside another one is part of it.
     let allotted = |name: &str| {
         lines.iter().skip(1).rfind(|line| line.name == name).and_then(|line| line.allotted_ns)
     };
@@ -231,15 +231,13 @@ fn remarks(chain: &Chain, lines: &[Line], tree: &[TreeNode]) -> Vec<String> {
             time(deadline)
         ));
     }
-    remarks.extend(
-        chain.budget.iter().filter(|(of, _)| !lines.iter().any(|l| l.name == *of)).map(
-            |(of, _)| format!("{of} has an allotment in {}, which never calls it", chain.name),
-        ),
-    );
+    remarks.extend(chain.budget.iter().filter(|(of, _)| !lines.iter().any(|l| l.name == *of)).map(
+        |(of, _)| format!("{of} has an allotment in {}, but is never called in it", chain.name),
+    ));
     remarks
 }
 
-/// Nanoseconds for people.
+/// Nanoseconds as text with a unit.
 pub(crate) fn time(nanos: f64) -> String {
     Quantity { value: nanos / 1e9, dimension: Dimension::TIME }.to_string()
 }

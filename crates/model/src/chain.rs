@@ -1,4 +1,4 @@
-//! What a chain of calls costs, and which inputs that depends on.
+//! The cost of a chain of calls, and the inputs that it depends on.
 
 use serde::Serialize;
 
@@ -11,12 +11,12 @@ pub(crate) mod tree;
 
 use tree::Node;
 
-/// A time with the range it is expected in, ns.
+/// A time with its expected range, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expected {
-    /// At the nominal values of all figures.
+    /// The time at the nominal values of all figures.
     pub nominal_ns: f64,
-    /// Lower end of the range that holds it with 95 %, whatever the systematic parts are.
+    /// Lower end of the range that contains it with 95 % probability, for any systematic offset.
     pub low_ns: f64,
     /// Its upper end.
     pub high_ns: f64,
@@ -38,19 +38,19 @@ impl Expected {
     }
 }
 
-/// Seconds as nanoseconds, without the last bits that 10⁹ adds: 0.072 s is 72 000 000 ns.
+/// Seconds as nanoseconds, without the rounding error of the factor: 0.072 s is 72 000 000 ns.
 pub(crate) fn ns(seconds: f64) -> f64 {
     let exact = seconds * 1e9;
     let rounded = (exact * 1e6).round() / 1e6;
     if rounded.is_finite() { rounded } else { exact }
 }
 
-/// The worst case, ns; ends are `None` where there is no bound.
+/// The worst case, ns; an unbounded end is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
-    /// The least.
+    /// The lower bound.
     pub low_ns: Option<f64>,
-    /// The greatest.
+    /// The upper bound.
     pub high_ns: Option<f64>,
 }
 
@@ -61,7 +61,7 @@ impl Bounds {
     }
 }
 
-/// A chain's cost, computed in three ways.
+/// A chain's cost by all three methods.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// By derivatives at the nominal values.
@@ -72,13 +72,13 @@ pub struct Cost {
     pub monte_carlo: Expected,
     /// The mean of the samples, ns.
     pub mean_ns: f64,
-    /// Where the three disagree, in words.
+    /// Where the three disagree.
     pub warnings: Vec<String>,
-    /// What each input does to it, the largest swing first.
+    /// The effect of each input, the largest swing first.
     pub tornado: Vec<Swing>,
 }
 
-/// What one input does to a cost.
+/// The effect of one input on a cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Swing {
     /// The input.
@@ -101,29 +101,29 @@ impl Swing {
         }
     }
 
-    /// How far it moves the cost, ns.
+    /// The difference between the ends, ns.
     #[must_use]
     pub fn width_ns(&self) -> f64 {
         (self.at_high_ns - self.at_low_ns).abs()
     }
 }
 
-/// A node of a chain's tree: an operation or step at one place, all its calls together.
+/// A node of a chain's tree: all calls of an operation or step at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TreeNode {
     /// Layers above it.
     pub depth: usize,
-    /// What is called.
+    /// The operation or step.
     pub name: String,
-    /// How often, over the whole chain.
+    /// Number of calls in the whole chain.
     pub calls: f64,
-    /// What all the calls cost, with what they call.
+    /// The time of all calls, including their own calls.
     pub total: Expected,
-    /// What they cost themselves, ns.
+    /// Their own time, ns.
     pub own_ns: f64,
 }
 
-/// The cost of a chain in a network that has it.
+/// The cost of a chain in a network that contains it.
 pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> Cost {
     let name = definitions::chain_name(&chain.name);
     let found = network
@@ -155,25 +155,25 @@ pub(crate) fn tree(network: &Network, nodes: &[Node]) -> Vec<TreeNode> {
     nodes.iter().map(node).collect()
 }
 
-/// A step of a waterfall: an operation's own time, at all places it is called from.
+/// A step of a waterfall: an operation's own time, over all places it is called from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Share {
+pub struct OwnTime {
     /// The operation or step.
     pub name: String,
     /// Its own time in the chain, ns.
     pub own_ns: f64,
-    /// The same as a share of the chain.
+    /// Its share of the chain.
     pub share: f64,
 }
 
-/// What eats a chain: every own time that is not zero, in the order of the first calls.
-pub(crate) fn waterfall(tree: &[TreeNode]) -> Vec<Share> {
-    let mut shares: Vec<Share> = Vec::new();
+/// The own times of a chain that are not zero, in the order of the first calls.
+pub(crate) fn waterfall(tree: &[TreeNode]) -> Vec<OwnTime> {
+    let mut shares: Vec<OwnTime> = Vec::new();
     for node in tree.iter().filter(|node| node.own_ns != 0.0) {
         match shares.iter_mut().find(|share| share.name == node.name) {
             Some(share) => share.own_ns += node.own_ns,
             None => {
-                shares.push(Share { name: node.name.clone(), own_ns: node.own_ns, share: 0.0 });
+                shares.push(OwnTime { name: node.name.clone(), own_ns: node.own_ns, share: 0.0 });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A computed model as text: tables for a terminal, `summary.json`, a page.
+//! Output formats of a computed model: tables, `summary.json`, a page.
 
 pub mod json;
 pub mod page;

@@ -1,13 +1,13 @@
-//! Formulas over named quantities, as models write them: `9 * 512 * 1 ms`, `max(call.cost, 10 µs) / 2`.
+//! Formulas over named quantities: `9 * 512 * 1 ms`, `max(call.cost, 10 µs) / 2`.
 //!
-//! An [`Expression`] is parsed once; then it is asked for its names, checked for its dimension and evaluated
-//! over anything that computes like a number ([`Value`]): numbers, [`Interval`]s, derivatives.
+//! An [`Expression`] is parsed once. It lists its names, checks its dimension, and is evaluated over any
+//! [`Value`]: numbers, [`Interval`]s, derivatives.
 //!
 //! * `+ - * / ^`, parentheses and the functions `min max sqrt exp ln abs ceil floor round sin cos`. `^` binds
-//!   tightest and to the right; `-x^2` is `-(x^2)`.
+//!   tightest and is right-associative; `-x^2` is `-(x^2)`.
 //! * Names are dotted: `memory.latency.l1`.
-//! * A unit follows its number, and has no blanks inside: `1 GiB/s` is a rate of transfer, `500/s` a rate,
-//!   `1 GiB / s` divides by something named `s`.
+//! * A unit follows its number and contains no blanks: `1 GiB/s` is a transfer rate, `500/s` a rate, and
+//!   `1 GiB / s` divides by the name `s`.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -44,67 +44,66 @@ mod value;
 pub use interval::Interval;
 pub use value::{Function, Value};
 
-/// A formula, parsed.
+/// A parsed formula.
 ///
-/// Kept as the operations in the order in which they are computed, operands first: every use of it is one
-/// loop with a stack, however deep it is nested.
+/// Stored in postfix order, so every evaluation is one loop with a stack, however deep the nesting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     text: String,
     steps: Vec<Step>,
 }
 
-/// One operation of a formula, or one operand.
+/// One operation or operand of a formula.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
-    pub(crate) what: What,
-    /// Its bytes in the text; an operation's with all its operands.
+    pub(crate) operation: Operation,
+    /// The byte range in the text; for a function, including all its operands.
     pub(crate) at: Range<usize>,
 }
 
-/// What a step does to the stack.
+/// The effect of a step on the stack.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum Operation {
     /// Pushes a constant.
     Constant(Quantity),
     /// Pushes the value of a name.
     Name(String),
-    /// Replaces one value or two by the result.
+    /// Replaces one or two values by the result.
     Apply(Function),
 }
 
-/// What is wrong with a formula. [`ExpressionError::at`] says where: bytes of its text.
+/// Why a formula is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// Something stands where something else should.
+    /// An unexpected character.
     #[error("expected {expected}, found {found}")]
     Unexpected {
         /// Where.
         at: Range<usize>,
-        /// What stands there.
+        /// The character.
         found: String,
-        /// What could stand there.
+        /// What is allowed there.
         expected: &'static str,
     },
-    /// No such unit.
+    /// An unknown unit.
     #[error("unknown unit \"{unit}\"{}", did_you_mean(nearest))]
     UnknownUnit {
         /// Where.
         at: Range<usize>,
-        /// What was written.
+        /// The unknown unit.
         unit: String,
-        /// The unit that is written most like it.
+        /// The nearest known unit.
         nearest: Option<String>,
     },
-    /// No such function.
+    /// An unknown function.
     #[error("unknown function \"{name}\"{}", did_you_mean(nearest))]
     UnknownFunction {
         /// Where.
         at: Range<usize>,
-        /// What was written.
+        /// The unknown function.
         name: String,
-        /// The function that is written most like it.
+        /// The nearest known function.
         nearest: Option<String>,
     },
     /// A function with too few or too many arguments.
@@ -119,38 +118,38 @@ pub enum ExpressionError {
         /// How many there are.
         found: usize,
     },
-    /// More nested or longer than any formula a person wrote.
+    /// A formula nested deeper or longer than the limits.
     #[error("the formula is nested more than {depth} deep or longer than {bytes} bytes")]
     TooLarge {
-        /// From where it was not read.
+        /// The part that was not read.
         at: Range<usize>,
         /// The deepest nesting.
         depth: usize,
         /// The longest text.
         bytes: usize,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("nothing is named \"{name}\"{}", did_you_mean(nearest))]
     UnknownName {
         /// Where.
         at: Range<usize>,
-        /// What was written.
+        /// The unknown name.
         name: String,
-        /// The name that is written most like it.
+        /// The nearest known name.
         nearest: Option<String>,
     },
-    /// Units that do not fit.
+    /// Operands with incompatible units.
     #[error("units do not fit: {what}")]
     Units {
         /// The operation with its operands.
         at: Range<usize>,
-        /// What does not fit with what.
+        /// The incompatible dimensions.
         what: String,
     },
 }
 
 impl ExpressionError {
-    /// Where in the text: bytes.
+    /// The byte range in the text.
     #[must_use]
     pub fn at(&self) -> Range<usize> {
         match self {
@@ -166,10 +165,10 @@ impl ExpressionError {
 }
 
 impl Expression {
-    /// Reads a formula.
+    /// Parses a formula.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// The first error, with its place.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         parse::parse(text)
     }
@@ -180,15 +179,15 @@ impl Expression {
         &self.text
     }
 
-    /// Every name in it with its place, in order of the text; one that occurs twice stands twice.
+    /// Every name in the formula with its place, in text order, repeats included.
     pub fn names(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
-        self.steps.iter().filter_map(|Step { what, at }| match what {
-            What::Name(name) => Some((name.as_str(), at.clone())),
+        self.steps.iter().filter_map(|Step { operation, at }| match operation {
+            Operation::Name(name) => Some((name.as_str(), at.clone())),
             _ => None,
         })
     }
 
-    /// The dimension of its value, when its names have these.
+    /// The dimension of the result, given the dimensions of the names.
     ///
     /// # Errors
     /// [`ExpressionError::UnknownName`] or [`ExpressionError::Units`].
@@ -199,9 +198,9 @@ impl Expression {
         dimension::dimension(self, of)
     }
 
-    /// Its value in base units, when its names have these values in base units. What has no value (the
-    /// root of a negative number, a division by zero) is not a number or infinite, as IEEE 754 has it.
-    /// Units are not looked at: that is [`Expression::dimension`]'s work.
+    /// The result in base units, given the values of the names in base units. An undefined result (the root
+    /// of a negative number, a division by zero) is NaN or infinite as in IEEE 754. Units are not checked
+    /// here but by [`Expression::dimension`].
     ///
     /// # Errors
     /// [`ExpressionError::UnknownName`].
@@ -211,11 +210,11 @@ impl Expression {
         V: Value,
     {
         let mut stack: Vec<V> = Vec::new();
-        for Step { what, at } in &self.steps {
-            let value = match what {
-                What::Constant(quantity) => V::constant(quantity.value),
-                What::Name(name) => lookup(of, name, at)?.clone(),
-                What::Apply(function) => {
+        for Step { operation, at } in &self.steps {
+            let value = match operation {
+                Operation::Constant(quantity) => V::constant(quantity.value),
+                Operation::Name(name) => lookup(of, name, at)?.clone(),
+                Operation::Apply(function) => {
                     let b = stack.pop().expect(OPERANDS);
                     if function.is_binary() {
                         V::apply(*function, &stack.pop().expect(OPERANDS), &b)
@@ -229,20 +228,20 @@ impl Expression {
         Ok(stack.pop().expect(OPERANDS))
     }
 
-    /// The operations, operands first, as they are computed with a stack.
+    /// The steps in postfix order.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }
 }
 
-/// As it was written.
+/// The text that the formula was read from.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
     }
 }
 
-/// Why an operation finds its operands on the stack.
+/// Why every operation finds its operands on the stack.
 pub(crate) const OPERANDS: &str = "the parser writes operands before their operation";
 
 fn lookup<'m, K, V>(

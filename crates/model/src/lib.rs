@@ -1,14 +1,14 @@
-//! Performance models with uncertainty: what a chain of calls costs, what eats its budget, and whether a
-//! measurement agrees.
+//! Performance models with uncertainty: the cost of a chain of calls, what uses up its budget, and whether a
+//! measurement agrees with the model.
 //!
 //! In reading order:
 //!
-//! * [`quantity`], [`expression`], [`uncertain`]: values with units, formulas over them, and what uncertain
-//!   inputs do to a result.
-//! * [`machine`]: the figures of merit of a machine, as they were measured.
+//! * [`quantity`], [`expression`], [`uncertain`]: values with units, formulas over them, and the uncertainty of a
+//!   result.
+//! * [`machine`]: the measured figures of merit of a machine.
 //! * [`mod@file`]: a model as one TOML file: figures with their sources, operations, chains of calls, what-ifs.
 //! * [`chain`], [`budget`], [`overhead`], [`cache`]: the questions asked of a model.
-//! * [`summary`]: all answers; [`export`]: how they are written.
+//! * [`summary`]: all answers; [`export`]: their tables, JSON and page.
 //! * [`response_time`]: worst-case response times of periodic tasks; [`schedulability`]: every test of such a set,
 //!   what it tolerates, and the verdict on what a recording shows.
 //!

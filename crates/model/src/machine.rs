@@ -1,4 +1,4 @@
-//! The figures of merit of a machine, as `machine.toml` holds them.
+//! The figures of merit of a machine, as stored in `machine.toml`.
 //!
 //! ```
 //! use hemiola_model::machine::{Machine, MachineError};
@@ -39,7 +39,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The version of the file; a reader refuses a larger one.
+/// The version of the file; a reader rejects a later one.
 pub const FORMAT: u32 = 1;
 
 /// The file's name in a folder of measurements.
@@ -48,22 +48,22 @@ pub const FILE_NAME: &str = "machine.toml";
 /// The units a figure may have.
 pub const UNITS: [&str; 4] = ["ns", "B/s", "1/s", "B"];
 
-/// A machine and what was measured on it.
+/// A machine and its measured figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// [`FORMAT`] of the writer.
+    /// The writer's [`FORMAT`].
     pub format: u32,
-    /// When it was measured, seconds since 1970 UTC.
+    /// The time of the measurement, seconds since 1970 UTC.
     pub measured_unix_s: u64,
-    /// Which machine, so that figures of another are not taken for this one's.
+    /// The machine's identity, which keeps figures of another machine from being used for this one.
     pub identity: Identity,
     /// The figures, in the order of the catalogue.
     #[serde(rename = "figure", default)]
     pub figures: Vec<Figure>,
 }
 
-/// What tells one machine from another.
+/// The properties that identify a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
@@ -71,9 +71,9 @@ pub struct Identity {
     pub cpu_model: String,
     /// Processors online.
     pub cpus_online: u32,
-    /// Kernel release and version, as uname(2) says.
+    /// Kernel release and version from uname(2).
     pub kernel: String,
-    /// The hypervisor, where one is seen.
+    /// The hypervisor, if one was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtualized: Option<String>,
 }
@@ -88,75 +88,75 @@ pub struct Figure {
     pub value: f64,
     /// One of [`UNITS`].
     pub unit: String,
-    /// Lower end of the interval that holds a repeat measurement's value with 95 % confidence.
+    /// Lower end of the interval that contains the result of a repeat with 95 % confidence.
     pub low: f64,
     /// Upper end.
     pub high: f64,
     /// Standard deviation of single readings (stochastic).
     pub std: f64,
-    /// Systematic uncertainty: what calibration may be wrong by, the same way in every reading.
+    /// Systematic uncertainty: the possible calibration error, the same in every reading.
     pub systematic: f64,
     /// 99th percentile of the readings.
     pub p99: f64,
-    /// Readings.
+    /// Number of readings.
     pub samples: u64,
-    /// Blocks of readings, taken at different times; the interval has this less one degrees of freedom.
+    /// Blocks of readings, taken at different times; the interval has one degree of freedom less.
     pub blocks: u64,
-    /// Operations each reading is the mean of.
+    /// Operations averaged by each reading.
     pub batch: u64,
-    /// What measuring itself cost, subtracted from every reading.
+    /// The cost of measuring, subtracted from every reading.
     pub overhead: f64,
-    /// What the value depends on besides the machine: `"same core, warm, idle, FIFO 80"`.
+    /// The conditions besides the machine: `"same core, warm, idle, FIFO 80"`.
     pub circumstances: String,
 }
 
-/// A `machine.toml` that cannot be used.
+/// Why a `machine.toml` cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// It is not what this version writes.
+    /// The text is not in the expected form.
     #[error("{message}")]
     Text {
-        /// The bytes it is about, where known.
+        /// The byte range of the error, if known.
         at: Option<Range<usize>>,
         /// What is wrong: one sentence without a full stop.
         message: String,
     },
-    /// A newer version wrote it.
+    /// A newer version wrote the file.
     #[error(
         "it has format {found}, and this version reads up to {FORMAT}; use a newer hemiola, or measure again"
     )]
     TooNew {
-        /// What it says.
+        /// Its format.
         found: u32,
     },
-    /// A figure is impossible.
-    #[error("the figure `{name}` {what}")]
+    /// A figure is invalid.
+    #[error("the figure `{name}` {problem}")]
     Figure {
         /// Its name.
         name: String,
         /// What is wrong with it.
-        what: String,
+        problem: String,
     },
-    /// It was measured on another machine.
+    /// The file belongs to another machine.
     #[error(
-        "it is of another machine: {}; measure this one with: hemiola measure",
+        "it was measured on another machine: {}; measure this one with: hemiola measure",
         differences.join("; ")
     )]
     Another {
-        /// What differs, a clause each.
+        /// The differences, a clause each.
         differences: Vec<String>,
     },
 }
 
 impl Machine {
-    /// A machine from the text of its file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// [`MachineError::TooNew`] before anything else, since nobody knows what a later format means;
-    /// then what is no TOML or has other keys, and figures that cannot be.
+    /// [`MachineError::TooNew`] first, since the meaning of a later format is unknown; then invalid TOML, unknown
+    /// keys and invalid figures.
     pub fn read(text: &str) -> Result<Self, MachineError> {
-        /// The one key every format has.
+        /// The key that every format has.
         #[derive(Deserialize)]
         struct Head {
             format: u32,
@@ -172,9 +172,9 @@ impl Machine {
         let machine: Self = toml::from_str(text).map_err(refused)?;
         for (index, figure) in machine.figures.iter().enumerate() {
             let twice = machine.figures[..index].iter().any(|other| other.name == figure.name);
-            let wrong = if twice { Some("is there twice".into()) } else { figure.wrong() };
-            if let Some(what) = wrong {
-                return Err(MachineError::Figure { name: figure.name.clone(), what });
+            let problem = if twice { Some("occurs twice".into()) } else { figure.problem() };
+            if let Some(problem) = problem {
+                return Err(MachineError::Figure { name: figure.name.clone(), problem });
             }
         }
         Ok(machine)
@@ -188,20 +188,20 @@ impl Machine {
     pub fn write(&self) -> String {
         let body = toml::to_string(self).expect("plain data has a TOML form");
         format!(
-            "# What this machine costs: written by `hemiola measure`, read by `hemiola model`.\n{body}"
+            "# The costs of this machine: written by `hemiola measure`, read by `hemiola model`.\n{body}"
         )
     }
 
-    /// The figure of this name.
+    /// The figure with this name.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 
-    /// Nothing when it was measured on the machine `here`.
+    /// Checks that the figures were measured on the machine `here`.
     ///
     /// # Errors
-    /// [`MachineError::Another`]. Another kernel counts: it changes nearly every figure.
+    /// [`MachineError::Another`]. Another kernel counts as another machine: it changes nearly every figure.
     pub fn must_be(&self, here: &Identity) -> Result<(), MachineError> {
         let differences = self.identity.differences(here);
         if differences.is_empty() { Ok(()) } else { Err(MachineError::Another { differences }) }
@@ -209,7 +209,7 @@ impl Machine {
 }
 
 impl Identity {
-    /// What differs between this machine and `other`, a clause each: `"the kernel is A, not B"`.
+    /// The differences between this machine and `other`, a clause each: `"the kernel is A, not B"`.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let virtualized = |identity: &Self| {
@@ -233,16 +233,15 @@ impl Identity {
 }
 
 impl Figure {
-    /// The standard uncertainty (stochastic) of the value when it is used for another run: from the interval that
-    /// a repeat falls into.
+    /// The stochastic standard uncertainty of the value for another run, from the interval of a repeat.
     #[must_use]
     pub fn standard_uncertainty(&self) -> f64 {
-        /// Of the normal distribution at 97.5 %.
+        /// The 97.5 % quantile of the standard normal distribution.
         const NORMAL_975: f64 = 1.959_964;
         (self.high - self.low) / 2.0 / NORMAL_975
     }
 
-    fn wrong(&self) -> Option<String> {
+    fn problem(&self) -> Option<String> {
         let all = [
             ("value", self.value),
             ("low", self.low),
@@ -253,16 +252,16 @@ impl Figure {
             ("overhead", self.overhead),
         ];
         if let Some((key, value)) = all.iter().find(|(_, value)| !value.is_finite()) {
-            return Some(format!("has {value} as {key}, which is no number to reckon with"));
+            return Some(format!("has {value} as {key}; it must be finite"));
         }
         if !UNITS.contains(&self.unit.as_str()) {
             let known = UNITS.join(", ");
-            return Some(format!("has the unit \"{}\"; known are {known}", self.unit));
+            return Some(format!("has the unit \"{}\"; known units are {known}", self.unit));
         }
         if let Some((key, value)) =
             all.iter().find(|(key, value)| ["std", "systematic"].contains(key) && *value < 0.0)
         {
-            return Some(format!("has {value} as {key}; an uncertainty is not negative"));
+            return Some(format!("has {value} as {key}; an uncertainty must be at least 0"));
         }
         (self.low > self.value || self.value > self.high).then(|| {
             format!("has {} outside its interval, {} to {}", self.value, self.low, self.high)
@@ -307,21 +306,21 @@ mod tests {
         }
     }
 
-    fn refused(change: impl FnOnce(&mut Figure)) -> String {
+    fn rejected(change: impl FnOnce(&mut Figure)) -> String {
         let mut figure = figure("a.b");
         change(&mut figure);
         Machine::read(&machine(vec![figure]).write()).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_newer_format_is_refused_whatever_else_it_says() {
+    fn a_newer_format_is_rejected_before_anything_else() {
         let error = Machine::read("format = 7\nsomething_new = 1\n").unwrap_err();
         assert!(matches!(error, MachineError::TooNew { found: 7 }), "{error}");
         assert!(error.to_string().contains("use a newer hemiola"), "{error}");
     }
 
     #[test]
-    fn what_is_no_machine_is_refused_with_its_place() {
+    fn text_that_is_not_a_machine_is_rejected_with_its_place() {
         let error = Machine::read("format = 1\nfigure = 3\n").unwrap_err();
         let MachineError::Text { at: Some(_), .. } = error else { panic!("{error:?}") };
         assert!(Machine::read("").is_err() && Machine::read("format = [").is_err());
@@ -330,30 +329,34 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_cannot_be_are_refused_by_name() {
-        assert!(refused(|f| f.value = 9.0).contains("the figure `a.b` has 9 outside its interval"));
-        assert!(refused(|f| f.std = -1.0).contains("not negative"));
-        assert!(refused(|f| f.unit = "furlong".into()).contains("known are ns, B/s, 1/s, B"));
-        assert!(refused(|f| f.p99 = f64::NAN).contains("no number"));
+    fn invalid_figures_are_rejected_by_name() {
+        assert!(
+            rejected(|f| f.value = 9.0).contains("the figure `a.b` has 9 outside its interval")
+        );
+        assert!(rejected(|f| f.std = -1.0).contains("must be at least 0"));
+        assert!(
+            rejected(|f| f.unit = "furlong".into()).contains("known units are ns, B/s, 1/s, B")
+        );
+        assert!(rejected(|f| f.p99 = f64::NAN).contains("must be finite"));
         let twice = machine(vec![figure("a"), figure("a")]).write();
-        assert!(Machine::read(&twice).unwrap_err().to_string().contains("is there twice"));
+        assert!(Machine::read(&twice).unwrap_err().to_string().contains("occurs twice"));
     }
 
     #[test]
-    fn another_machine_is_told_by_what_differs() {
+    fn another_machine_is_rejected_with_the_differences() {
         let own = machine(vec![]);
         assert!(own.must_be(&own.identity).is_ok());
         let other = Identity { cpus_online: 4, virtualized: None, ..own.identity.clone() };
         assert_eq!(
             own.must_be(&other).unwrap_err().to_string(),
-            "it is of another machine: the number of processors is 2, not 4; the hypervisor is kvm, not no virtual \
-             machine; measure this one with: hemiola measure"
+            "it was measured on another machine: the number of processors is 2, not 4; the hypervisor is kvm, not no \
+             virtual machine; measure this one with: hemiola measure"
         );
     }
 
     proptest! {
         #[test]
-        fn a_machine_survives_its_file(
+        fn a_machine_is_read_back_unchanged(
             value in -1e12f64..1e12,
             width in 0f64..1e6,
             name in "[a-z]{1,8}(\\.[a-z0-9_]{1,8}){0,3}",

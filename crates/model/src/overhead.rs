@@ -1,4 +1,4 @@
-//! What doing something so often costs: rates against costs, the load of one processor.
+//! Overhead tables: rate × cost as the load of one processor.
 
 use serde::Serialize;
 
@@ -7,30 +7,30 @@ use crate::chain::ns;
 use crate::file::Model;
 use crate::uncertain::Network;
 
-/// Rate × cost, for every pair: a table after figure 3.21 of the report on inputs and uncertainties.
+/// Rate × cost for every pair, after figure 3.21 of the report on inputs and uncertainties.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverheadTable {
-    /// What is done.
+    /// The repeated operation.
     pub title: String,
-    /// How often, 1/s: the rows.
+    /// Rates, 1/s: the rows.
     pub rates: Vec<f64>,
-    /// What it costs each time, ns: the columns.
+    /// Costs of one operation, ns: the columns.
     pub costs_ns: Vec<f64>,
     /// By row, then by column.
     pub loads: Vec<Vec<Load>>,
 }
 
-/// What one rate of something costs.
+/// The load of an operation at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Load {
     /// Time spent in each second, ns.
     pub each_second_ns: f64,
-    /// The same as a share of one processor; above 1 it cannot be.
+    /// The same as a share of one processor; above 1 is impossible.
     pub share: f64,
 }
 
 impl Load {
-    /// Of something done `rate` times a second at `cost_ns` each.
+    /// The load of an operation that costs `cost_ns` and runs `rate` times a second.
     #[must_use]
     pub fn of(rate: f64, cost_ns: f64) -> Self {
         let each_second_ns = rate * cost_ns;
@@ -44,7 +44,7 @@ pub(crate) fn tables(network: &Network, model: &Model) -> Vec<OverheadTable> {
     for (table, overhead) in model.overheads.iter().enumerate() {
         let values = |what: &str, count: usize| -> Vec<f64> {
             let value = |index| network.nominal(&overhead_name(table, what, index));
-            (0..count).map(|index| value(index).expect("the reader put it there")).collect()
+            (0..count).map(|index| value(index).expect("the reader added it")).collect()
         };
         let rates = values("rate", overhead.rates.len());
         let costs = values("cost", overhead.costs.len());
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_the_report_comes_out_exactly() {
+    fn loads_match_the_table_of_the_report() {
         // Figure 3.21: at 10 µs, then at 2 µs.
         let expected = [
             (500.0, (5e6, 0.005), (1e6, 0.001)),

@@ -1,22 +1,21 @@
-//! What a cycle of each program of a scenario will cost on a machine, before it runs; and what it did cost,
-//! held against that.
+//! Predictions of the cycle time of a scenario's programs on a machine, and their comparison with a run.
 //!
-//! A cycle is hand-overs from process to process, work within processes, conversions of the card and the
-//! time stamps. Hand-overs, stamps and the time of an instruction or a memory access are figures of merit of the
-//! machine; how many there are follows from the scenario's plan. How much a process works is the one
-//! assumption: instructions and cold cache lines of each role, in [`work`], as ranges with their source.
+//! A cycle consists of hand-overs from process to process, work within processes, conversions of the card and time
+//! stamps. Hand-overs, stamps and the time of an instruction or a memory access are figures of merit of the machine;
+//! their number follows from the scenario's plan. The work of a process is the one assumption: instructions and cold
+//! cache lines of each role, in [`work`], as ranges with their source.
 //!
-//! [`predict`] gives each program's parts with ranges; [`hold`] puts the measured run beside them
-//! and names the part that explains least.
+//! [`predict`] computes each program's parts with ranges. [`compare`] adds the measured times and names the part
+//! with the largest unexplained difference.
 
 pub mod work;
 
-mod hold;
+mod compare;
 mod response;
 pub mod tables;
 
-pub use hold::{Held, HeldPart, Verdict, WITHIN, hold};
-pub use response::{LOOP, Response, responses};
+pub use compare::{ComparedPart, ComparedPrediction, PredictionVerdict, WITHIN, compare};
+pub use response::{LOOP, TaskResponse, responses};
 
 use hemiola_scenario::{Plan, Release, Task, Variant};
 use hemiola_units::Rate;
@@ -28,38 +27,38 @@ use crate::machine::{Figure, Machine};
 use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::{Contribution, Definition, Distribution, Input, Network};
 
-/// A message in shared memory from one processor to another that waits for it: a cache line written here and
-/// read there.
+/// A message in shared memory to a process that polls on another processor: one cache line written here and read
+/// there.
 const TRANSFER: &str = "context_switch.shared_memory.across.warm";
 
-/// Samples of the Monte Carlo run behind each range.
+/// Samples of the Monte Carlo run for each range.
 const SAMPLES: usize = 20_000;
-/// Its seed: the same prediction every time.
+/// Its seed, fixed so that predictions repeat.
 const SEED: u64 = 1;
 
 /// Conversions of the card in one cycle: two sensors in, one voltage out.
 const CONVERSIONS: u32 = 3;
 
-/// What one program's cycle will cost.
+/// The predicted cycle of one program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     /// The program.
     pub variant: String,
-    /// What the cycle consists of, in the order of the plan.
+    /// The parts of the cycle, in the order of the plan.
     pub parts: Vec<Part>,
-    /// The whole, ns.
+    /// The whole cycle, ns.
     pub cycle: Range,
-    /// Which figures and assumptions the width of the range comes from, the most important first.
+    /// The figures and assumptions that determine the width of the range, the most important first.
     #[serde(skip)]
     pub contributions: Vec<Contribution>,
 }
 
-/// A value and the range that holds it with 95 %, ns.
+/// A value and its 95 % range, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Range {
     /// Lower end.
     pub low: f64,
-    /// On average.
+    /// The mean.
     pub expected: f64,
     /// Upper end.
     pub high: f64,
@@ -68,15 +67,15 @@ pub struct Range {
 /// One part of a cycle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// What the time is spent on.
+    /// The kind of time.
     pub kind: PartKind,
-    /// How it is computed: `"2 * hand_over.futex.down.at_50Hz"`.
+    /// Its formula: `"2 * hand_over.futex.down.at_50Hz"`.
     pub formula: String,
-    /// What it comes to, ns.
+    /// Its time, ns.
     pub time: Range,
 }
 
-/// What the time of a part is spent on.
+/// The use of a part's time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
@@ -84,12 +83,12 @@ pub enum PartKind {
     Down,
     /// Hand-overs to a process of higher priority.
     Up,
-    /// Work within this process, the card's conversions and its stamps included.
+    /// Work within this process, including the card's conversions and its time stamps.
     Work(String),
 }
 
 impl PartKind {
-    /// For tables.
+    /// The text for tables.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
@@ -100,31 +99,31 @@ impl PartKind {
     }
 }
 
-/// Everything found, for other programs.
+/// All results, for other programs.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Report<'r> {
-    /// Program by program.
-    pub held: &'r [Held],
-    /// Task by task, where several share a processor.
-    pub responses: &'r [Response],
+    /// The predictions with the measured times, by program.
+    pub held: &'r [ComparedPrediction],
+    /// The response times of tasks that share a processor.
+    pub responses: &'r [TaskResponse],
 }
 
-/// Why there is no prediction.
+/// Why a prediction is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PredictError {
-    /// The machine was measured without this figure.
+    /// The machine file lacks this figure.
     #[error("the machine has no figure \"{name}\"; measure it: hemiola measure --only {name}")]
     NoFigure {
-        /// The figure, or the beginning of its name where any of several will do.
+        /// The figure, or the prefix of its name if any of several would do.
         name: String,
     },
-    /// The figures do not fit together, for one with an impossible value.
-    #[error("the figures of the machine do not fit together: {0}")]
+    /// The figures are inconsistent, for example because one has an impossible value.
+    #[error("the figures of the machine are inconsistent: {0}")]
     Figures(String),
 }
 
-/// What each program of `plan` will cost on `machine`. Programs without a control loop have no cycle and are left out.
+/// Predicts the cycle of each program of `plan` on `machine`. Programs without a control loop are left out.
 ///
 /// # Errors
 /// See [`PredictError`].
@@ -182,9 +181,9 @@ fn predict_variant(
     sum.predict(&variant.name)
 }
 
-/// The processes that work in a cycle, with their tasks and whether they warm their caches before it.
+/// The processes that work in a cycle, with their tasks and whether they warm their caches in advance.
 fn workers(variant: &Variant) -> impl Iterator<Item = (&str, &Task, bool)> {
-    /// What a built-in replacement unit does.
+    /// The task of a built-in replacement unit.
     const UNIT: &Task = &Task::Controller { gain: hemiola_scenario::Gain([0.0; 4]) };
     let processes =
         variant.processes.iter().filter(|process| work::of(&process.task).is_some()).map(
@@ -199,7 +198,7 @@ fn workers(variant: &Variant) -> impl Iterator<Item = (&str, &Task, bool)> {
     processes.chain(variant.units.iter().map(|unit| (unit.name.as_str(), UNIT, false)))
 }
 
-/// A sum in the making.
+/// A prediction under construction.
 struct Sum<'m> {
     machine: &'m Machine,
     inputs: Vec<Input>,
@@ -207,7 +206,7 @@ struct Sum<'m> {
 }
 
 impl Sum<'_> {
-    /// Takes a figure of the machine as an input, and gives its name.
+    /// Adds a figure of the machine as an input and returns its name.
     fn figure(&mut self, name: &str) -> Result<String, PredictError> {
         let Some(figure) = self.machine.figure(name) else {
             return Err(PredictError::NoFigure { name: name.into() });
@@ -216,7 +215,7 @@ impl Sum<'_> {
         Ok(name.into())
     }
 
-    /// The figure `name.at_RATE` whose rate is nearest to this one by their ratio.
+    /// The figure `name.at_RATE` with the rate nearest to this one by ratio.
     fn at_rate(&mut self, name: &str, rate: Rate) -> Result<String, PredictError> {
         let start = format!("{name}.at_");
         let distance = |figure: &&Figure| {
@@ -235,8 +234,8 @@ impl Sum<'_> {
         }
     }
 
-    /// A hand-over down that follows another in the same cycle: the kernel's part of it is in the caches by
-    /// then, the process's own is not. So it costs something between one back to back and one at the rate.
+    /// A hand-over down that follows another in the same cycle. The kernel's part is cached by then, the process's
+    /// own part is not; so the cost lies between one back to back and one at the rate.
     fn later_down(&mut self, at_rate: &str, figure: &str) -> Result<String, PredictError> {
         let time = |name: &str| {
             let found = self.machine.figure(name);
@@ -248,28 +247,28 @@ impl Sum<'_> {
         Ok(self.time("later_down", (low + high) / 2.0, Distribution::Uniform { low, high }))
     }
 
-    /// A cache line of a process that slept for a period: as likely nearer as farther than the last cache, and
-    /// in memory at two standard deviations.
+    /// A cache line of a process that slept for a period: its median is the last cache level, and memory is at two
+    /// standard deviations.
     fn cold_line(&mut self) -> Result<String, PredictError> {
         let (near, far) = (self.latency("l3")?, self.latency("memory")?);
         let sigma = (far / near).ln().max(0.0) / 2.0;
         Ok(self.time("cold_line", near, Distribution::LogNormal { sigma }))
     }
 
-    /// A cache line of a process that has just touched it: mostly in the nearest cache, some in the next.
+    /// A cache line of a process that just touched it: usually in the first cache level, sometimes in the second.
     fn warm_line(&mut self) -> Result<String, PredictError> {
         let (low, high) = (self.latency("l1")?, self.latency("l2")?);
         Ok(self.time("warm_line", low, Distribution::Triangular { low, high }))
     }
 
-    /// Takes a time in s as an input.
+    /// Adds a time in s as an input.
     fn time(&mut self, name: &str, nominal: f64, distribution: Distribution) -> String {
         let nominal = Quantity { value: nominal, dimension: Dimension::TIME };
         self.take(Input::exact(name, nominal).varying(distribution));
         name.into()
     }
 
-    /// A load from this level of storage, s; on a machine without that level, from the next there is.
+    /// The latency of this storage level in s, or of the next existing one.
     fn latency(&self, level: &str) -> Result<f64, PredictError> {
         const LEVELS: [&str; 4] = ["l1", "l2", "l3", "memory"];
         let name = |level: &str| format!("memory.latency.{level}");
@@ -279,7 +278,7 @@ impl Sum<'_> {
         Ok(seconds(found)?.value)
     }
 
-    /// An assumption about a process.
+    /// Adds an assumption about a process.
     fn assume(&mut self, name: &str, [low, nominal, high]: [f64; 3]) -> String {
         let name = format!("work.{name}");
         let distribution = Distribution::Triangular { low, high };
@@ -312,7 +311,7 @@ impl Sum<'_> {
             PredictError::Figures(errors.join("; "))
         })?;
         let range = |name: &str| {
-            let found = network.propagate(name, SAMPLES, SEED).expect("it was defined above");
+            let found = network.propagate(name, SAMPLES, SEED).expect("it is defined above");
             let estimate = found.monte_carlo;
             let nanos = |seconds: f64| seconds * 1e9;
             let range = Range {
@@ -333,7 +332,7 @@ impl Sum<'_> {
     }
 }
 
-/// A figure of a machine as an input: the median, how far a repeat may be off, its systematic part.
+/// A figure of a machine as an input: median, standard uncertainty of a repeat, systematic part.
 fn input(figure: &Figure) -> Result<Input, PredictError> {
     let value = seconds(figure)?;
     let scale = value.value / figure.value;
@@ -343,11 +342,11 @@ fn input(figure: &Figure) -> Result<Input, PredictError> {
         .offset_within(figure.systematic * scale))
 }
 
-/// A figure's value where it is a time.
+/// The value of a figure that must be a time.
 fn seconds(figure: &Figure) -> Result<Quantity, PredictError> {
     if figure.unit != "ns" || !(figure.value.is_finite() && figure.value > 0.0) {
         let Figure { name, value, unit, .. } = figure;
-        return Err(PredictError::Figures(format!("{name} = {value} {unit} is no time")));
+        return Err(PredictError::Figures(format!("{name} = {value} {unit} is not a time")));
     }
     Ok(Quantity { value: figure.value * 1e-9, dimension: Dimension::TIME })
 }

@@ -1,7 +1,7 @@
-//! Numbers with a physical dimension, as models write and show them.
+//! Numbers with a physical dimension.
 //!
-//! A [`Quantity`] is kept in base units (s, m, kg, A, K and the byte), so two of them can be computed with
-//! at once; [`Unit`]s appear only where text is read or shown.
+//! A [`Quantity`] is stored in base units (s, m, kg, A, K and the byte), so quantities combine without
+//! conversion. [`Unit`]s appear only where text is read or shown.
 //!
 //! ```
 //! use hemiola_model::quantity::{Dimension, Quantity};
@@ -30,7 +30,7 @@ pub use unit::{QuantityError, Unit};
 pub struct Quantity {
     /// In base units: s, m, kg, A, K, B and products of their powers.
     pub value: f64,
-    /// What is counted in them.
+    /// The dimension of the value.
     pub dimension: Dimension,
 }
 
@@ -41,16 +41,16 @@ impl Quantity {
         Self { value, dimension: Dimension::NONE }
     }
 
-    /// `value` of a unit.
+    /// `value` in the given unit.
     #[must_use]
     pub fn of(value: f64, unit: &Unit) -> Self {
         Self { value: unit.to_base(value), dimension: unit.dimension() }
     }
 
-    /// How many of `unit` it is.
+    /// The value in `unit`.
     ///
     /// # Errors
-    /// When the unit is one of another dimension.
+    /// When the unit has another dimension.
     pub fn in_unit(self, unit: &Unit) -> Result<f64, DimensionError> {
         self.dimension.checked_add(unit.dimension())?;
         Ok(unit.count(self.value))

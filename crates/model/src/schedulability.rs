@@ -1,27 +1,27 @@
-//! Whether periodic tasks keep their deadlines on one processor: every test, and how much they tolerate.
+//! Schedulability tests of periodic tasks on one processor, and their tolerance.
 //!
-//! | test | by | says |
+//! | test | based on | answer |
 //! |---|---|---|
-//! | [`bounds::liu_layland`] | utilisation, rate-monotonic priorities | yes, or nothing |
-//! | [`bounds::hyperbolic`] | the product of utilisations, the same | yes, or nothing; never less than the above |
-//! | [`Set::responses`] | the response time of every task, any fixed priorities | yes or no |
-//! | [`demand::of`] | the work due in any interval, earliest deadline first | yes or no |
+//! | [`bounds::liu_layland`] | utilisation, rate-monotonic priorities | yes or open |
+//! | [`bounds::hyperbolic`] | product of utilisations, rate-monotonic priorities | yes or open; at least as often yes |
+//! | [`TaskSet::responses`] | response time of every task, any fixed priorities | yes or no |
+//! | [`demand::of`] | work due in any interval, earliest deadline first | yes or no |
 //!
-//! All of them charge every job two context switches and know blocking, release jitter and deadlines that are not
-//! the period. [`tolerance()`] asks how long execution times may become before a test says no. [`assess`] asks
-//! everything of one set, for [`Order`]s that are, and that could be. [`verdict()`] makes sets of what a recording
-//! shows, and puts the answers into words and tables.
+//! All tests charge every job two context switches and cover blocking, release jitter and deadlines that differ from
+//! the period. [`tolerance()`] computes how far execution times may grow before a test says no. [`assess`] applies
+//! every test to a set, in its own [`PriorityOrder`] and in others. [`verdict()`] forms sets from a recording and
+//! renders the answers as text and tables.
 //!
 //! ```
-//! use hemiola_model::response_time::{Order, Set, Task};
+//! use hemiola_model::response_time::{PriorityOrder, Task, TaskSet};
 //! use hemiola_model::schedulability::{Answer, assess};
 //! use hemiola_units::Span;
 //!
-//! // Lehoczky, Sha and Ding's set: beyond the bounds, and schedulable.
+//! // Lehoczky, Sha and Ding's set: beyond the bounds, but schedulable.
 //! let ms = Span::from_millis;
 //! let tasks = [("a", 40, 100), ("b", 40, 150), ("c", 100, 350)]
 //!     .map(|(name, c, t)| Task::periodic(name, ms(c), ms(t)));
-//! let set = Set::new(tasks.into(), Order::RateMonotonic, Span::ZERO).unwrap();
+//! let set = TaskSet::new(tasks.into(), PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
 //! let found = assess(&set);
 //! let fixed = &found.fixed[0];
 //! assert_eq!(fixed.hyperbolic.as_ref().unwrap().answer(), Answer::Open);
@@ -38,52 +38,52 @@ mod words;
 
 use serde::Serialize;
 
-use crate::response_time::{Order, Response, Set};
+use crate::response_time::{PriorityOrder, Response, TaskSet};
 
-pub use measured::{LeftOut, Measured, Why};
+pub use measured::{LeftOut, LeftOutReason, Measured};
 pub use tolerance::{Tolerance, tolerance};
-pub use verdict::{Processor, TASKS_MAX, TaskVerdict, Test, Verdict, verdict};
+pub use verdict::{ProcessorVerdict, TASKS_MAX, TaskVerdict, TestResult, Verdict, verdict};
 
-/// What a test says of a set of tasks.
+/// The answer of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Every deadline is kept, always.
     Yes,
-    /// Not every deadline is kept when everything comes together as badly as it may.
+    /// A deadline is missed in the worst case.
     No,
-    /// This test cannot tell; a sharper one may.
+    /// This test cannot tell; a more exact one may.
     Open,
 }
 
-/// Everything that can be said of one set.
+/// The results of all tests of one set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// The share of the processor that all of them want, switches included.
+    /// The utilisation of the processor by all tasks, switches included.
     pub utilisation: f64,
-    /// By fixed priorities: in the set's own order, then rate-monotonic and deadline-monotonic where those differ.
+    /// With fixed priorities: in the set's own order, then rate- and deadline-monotonic if those differ.
     pub fixed: Vec<Fixed>,
     /// Earliest deadline first.
     pub earliest_deadline: EarliestDeadline,
 }
 
-/// What holds under fixed priorities.
+/// The results under fixed priorities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fixed {
-    /// Who goes first.
-    pub order: Order,
-    /// Nothing where the priorities do not follow the periods.
+    /// The priority order.
+    pub order: PriorityOrder,
+    /// `None` if the priorities do not follow the periods.
     pub liu_layland: Option<bounds::Bound>,
-    /// The same.
+    /// `None` if the priorities do not follow the periods.
     pub hyperbolic: Option<bounds::Bound>,
     /// The bound of each task's response time, in the order of the set.
     pub responses: Vec<Response>,
-    /// How long execution times may become.
+    /// How far execution times may grow.
     pub tolerance: Tolerance,
 }
 
 impl Fixed {
-    /// Whether all deadlines are kept: exact.
+    /// Whether all deadlines are kept; exact.
     #[must_use]
     pub fn answer(&self) -> Answer {
         let keeps = self.responses.iter().all(Response::keeps_deadline);
@@ -91,20 +91,20 @@ impl Fixed {
     }
 }
 
-/// What holds where the earliest deadline goes first.
+/// The results under earliest deadline first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarliestDeadline {
     /// The processor-demand test.
     pub demand: demand::Demand,
-    /// How long execution times may become.
+    /// How far execution times may grow.
     pub tolerance: Tolerance,
 }
 
-/// Puts every test to a set.
+/// Applies every test to a set.
 #[must_use]
-pub fn assess(set: &Set) -> Assessment {
+pub fn assess(set: &TaskSet) -> Assessment {
     let mut orders = vec![set.order()];
-    for order in [Order::RateMonotonic, Order::DeadlineMonotonic] {
+    for order in [PriorityOrder::RateMonotonic, PriorityOrder::DeadlineMonotonic] {
         let set = set.ordered(order);
         if orders.iter().all(|known| !same(&set, *known)) {
             orders.push(order);
@@ -117,7 +117,7 @@ pub fn assess(set: &Set) -> Assessment {
             liu_layland: bounds::liu_layland(&set),
             hyperbolic: bounds::hyperbolic(&set),
             responses: set.responses(),
-            tolerance: tolerance(&set, Set::keeps_deadlines),
+            tolerance: tolerance(&set, TaskSet::keeps_deadlines),
         }
     };
     Assessment {
@@ -130,8 +130,8 @@ pub fn assess(set: &Set) -> Assessment {
     }
 }
 
-/// Whether another order lets the same tasks delay the same.
-fn same(set: &Set, order: Order) -> bool {
+/// Whether the tasks delay the same others in another order.
+fn same(set: &TaskSet, order: PriorityOrder) -> bool {
     let other = set.ordered(order);
     let all = 0..set.tasks().len();
     all.clone().all(|a| all.clone().all(|b| set.delays(a, b) == other.delays(a, b)))

@@ -1,4 +1,4 @@
-//! Everything a model says, computed: the schema of its `summary.json`.
+//! All results of a model: the schema of its `summary.json`.
 
 use serde::Serialize;
 
@@ -6,16 +6,16 @@ use crate::budget::{self, Budget};
 use crate::cache::robustness::{self, Variation};
 use crate::cache::{Algorithm, Cache, Format};
 use crate::chain::definitions::{Definitions, HitRatio, definitions};
-use crate::chain::{self, Cost, Expected, Share, TreeNode, ns};
+use crate::chain::{self, Cost, Expected, OwnTime, TreeNode, ns};
 use crate::file::{Model, WhatIf};
 use crate::overhead::{self, OverheadTable};
 use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::Network;
 
-/// Version of the schema; a reader refuses a larger one.
+/// Version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 1;
 
-/// What a model comes to.
+/// The results of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// [`FORMAT`].
@@ -24,25 +24,25 @@ pub struct Summary {
     pub kind: &'static str,
     /// The model's title.
     pub title: String,
-    /// What it is about.
+    /// The model's description.
     pub description: String,
-    /// Seed of all randomness.
+    /// Seed of all random draws.
     pub seed: u64,
     /// Samples of a Monte Carlo propagation.
     pub samples: usize,
-    /// Whose measurements were taken over, if any were given.
+    /// The origin of the measurements used, if any were given.
     pub measurements_of: Option<String>,
     /// Every result under a dotted name, for other programs.
     pub figures: Vec<Figure>,
-    /// What it stands on.
+    /// The figures that the model is based on.
     pub inputs: Vec<InputFigure>,
     /// The chains, in the order written.
     pub chains: Vec<ChainSummary>,
     /// The caches, in the order written.
     pub caches: Vec<CacheSummary>,
-    /// Rates against costs.
+    /// The overhead tables.
     pub overheads: Vec<OverheadTable>,
-    /// What a reader must know before trusting the figures.
+    /// Warnings about the figures.
     pub problems: Vec<String>,
 }
 
@@ -59,98 +59,98 @@ pub struct Figure {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Monte Carlo samples, or requests counted.
+    /// Monte Carlo samples or simulated requests.
     pub samples: u64,
-    /// What it holds for.
+    /// The conditions it applies to.
     pub circumstances: String,
 }
 
-/// A figure the model stands on.
+/// A figure that the model is based on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InputFigure {
     /// Its name.
     pub name: String,
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
     /// Its value with its unit.
     pub value: String,
-    /// How it varies, in words.
+    /// Its variation, in words.
     pub range: String,
     /// `"measured"`, `"data sheet"` or `"guess"`.
     pub source: &'static str,
-    /// Why this value, or what it was measured under.
+    /// The reason for this value, or the circumstances of its measurement.
     pub reason: String,
     /// The measured figure it was taken from.
     pub taken_from: Option<String>,
 }
 
-/// A chain with everything asked of it.
+/// A chain with all its results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChainSummary {
     /// Its name.
     pub name: String,
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
-    /// Within which it should end, ns.
+    /// Its deadline, ns.
     pub deadline_ns: Option<f64>,
-    /// What calls what.
+    /// The tree of calls.
     pub tree: Vec<TreeNode>,
-    /// What eats it.
-    pub waterfall: Vec<Share>,
-    /// Allotted, expected and measured.
+    /// The own time of each part.
+    pub waterfall: Vec<OwnTime>,
+    /// Allotted, expected and measured times.
     pub budget: Budget,
     /// The same chain in every what-if.
-    pub what_ifs: Vec<Variant>,
+    pub what_ifs: Vec<WhatIfCost>,
 }
 
 /// A chain in a what-if.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Variant {
+pub struct WhatIfCost {
     /// The what-if.
     pub name: String,
-    /// What is different, in words.
+    /// Its description.
     pub title: String,
-    /// The what-if it goes on from.
+    /// The what-if it builds on.
     pub after: Option<String>,
-    /// What the chain then costs, by samples; nominal as by formula.
+    /// The chain's cost by samples; the nominal value by formula.
     pub cost: Expected,
-    /// What that is more than what it goes on from, at nominal values, ns.
+    /// Difference from the cost that it builds on, at nominal values, ns.
     pub difference_ns: f64,
-    /// How many times the model's own cost.
+    /// Ratio to the cost in the model itself.
     pub factor: f64,
 }
 
-/// A cache and what becomes of it.
+/// A cache with its variations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheSummary {
     /// Its name.
     pub name: String,
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
-    /// What goes when it is full.
+    /// The replacement algorithm.
     pub algorithm: Algorithm,
-    /// Bytes it holds.
+    /// Its size in bytes.
     pub size_bytes: f64,
-    /// Bytes fetched and kept at once.
+    /// The size of a chunk in bytes.
     pub chunk_bytes: f64,
-    /// Bytes of one object.
+    /// The size of one object in bytes.
     pub object_bytes: f64,
-    /// How objects are kept.
+    /// The form in which objects are kept.
     pub format: Format,
-    /// A request that finds nothing, ns: what every request would cost without it.
+    /// A request that misses, ns: the cost of every request without the cache.
     pub without_ns: f64,
-    /// As it is, then with one choice made otherwise.
+    /// The cache as it is and with one design choice changed.
     pub designs: Vec<CacheVariant>,
-    /// After its requests have changed.
+    /// With changed requests.
     pub changes: Vec<CacheVariant>,
 }
 
-/// A cache with one thing different.
+/// A variation of a cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheVariant {
-    /// What is different and how often it hits.
+    /// The change and its hit ratio.
     #[serde(flatten)]
     pub variation: Variation,
     /// Mean time of a request at nominal values and the simulated hit ratio, ns.
@@ -160,7 +160,7 @@ pub struct CacheVariant {
 /// Computes a model.
 ///
 /// # Panics
-/// Never for a model that [`crate::file::read`] gave.
+/// Never for a model from [`crate::file::read`].
 #[must_use]
 pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     let designs: Vec<Vec<Variation>> =
@@ -219,7 +219,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     summary
 }
 
-/// The network of a variant and the trees of its chains.
+/// The network of a what-if and the trees of its chains.
 fn network<'m>(
     model: &'m Model,
     path: &[&'m WhatIf],
@@ -227,10 +227,10 @@ fn network<'m>(
 ) -> (Network, Vec<Vec<chain::tree::Node>>) {
     let Definitions { inputs, correlations, mut pieces } = definitions(model, path, ratio);
     let mut trees = Vec::new();
-    // The tree is that of the model itself; a what-if asks for the whole only.
+    // Only the model itself needs trees; a what-if needs the total cost.
     if path.is_empty() {
         for chain in &model.chains {
-            let nodes = chain::tree::nodes(model, chain).expect("the reader walked it");
+            let nodes = chain::tree::nodes(model, chain).expect("the reader built it too");
             pieces.extend(chain::tree::pieces(&nodes));
             pieces.extend(budget::pieces(chain, &nodes));
             trees.push(nodes);
@@ -255,14 +255,14 @@ fn what_ifs(
     chain: &crate::file::Chain,
     own: &Cost,
     variants: &[(&WhatIf, Network)],
-) -> Vec<Variant> {
-    let mut found: Vec<Variant> = Vec::new();
+) -> Vec<WhatIfCost> {
+    let mut found: Vec<WhatIfCost> = Vec::new();
     for (what_if, network) in variants {
         let cost = chain::cost(network, model, chain);
         let nominal_ns = cost.first_order.nominal_ns;
         let before =
             what_if.after.map_or(own.first_order.nominal_ns, |at| found[at].cost.nominal_ns);
-        found.push(Variant {
+        found.push(WhatIfCost {
             name: what_if.name.clone(),
             title: what_if.title.clone(),
             after: what_if.after.map(|at| model.what_ifs[at].name.clone()),
@@ -324,7 +324,7 @@ fn inputs(model: &Model) -> Vec<InputFigure> {
     model.figures.iter().map(figure).collect()
 }
 
-/// How an input varies, in words.
+/// The variation of an input, in words.
 fn range(input: &crate::uncertain::Input) -> String {
     use crate::uncertain::Distribution;
     let show = |value: f64| Quantity { value, dimension: input.nominal.dimension }.to_string();
@@ -388,12 +388,12 @@ fn figures(summary: &Summary) -> Vec<Figure> {
     figures
 }
 
-/// The title, or the name where there is none.
+/// The title, or the name if there is none.
 pub(crate) fn words<'t>(title: &'t str, name: &'t str) -> &'t str {
     if title.is_empty() { name } else { title }
 }
 
-/// What a dimensionless share of a time is, as `Quantity` writes it.
+/// A share as a percentage in the format of `Quantity`.
 pub(crate) fn percent(share: f64) -> String {
     let number = Quantity { value: share * 100.0, dimension: Dimension::NONE }.to_string();
     format!("{number} %")

@@ -1,4 +1,4 @@
-//! The examples of the report on inputs and uncertainties: their numbers come out of the files as shipped.
+//! The examples of the report on inputs and uncertainties, computed from the files as shipped.
 
 use hemiola_report::table::Table;
 
@@ -44,14 +44,14 @@ fn a_context_switch_is_expected_to_take_1640_ns() {
     let own = |name: &str| chain.waterfall.iter().find(|share| share.name == name).unwrap().own_ns;
     assert!((own("processor.instruction") - 500.0).abs() < 1e-6);
     assert!((own("memory.load_line") - 1140.0).abs() < 1e-6);
-    // Measured 10, 2 and 50 µs; what needs a machine's measurements is not there.
+    // Measured 10, 2 and 50 µs; observations that need a machine's measurements are absent.
     let measured: Vec<f64> = chain.budget.held.iter().map(|held| held.measured_ns).collect();
     assert_eq!(measured, [10e3, 2e3, 50e3]);
     assert!(chain.budget.held[0].verdict.contains("longer than expected by a factor of 6.1"));
 }
 
 #[test]
-fn the_overhead_table_is_that_of_the_report() {
+fn the_overhead_table_equals_that_of_the_report() {
     let tables = tables::tables(&summary(SWITCH));
     let rows = &table(&tables, "Overhead").rows;
     let expected = [
@@ -63,7 +63,7 @@ fn the_overhead_table_is_that_of_the_report() {
 }
 
 #[test]
-fn the_picture_cache_is_worth_its_memory_and_a_shift_shows_its_risk() {
+fn the_picture_cache_pays_off_and_a_shift_shows_its_risk() {
     let summary = summary(SHOP);
     let cache = &summary.caches[0];
     let as_it_is = &cache.designs[0];
@@ -75,7 +75,7 @@ fn the_picture_cache_is_worth_its_memory_and_a_shift_shows_its_risk() {
 }
 
 #[test]
-fn figures_of_a_machine_take_the_place_of_the_files_own() {
+fn measured_figures_replace_those_of_the_file() {
     let measured = r#"{"title": "This machine", "figures": [
         {"name": "file.read", "value": 2000.0, "unit": "ns", "low": 1900.0, "high": 2100.0,
          "samples": 50, "circumstances": "idle"},
@@ -111,25 +111,25 @@ fn figures_of_a_machine_take_the_place_of_the_files_own() {
     let taken = analyze(&file::read(source, Some(&measurements)).unwrap(), Some(&measurements.of));
     let cost = &taken.chains[0].cost;
     assert_eq!(cost.first_order.nominal_ns, 20e3);
-    // Ten of the same figure are as uncertain as one of them, ten times: ± 1 µs.
+    // Ten uses of one figure are fully correlated: ± 1 µs in total.
     assert!((cost.first_order.low_ns - 19e3).abs() < 1.0, "{cost:?}");
     assert_eq!(taken.inputs[0].taken_from.as_deref(), Some("file.read"));
     let held = &taken.chains[0].budget.held;
     assert!((held[0].factor - 1.05).abs() < 1e-9);
     let verdicts: Vec<&str> = held.iter().map(|held| held.verdict.as_str()).collect();
-    assert_eq!(verdicts[1], "as expected, as far as the measurement can tell");
+    assert_eq!(verdicts[1], "as expected, within the uncertainty of the measurement");
     assert_eq!(verdicts[2], "longer than expected by a factor of 1.5");
 }
 
 #[test]
-fn the_page_stands_alone_and_json_names_every_result() {
+fn the_page_is_self_contained_and_json_has_every_result() {
     for source in [IMAGES, SHOP, SWITCH] {
         let summary = summary(source);
         let page = page::page(&summary, "hemiola model").render();
         for outside in ["http://", "https://", "src=", "@import", "url("] {
             assert!(!page.contains(outside), "{outside}");
         }
-        assert!(page.contains("What eats it") && page.contains("<svg"));
+        assert!(page.contains("Where the time goes") && page.contains("<svg"));
         let json: serde_json::Value = serde_json::from_str(&json::write(&summary)).unwrap();
         for figure in json["figures"].as_array().unwrap() {
             for key in ["name", "value", "unit", "low", "high", "samples", "circumstances"] {
@@ -140,6 +140,6 @@ fn the_page_stands_alone_and_json_names_every_result() {
 }
 
 #[test]
-fn a_seed_gives_the_same_answers_again() {
+fn the_seed_determines_the_answers() {
     assert_eq!(summary(SHOP), summary(SHOP));
 }

@@ -1,17 +1,17 @@
-//! Values that are not known exactly, and what follows for what is computed from them.
+//! Values with uncertainty, and the uncertainty of the results computed from them.
 //!
 //! An [`Input`] has a nominal value, a stochastic part (its [`Distribution`]) and a systematic part (an
 //! offset within ± a bound, the same for every reading). A [`Network`] holds inputs, their
-//! [`Correlation`]s and [`Definition`]s computed from them; a name used twice is the same value twice, so
-//! what is common cancels or adds up as it should. [`Network::propagate`] computes the uncertainty of one
-//! definition in three ways, which check each other:
+//! [`Correlation`]s and [`Definition`]s computed from them. A name used twice is the same value twice, so common
+//! parts cancel or add up. [`Network::propagate`] computes the uncertainty of one definition in three ways that
+//! check each other:
 //!
-//! * **first order**: exact derivatives at the nominal values; stochastic parts add quadratically, systematic ones
+//! * **first order**: exact derivatives at the nominal values; stochastic parts add in quadrature, systematic parts
 //!   linearly (JCGM 100:2008, 5.1.2 and 5.2.2);
-//! * **intervals**: the worst case, bounds that nothing leaves;
+//! * **intervals**: worst-case bounds;
 //! * **Monte Carlo**: seeded samples of every input (JCGM 101:2008).
 //!
-//! Where they disagree, [`Propagation::warnings`] says so in words.
+//! [`Propagation::warnings`] explains where they disagree.
 //!
 //! ```
 //! use hemiola_model::expression::Expression;
@@ -32,7 +32,7 @@
 //! assert!(found.warnings.is_empty());
 //! ```
 //!
-//! Nothing here knows a clock or a thread: the same network, samples and seed give the same numbers.
+//! This module uses no clock and no thread: the same network, sample count and seed give the same numbers.
 
 mod agreement;
 mod correlation;
@@ -42,7 +42,6 @@ mod estimate;
 mod first_order;
 mod monte_carlo;
 mod network;
-mod normal;
 mod program;
 
 pub use correlation::{Correlation, CorrelationError};

@@ -47,7 +47,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
         )));
     }
     let responses = predict::responses(&plan, &machine, &predictions, &summary).map_err(refused)?;
-    let held = predict::hold(predictions, &summary);
+    let held = predict::compare(predictions, &summary);
     if args.json {
         let text =
             serde_json::to_string_pretty(&predict::Report { held: &held, responses: &responses });

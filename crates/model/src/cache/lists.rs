@@ -1,9 +1,9 @@
-//! Several lists, ordered by last use, over the same objects: what LRU and ARC are made of.
+//! Lists ordered by last use over one set of objects, for LRU and ARC.
 
 const NONE: u32 = u32::MAX;
 
-/// Doubly linked lists over the objects 0, 1, …; an object is in one of them or in none. Every operation
-/// takes the same few steps however long the lists are.
+/// Doubly linked lists over the objects 0, 1, …. An object is in at most one list. Every operation takes constant
+/// time.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
     links: Vec<Link>,
@@ -16,7 +16,7 @@ struct Link {
     newer: u32,
     /// Towards the oldest.
     older: u32,
-    /// The list it is in, or [`NONE`].
+    /// The list that contains it, or [`NONE`].
     list: u32,
 }
 
@@ -45,7 +45,7 @@ impl Lists {
         (list != NONE).then_some(list as usize)
     }
 
-    /// Makes the object the newest of `list`, wherever it was before.
+    /// Makes the object the newest of `list` and removes it from any other list.
     pub(super) fn refresh(&mut self, list: usize, object: u32) {
         self.remove(object);
         let ends = &mut self.lists[list];
@@ -58,7 +58,7 @@ impl Lists {
         self.links[object as usize] = Link { newer: NONE, older: second, list: list as u32 };
     }
 
-    /// Takes the oldest of `list` out of it.
+    /// Removes the oldest object of `list` and returns it.
     pub(super) fn take_oldest(&mut self, list: usize) -> Option<u32> {
         let oldest = self.lists[list].oldest;
         (oldest != NONE).then(|| {
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_do_what_queues_do(steps in prop::collection::vec((0u32..6, 0usize..3), 0..200)) {
+        fn lists_behave_like_queues(steps in prop::collection::vec((0u32..6, 0usize..3), 0..200)) {
             let mut lists = Lists::new(2, 6);
             let mut model = [VecDeque::new(), VecDeque::new()];
             for (object, what) in steps {

@@ -1,4 +1,4 @@
-//! What a cache keeps and what it gives up: the four algorithms, exactly.
+//! The four replacement algorithms.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use super::lists::Lists;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
-    /// The least recently used object goes.
+    /// Evicts the least recently used object.
     Lru,
-    /// The least frequently used object goes, the less recently used of equals; counts are kept of objects
-    /// that went, too ("Perfect-LFU" in Breslau et al., "Web Caching and Zipf-like Distributions", 1999).
+    /// Evicts the least frequently used object, of equals the less recently used. Counts of evicted objects are
+    /// kept ("Perfect-LFU" in Breslau et al., "Web Caching and Zipf-like Distributions", 1999).
     Lfu,
-    /// Objects stand in a circle; a hand gives one that was used since its last turn a second chance
-    /// (Corbató, "A Paging Experiment with the Multics System", 1968).
+    /// Objects form a circle. A hand evicts the first object that was not used since its last turn (Corbató, "A
+    /// Paging Experiment with the Multics System", 1968).
     Clock,
-    /// Adaptive replacement: two lists of recently and of often used objects, whose sizes follow hits among
-    /// those that went (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", 2003).
+    /// Adaptive replacement: two lists, of recent and of frequent objects, whose sizes adapt to requests for evicted
+    /// objects (Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", 2003).
     Arc,
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 4] = [Self::Lru, Self::Lfu, Self::Clock, Self::Arc];
 
     /// Its name in a model file.
@@ -38,13 +38,13 @@ impl Algorithm {
         }
     }
 
-    /// An empty cache of `slots` objects, of the objects 0 … `objects` − 1.
+    /// An empty cache with `slots` slots for the objects 0 … `objects` − 1.
     ///
     /// # Panics
-    /// When there is no slot, or more than 2³² − 2 objects.
+    /// When `slots` is 0 or `objects` exceeds 2³² − 2.
     #[must_use]
     pub fn cache(self, slots: usize, objects: usize) -> Box<dyn Policy> {
-        assert!(slots > 0, "a cache without a slot is none");
+        assert!(slots > 0, "a cache needs at least one slot");
         match self {
             Self::Lru => Box::new(Lru { lists: Lists::new(1, objects), slots }),
             Self::Lfu => {
@@ -61,9 +61,9 @@ impl Algorithm {
     }
 }
 
-/// A cache at work.
+/// A running cache.
 pub trait Policy {
-    /// Asks for an object and says whether it was there; now it is.
+    /// Requests an object, which is then in the cache; returns whether it was a hit.
     fn request(&mut self, object: u32) -> bool;
 }
 
@@ -86,9 +86,9 @@ impl Policy for Lru {
 struct Lfu {
     slots: usize,
     tick: u64,
-    /// How often and when last each object was asked for.
+    /// Number of uses and last use of each object.
     uses: Vec<(u64, u64)>,
-    /// (how often, when last, which), the next to go first.
+    /// (number of uses, last use, object); the first is evicted next.
     kept: BTreeSet<(u64, u64, u32)>,
 }
 
@@ -107,13 +107,13 @@ impl Policy for Lfu {
     }
 }
 
-/// Where an object is that is in no slot.
+/// The slot of an object that is in none.
 const NOWHERE: u32 = u32::MAX;
 
 struct Clock {
     slots: usize,
     slot_of: Vec<u32>,
-    /// The object of each slot, and whether it was used since the hand came by.
+    /// The object of each slot, and whether it was used since the hand passed.
     circle: Vec<(u32, bool)>,
     hand: usize,
 }
@@ -141,7 +141,7 @@ impl Policy for Clock {
     }
 }
 
-/// Lists of ARC: T1 and T2 are kept, B1 and B2 are names of what went from them.
+/// The lists of ARC: T1 and T2 hold cached objects, B1 and B2 the names of evicted ones.
 const T1: usize = 0;
 const T2: usize = 1;
 const B1: usize = 2;
@@ -149,13 +149,13 @@ const B2: usize = 3;
 
 struct Arc {
     slots: usize,
-    /// The paper's p: how long T1 should be.
+    /// The target length of T1: the paper's p.
     recent_target: f64,
     lists: Lists,
 }
 
 impl Arc {
-    /// Makes room for an object found in the list `found`: the paper's REPLACE.
+    /// Evicts an object for one found in list `found`: the paper's REPLACE.
     fn replace(&mut self, found: Option<usize>) {
         let recent = self.lists.len(T1);
         let over = recent as f64 > self.recent_target
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `"a b a"` with hits in capitals: what each request of the sequence came to.
+    /// The requests with hits in capitals.
     fn hits(algorithm: Algorithm, slots: usize, requests: &str) -> String {
         let mut cache = algorithm.cache(slots, 26);
         let letter = |c: char| match cache.request(u32::from(c) - u32::from('a')) {
@@ -219,45 +219,45 @@ mod tests {
     }
 
     #[test]
-    fn lru_gives_up_what_was_not_used_for_longest() {
-        // Three slots: d drives out b, since a was used again; b then drives out c.
+    fn lru_evicts_the_least_recently_used() {
+        // Three slots: d evicts b, since a was used again; b then evicts c.
         assert_eq!(hits(Algorithm::Lru, 3, "abcadbc"), "abcAdbc");
         assert_eq!(hits(Algorithm::Lru, 3, "abcadacd"), "abcAdACD");
-        // A circle one longer than the cache never hits.
+        // A cycle one longer than the cache never hits.
         assert_eq!(hits(Algorithm::Lru, 3, "abcdabcd"), "abcdabcd");
     }
 
     #[test]
-    fn lfu_keeps_what_was_used_often_and_remembers_it() {
-        // a was used twice, so c drives out b, and b drives out c.
+    fn lfu_keeps_frequent_objects_and_counts_evicted_ones() {
+        // a was used twice, so c evicts b, and b evicts c.
         assert_eq!(hits(Algorithm::Lfu, 2, "aabcbc"), "aAbcbc");
-        // Counts are kept of what went: c's second use makes it as good as a, and later; so a goes.
+        // Counts of evicted objects are kept: c's second use makes it equal to a, and more recent, so a is evicted.
         assert_eq!(hits(Algorithm::Lfu, 2, "aabcbcbca"), "aAbcbcBCa");
     }
 
     #[test]
-    fn clock_gives_a_second_chance_to_what_was_used() {
-        // a is marked when d comes: the hand clears it and takes b. Then c, unmarked, is the next to go.
+    fn clock_gives_a_used_object_a_second_chance() {
+        // a is marked when d is requested: the hand clears the mark and evicts b. The unmarked c is evicted next.
         assert_eq!(hits(Algorithm::Clock, 3, "abcadab"), "abcAdAb");
         assert_eq!(hits(Algorithm::Clock, 3, "abcadabc"), "abcAdAbc");
-        // Unmarked, it is first in, first out.
+        // Without marks, first in, first out.
         assert_eq!(hits(Algorithm::Clock, 3, "abcdbca"), "abcdBCa");
     }
 
     #[test]
-    fn arc_keeps_what_was_used_twice_from_a_scan() {
-        // a and b are used twice; a scan of new objects passes through the other two slots.
+    fn arc_protects_objects_used_twice_from_a_scan() {
+        // a and b are used twice; a scan of new objects uses the other two slots.
         assert_eq!(hits(Algorithm::Arc, 4, "ababcdefghab"), "abABcdefghAB");
         assert_eq!(hits(Algorithm::Lru, 4, "ababcdefghab"), "abABcdefghab");
     }
 
     #[test]
     fn arc_follows_its_paper_step_by_step() {
-        // Two slots. a, b: T1 = b a. a again: T1 = b, T2 = a. c: |L1| = 1, all of the cache full, so b
-        // (T1 longer than p = 0) goes to B1; T1 = c. b: found in B1, p = 1; T1 is not longer than 1, so
-        // T2's a goes to B2; T2 = b. a: found in B2, p = 0; T1 = c is longer than 0 and goes to B1;
-        // T2 = a b. c: found in B1, p = 1; T1 is empty, so T2's oldest, b, goes to B2; T2 = c a. a is
-        // there. b: found in B2, p = 0; T1 is empty, so c goes; a is still there.
+        // Two slots. a, b: T1 = b a. a again: T1 = b, T2 = a. c: |L1| = 1 and the cache is full, so b
+        // (T1 is longer than p = 0) moves to B1; T1 = c. b: found in B1, p = 1; T1 is not longer than 1, so
+        // T2's a moves to B2; T2 = b. a: found in B2, p = 0; T1 = c is longer than 0 and moves to B1;
+        // T2 = a b. c: found in B1, p = 1; T1 is empty, so T2's oldest, b, moves to B2; T2 = c a. a is a
+        // hit. b: found in B2, p = 0; T1 is empty, so c is evicted; a is still cached.
         assert_eq!(hits(Algorithm::Arc, 2, "abacbacaba"), "abAcbacAbA");
     }
 
@@ -275,7 +275,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_just_asked_for_is_there(
+        fn a_second_request_in_a_row_hits(
             requests in prop::collection::vec(0u32..9, 1..200),
             slots in 1usize..7,
         ) {
@@ -289,7 +289,7 @@ mod tests {
         }
 
         #[test]
-        fn lru_hits_exactly_what_is_among_the_last_distinct_ones(
+        fn lru_hits_exactly_the_most_recent_distinct_objects(
             requests in prop::collection::vec(0u32..9, 0..200),
             slots in 1usize..7,
         ) {

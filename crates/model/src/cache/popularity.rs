@@ -1,17 +1,40 @@
-//! Which objects are asked for how often.
+//! How often each object is requested.
 
 use hemiola_units::Random;
 
-/// The share of requests each object has; requests are independent of each other (the independent
-/// reference model).
+/// The relative frequency of requests; requests are independent of each other.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Requests {
+    /// Zipf's law; exponent 0 is uniform.
+    Zipf {
+        /// The exponent.
+        exponent: f64,
+        /// The number of objects.
+        objects: usize,
+    },
+    /// In proportion to these weights.
+    Weights(Vec<f64>),
+}
+
+impl Requests {
+    /// The share of each object.
+    #[must_use]
+    pub fn popularity(&self) -> Popularity {
+        match self {
+            Self::Zipf { exponent, objects } => Popularity::zipf(*objects, *exponent),
+            Self::Weights(weights) => Popularity::weighted(weights.clone()),
+        }
+    }
+}
+
+/// Each object's share of the requests, which are independent of each other (the independent reference model).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Popularity {
     shares: Vec<f64>,
 }
 
 impl Popularity {
-    /// The object of rank k has a share in proportion to k^−`exponent` (Zipf's law); exponent 0 is
-    /// uniform.
+    /// Zipf's law: the object of rank k has a share in proportion to k^−`exponent`; exponent 0 is uniform.
     #[must_use]
     pub fn zipf(objects: usize, exponent: f64) -> Self {
         Self::weighted((1..=objects).map(|rank| (rank as f64).powf(-exponent)).collect())
@@ -20,29 +43,28 @@ impl Popularity {
     /// Shares in proportion to these weights, which must be non-negative and not all zero.
     ///
     /// # Panics
-    /// When no weight is positive and finite.
+    /// When the sum of the weights is not positive and finite.
     #[must_use]
     pub fn weighted(mut weights: Vec<f64>) -> Self {
         let sum: f64 = weights.iter().sum();
-        assert!(sum > 0.0 && sum.is_finite(), "weights add up to something");
+        assert!(sum > 0.0 && sum.is_finite(), "the sum of the weights must be positive and finite");
         weights.iter_mut().for_each(|weight| *weight /= sum);
         Self { shares: weights }
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     #[must_use]
     pub fn objects(&self) -> usize {
         self.shares.len()
     }
 
-    /// The share of each object; they add up to 1.
+    /// The share of each object; the sum is 1.
     #[must_use]
     pub fn shares(&self) -> &[f64] {
         &self.shares
     }
 
-    /// The popularity of chunks that hold `objects` objects each, which lie scattered, popular ones beside
-    /// others.
+    /// The popularity of chunks of `objects` objects each, with the objects in random order.
     #[must_use]
     pub fn in_chunks_of(&self, objects: usize, random: &mut Random) -> Self {
         if objects <= 1 {
@@ -56,7 +78,7 @@ impl Popularity {
         Self { shares: shares.chunks(objects).map(|chunk| chunk.iter().sum()).collect() }
     }
 
-    /// Draws from it in constant time.
+    /// A sampler that draws in constant time.
     pub(super) fn sampler(&self) -> Sampler {
         Sampler::new(&self.shares)
     }
@@ -64,7 +86,7 @@ impl Popularity {
 
 /// Draws objects by the alias method (Walker 1977, in the form of Vose 1991).
 pub(super) struct Sampler {
-    /// Each column belongs to its own object up to this height, and to the other above.
+    /// Each column belongs to its own object up to this height, and to the other object above it.
     columns: Vec<(f64, u32)>,
 }
 
@@ -101,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_columns_hold_each_objects_share(
+        fn columns_add_up_to_each_objects_share(
             weights in prop::collection::vec(0.0f64..10.0, 1..50),
         ) {
             prop_assume!(weights.iter().sum::<f64>() > 0.1);
@@ -119,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_share_what_their_objects_have() {
+    fn a_chunk_has_the_share_of_its_objects() {
         let objects = Popularity::zipf(10, 1.0);
         let chunks = objects.in_chunks_of(4, &mut Random::from_seed(1));
         assert_eq!(chunks.objects(), 3);

@@ -1,30 +1,30 @@
-//! What becomes of a cache when one thing about it, or about its requests, is different.
+//! Hit ratios with another design or with other requests.
 
 use hemiola_report::text::count;
 use serde::Serialize;
 
 use super::{Algorithm, Cache, Format, Geometry, Requests, simulate, theory};
 
-/// The hit ratio of one variation, in both ways.
+/// The hit ratio of one variation by formula and by simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variation {
-    /// What is different; `"as it is"` for nothing.
+    /// What is varied; `"as it is"` for nothing.
     pub what: String,
-    /// Slots it then has.
+    /// Its number of slots.
     pub slots: usize,
     /// Chunks fetched for a request.
     pub chunks_per_request: u32,
-    /// How objects are kept.
+    /// The form in which objects are kept.
     pub format: Format,
-    /// By formula, where there is one.
+    /// By formula, if there is one.
     pub theory: Option<f64>,
     /// By simulation.
     pub simulated: f64,
-    /// Standard error of that; `None` while it changes.
+    /// Standard error of the simulation; `None` while the ratio is changing.
     pub standard_error: Option<f64>,
 }
 
-/// A way to build it.
+/// The design choices of a cache.
 #[derive(Clone, Copy)]
 struct Design {
     algorithm: Algorithm,
@@ -69,8 +69,8 @@ fn variation(
     })
 }
 
-/// The cache as it is, first, then with one choice of its designer made otherwise: algorithm, size, chunk,
-/// format. What leaves no slot is left out.
+/// The cache as it is, followed by variations of one design choice each: algorithm, size, chunk, format. Variations
+/// without a slot are left out.
 #[must_use]
 pub fn designs(cache: &Cache, seed: u64) -> Vec<Variation> {
     let base = Design::of(cache);
@@ -88,7 +88,7 @@ pub fn designs(cache: &Cache, seed: u64) -> Vec<Variation> {
         found.push(vary(word.into(), Design { chunk: base.chunk * factor, ..base }));
     }
     let format = base.format.other();
-    // The hit ratio is that of the cache as it is; only the costs differ.
+    // The hit ratio does not depend on the format; only the costs differ.
     let other = found[0].clone().map(|as_it_is| Variation {
         what: format!("kept {}", format.word()),
         format,
@@ -98,8 +98,8 @@ pub fn designs(cache: &Cache, seed: u64) -> Vec<Variation> {
     found.into_iter().flatten().collect()
 }
 
-/// The same cache after its requests have changed: another exponent, twice the catalogue, and a shift of
-/// popularity by a tenth of the catalogue, right behind it and later.
+/// The cache with changed requests: another exponent, twice the catalogue, and a shift of popularity by a tenth of
+/// the catalogue, right after it and later.
 #[must_use]
 pub fn changes(cache: &Cache, seed: u64) -> Vec<Variation> {
     let base = Design::of(cache);
@@ -153,11 +153,11 @@ fn shifts(cache: &Cache, seed: u64) -> Vec<Variation> {
     };
     vec![
         variation(
-            format!("other favourites, the first {} requests after", count(slots as u64)),
+            format!("popularity shifted, the first {} requests after", count(slots as u64)),
             played.at_once,
         ),
         variation(
-            format!("other favourites, {} requests later", count(cache.simulated)),
+            format!("popularity shifted, {} requests later", count(cache.simulated)),
             played.later,
         ),
     ]

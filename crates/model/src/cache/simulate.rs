@@ -1,12 +1,12 @@
-//! Hit ratios by playing requests through the algorithm itself.
+//! Hit ratios by simulation.
 
 use hemiola_units::Random;
 use serde::Serialize;
 
 use super::{Algorithm, Policy, Popularity};
 
-/// Batches whose means give the standard error: requests of one batch depend on each other through what the
-/// cache holds, means of long batches hardly.
+/// Batches whose means give the standard error. Requests within a batch are correlated through the cache's content,
+/// means of long batches hardly.
 const BATCHES: u64 = 20;
 
 /// A simulated hit ratio.
@@ -16,12 +16,10 @@ pub struct Simulated {
     pub hit_ratio: f64,
     /// Its standard error, from the means of 20 batches.
     pub standard_error: f64,
-    /// Requests counted; as many went before uncounted, to fill the cache.
-    pub requests: u64,
 }
 
-/// Plays `requests` requests through a cache that as many have filled before. The same seed gives the same
-/// requests to every algorithm.
+/// Simulates `requests` requests after as many that fill the cache. The same seed gives the same requests to every
+/// algorithm.
 #[must_use]
 pub fn simulate(
     algorithm: Algorithm,
@@ -36,23 +34,19 @@ pub fn simulate(
     let means: Vec<f64> = (0..BATCHES).map(|_| play.hit_ratio(length, 0)).collect();
     let mean = means.iter().sum::<f64>() / BATCHES as f64;
     let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (BATCHES - 1) as f64;
-    Simulated {
-        hit_ratio: mean,
-        standard_error: (variance / BATCHES as f64).sqrt(),
-        requests: length * BATCHES,
-    }
+    Simulated { hit_ratio: mean, standard_error: (variance / BATCHES as f64).sqrt() }
 }
 
-/// What a sudden change of taste does: the popularity of the object k passes to the object k + `by`.
+/// The effect of a sudden shift that gives the popularity of object k to object k + `by`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shifted {
     /// Hit ratio over the first requests after the change, one per slot.
     pub at_once: f64,
-    /// Hit ratio after the requests that filled the cache in the first place have passed again.
+    /// Hit ratio after as many requests as filled the cache initially.
     pub later: f64,
 }
 
-/// Plays `requests` requests, shifts the popularity by `by` objects, and plays on.
+/// Simulates `requests` requests, shifts the popularity by `by` objects, and continues.
 #[must_use]
 pub fn shift(
     algorithm: Algorithm,
@@ -69,7 +63,7 @@ pub fn shift(
     Shifted { at_once, later: play.hit_ratio(requests, by) }
 }
 
-/// A cache and the requests it is asked.
+/// A cache and its stream of requests.
 struct Play {
     cache: Box<dyn Policy>,
     sampler: super::popularity::Sampler,
@@ -83,7 +77,7 @@ impl Play {
         Self {
             cache: algorithm.cache(slots.min(objects), objects),
             sampler: popularity.sampler(),
-            objects: u32::try_from(objects).expect("the reader refuses more objects"),
+            objects: u32::try_from(objects).expect("the reader limits the number of objects"),
             random: Random::from_seed(seed),
         }
     }
@@ -140,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_hits_again() {
+    fn the_seed_determines_the_hits() {
         let popularity = Popularity::zipf(100, 0.8);
         let play = || simulate(Algorithm::Arc, &popularity, 10, 1_000, 7);
         assert_eq!(play(), play());

@@ -1,8 +1,8 @@
-//! A model as the formulas the uncertainty engine computes.
+//! A model as formulas for the uncertainty engine.
 //!
 //! Names in the network: figures as written; `component.operation` and `cache.request`, the whole cost;
-//! `component.operation.own`, without what it calls; `chain.NAME`; `chain.NAME.node_K` and `.node_K.own`, a
-//! node of the chain's tree with all its calls. Whatever else is defined has a name under one of these.
+//! `component.operation.own`, without the operations it calls; `chain.NAME`; `chain.NAME.node_K` and `.node_K.own`,
+//! a node of the chain's tree with all its calls. Every other definition has a name below one of these.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,18 +13,18 @@ use crate::file::{Call, Formula, Model, Target, WhatIf, Work};
 use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::{Correlation, Definition, Distribution, Input};
 
-/// A formula with its place in the file and what it must be.
+/// A formula with its place in the file and its required dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     pub(crate) definition: Definition,
-    /// Where its text is, or where what it is made of is.
+    /// The place of its text or, if generated, of the table it comes from.
     pub(crate) at: Range<usize>,
-    /// Whether the formula is written in the file as it stands.
+    /// Whether the file contains this formula literally.
     pub(crate) written: bool,
     pub(crate) dimension: Dimension,
 }
 
-/// The chance of a hit and the uncertainty of that, of one cache.
+/// The hit ratio of one cache with its uncertainty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HitRatio {
     pub(crate) nominal: f64,
@@ -32,7 +32,7 @@ pub(crate) struct HitRatio {
     pub(crate) systematic: f64,
 }
 
-/// Everything that makes a network.
+/// The parts of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Definitions {
     pub(crate) inputs: Vec<Input>,
@@ -40,7 +40,7 @@ pub(crate) struct Definitions {
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// The formulas of a model, with the what-ifs of `path` applied one after the other.
+/// The formulas of a model with the what-ifs of `path` applied in order.
 pub(crate) fn definitions<'m>(
     model: &'m Model,
     path: &[&'m WhatIf],
@@ -90,7 +90,7 @@ pub(crate) fn definitions<'m>(
     Definitions { inputs, correlations: model.correlations.clone(), pieces }
 }
 
-/// The same figure with another value, its range larger or smaller in proportion.
+/// The figure with another value and its range scaled in proportion.
 fn replaced(input: &Input, value: Quantity) -> Input {
     let factor = value.value / input.nominal.value;
     let exact = Input::exact(input.name.clone(), value);
@@ -103,7 +103,7 @@ fn replaced(input: &Input, value: Quantity) -> Input {
     };
     let distribution = match &input.distribution {
         Distribution::Exact => Distribution::Exact,
-        // Of no width there is nothing to draw from.
+        // A distribution of zero width is exact.
         _ if factor == 0.0 => Distribution::Exact,
         Distribution::Normal { std } => Distribution::Normal { std: std * factor.abs() },
         Distribution::Uniform { low, high } => {
@@ -114,7 +114,7 @@ fn replaced(input: &Input, value: Quantity) -> Input {
             let (low, high) = ends(*low, *high);
             Distribution::Triangular { low, high }
         }
-        // The logarithm only moves; below zero there is none.
+        // Scaling shifts the logarithm; negative values have none.
         Distribution::LogNormal { .. } if factor < 0.0 => Distribution::Exact,
         Distribution::LogNormal { sigma } => Distribution::LogNormal { sigma: *sigma },
         Distribution::Samples(samples) => {
@@ -124,7 +124,7 @@ fn replaced(input: &Input, value: Quantity) -> Input {
     exact.varying(distribution).offset_within(input.systematic * factor.abs())
 }
 
-/// What each operation does, with the what-ifs of `path` applied.
+/// The work of each operation with the what-ifs of `path` applied.
 pub(crate) fn works<'m>(model: &'m Model, path: &[&'m WhatIf]) -> BTreeMap<&'m str, &'m Work> {
     let own = model.components.iter().flat_map(|component| &component.operations);
     let replaced = path.iter().flat_map(|what_if| &what_if.operations);
@@ -156,11 +156,11 @@ fn written(name: String, formula: &Formula, dimension: Dimension) -> Piece {
 }
 
 pub(crate) fn made(name: String, text: &str, at: &Range<usize>, dimension: Dimension) -> Piece {
-    let expression = Expression::parse(text).expect("it is made of names that were checked");
+    let expression = Expression::parse(text).expect("it consists of checked names");
     Piece { definition: Definition { name, expression }, at: at.clone(), written: false, dimension }
 }
 
-/// `name` = own cost + Σ times × called; a sum per call, so that no formula grows with their number.
+/// `name` = own cost + Σ times × called. Each call has its own sum, so formulas do not grow with the number of calls.
 fn work_pieces(name: &str, work: &Work, pieces: &mut Vec<Piece>) {
     let own = format!("{name}.own");
     pieces.push(match &work.cost {
@@ -178,7 +178,7 @@ fn work_pieces(name: &str, work: &Work, pieces: &mut Vec<Piece>) {
     pieces.push(made(name.to_owned(), &sum, &work.at, Dimension::TIME));
 }
 
-/// The formulas of a call, as names or numbers: how often, and what each costs.
+/// The names or numbers for the count and the cost of a call.
 fn call_pieces(name: &str, index: usize, call: &Call, pieces: &mut Vec<Piece>) -> (String, String) {
     let times = match &call.times {
         None => "1".to_owned(),
@@ -197,12 +197,12 @@ fn call_pieces(name: &str, index: usize, call: &Call, pieces: &mut Vec<Piece>) -
     (times, target)
 }
 
-/// The name of how often call number `index` of `caller` is made, or `"1"`.
+/// The name of the count of call number `index` of `caller`, or `"1"`.
 pub(crate) fn times_name(caller: &str, index: usize, call: &Call) -> String {
     call.times.as_ref().map_or("1".into(), |_| format!("{caller}.times_{index}"))
 }
 
-/// The name of what call number `index` of `caller` costs once.
+/// The name of the cost of one call number `index` of `caller`.
 pub(crate) fn target_name(caller: &str, index: usize, call: &Call) -> String {
     match &call.target {
         Target::Operation(operation) => operation.clone(),

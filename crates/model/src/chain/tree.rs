@@ -1,4 +1,4 @@
-//! The tree of calls of a chain: every call of every operation, in the order they are written.
+//! The tree of calls of a chain in the order they are written.
 
 use thiserror::Error;
 
@@ -6,12 +6,12 @@ use super::definitions::{Piece, chain_name, made, target_name, times_name, works
 use crate::file::{Chain, Model, Target, Work};
 use crate::quantity::Dimension;
 
-/// More nodes than a person reads are one repeated operation that should be a count.
+/// A larger tree repeats an operation that should be counted by `times`.
 const NODES_MAX: usize = 1_000;
-/// Deeper than any layering.
+/// Deeper than any real layering.
 const DEPTH_MAX: usize = 60;
 
-/// A tree that is too large to be looked at.
+/// A tree beyond the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub(crate) enum TreeError {
@@ -30,26 +30,26 @@ pub(crate) enum TreeError {
 pub(crate) struct Node {
     /// Layers above it.
     pub(crate) depth: usize,
-    /// What is called.
+    /// The operation or step.
     pub(crate) name: String,
-    /// Its name in the network: all its calls in the chain with all they call.
+    /// The network's name of the cost of all its calls, including their own calls.
     pub(crate) total: String,
-    /// Its name in the network: the same without what they call.
+    /// The network's name of the cost of all its calls alone.
     pub(crate) own: String,
-    /// Its name in the network: how often it is called in the chain.
+    /// The network's name of the number of its calls in the chain.
     pub(crate) times: String,
-    /// The node whose calls it is.
+    /// The calling node.
     parent: Option<usize>,
-    /// How often each call of the parent makes it.
+    /// How often one call of the parent calls it.
     times_each: String,
-    /// What one costs, with what it calls.
+    /// The name of the cost of one call, including its own calls.
     target: String,
-    /// What one costs alone; `None` for no time of its own.
+    /// The name of the cost of one call alone; `None` if it has no time of its own.
     target_own: Option<String>,
     at: std::ops::Range<usize>,
 }
 
-/// The nodes of a chain's tree, each behind the one that calls it.
+/// The nodes of a chain's tree, each after its caller.
 pub(crate) fn nodes(model: &Model, chain: &Chain) -> Result<Vec<Node>, TreeError> {
     let works = works(model, &[]);
     let find = |name: &str| works.get(name).copied();
@@ -80,7 +80,7 @@ fn visit<'m>(
             Target::Step { .. } => None,
         };
         let target_own = match called {
-            // A step and a request to a cache are all their own.
+            // A step or a cache request calls nothing.
             None => Some(target.clone()),
             Some(work) => work.cost.is_some().then(|| format!("{target}.own")),
         };

@@ -7,12 +7,12 @@ use super::tables::{SWINGS_MAX, conditions, tables};
 use crate::budget::time;
 use crate::summary::{ChainSummary, Summary, words};
 
-/// The page of a model. `subtitle` stands below its title: the command line.
+/// The page of a model. `subtitle` is the line below its title: the command line.
 #[must_use]
 pub fn page(summary: &Summary, subtitle: &str) -> Page {
     Page {
         title: summary.title.clone(),
-        // A model has no time of its own.
+        // A model has no start time.
         started: "Model".to_owned(),
         subtitle: subtitle.to_owned(),
         cards: summary.chains.iter().flat_map(cards).collect(),
@@ -36,7 +36,7 @@ fn cards(chain: &ChainSummary) -> Vec<Card> {
     let mut cards = vec![Card::new(name, time(cost.first_order.nominal_ns), note, tone)];
     let largest = chain.waterfall.iter().max_by(|a, b| a.own_ns.total_cmp(&b.own_ns));
     if let Some(largest) = largest {
-        let note = format!("eats most of {name}");
+        let note = format!("largest part of {name}");
         cards.push(Card::new(largest.name.clone(), time(largest.own_ns), note, Tone::Plain));
     }
     cards
@@ -44,7 +44,7 @@ fn cards(chain: &ChainSummary) -> Vec<Card> {
 
 fn figures(chain: &ChainSummary) -> Vec<Figure> {
     let name = words(&chain.title, &chain.name);
-    let step = |share: &crate::chain::Share| Step {
+    let step = |share: &crate::chain::OwnTime| Step {
         name: share.name.clone(),
         value: Ranged::from(share.own_ns),
     };
@@ -62,7 +62,7 @@ fn figures(chain: &ChainSummary) -> Vec<Figure> {
     }));
     let limit = chain.deadline_ns.map(|at| Marker { at, name: "deadline".to_owned() });
     let waterfall = Waterfall {
-        description: &format!("What eats the time of {name}"),
+        description: &format!("Where the time of {name} goes"),
         parts: chain.waterfall.iter().map(step).collect(),
         wholes,
         limit,
@@ -75,15 +75,15 @@ fn figures(chain: &ChainSummary) -> Vec<Figure> {
     };
     let swings = &chain.cost.tornado;
     let mut figures = vec![Figure {
-        title: format!("What eats it: {name}"),
-        caption: "Each part begins where the one before it ends; time of its own, all its calls together. \
-                  The interval at the sum holds 95 % of the samples."
+        title: format!("Where the time goes: {name}"),
+        caption: "Each part starts where the previous one ends and shows its own time over all its calls. \
+                  The interval at the sum contains 95 % of the samples."
             .to_owned(),
         svg: vec![waterfall.draw()],
     }];
     if !swings.is_empty() {
         let tornado = Tornado {
-            description: &format!("Which input moves {name} how far"),
+            description: &format!("How far each input moves {name}"),
             nominal: cost.first_order.nominal_ns,
             effects: swings.iter().take(SWINGS_MAX).map(effect).collect(),
             show: &time,
@@ -91,8 +91,8 @@ fn figures(chain: &ChainSummary) -> Vec<Figure> {
         figures.push(Figure {
             title: format!("Which input matters: {name}"),
             caption:
-                "The cost with one input at a time at the ends of its 95 % range, all others as \
-                      expected. What is on top is worth knowing better."
+                "The cost with one input at a time at the ends of its 95 % range, all others at their \
+                      expected values. The inputs at the top are the ones worth measuring better."
                     .to_owned(),
             svg: vec![tornado.draw()],
         });

@@ -1,4 +1,4 @@
-//! What the tables of a model say; a terminal and a page draw the same ones.
+//! The tables of a model; the terminal and the page show the same ones.
 
 use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{count, size};
@@ -9,13 +9,13 @@ use crate::chain::{Bounds, Expected};
 use crate::overhead::OverheadTable;
 use crate::summary::{CacheSummary, CacheVariant, ChainSummary, Summary, percent, words};
 
-/// Stands where there is no figure.
+/// The text for a missing figure.
 const NONE: &str = "–";
 
-/// Inputs in a tornado; what comes behind moves next to nothing.
+/// Inputs in a tornado; further ones change next to nothing.
 pub(super) const SWINGS_MAX: usize = 12;
 
-/// All tables of a model, empty ones left out.
+/// All tables of a model except empty ones.
 #[must_use]
 pub fn tables(summary: &Summary) -> Vec<Table> {
     let mut tables = vec![costs(summary)];
@@ -54,7 +54,7 @@ fn bounds(bounds: &Bounds) -> String {
         (Some(low), Some(high)) => range(low, high),
         (Some(low), None) => format!("from {}", time(low)),
         (None, Some(high)) => format!("up to {}", time(high)),
-        (None, None) => "no bound".into(),
+        (None, None) => "unbounded".into(),
     }
 }
 
@@ -76,14 +76,14 @@ fn costs(summary: &Summary) -> Table {
     };
     let heads =
         ["Chain", "Expected", "First order, 95 %", "Monte Carlo, 95 %", "Worst case", "Deadline"];
-    Table::new("What it costs", heads, summary.chains.iter().map(row).collect()).with_note(
-        "Stochastic parts add quadratically, systematic ones linearly. The worst case takes every input to \
-         the end of its range at once, three standard deviations where it has none.",
+    Table::new("Cost", heads, summary.chains.iter().map(row).collect()).with_note(
+        "Stochastic parts add in quadrature, systematic ones linearly. The worst case takes every input to the end of \
+         its range at once, or to three standard deviations if the range is unbounded.",
     )
 }
 
 fn budget(chain: &ChainSummary) -> Table {
-    let row = |line: &crate::budget::Line| {
+    let row = |line: &crate::budget::BudgetLine| {
         let places = if line.places > 1 { ", all calls" } else { "" };
         vec![
             format!("{}{}{places}", "\u{a0}\u{a0}".repeat(line.depth), line.name),
@@ -97,20 +97,20 @@ fn budget(chain: &ChainSummary) -> Table {
     let heads = ["Part", "Allotted", "Expected", "95 %", "Measured", "Margin"];
     let rows = chain.budget.lines.iter().map(row).collect();
     Table::new(format!("Budget: {}", heading(chain)), heads, rows).with_note(
-        "Each part with what it calls. The margin is what the measured time leaves of \
-         the allotment, or else the upper end of the range.",
+        "Each part includes its calls. The margin is the allotment minus the measured time, or minus the upper end of \
+         the range if nothing was measured.",
     )
 }
 
 fn waterfall(chain: &ChainSummary) -> Table {
     let mut shares: Vec<_> = chain.waterfall.iter().collect();
     shares.sort_by(|a, b| b.own_ns.total_cmp(&a.own_ns));
-    let row = |share: &&crate::chain::Share| {
+    let row = |share: &&crate::chain::OwnTime| {
         vec![share.name.clone(), time(share.own_ns), percent(share.share)]
     };
     let rows = shares.iter().map(row).collect();
-    Table::new(format!("What eats it: {}", heading(chain)), ["Part", "Own time", "Share"], rows)
-        .with_note("Time of its own, without what it calls.")
+    let title = format!("Where the time goes: {}", heading(chain));
+    Table::new(title, ["Part", "Own time", "Share"], rows).with_note("Own time excludes calls.")
 }
 
 fn tornado(chain: &ChainSummary) -> Table {
@@ -160,16 +160,15 @@ fn what_ifs(chain: &ChainSummary) -> Table {
             deadline(variant.cost.high_ns).to_owned(),
         ]);
     }
-    let heads =
-        ["Variation", "Goes on from", "Expected", "95 %", "Difference", "Factor", "Deadline"];
+    let heads = ["Variation", "Based on", "Expected", "95 %", "Difference", "Factor", "Deadline"];
     Table::new(format!("What if: {}", heading(chain)), heads, rows).with_prose(&[1, 6]).with_note(
-        "The difference is to what a variation goes on from, the factor to the model as it is. A deadline \
-         is kept when the upper end of the range keeps it.",
+        "The difference is to the variation that this one is based on, the factor to the model as it is. A deadline is \
+         kept if the upper end of the range keeps it.",
     )
 }
 
 fn held(chain: &ChainSummary) -> Table {
-    let row = |held: &crate::budget::Held| {
+    let row = |held: &crate::budget::ObservedTime| {
         vec![
             held.name.clone(),
             held.taken_from.as_ref().map_or_else(
@@ -185,7 +184,7 @@ fn held(chain: &ChainSummary) -> Table {
     };
     let heads = ["Part", "Measured under", "Measured", "Expected", "95 %", "Ratio", "Verdict"];
     let rows = chain.budget.held.iter().map(row).collect();
-    Table::new(format!("Held against measurement: {}", heading(chain)), heads, rows)
+    Table::new(format!("Compared with measurement: {}", heading(chain)), heads, rows)
         .with_prose(&[1, 6])
 }
 
@@ -222,8 +221,8 @@ fn designs(cache: &CacheSummary) -> Table {
     rows.push(without);
     let title = format!("Cache: {}", words(&cache.title, &cache.name));
     Table::new(title, CACHE_HEADS, rows).with_note(format!(
-        "{} of {}, chunks of {}, objects of {}, kept {}. By formula: Che's approximation for LRU, the same \
-         with a second chance for CLOCK, the limit of long use for LFU; none is known for ARC.",
+        "{} of {}, chunks of {}, objects of {}, kept {}. By formula: Che's approximation for LRU, extended by the \
+         second chance for CLOCK, the limit of long use for LFU; no formula is known for ARC.",
         cache.algorithm.word().to_uppercase(),
         size(cache.size_bytes),
         size(cache.chunk_bytes),
@@ -254,7 +253,7 @@ fn overhead(table: &OverheadTable) -> Table {
     };
     Table {
         title: format!("Overhead: {}", table.title),
-        note: "Rate × cost: the time it takes of each second of one processor.".to_owned(),
+        note: "Rate × cost: the time used in each second of one processor.".to_owned(),
         columns,
         rows: table.rates.iter().zip(&table.loads).map(row).collect(),
     }
@@ -275,10 +274,10 @@ fn inputs(summary: &Summary) -> Table {
     };
     let rows = summary.inputs.iter().map(row).collect();
     let heads = ["Figure", "Value", "Range", "Source", "Reason"];
-    Table::new("What it stands on", heads, rows).with_prose(&[2, 3, 4])
+    Table::new("Inputs", heads, rows).with_prose(&[2, 3, 4])
 }
 
-/// Names and values of what all figures depend on.
+/// Names and values of the settings that all figures depend on.
 #[must_use]
 pub fn conditions(summary: &Summary) -> Vec<(String, String)> {
     let mut conditions = Vec::new();

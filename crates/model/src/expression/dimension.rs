@@ -1,12 +1,12 @@
-//! Whether the units of a formula fit.
+//! The dimension check of a formula.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use super::{Expression, ExpressionError, Function, OPERANDS, Step, Value, What, lookup};
+use super::{Expression, ExpressionError, Function, OPERANDS, Operation, Step, Value, lookup};
 use crate::quantity::Dimension;
 
-/// An operand: what it counts and, where only numbers of the text stand in it, its value.
+/// The dimension of an operand and, if it contains no name, its value.
 #[derive(Clone, Copy)]
 struct Operand {
     dimension: Dimension,
@@ -21,13 +21,13 @@ where
     K: Borrow<str> + Ord,
 {
     let mut stack: Vec<Operand> = Vec::new();
-    for Step { what, at } in expression.steps() {
-        let operand = match what {
-            What::Constant(quantity) => {
+    for Step { operation, at } in expression.steps() {
+        let operand = match operation {
+            Operation::Constant(quantity) => {
                 Operand { dimension: quantity.dimension, constant: Some(quantity.value) }
             }
-            What::Name(name) => Operand { dimension: *lookup(of, name, at)?, constant: None },
-            What::Apply(function) => {
+            Operation::Name(name) => Operand { dimension: *lookup(of, name, at)?, constant: None },
+            Operation::Apply(function) => {
                 let b = stack.pop().expect(OPERANDS);
                 let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };
                 let dimension = result(*function, a, b)
@@ -44,7 +44,7 @@ where
     Ok(stack.pop().expect(OPERANDS).dimension)
 }
 
-/// What the result counts, or what does not fit.
+/// The dimension of the result, or the operands that do not fit.
 fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, String> {
     let symbol = function.symbol();
     match function {
@@ -60,11 +60,11 @@ fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, Strin
             .checked_add(b.dimension)
             .map_err(|error| format!("{symbol} of {} and {}", error.first, error.second)),
         Function::Power if b.dimension != Dimension::NONE => {
-            Err(format!("the exponent is {}; it has to be a number", b.dimension))
+            Err(format!("the exponent is {}; it must be a number", b.dimension))
         }
         Function::Power => power(a.dimension, b.constant),
         Function::Root => {
-            a.dimension.sqrt().ok_or_else(|| format!("the root of {} is no unit", a.dimension))
+            a.dimension.sqrt().ok_or_else(|| format!("the root of {} has no unit", a.dimension))
         }
         Function::Exponential
         | Function::Logarithm
@@ -88,8 +88,8 @@ fn power(base: Dimension, exponent: Option<f64>) -> Result<Dimension, String> {
     let Some(exponent) = exponent else {
         return Err(format!("{base} to a power that is not constant"));
     };
-    // Halves are possible where the root is.
-    let no_unit = || format!("{base} to the power of {exponent} is no unit");
+    // A half-integer power needs a square root.
+    let no_unit = || format!("{base} to the power of {exponent} has no unit");
     if exponent.abs() > 100.0 || (2.0 * exponent).fract() != 0.0 {
         return Err(no_unit());
     }

@@ -1,4 +1,4 @@
-//! All values between two bounds, computed with so that no possible result is left out.
+//! Interval arithmetic.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -6,11 +6,10 @@ use super::{Function, Value};
 
 /// The closed interval from `low` to `high`, in base units; ends may be infinite.
 ///
-/// Results hold every value that the operation can have for operands in their intervals (Moore, "Interval
-/// Analysis", 1966), up to the rounding of floating point: ends are not moved outwards, because then the
-/// ceiling of an exact 5 would be 6. Operands for which an operation has no value (the root of what is
-/// negative) are left out; when none is left, both ends are not a number. The same name in two places is taken as
-/// two independent ones, so `x - x` is not 0.
+/// A result holds every value that the operation can have for operands in their intervals (Moore, "Interval
+/// Analysis", 1966), up to floating-point rounding: ends are not rounded outwards, because the ceiling of an
+/// exact 5 would then be 6. Operands outside the domain (the root of a negative number) are left out; if none
+/// is left, both ends are NaN. Two uses of a name are treated as independent, so `x - x` is not 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The least value.
@@ -20,12 +19,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Everything.
+    /// Every value.
     pub const ALL: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
-    /// Nothing has this value.
+    /// No value.
     const NOTHING: Self = Self { low: f64::NAN, high: f64::NAN };
 
-    /// From one end to the other, whichever is the lower one.
+    /// The interval between two ends in either order.
     #[must_use]
     pub fn between(one: f64, other: f64) -> Self {
         hull([one, other])
@@ -53,7 +52,7 @@ impl Interval {
     }
 
     fn times(self, other: Self) -> Self {
-        // An end at infinity stands for values as large as one likes, of which zero times any is zero.
+        // An infinite end stands for arbitrarily large finite values, and zero times any of them is zero.
         let product = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
         hull([
             product(self.low, other.low),
@@ -77,7 +76,7 @@ impl Interval {
         if other.holds(0.0) {
             return self.times(other.inverse());
         }
-        // Not through the inverse, which would round twice: 10 / 2 is 5.
+        // The inverse would round twice: 10 / 2 is 5.
         let quotient = |a: f64, b: f64| if a == 0.0 || b.is_infinite() { 0.0 } else { a / b };
         hull([
             quotient(self.low, other.low),
@@ -95,7 +94,7 @@ impl Interval {
     fn power(self, exponent: Self) -> Self {
         let whole = exponent.low == exponent.high && exponent.low.fract() == 0.0;
         if !whole {
-            // For a base of at least 0 the power rises or falls all along each side.
+            // For a base of at least 0 the power is monotone in each operand.
             let base = self.positive();
             return hull([
                 base.low.powf(exponent.low),
@@ -111,7 +110,7 @@ impl Interval {
     }
 
     fn cosine(self) -> Self {
-        // Is one of the points `first` + k · 2π inside?
+        // Whether one of the points `first` + k · 2π is inside.
         let passes = |first: f64| ((self.low - first) / TAU).ceil() * TAU + first <= self.high;
         let ends = hull([self.low.cos(), self.high.cos()]);
         Self {
@@ -121,7 +120,7 @@ impl Interval {
     }
 }
 
-/// The least interval that holds these values, none of which may be undefined.
+/// The smallest interval that contains these values; NaN if one is NaN.
 fn hull<const N: usize>(values: [f64; N]) -> Interval {
     if values.iter().any(|value| value.is_nan()) {
         return Interval::NOTHING;

@@ -1,16 +1,16 @@
-//! From text to operations.
+//! The parser of formulas.
 
 use std::ops::Range;
 
 use hemiola_scenario::nearest;
 
-use super::{Expression, ExpressionError, Function, Step, What};
+use super::{Expression, ExpressionError, Function, Operation, Step};
 use crate::quantity::{Quantity, QuantityError, Unit, number_at_start};
 
-/// Deeper than any formula a person wrote, and far from the end of the parser's own stack.
+/// Deeper than any hand-written formula, and well within the parser's stack.
 const DEPTH_MAX: usize = 64;
 
-/// Longer than any formula a person wrote.
+/// Longer than any hand-written formula.
 const LENGTH_MAX: usize = 16_384;
 
 /// The functions of one argument.
@@ -26,7 +26,7 @@ const UNARY: [(&str, Function); 9] = [
     ("cos", Function::Cosine),
 ];
 
-/// Those of two or more.
+/// Functions of two or more arguments.
 const MANY: [(&str, Function); 2] = [("min", Function::Minimum), ("max", Function::Maximum)];
 
 const OPERAND: &str = "a number, a name or \"(\"";
@@ -48,7 +48,7 @@ struct Parser<'t> {
     text: &'t str,
     /// Where the next token starts.
     at: usize,
-    /// Where the last one ended.
+    /// Where the last token ended.
     end: usize,
     depth: usize,
     steps: Vec<Step>,
@@ -86,7 +86,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Everything nested passes here, so that the depth is watched in one place.
+    /// All nesting passes through here, so this is the one place that limits the depth.
     fn signed(&mut self) -> Result<(), ExpressionError> {
         if self.depth == DEPTH_MAX {
             return Err(self.too_large());
@@ -130,7 +130,7 @@ impl Parser<'_> {
         if self.peek() == Some('(') {
             return self.call(&name, start..start + length);
         }
-        self.push(What::Name(name), start);
+        self.push(Operation::Name(name), start);
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Parser<'_> {
         if !number.is_finite() {
             return Err(self.unexpected("a number below 1.8e308"));
         }
-        // `500/s` has its unit at once; otherwise blanks may stand between.
+        // In `500/s` the slash follows at once; a unit that starts with a symbol may follow blanks.
         let rest = &self.text[start + length..];
         let blanks = rest.len() - rest.trim_start().len();
         let from = start + length + blanks;
@@ -156,11 +156,11 @@ impl Parser<'_> {
             None => (Quantity::number(number), length),
         };
         self.take(length);
-        self.push(What::Constant(quantity), start);
+        self.push(Operation::Constant(quantity), start);
         Ok(())
     }
 
-    /// The arguments of a function, from its parenthesis.
+    /// Parses the arguments of a function from its parenthesis.
     fn call(&mut self, name: &str, at: Range<usize>) -> Result<(), ExpressionError> {
         let find =
             |of: &[(&'static str, Function)]| of.iter().find(|(known, _)| *known == name).copied();
@@ -205,7 +205,7 @@ impl Parser<'_> {
         self.text[self.at..].chars().next()
     }
 
-    /// Moves behind a token of this length and the blanks that follow it.
+    /// Moves behind a token of this length and the blanks after it.
     fn take(&mut self, length: usize) {
         self.at += length;
         self.end = self.at;
@@ -225,12 +225,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn push(&mut self, what: What, start: usize) {
-        self.steps.push(Step { what, at: start..self.end });
+    fn push(&mut self, operation: Operation, start: usize) {
+        self.steps.push(Step { operation, at: start..self.end });
     }
 
     fn apply(&mut self, function: Function, start: usize) {
-        self.push(What::Apply(function), start);
+        self.push(Operation::Apply(function), start);
     }
 
     fn unexpected(&self, expected: &'static str) -> ExpressionError {

@@ -1,5 +1,4 @@
-//! Formulas that are right, those that are wrong with their place, and arithmetic with all that they can be
-//! computed over.
+//! Formulas, their errors with places, and their arithmetic over numbers and intervals.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Value and dimension of a formula over a time `t` of 2 s, a size `b` of 6 bytes, a number `n` of 3.
+/// The value and dimension of a formula over a time `t` of 2 s, a size `b` of 6 bytes and a number `n` of 3.
 fn value(text: &str) -> (f64, Dimension) {
     let expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let values = BTreeMap::from([("t", 2.0), ("b", 6.0), ("n", 3.0), ("cache.hit@load", 0.5)]);
@@ -23,7 +22,7 @@ fn value(text: &str) -> (f64, Dimension) {
 }
 
 #[test]
-fn formulas_are_computed_as_they_are_written_on_paper() {
+fn formulas_are_computed_by_the_rules_of_arithmetic() {
     let rate = Dimension::INFORMATION / Dimension::TIME;
     for (text, number, dimension) in [
         ("1 + 2 * 3", 7.0, Dimension::NONE),
@@ -61,7 +60,7 @@ fn formulas_are_computed_as_they_are_written_on_paper() {
     }
 }
 
-/// The place and the message of what is wrong with a formula, as its caller shows it.
+/// The place and the message of the error in a formula.
 fn refused(text: &str) -> String {
     let known = BTreeMap::from([
         ("call.cost", Dimension::TIME),
@@ -78,7 +77,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn wrong_formula_is_refused_with_its_place() {
+fn an_error_in_a_formula_is_reported_with_its_place() {
     for (text, expected) in [
         ("", "[] expected a number, a name or \"(\", found the end"),
         ("2 +", "[] expected a number, a name or \"(\", found the end"),
@@ -101,7 +100,7 @@ fn wrong_formula_is_refused_with_its_place() {
 }
 
 #[test]
-fn units_that_do_not_fit_are_refused_with_their_place() {
+fn incompatible_units_are_reported_with_their_place() {
     for (text, expected) in [
         (
             "2 * (call.cost + page.size) * count",
@@ -115,7 +114,7 @@ fn units_that_do_not_fit_are_refused_with_their_place() {
         ),
         (
             "2 ^ call.cost",
-            "[2 ^ call.cost] units do not fit: the exponent is time; it has to be a number",
+            "[2 ^ call.cost] units do not fit: the exponent is time; it must be a number",
         ),
         (
             "call.cost ^ count",
@@ -123,16 +122,16 @@ fn units_that_do_not_fit_are_refused_with_their_place() {
         ),
         (
             "call.cost ^ 0.3",
-            "[call.cost ^ 0.3] units do not fit: time to the power of 0.3 is no unit",
+            "[call.cost ^ 0.3] units do not fit: time to the power of 0.3 has no unit",
         ),
-        ("sqrt(call.cost)", "[sqrt(call.cost)] units do not fit: the root of time is no unit"),
+        ("sqrt(call.cost)", "[sqrt(call.cost)] units do not fit: the root of time has no unit"),
     ] {
         assert_eq!(refused(text), expected, "{text}");
     }
 }
 
 #[test]
-fn formula_beyond_the_limits_is_refused_and_one_within_is_not() {
+fn only_a_formula_beyond_the_limits_is_rejected() {
     let nested = |depth: usize| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
     assert!(Expression::parse(&nested(60)).is_ok());
     for text in [nested(100_000), nested(200), "-".repeat(200) + "1", "1^".repeat(200) + "1"] {
@@ -143,7 +142,7 @@ fn formula_beyond_the_limits_is_refused_and_one_within_is_not() {
 }
 
 #[test]
-fn names_stand_in_order_with_their_places() {
+fn names_are_listed_in_text_order_with_their_places() {
     let expression = Expression::parse("a.b * (c + a.b)").unwrap();
     let names: Vec<_> = expression.names().collect();
     assert_eq!(names, [("a.b", 0..3), ("c", 7..8), ("a.b", 11..14)]);
@@ -157,7 +156,7 @@ fn interval(text: &str, x: (f64, f64)) -> (f64, f64) {
 }
 
 #[test]
-fn intervals_are_those_of_the_worst_case() {
+fn intervals_cover_the_worst_case() {
     const ALL: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
     for (text, x, expected) in [
         ("x + 1", (1.0, 2.0), (2.0, 3.0)),
@@ -189,7 +188,7 @@ fn intervals_are_those_of_the_worst_case() {
     assert!(interval("sqrt(x) + 1", (-2.0, -1.0)).0.is_nan());
 }
 
-/// A formula over `x` and `y`, and the same computed directly.
+/// A formula over `x` and `y`, and a function that computes the same.
 fn formulas() -> impl Strategy<Value = (String, fn(f64, f64) -> f64)> {
     type Formula = (&'static str, fn(f64, f64) -> f64);
     const FORMULAS: [Formula; 14] = [
@@ -219,12 +218,12 @@ fn near(found: f64, expected: f64) -> bool {
 
 proptest! {
     #[test]
-    fn a_formula_has_the_value_that_computing_directly_gives(
+    fn a_formula_has_the_value_of_the_same_rust_code(
         (text, direct) in formulas(), x in -20.0..20.0, y in -20.0..20.0,
     ) {
         let values = BTreeMap::from([("x", x), ("y", y)]);
         let found: f64 = Expression::parse(&text).unwrap().evaluate(&values).unwrap();
-        // min and max of Rust leave out what is not a number; those of a formula do not.
+        // `f64::min` and `f64::max` ignore NaN; those of a formula do not.
         prop_assert!(near(found, direct(x, y)), "{} at {}, {}: {}", text, x, y, found);
     }
 
@@ -247,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_within_it(text in "[-+*/^() ,.a-z0-9%µ]{0,40}") {
+    fn any_text_is_parsed_or_rejected_at_a_place_within_it(text in "[-+*/^() ,.a-z0-9%µ]{0,40}") {
         match Expression::parse(&text) {
             Ok(expression) => {
                 let again = Expression::parse(&expression.to_string());

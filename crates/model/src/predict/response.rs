@@ -1,5 +1,5 @@
-//! How long jobs may take to finish, from what they compute and who may interfere: the bound of
-//! [`response_time`](crate::response_time) for each processor of a program, beside what was seen.
+//! Bounds of response times from execution times and interference: [`response_time`](crate::response_time) for each
+//! processor of a program, beside the measured response times.
 
 use hemiola_analyze::cycles::summary::Summary;
 use hemiola_scenario::{Plan, Task as Doing, Variant};
@@ -8,31 +8,31 @@ use serde::Serialize;
 
 use super::{PredictError, Prediction};
 use crate::machine::Machine;
-use crate::response_time::{Order, Set, Task};
+use crate::response_time::{PriorityOrder, Task, TaskSet};
 
-/// What the control loop is called among the tasks.
+/// The name of the control loop among the tasks.
 pub const LOOP: &str = "control loop";
 
-/// One switch of tasks: the least a hand-over costs.
+/// The cost of one context switch: the cheapest hand-over.
 const SWITCH: &str = "hand_over.futex.up.back_to_back";
 
-/// The bound of one task's response time, and what was seen of it.
+/// The bound of one task's response time and the greatest one measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Response {
+pub struct TaskResponse {
     /// The program.
     pub variant: String,
     /// The process, or [`LOOP`].
     pub task: String,
-    /// From release to finish at most; nothing where its processor is asked for more than there is.
+    /// The longest time from release to finish; `None` if its processor is overloaded.
     pub bound: Option<Span>,
-    /// When it must have finished.
+    /// Its deadline after release.
     pub deadline: Span,
-    /// The greatest response seen; nothing where the run recorded none.
+    /// The greatest response time measured; `None` if the run recorded none.
     pub seen_max: Option<Span>,
 }
 
-/// The bounds of all programs of `plan` in which a process computes beside others, or beside the control loop,
-/// at real-time priorities. What ordinary processes do is not bounded, and the plant counts as the world.
+/// The bounds for all programs of `plan` in which a process shares a processor with others, or with the control loop,
+/// at real-time priorities. Ordinary processes are not bounded, and the plant counts as environment.
 ///
 /// # Errors
 /// See [`PredictError`].
@@ -41,7 +41,7 @@ pub fn responses(
     machine: &Machine,
     predictions: &[Prediction],
     summary: &Summary,
-) -> Result<Vec<Response>, PredictError> {
+) -> Result<Vec<TaskResponse>, PredictError> {
     let mut found = Vec::new();
     for variant in &plan.variants {
         let looping = predictions.iter().find(|prediction| prediction.variant == variant.name);
@@ -54,11 +54,12 @@ pub fn responses(
         }
         let has_load = loads(variant).next().is_some();
         for (_, tasks) in sets.into_iter().filter(|_| has_load) {
-            let set = Set::new(tasks, Order::Given, switch(machine)?).map_err(|errors| {
-                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                PredictError::Figures(errors.join("; "))
-            })?;
-            found.extend(set.responses().into_iter().map(|response| Response {
+            let set =
+                TaskSet::new(tasks, PriorityOrder::Given, switch(machine)?).map_err(|errors| {
+                    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                    PredictError::Figures(errors.join("; "))
+                })?;
+            found.extend(set.responses().into_iter().map(|response| TaskResponse {
                 variant: variant.name.clone(),
                 seen_max: seen(summary, variant, &response.name),
                 task: response.name,
@@ -76,7 +77,7 @@ fn switch(machine: &Machine) -> Result<Span, PredictError> {
     Ok(Span::from_nanos(super::seconds(figure)?.value.mul_add(1e9, 0.5) as i64))
 }
 
-/// The processes that do nothing but compute, each with the processors it may use.
+/// The pure workload processes, each with the processors it may use.
 fn loads(variant: &Variant) -> impl Iterator<Item = (CpuSet, Task)> {
     variant.processes.iter().filter_map(|process| {
         let Doing::Workload { compute, .. } = process.task else { return None };
@@ -87,8 +88,8 @@ fn loads(variant: &Variant) -> impl Iterator<Item = (CpuSet, Task)> {
     })
 }
 
-/// The control loop as one task: its processes wait for each other, so the least of their priorities decides
-/// who interferes.
+/// The control loop as one task. Its processes wait for each other, so the lowest of their priorities determines the
+/// interference.
 fn control(variant: &Variant, prediction: &Prediction) -> Option<(CpuSet, Task)> {
     let processes = variant
         .processes
@@ -114,7 +115,7 @@ fn place(profile: &Profile) -> Option<(CpuSet, u32)> {
     }
 }
 
-/// The greatest response the run recorded.
+/// The greatest response time recorded.
 fn seen(summary: &Summary, variant: &Variant, task: &str) -> Option<Span> {
     let of = summary.variants.iter().find(|found| found.name == variant.name)?;
     let processes = of.combined.processes.iter().filter(|process| {

@@ -1,16 +1,16 @@
-//! What is said of a prediction and its measurement: the same tables for a terminal and a page.
+//! Tables of a prediction and its measurement; the terminal and the page show the same ones.
 
 use hemiola_report::table::Table;
 use hemiola_report::text::{duration, ratio};
 
-use super::{Held, HeldPart, Response, Verdict};
+use super::{ComparedPart, ComparedPrediction, PredictionVerdict, TaskResponse};
 
-/// Stands where there is no figure.
+/// The text for a missing figure.
 const NONE: &str = "–";
 
-/// All tables; those without rows are left out.
+/// All tables except empty ones.
 #[must_use]
-pub fn tables(held: &[Held], responses: &[Response]) -> Vec<Table> {
+pub fn tables(held: &[ComparedPrediction], responses: &[TaskResponse]) -> Vec<Table> {
     let mut tables = vec![cycles(held)];
     tables.extend(held.iter().map(parts));
     tables.push(bounds(responses));
@@ -18,8 +18,8 @@ pub fn tables(held: &[Held], responses: &[Response]) -> Vec<Table> {
     tables
 }
 
-fn cycles(held: &[Held]) -> Table {
-    let row = |held: &Held| {
+fn cycles(held: &[ComparedPrediction]) -> Table {
+    let row = |held: &ComparedPrediction| {
         let range = held.prediction.cycle;
         vec![
             held.prediction.variant.clone(),
@@ -31,35 +31,41 @@ fn cycles(held: &[Held]) -> Table {
             unexplained(held),
         ]
     };
-    let heads =
-        ["Program", "Predicted", "Range", "Measured", "Ratio", "Verdict", "Unexplained most"];
+    let heads = [
+        "Program",
+        "Predicted",
+        "Range",
+        "Measured",
+        "Ratio",
+        "Verdict",
+        "Largest unexplained part",
+    ];
     Table::new("Predicted and measured cycle", heads, held.iter().map(row).collect())
         .with_prose(&[5, 6])
         .with_note(
-            "Predicted from the machine's figures and the plan before the run is looked at; measured: the \
-             median cycle. Good is within 30 % of the measured value; in range: farther off, and the range \
-             holds it.",
+            "Predicted from the machine's figures and the plan, without using the run. Measured: the median cycle. Good: \
+             within 30 % of the measured value. In range: further off, but within the predicted range.",
         )
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
+fn verdict(verdict: PredictionVerdict) -> &'static str {
     match verdict {
-        Verdict::Within => "good",
-        Verdict::InRange => "in range",
-        Verdict::Outside => "outside",
+        PredictionVerdict::Within => "good",
+        PredictionVerdict::InRange => "in range",
+        PredictionVerdict::Outside => "outside",
     }
 }
 
 /// `"hand-overs down: 4.1 µs less"`.
-fn unexplained(held: &Held) -> String {
+fn unexplained(held: &ComparedPrediction) -> String {
     held.parts.first().map_or_else(String::new, |part| {
-        let way = if part.unexplained_ns < 0.0 { "less" } else { "more" };
-        format!("{}: {} {way}", part.kind.title(), duration(part.unexplained_ns.abs()))
+        let direction = if part.unexplained_ns < 0.0 { "less" } else { "more" };
+        format!("{}: {} {direction}", part.kind.title(), duration(part.unexplained_ns.abs()))
     })
 }
 
-fn parts(held: &Held) -> Table {
-    let row = |part: &HeldPart| {
+fn parts(held: &ComparedPrediction) -> Table {
+    let row = |part: &ComparedPart| {
         let predicted = part.predicted.as_ref();
         let range = predicted.map(|part| part.time);
         vec![
@@ -70,13 +76,13 @@ fn parts(held: &Held) -> Table {
             }),
             duration(part.measured_ns),
             signed(part.unexplained_ns),
-            predicted.map_or("not foreseen".into(), |part| part.formula.clone()),
+            predicted.map_or("not predicted".into(), |part| part.formula.clone()),
         ]
     };
     let heads = ["Part", "Predicted", "Range", "Measured", "Unexplained", "By"];
     let title = format!("Where the cycle of {} goes", held.prediction.variant);
     Table::new(title, heads, held.parts.iter().map(row).collect()).with_prose(&[5]).with_note(
-        "Measured: means, which add up to the mean cycle. The part that explains least stands first.",
+        "Measured: means, which add up to the mean cycle. The largest unexplained difference comes first.",
     )
 }
 
@@ -85,13 +91,13 @@ fn signed(nanos: f64) -> String {
     format!("{sign}{}", duration(nanos.abs()))
 }
 
-fn bounds(responses: &[Response]) -> Table {
-    let row = |response: &Response| {
+fn bounds(responses: &[TaskResponse]) -> Table {
+    let row = |response: &TaskResponse| {
         let show = |span: hemiola_units::Span| duration(span.nanos() as f64);
         let verdict = match response.bound {
             Some(bound) if bound <= response.deadline => "in time",
             Some(_) => "may be late",
-            None => "no bound: too much work",
+            None => "unbounded: too much work",
         };
         vec![
             response.variant.clone(),
@@ -102,11 +108,11 @@ fn bounds(responses: &[Response]) -> Table {
             verdict.into(),
         ]
     };
-    let heads = ["Program", "Task", "Bound", "Greatest seen", "Deadline", "Verdict"];
+    let heads = ["Program", "Task", "Bound", "Longest measured", "Deadline", "Verdict"];
     Table::new("Response times", heads, responses.iter().map(row).collect())
         .with_prose(&[1, 5])
         .with_note(
-            "Bound: exact response-time analysis of the real-time tasks of one processor, with two \
-             switches a job. What the hypervisor or an interrupt takes is not in it.",
+            "Bound: exact response-time analysis of the real-time tasks of one processor, with two switches per job. \
+             Time taken by the hypervisor or by interrupts is not included.",
         )
 }

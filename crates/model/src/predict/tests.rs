@@ -1,4 +1,4 @@
-//! Predictions of the ladder on a machine with round figures.
+//! Predictions of the pendulum ladder on a machine with round figures.
 
 use hemiola_scenario::{Facts, Overrides, Plan, read};
 
@@ -31,7 +31,7 @@ fn figure(name: &str, value: f64) -> Figure {
     }
 }
 
-/// Hand-overs at two rates and the few other figures a prediction needs.
+/// Hand-overs at two rates and the other figures that a prediction needs.
 fn machine() -> Machine {
     let mut figures = vec![
         figure("clock.fast_read", 10.0),
@@ -64,7 +64,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn the_parts_of_a_cycle_add_up_and_its_range_holds_them() {
+fn the_parts_of_a_cycle_add_up_and_the_range_contains_the_sum() {
     let predictions = predict(&plan(LADDER, &Overrides::default()), &machine()).unwrap();
     assert_eq!(predictions.len(), 7);
     for prediction in &predictions {
@@ -93,7 +93,7 @@ fn the_parts_of_a_cycle_add_up_and_its_range_holds_them() {
             "work in published-safety"
         ]
     );
-    // One cold, two between cold and warm; two up.
+    // Down: one cold, two between cold and warm. Up: two.
     assert!(near(&simplex.parts[0], 42_000.0) && near(&simplex.parts[1], 10_000.0));
 }
 
@@ -113,7 +113,7 @@ fn conversions_and_the_rate_of_the_run_count() {
 }
 
 #[test]
-fn a_figure_the_machine_lacks_is_named_with_the_command_that_measures_it() {
+fn a_missing_figure_is_named_with_the_command_that_measures_it() {
     let mut machine = machine();
     machine.figures.retain(|figure| !figure.name.starts_with("hand_over.mq"));
     let error = predict(&plan(LADDER, &Overrides::default()), &machine).unwrap_err();
@@ -125,14 +125,14 @@ fn a_figure_the_machine_lacks_is_named_with_the_command_that_measures_it() {
 }
 
 #[test]
-fn a_machine_without_a_third_cache_takes_the_next_level() {
+fn a_machine_without_a_third_cache_level_uses_the_next_one() {
     let mut machine = machine();
     machine.figures.retain(|figure| figure.name != "memory.latency.l3");
     assert!(predict(&plan(LADDER, &Overrides::default()), &machine).is_ok());
 }
 
 #[test]
-fn impossible_figures_are_refused() {
+fn impossible_figures_are_rejected() {
     let mut machine = machine();
     machine.figures[1].value = 0.0;
     let error = predict(&plan(LADDER, &Overrides::default()), &machine).unwrap_err();

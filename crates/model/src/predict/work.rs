@@ -1,8 +1,8 @@
-//! How much a process works in one cycle, in instructions and cache lines.
+//! The work of a process in one cycle, in instructions and cache lines.
 
 use hemiola_scenario::Task;
 
-/// The work of one process in one cycle: least, most likely, most.
+/// The work of one process in one cycle: minimum, most likely value, maximum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// Instructions executed.
@@ -11,24 +11,23 @@ pub struct Work {
     pub lines: [f64; 3],
     /// Time stamps taken.
     pub stamps: u32,
-    /// Whether the card's conversions are part of it.
+    /// Whether it includes the card's conversions.
     pub converts: bool,
 }
 
-/// Processor cycles of one instruction: at least one in a chain of them, more in code that runs once in a period,
-/// where branches are not foreseen and instructions are decoded anew. A guess.
+/// Processor cycles per instruction: at least one in a dependent chain, more in code that runs once per period, where
+/// branches are mispredicted and instructions are decoded again. A guess.
 pub const CYCLES_PER_INSTRUCTION: [f64; 3] = [1.0, 2.0, 4.0];
 
-/// Lines of the card's two registers that change processors in a cycle, with the plant on another one: number,
-/// value and reader's count of each.
+/// Lines of the card's two registers that move between processors in a cycle when the plant runs on another one:
+/// number, value and reader count of each.
 pub const CARD_LINES: u32 = 6;
 
-/// What a task does in a cycle; nothing for those that are not part of the control cycle.
+/// The work of a task in a cycle; `None` if it is not part of the control cycle.
 ///
-/// Counted with valgrind's lackey over 30 cycles of a release build on x86-64, the caches' lines being 64 B: the
-/// likely value is what was counted from taking a message to the end of the job, the least leaves a
-/// tenth to another compiler, the most half as much again for what only happens at times (a status
-/// message, an event). The work of the kernel is part of the hand-overs.
+/// Counted with valgrind's lackey over 30 cycles of a release build on x86-64 with cache lines of 64 B. The likely
+/// value is the count from taking a message to the end of the job. The minimum allows 10 % for another compiler, the
+/// maximum 50 % for occasional work (a status message, an event). The kernel's work is part of the hand-overs.
 #[must_use]
 pub fn of(task: &Task) -> Option<Work> {
     let around = |counted: f64| [0.9 * counted, counted, 1.5 * counted];

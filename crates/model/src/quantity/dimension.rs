@@ -1,4 +1,4 @@
-//! What a quantity is a quantity of: exponents of the base quantities.
+//! The dimension of a quantity: exponents of the base quantities.
 
 use std::fmt;
 use std::ops::{Div, Mul};
@@ -11,13 +11,13 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dimension([i8; 6]);
 
-/// Two dimensions that had to be the same and are not.
+/// Two dimensions that must be equal but differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{first} and {second} do not fit together")]
 pub struct DimensionError {
-    /// Of the left one.
+    /// The dimension of the left operand.
     pub first: Dimension,
-    /// Of the right one.
+    /// The dimension of the right operand.
     pub second: Dimension,
 }
 
@@ -49,12 +49,12 @@ impl Dimension {
     /// Events per time, in 1/s.
     pub const RATE: Self = Self([-1, 0, 0, 0, 0, 0]);
 
-    /// By its exponents, in the order of `BASE`.
+    /// The dimension with these exponents, in the order of `BASE`.
     pub(super) const fn of(exponents: [i8; 6]) -> Self {
         Self(exponents)
     }
 
-    /// Each base quantity's unit and exponent, zero ones left out.
+    /// The unit and exponent of each base quantity, except zero exponents.
     pub(super) fn powers(self) -> impl Iterator<Item = (&'static str, i8)> {
         BASE.iter()
             .zip(self.0)
@@ -62,7 +62,7 @@ impl Dimension {
             .map(|(base, power)| (base.1, power))
     }
 
-    /// The dimension of a sum: that of both.
+    /// The dimension of a sum, which both operands must have.
     ///
     /// # Errors
     /// When they differ.
@@ -77,7 +77,7 @@ impl Dimension {
         Self(self.0.map(|exponent| limit(i64::from(exponent) * i64::from(power))))
     }
 
-    /// The dimension of the square root; `None` where an exponent is odd.
+    /// The dimension of the square root; `None` if an exponent is odd.
     #[must_use]
     pub fn sqrt(self) -> Option<Self> {
         self.0.iter().all(|exponent| exponent % 2 == 0).then(|| Self(self.0.map(|e| e / 2)))
@@ -98,7 +98,7 @@ impl Div for Dimension {
     }
 }
 
-/// In words where there is one: `a number`, `time`, `information/time`, `1/time`.
+/// As text: `a number`, `time`, `information/time`, `1/time`.
 impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::NONE {

@@ -1,4 +1,4 @@
-//! A quantity as text: three significant digits and a prefix, `72 ms`.
+//! A quantity as text: three significant digits and a prefix, such as `72 ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ impl FromStr for Quantity {
             .ok_or_else(|| QuantityError::NoNumber { at: 0..text.len(), text: text.to_owned() })?;
         let number = if trimmed.starts_with('-') { -number } else { number };
         let unit = &unsigned[taken..];
-        // `5 1/s` is five per second; `5 12/s` nothing.
+        // `5 1/s` is five per second; `5 12/s` is not a quantity.
         let start = unit.as_ptr() as usize - text.as_ptr() as usize;
         Ok(Self::of(number, &unit.parse::<Unit>().map_err(|error| error.after(start))?))
     }
@@ -25,7 +25,7 @@ impl FromStr for Quantity {
 const DECIMAL: [(&str, i32); 8] =
     [("p", -12), ("n", -9), ("µ", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9)];
 
-/// Dimensions with a unit of their own: exponents of s, m, kg, A, K, B.
+/// Dimensions with a named unit: exponents of s, m, kg, A, K, B.
 const DERIVED: [(&str, [i8; 6]); 6] = [
     ("N", [-2, 1, 1, 0, 0, 0]),
     ("Pa", [-2, -1, 1, 0, 0, 0]),
@@ -35,8 +35,8 @@ const DERIVED: [(&str, [i8; 6]); 6] = [
     ("Ω", [-3, 2, 1, -2, 0, 0]),
 ];
 
-/// With the prefix that leaves 1 to 999 in front where there is one. `{:.6}` asks for six significant digits
-/// in place of three. Whole multiples of 1024 bytes have the `i`: `64 KiB`.
+/// Uses the prefix that leaves 1 to 999 in front of it, if there is one. `{:.6}` asks for six significant
+/// digits instead of three. Whole multiples of 1024 bytes use binary prefixes: `64 KiB`.
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(3).clamp(1, 17);
@@ -53,7 +53,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// `64 KiB`, when it is a whole number of such.
+/// `64 KiB`, if the quantity is a whole number of such a unit.
 fn binary(quantity: Quantity) -> Option<String> {
     if quantity.dimension != Dimension::INFORMATION {
         return None;
@@ -68,7 +68,7 @@ fn binary(quantity: Quantity) -> Option<String> {
     whole.map(|(number, unit)| format!("{number} {unit}"))
 }
 
-/// The unit without prefix (`/s` where nothing stands above), and whether it can take one.
+/// The unit without a prefix (`/s` if the numerator is empty), and whether it can take a prefix.
 fn unit(dimension: Dimension) -> (String, bool) {
     if let Some((unit, _)) = DERIVED.iter().find(|(_, of)| Dimension::of(*of) == dimension) {
         return ((*unit).to_owned(), true);
@@ -93,11 +93,11 @@ fn decimal(value: f64, unit: &str, prefixes: bool, digits: usize) -> String {
     if !value.is_finite() {
         return joined(&value.to_string(), "");
     }
-    // Rounding first: 999.6 µs is 1 ms in three digits, not 1000 µs.
+    // Rounds first: 999.6 µs is 1 ms in three digits, not 1000 µs.
     let rounded = format!("{value:.*e}", digits - 1);
     let (mantissa, exponent) = rounded.split_once('e').expect("written by {:e}");
     let exponent: i32 = exponent.parse().expect("written by {:e}");
-    // Nobody says kiloseconds.
+    // Kiloseconds are not in use.
     let largest = if unit == "s" { 0 } else { 9 };
     let group =
         if prefixes && value != 0.0 { (exponent.div_euclid(3) * 3).clamp(-12, largest) } else { 0 };
@@ -127,7 +127,7 @@ fn moved(mantissa: &str, places: i32) -> String {
     format!("{sign}{text}")
 }
 
-/// Without zeros that end a fraction.
+/// The number without trailing zeros of a fraction.
 fn trimmed(number: &str) -> String {
     if number.contains('.') {
         number.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_quantity_is_refused() {
+    fn text_that_is_not_a_quantity_is_rejected() {
         for text in ["", "ms", "--1 s", "1e999 s", "1 s 2", "nan", "inf s", "5 12/s", "1 0.5"] {
             assert!(text.parse::<Quantity>().is_err(), "{text}");
         }
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_what_is_shown_gives_the_same_quantity(
+        fn a_shown_quantity_is_read_back_unchanged(
             mantissa in -9.999_f64..9.999,
             exponent in -14..14,
             powers in prop::array::uniform6(-3_i8..=3),

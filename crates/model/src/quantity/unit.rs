@@ -1,4 +1,4 @@
-//! Units as people write them: `µs`, `GiB/s`, `1/s`, `%`, `m/s^2`.
+//! Units as text: `µs`, `GiB/s`, `1/s`, `%`, `m/s^2`.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use thiserror::Error;
 
 use super::Dimension;
 
-/// A unit, with what one of it is in base units.
+/// A unit and its value in base units.
 ///
 /// Symbols: `s min h d Hz m g A K B bit N Pa J W C V Ω F H rad ° % ppm`, most with the prefixes `f p n µ m c k M G
-/// T` (`u` for `µ`), the byte and the bit also with `Ki Mi Gi Ti`. They are joined by `·` and `/` and raised
+/// T` (`u` for `µ`), the byte and the bit also with `Ki Mi Gi Ti`. Symbols are joined by `·` and `/` and raised
 /// by `^`, without blanks: `kg·m^2/s^3`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
@@ -28,32 +28,32 @@ struct Scale {
     down: f64,
 }
 
-/// A text that is no quantity or no unit. [`QuantityError::at`] says where: bytes of it.
+/// Why a text is not a quantity or a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QuantityError {
-    /// There is no number, or not a finite one.
-    #[error("\"{text}\" is no number with a unit, such as \"80 µs\" or \"5 %\"")]
+    /// The number is missing or not finite.
+    #[error("\"{text}\" is not a number with a unit, such as \"80 µs\" or \"5 %\"")]
     NoNumber {
-        /// Where one should stand.
+        /// Where the number was expected.
         at: Range<usize>,
         /// What was written.
         text: String,
     },
-    /// A unit nobody knows.
+    /// An unknown unit.
     #[error("unknown unit \"{unit}\"{}", did_you_mean(nearest))]
     UnknownUnit {
         /// Where.
         at: Range<usize>,
-        /// The symbol that is unknown.
+        /// The unknown symbol.
         unit: String,
-        /// The known one that is written most like it.
+        /// The nearest known symbol.
         nearest: Option<String>,
     },
 }
 
 impl QuantityError {
-    /// Where in the text: bytes.
+    /// The byte range in the text.
     #[must_use]
     pub fn at(&self) -> Range<usize> {
         match self {
@@ -61,7 +61,7 @@ impl QuantityError {
         }
     }
 
-    /// The same in a text in which this one starts at `start`.
+    /// The same error in a longer text that contains this one from `start`.
     pub(super) fn after(mut self, start: usize) -> Self {
         let (Self::NoNumber { at, .. } | Self::UnknownUnit { at, .. }) = &mut self;
         *at = start + at.start..start + at.end;
@@ -69,7 +69,7 @@ impl QuantityError {
     }
 }
 
-/// The end of a message about a word that nobody knows.
+/// The end of a message about an unknown word.
 pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
 }
@@ -79,7 +79,7 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 enum Prefixes {
     None,
     Decimal,
-    /// The binary ones too.
+    /// Decimal and binary.
     Both,
 }
 use Prefixes::{Both, Decimal, None as Alone};
@@ -134,7 +134,7 @@ static BINARY: [(&str, f64); 4] =
 
 /// The scale and the dimension of a symbol with its prefix.
 fn symbol(text: &str) -> Option<(Scale, Dimension)> {
-    // The Greek letter and the ohm sign are other code points than the micro sign and the capital omega.
+    // The Greek letter and the ohm sign have other code points than the micro sign and the capital omega.
     let text = text.replace('\u{3bc}', "µ").replace('\u{2126}', "Ω");
     let find = |name: &str| SYMBOLS.iter().find(|(symbol, ..)| *symbol == name);
     let known = |&(_, up, down, exponents, _): &Symbol, more: f64, less: f64| {
@@ -152,7 +152,7 @@ fn symbol(text: &str) -> Option<(Scale, Dimension)> {
     })
 }
 
-/// The known symbol, with or without prefix, that is written most like this one.
+/// The known symbol, with or without a prefix, nearest to this one.
 fn nearest_symbol(text: &str) -> Option<String> {
     let common = [
         "ns", "µs", "ms", "kB", "MB", "GB", "KiB", "MiB", "GiB", "kbit", "Mbit", "Gbit", "kHz",
@@ -163,24 +163,27 @@ fn nearest_symbol(text: &str) -> Option<String> {
     case.or_else(|| nearest(text, known())).map(str::to_owned)
 }
 
-/// Can this character stand in a unit's symbol? Digits, `_` and `.` cannot, but belong to a wrong one.
+/// Whether the character can be part of a symbol. Unknown symbols may include digits, `_` and `.`.
 fn in_symbol(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '%' | '°' | '_' | '.')
 }
 
 impl Unit {
-    /// Reads a unit at the start of a text: what it is and how many bytes it takes; `None` where no unit
-    /// starts. With `per`, it may also start with the `/` of `500/s`.
+    /// A unit without a symbol: a pure number.
+    const ONE: Self = Self {
+        text: String::new(),
+        scale: Scale { up: 1.0, down: 1.0 },
+        dimension: Dimension::NONE,
+    };
+
+    /// Parses the unit at the start of a text and returns it with its length in bytes; `None` if no unit
+    /// starts there. With `per`, the unit may also start with a slash, as in `500/s`.
     ///
     /// # Errors
-    /// When a symbol starts and nobody knows it.
+    /// When the symbol at the start is unknown.
     pub(crate) fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
         let word = |from: &str| from.find(|c: char| !in_symbol(c)).unwrap_or(from.len());
-        let mut unit = Self {
-            text: String::new(),
-            scale: Scale { up: 1.0, down: 1.0 },
-            dimension: Dimension::NONE,
-        };
+        let mut unit = Self::ONE;
         let mut taken = 0;
         let starts =
             text.chars().next().is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°'));
@@ -197,7 +200,7 @@ impl Unit {
         while let Some(sign) = text[taken..].chars().next().filter(|c| matches!(c, '/' | '·')) {
             let from = taken + sign.len_utf8();
             let end = from + word(&text[from..]);
-            // `2 ms/steps` divides by a name, and `2 ms/min(a, b)` by a function.
+            // `2 ms/steps` divides by a name and `2 ms/min(a, b)` by the result of a function.
             let called = text[end..].starts_with('(');
             let Some((scale, dimension)) = symbol(&text[from..end]).filter(|_| !called) else {
                 break;
@@ -226,26 +229,26 @@ impl Unit {
         }
     }
 
-    /// What it measures.
+    /// The dimension of its values.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {
         self.dimension
     }
 
-    /// This many of it, in base units.
+    /// `number` of this unit, in base units.
     #[must_use]
     pub fn to_base(&self, number: f64) -> f64 {
         number * self.scale.up / self.scale.down
     }
 
-    /// How many of it a value in base units is.
+    /// A value in base units, in this unit.
     #[must_use]
     pub fn count(&self, value: f64) -> f64 {
         value * self.scale.down / self.scale.up
     }
 }
 
-/// The `^2` or `^-1` at `taken`, which moves behind it; 1 where there is none.
+/// Parses the exponent at `taken` (`^2`, `^-1`) and moves `taken` behind it; 1 if there is none.
 fn power(text: &str, taken: &mut usize) -> i32 {
     let rest = &text[*taken..];
     let Some(raised) = rest.strip_prefix('^') else { return 1 };
@@ -253,7 +256,7 @@ fn power(text: &str, taken: &mut usize) -> i32 {
     let count = digits.bytes().take_while(u8::is_ascii_digit).count();
     let end = raised.len() - digits.len() + count;
     match raised[..end].parse() {
-        // Two digits are more than any unit has.
+        // No unit needs three digits.
         Ok(power) if (1..=2).contains(&count) => {
             *taken += 1 + end;
             power
@@ -262,27 +265,22 @@ fn power(text: &str, taken: &mut usize) -> i32 {
     }
 }
 
-/// The symbol `unit`, which is a part of `text`, is unknown.
+/// The error for the unknown symbol `unit`, which is a slice of `text`.
 fn unknown(text: &str, unit: &str) -> QuantityError {
     let start = unit.as_ptr() as usize - text.as_ptr() as usize;
     let at = start..start + unit.len();
     QuantityError::UnknownUnit { at, unit: unit.to_owned(), nearest: nearest_symbol(unit) }
 }
 
-/// `"1/s"` and `"/s"` are the same; an empty text is the unit of pure numbers.
+/// `"1/s"` and `"/s"` are equal; an empty text is the unit of pure numbers.
 impl FromStr for Unit {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let whole = text.trim();
         let symbols = whole.strip_prefix('1').unwrap_or(whole).trim_start();
-        let one = Self {
-            text: String::new(),
-            scale: Scale { up: 1.0, down: 1.0 },
-            dimension: Dimension::NONE,
-        };
         let start = symbols.as_ptr() as usize - text.as_ptr() as usize;
         let found = Self::at_start(symbols, true).map_err(|error| error.after(start))?;
-        let (unit, taken) = found.unwrap_or((one, 0));
+        let (unit, taken) = found.unwrap_or((Self::ONE, 0));
         match symbols[taken..].trim_start_matches(['/', '·']) {
             "" if taken == symbols.len() => Ok(Self { text: whole.to_owned(), ..unit }),
             "" => Err(unknown(text, &symbols[taken..])),
@@ -291,7 +289,7 @@ impl FromStr for Unit {
     }
 }
 
-/// As it was written.
+/// The text that the unit was read from.
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)

@@ -1,35 +1,35 @@
-//! Bounds of utilisation: the quick tests of rate-monotonic priorities.
+//! Utilisation bounds: the quick tests for rate-monotonic priorities.
 //!
-//! Both are put to each task i and those that go before it. What the theorems do not know is charged to the task
-//! itself, as time in which it cannot run (Sha, Klein and Goodenough, "Rate Monotonic Analysis for Real-Time
-//! Systems", 1991, for blocking and for deadlines before the period):
+//! Both are applied to each task i together with the tasks of higher priority. Effects that the theorems do not cover
+//! are charged to the task itself as time in which it cannot run (Sha, Klein and Goodenough, "Rate Monotonic Analysis
+//! for Real-Time Systems", 1991, for blocking and for deadlines before the period):
 //!
 //! ```text
-//! B′ᵢ = Bᵢ + max(0, Tᵢ − Dᵢ + Jᵢ) + Σ ⌈Jⱼ / Tⱼ⌉·Cⱼ          over all tasks j that go before
+//! B′ᵢ = Bᵢ + max(0, Tᵢ − Dᵢ + Jᵢ) + Σ ⌈Jⱼ / Tⱼ⌉·Cⱼ          over all tasks j of higher priority
 //! ```
 //!
-//! That is safe: with ⌈(w + J) / T⌉ ≤ ⌈w / T⌉ + ⌈J / T⌉, a task that ends within its period although it is kept
-//! waiting for B′ ends within D − J of its release when it is kept waiting for B.
+//! That is safe: since ⌈(w + J) / T⌉ ≤ ⌈w / T⌉ + ⌈J / T⌉, a task that finishes within its period with blocking B′
+//! finishes within D − J of its release with blocking B.
 
-use crate::response_time::Set;
+use crate::response_time::TaskSet;
 use crate::schedulability::Answer;
 
-/// What rounding may add to a sum that is exact on paper.
+/// Rounding error of a sum that is mathematically exact.
 const ROUNDING: f64 = 1e-12;
 
-/// The task that comes nearest to a bound, or goes farthest beyond.
+/// The task that is closest to a bound or furthest beyond it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// The task.
     pub task: String,
-    /// What it and those before it come to.
+    /// The value for it and the tasks of higher priority.
     pub value: f64,
-    /// What they may come to.
+    /// The limit of the value.
     pub limit: f64,
 }
 
 impl Bound {
-    /// Yes within the bound; beyond it, nothing is said.
+    /// Yes within the bound, open beyond it.
     #[must_use]
     pub fn answer(&self) -> Answer {
         if self.value <= self.limit + ROUNDING { Answer::Yes } else { Answer::Open }
@@ -37,28 +37,28 @@ impl Bound {
 }
 
 /// The bound of Liu and Layland ("Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment", 1973,
-/// theorem 5): n tasks keep their deadlines when they use at most n (2^(1/n) − 1) of the processor. Nothing where
-/// there is no task, or where one goes before another of a shorter period.
+/// theorem 5): n tasks keep their deadlines if they use at most n (2^(1/n) − 1) of the processor. `None` if there is no
+/// task, or if a task has a higher priority than one with a shorter period.
 #[must_use]
-pub fn liu_layland(set: &Set) -> Option<Bound> {
+pub fn liu_layland(set: &TaskSet) -> Option<Bound> {
     nearest(set, |before, own| {
         let n = before.len() as f64 + 1.0;
         (before.iter().sum::<f64>() + own, n * (2f64.powf(1.0 / n) - 1.0))
     })
 }
 
-/// The bound of Bini, Buttazzo and Buttazzo ("Rate Monotonic Analysis: The Hyperbolic Bound", 2003): they do when the
-/// product of all Uᵢ + 1 is at most 2. Nothing in the same cases.
+/// The bound of Bini, Buttazzo and Buttazzo ("Rate Monotonic Analysis: The Hyperbolic Bound", 2003): tasks keep their
+/// deadlines if the product of all Uᵢ + 1 is at most 2. `None` in the same cases.
 #[must_use]
-pub fn hyperbolic(set: &Set) -> Option<Bound> {
+pub fn hyperbolic(set: &TaskSet) -> Option<Bound> {
     nearest(set, |before, own| {
         (before.iter().map(|share| share + 1.0).product::<f64>() * (own + 1.0), 2.0)
     })
 }
 
-/// Puts a bound to each task: `ask` gets the shares of those before it and its own, and answers with what they come
-/// to and what they may.
-fn nearest(set: &Set, ask: impl Fn(&[f64], f64) -> (f64, f64)) -> Option<Bound> {
+/// Applies a bound to each task: `ask` maps the shares of the tasks of higher priority and its own to the value and its
+/// limit.
+fn nearest(set: &TaskSet, ask: impl Fn(&[f64], f64) -> (f64, f64)) -> Option<Bound> {
     let tasks = set.tasks();
     let mut nearest: Option<Bound> = None;
     for (index, task) in tasks.iter().enumerate() {

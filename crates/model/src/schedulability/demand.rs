@@ -1,52 +1,52 @@
-//! Earliest deadline first: whether the work that is due in an interval ever exceeds the interval.
+//! The processor-demand test for earliest deadline first: whether the work due in an interval can exceed it.
 //!
 //! Exact for tasks without blocking (Baruah, Rosier and Howell, "Algorithms and Complexity Concerning the Preemptive
-//! Scheduling of Periodic, Real-Time Tasks on One Processor", 1990; release jitter as Spuri, "Analysis of Deadline
-//! Scheduled Real-Time Systems", 1996, has it): with dᵢ = Dᵢ − Jᵢ,
+//! Scheduling of Periodic, Real-Time Tasks on One Processor", 1990; release jitter as in Spuri, "Analysis of Deadline
+//! Scheduled Real-Time Systems", 1996): with dᵢ = Dᵢ − Jᵢ,
 //!
 //! ```text
 //! g(t) = max {Bᵢ : dᵢ ≤ t} + Σ (⌊(t − dᵢ) / Tᵢ⌋ + 1)·Cᵢ ≤ t         over all i of dᵢ ≤ t, for every t
 //! ```
 //!
-//! With blocking it is safe where a job is held up at most once, as under the stack resource policy (Baker, 1991).
-//! Utilisation alone decides where no deadline is before its period and nothing blocks; it then says the same.
+//! With blocking it is safe if a job is blocked at most once, as under the stack resource policy (Baker, 1991). Without
+//! blocking and deadlines before the period, utilisation alone decides, and the test agrees.
 //!
-//! g never falls, so nothing between g(t) and t can exceed when g(t) does not: from the end of the longest busy
-//! period the test leaps downwards (Zhang and Burns, "Schedulability Analysis for Real-Time Systems with EDF
+//! g is monotone, so if g(t) does not exceed t, nothing between g(t) and t can. Starting from the end of the longest
+//! busy period, the test leaps downwards (Zhang and Burns, "Schedulability Analysis for Real-Time Systems with EDF
 //! Scheduling", 2009).
 
 use hemiola_units::Span;
 
 use super::Answer;
-use crate::response_time::{LOOKS_MAX, Set, unrounded};
+use crate::response_time::{TaskSet, VISITS_MAX, unrounded};
 
-/// What the test found.
+/// The result of the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Yes or no; open only where the processor is all but fully used.
+    /// Yes or no; open only if the processor is almost fully used.
     pub answer: Answer,
-    /// The interval in which more is due than fits, when there is one that a table can hold.
+    /// The interval with too much work due, if there is one of representable length.
     pub exceeded: Option<Exceeded>,
 }
 
-/// An interval in which more is due than fits.
+/// An interval with more work due than its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
-    /// Its length, from a moment at which all tasks are released.
+    /// Its length, from a simultaneous release of all tasks.
     pub within: Span,
-    /// The work that is due in it.
+    /// The work due in it.
     pub due: Span,
 }
 
-/// Puts the processor-demand test to a set, whatever its order.
+/// Applies the processor-demand test to a set; its priority order is ignored.
 #[must_use]
-pub fn of(set: &Set) -> Demand {
+pub fn of(set: &TaskSet) -> Demand {
     const NO: Demand = Demand { answer: Answer::No, exceeded: None };
     let curve = Curve::of(set);
     let Some(first) = curve.lines.iter().map(|line| line.first).min() else {
         return Demand { answer: Answer::Yes, exceeded: None };
     };
-    // More in the long run than there is; at U = 1 the busy period decides.
+    // Overloaded in the long run; at U = 1 the busy period decides.
     if set.utilisation() > 1.0 + 1e-12 {
         return NO;
     }
@@ -73,23 +73,23 @@ pub fn of(set: &Set) -> Demand {
 
 /// g, in nanoseconds.
 struct Curve {
-    lines: Vec<Line>,
+    lines: Vec<TaskDemand>,
 }
 
-/// What one task adds to it.
-struct Line {
+/// The contribution of one task to g.
+struct TaskDemand {
     work: i128,
     period: i128,
     jitter: i128,
     blocking: i128,
-    /// The earliest deadline, seen from a release that is as late as it may be.
+    /// The earliest deadline, relative to the latest possible release.
     first: i128,
 }
 
 impl Curve {
-    fn of(set: &Set) -> Self {
+    fn of(set: &TaskSet) -> Self {
         let nanos = |span: Span| i128::from(span.nanos());
-        let line = |task| Line {
+        let line = |task| TaskDemand {
             work: set.work(task),
             period: nanos(task.period),
             jitter: nanos(task.jitter),
@@ -99,47 +99,47 @@ impl Curve {
         Self { lines: set.tasks().iter().map(line).collect() }
     }
 
-    /// More leaps than this are needed only where the processor is all but fully used: no answer is then given.
+    /// More leaps are needed only if the processor is almost fully used; then the answer is open.
     fn leaps_max(&self) -> usize {
-        LOOKS_MAX / self.lines.len().max(1)
+        VISITS_MAX / self.lines.len().max(1)
     }
 
     fn due(&self, at: i128) -> i128 {
         let within = || self.lines.iter().filter(|line| line.first <= at);
-        let jobs = |line: &Line| (at - line.first) / line.period + 1;
+        let jobs = |line: &TaskDemand| (at - line.first) / line.period + 1;
         within().map(|line| line.blocking).max().unwrap_or(0)
             + within().map(|line| jobs(line) * line.work).sum::<i128>()
     }
 
     fn deadline_before(&self, at: i128) -> Option<i128> {
-        let before = |line: &Line| {
+        let before = |line: &TaskDemand| {
             let jobs = (at - 1 - line.first) / line.period;
             (line.first < at).then(|| line.first + jobs * line.period)
         };
         self.lines.iter().filter_map(before).max()
     }
 
-    /// Behind this nothing can exceed any more: the end of the longest busy period, or where the straight line above
-    /// g meets t, whichever is found and earlier.
+    /// The end of the range in which demand can exceed: the end of the longest busy period, or the point where the
+    /// linear upper bound of g meets t, whichever is found and earlier.
     fn end(&self, utilisation: f64) -> Option<i128> {
         let blocking = self.lines.iter().map(|line| line.blocking).max().unwrap_or(0);
         let spare = 1.0 - utilisation;
         let line = (spare > 1e-9).then(|| {
-            let ahead = |line: &Line| {
+            let ahead = |line: &TaskDemand| {
                 (line.period - line.first) as f64 * line.work as f64 / line.period as f64
             };
             let meets =
                 (blocking as f64 + self.lines.iter().map(ahead).sum::<f64>()).max(0.0) / spare;
-            // The line is above g only behind the earliest deadlines.
+            // The linear bound holds only after the earliest deadlines.
             let from = self.lines.iter().map(|line| line.first - line.period).max().unwrap_or(0);
             from.max((meets * (1.0 + 1e-6)) as i128 + 1)
         });
-        let late = |line: &Line| line.work as f64 / line.period as f64 * line.jitter as f64;
+        let late = |line: &TaskDemand| line.work as f64 / line.period as f64 * line.jitter as f64;
         let late = blocking as f64 + self.lines.iter().map(late).sum::<f64>();
         let released = blocking + self.lines.iter().map(|line| line.work).sum::<i128>();
         let mut busy = released.max(unrounded(late, spare));
         for _ in 0..self.leaps_max() {
-            let jobs = |line: &Line| (busy + line.jitter + line.period - 1) / line.period;
+            let jobs = |line: &TaskDemand| (busy + line.jitter + line.period - 1) / line.period;
             let next =
                 blocking + self.lines.iter().map(|line| jobs(line) * line.work).sum::<i128>();
             if next == busy {

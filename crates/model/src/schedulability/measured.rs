@@ -1,34 +1,34 @@
-//! From what a recording shows of threads and tasks to sets of periodic tasks, one for each processor.
+//! Task sets of each processor from the threads and marked tasks of a recording.
 
 use hemiola_analyze::sched::{Report, TaskReport, ThreadReport};
 use serde::Serialize;
 
-/// The first of the kernel's priorities that are not real time.
+/// The first kernel priority that is not real time.
 const TIME_SHARED: i16 = 100;
 
-/// A task as it was measured; times are in nanoseconds.
+/// A measured task; times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// The task, or its thread where nothing was marked.
+    /// The task's name, or its thread's if nothing was marked.
     pub name: String,
     /// Its thread.
     pub tid: u32,
     /// The kernel's priority, as [`ThreadReport::priority`].
     pub priority: Option<i16>,
-    /// How many jobs the figures are from.
+    /// The number of jobs behind the figures.
     pub jobs: u64,
-    /// C: the greatest execution time observed, which is no bound. Of a marked task, with what its thread usually
-    /// spends on a job outside the marks.
+    /// C: the greatest execution time observed, which is not a bound. For a marked task it includes the thread's usual
+    /// time outside the marks.
     pub execution_ns: u64,
-    /// The 99th percentile of the same.
+    /// The 99th percentile of the execution time.
     pub execution_p99_ns: u64,
     /// T.
     pub period_ns: u64,
-    /// D: as marked; else T.
+    /// D: as marked, otherwise T.
     pub deadline_ns: u64,
-    /// B: the longest a job was seen held up by less urgent threads; 0 unless its priority is real time.
+    /// B: the longest blocking of a job by less urgent threads; 0 if its priority is not real time.
     pub blocking_ns: u64,
-    /// J: half the spread of the distances between wake-ups, which is what each may have been late.
+    /// J: half the spread of the wake-up intervals, the possible delay of a single wake-up.
     pub jitter_ns: u64,
     /// The greatest response time observed.
     pub response_ns: Option<u64>,
@@ -44,34 +44,34 @@ impl Measured {
     }
 }
 
-/// A thread that no set holds, and why.
+/// A thread that is in no set, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     /// Its name.
     pub name: String,
     /// Its number.
     pub tid: u32,
-    /// Processors it ran on.
+    /// The processors it ran on.
     pub cpus: Vec<u16>,
     /// The share of one processor it used.
     pub utilization: f64,
-    /// Why.
-    pub why: Why,
+    /// The reason.
+    pub why: LeftOutReason,
 }
 
-/// A thread that moved, and then spent this share of its processor time where it is, belongs there: programs pin
-/// their threads when those run already.
+/// A thread that migrated belongs to the processor on which it then spent this share of its processor time: programs
+/// pin their threads after they have started.
 const SETTLED: f64 = 0.95;
 
 /// Why a thread is in no set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// It ran on several processors; the tests here are of one.
+pub enum LeftOutReason {
+    /// It ran on several processors; the tests are for one.
     Migrates,
-    /// It has a real-time priority and no period: how often it comes is not bounded by anything measured.
+    /// It has a real-time priority but no period, so no measurement limits how often it runs.
     NotPeriodic,
-    /// It has a period, but no job of it was seen from release to finish.
+    /// It has a period, but no job of it was recorded from release to finish.
     NoJobs,
 }
 
@@ -82,8 +82,8 @@ pub(super) struct OnProcessor {
     pub(super) tasks: Vec<Measured>,
 }
 
-/// The sets of all processors, and who is in none. Tasks at real-time priorities make the sets; where there are none,
-/// marked tasks, and where there are none of those either, all threads with a period.
+/// The sets of all processors, and the threads in none. The sets consist of the tasks at real-time priorities; if there
+/// are none, of the marked tasks; otherwise of all threads with a period.
 pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     let marked = |thread: &ThreadReport| {
         report.tasks.iter().any(|task| task.tid == thread.tid && task.period_ns.is_some())
@@ -109,21 +109,21 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
                 why,
             });
         };
-        // A thread that never ran in the recording delays nobody.
+        // A thread that never ran in the recording delays no other.
         if thread.cpus.is_empty() {
             continue;
         }
         if !periodic(&thread) {
-            leave_out(Why::NotPeriodic);
+            leave_out(LeftOutReason::NotPeriodic);
             continue;
         }
         let Some(cpu) = home(thread) else {
-            leave_out(Why::Migrates);
+            leave_out(LeftOutReason::Migrates);
             continue;
         };
         let tasks = tasks_of(thread, report);
         if tasks.is_empty() {
-            leave_out(Why::NoJobs);
+            leave_out(LeftOutReason::NoJobs);
             continue;
         }
         match processors.iter_mut().find(|known| known.cpu == cpu) {
@@ -133,13 +133,13 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     }
     processors.sort_by_key(|processor| processor.cpu);
     for processor in &mut processors {
-        // The most urgent first; of equals the one of the shorter period.
+        // The most urgent first; at equal priority the shorter period.
         processor.tasks.sort_by_key(|task| (task.priority.unwrap_or(i16::MAX), task.period_ns));
     }
     (processors, left_out)
 }
 
-/// The processor a thread belongs to, when it is one.
+/// The one processor that a thread belongs to, if any.
 fn home(thread: &ThreadReport) -> Option<u16> {
     match thread.cpus.as_slice() {
         [cpu] => Some(*cpu),
@@ -150,7 +150,7 @@ fn home(thread: &ThreadReport) -> Option<u16> {
     }
 }
 
-/// The tasks a thread marks, or the thread itself.
+/// The tasks that a thread marks, or the thread itself.
 fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> {
     let marked: Vec<&TaskReport> = report
         .tasks
@@ -186,8 +186,8 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
 fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Measured> {
     let execution = task.execution_ns.as_ref()?;
     let period = task.period_ns?;
-    // The loop around the marks takes the processor from others too. A greatest invocation may hold the start of the
-    // program; the medians do not.
+    // The loop around the marks uses processor time too. The greatest job may include the start of the program; the
+    // medians do not.
     let one_each =
         thread.period_ns.is_some_and(|of_thread| of_thread.abs_diff(period) < period / 10);
     let around = match &thread.execution_ns {
@@ -221,7 +221,7 @@ fn is_real_time(priority: Option<i16>) -> bool {
     priority.is_some_and(|priority| priority < TIME_SHARED)
 }
 
-/// The share of one processor that a thread used while it was recorded.
+/// The share of one processor used by a thread during the recording.
 fn share(thread: &ThreadReport, report: &Report) -> f64 {
     thread.running_ns as f64 / report.to_ns.saturating_sub(report.from_ns).max(1) as f64
 }

@@ -1,16 +1,16 @@
-//! The verdict as tables; a terminal and a page draw the same ones.
+//! Tables of the verdict; the terminal and the page show the same ones.
 
 use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{duration, percent, ratio};
 
 use super::Answer;
-use super::verdict::{Processor, TaskVerdict, Test, Verdict};
+use super::verdict::{ProcessorVerdict, TaskVerdict, TestResult, Verdict};
 
-/// Stands where there is no figure.
+/// The text for a missing figure.
 const NONE: &str = "–";
 
 impl Verdict {
-    /// For each processor its tasks and what the tests say; nothing where no task was measured.
+    /// The tasks and the test results of each processor; empty if no task was measured.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let charged = self.switch_ns > 0;
@@ -19,7 +19,7 @@ impl Verdict {
     }
 }
 
-fn tasks(processor: &Processor) -> Table {
+fn tasks(processor: &ProcessorVerdict) -> Table {
     let row = |task: &TaskVerdict| {
         let measured = &task.measured;
         let time = |nanos: u64| duration(nanos as f64);
@@ -41,20 +41,20 @@ fn tasks(processor: &Processor) -> Table {
     };
     let heads = [
         "Task", "Runs at", "C max", "T", "D", "B", "J", "U", "R seen", "R bound", "with J",
-        "C may be",
+        "C limit",
     ];
     let rows = processor.tasks.iter().map(row).collect();
     Table::new(format!("Task set of processor {}", processor.cpu), heads, rows)
         .with_note(
-            "C, B and R seen are the greatest observed, J half the spread of the distances of releases. R bound: the \
-             longest response when everything comes together. C may be: before any deadline is missed, the others as \
-             they are.",
+            "C, B and R seen are the greatest observed values, J is half the spread of the release intervals. R bound: \
+             the longest response in the worst case. C limit: the longest execution time without a missed deadline, \
+             the other tasks unchanged.",
         )
         .with_prose(&[1])
 }
 
-fn tests(processor: &Processor, charged: bool) -> Table {
-    let row = |test: &Test| {
+fn tests(processor: &ProcessorVerdict, charged: bool) -> Table {
+    let row = |test: &TestResult| {
         let number = |value: Option<f64>| value.map_or(NONE.into(), |value| format!("{value:.3}"));
         let answer = match test.answer {
             Answer::Yes => "yes",
@@ -69,7 +69,7 @@ fn tests(processor: &Processor, charged: bool) -> Table {
             test.tolerates.map_or(NONE.into(), |factor| ratio((factor * 100.0).floor() / 100.0)),
         ]
     };
-    let heads = ["Test", "Value", "Limit", "Schedulable", "All C may be"];
+    let heads = ["Test", "Value", "Limit", "Schedulable", "Limit of all C"];
     let mut table = Table::new(
         format!("Is processor {} schedulable?", processor.cpu),
         heads,
@@ -84,11 +84,11 @@ fn tests(processor: &Processor, charged: bool) -> Table {
     ))
 }
 
-/// The kernel's priority in the words of sched(7).
+/// The kernel's priority in the terms of sched(7).
 fn priority(kernel: i16) -> String {
     match kernel {
         i16::MIN..0 => "deadline".into(),
-        // One policy or the other, FIFO or round robin: the events do not tell.
+        // FIFO or round robin: the events do not distinguish them.
         0..100 => format!("real time {}", 99 - kernel),
         100.. => format!("nice {}", kernel - 120),
     }

@@ -1,33 +1,33 @@
-//! Textbook sets, each with its source, and what must hold between the tests.
+//! Textbook sets with their sources, and properties that relate the tests.
 
 use hemiola_units::Span;
 use proptest::prelude::*;
 
 use super::{Answer, assess, bounds, demand, tolerance};
-use crate::response_time::{Order, Set, Task};
+use crate::response_time::{PriorityOrder, Task, TaskSet};
 
 const fn ms(millis: i64) -> Span {
     Span::from_millis(millis)
 }
 
 /// Execution time, period, deadline, ms.
-fn set<const N: usize>(tasks: [(i64, i64, i64); N]) -> Set {
+fn set<const N: usize>(tasks: [(i64, i64, i64); N]) -> TaskSet {
     let task =
         |(c, t, d)| Task { deadline: ms(d), ..Task::periodic(format!("{c}/{t}"), ms(c), ms(t)) };
-    Set::new(tasks.map(task).into(), Order::RateMonotonic, Span::ZERO).unwrap()
+    TaskSet::new(tasks.map(task).into(), PriorityOrder::RateMonotonic, Span::ZERO).unwrap()
 }
 
-/// The same with deadlines that are the periods.
-fn implicit<const N: usize>(tasks: [(i64, i64); N]) -> Set {
+/// A set with implicit deadlines.
+fn implicit<const N: usize>(tasks: [(i64, i64); N]) -> TaskSet {
     set(tasks.map(|(c, t)| (c, t, t)))
 }
 
-fn quick(set: &Set) -> [Answer; 2] {
+fn quick(set: &TaskSet) -> [Answer; 2] {
     [bounds::liu_layland(set), bounds::hyperbolic(set)].map(|bound| bound.unwrap().answer())
 }
 
 #[test]
-fn the_sets_of_the_book_are_told_apart_by_the_bound_of_liu_and_layland() {
+fn the_bound_of_liu_and_layland_distinguishes_the_sets_of_the_book() {
     // Burns and Wellings, "Real-Time Systems and Programming Languages", the chapter on scheduling: sets A, B and C.
     let (a, b, c) = (
         implicit([(12, 50), (10, 40), (10, 30)]),
@@ -56,18 +56,18 @@ fn the_hyperbolic_bound_admits_a_set_that_utilisation_does_not() {
 
 #[test]
 fn the_set_of_lehoczky_sha_and_ding_is_schedulable_beyond_both_bounds() {
-    // "The Rate Monotonic Scheduling Algorithm: Exact Characterization and Average Case Behavior", 1989: with 20 in
-    // place of 40 it is within the bound.
+    // "The Rate Monotonic Scheduling Algorithm: Exact Characterization and Average Case Behavior", 1989: with 20
+    // instead of 40 it is within the bound.
     assert_eq!(quick(&implicit([(20, 100), (40, 150), (100, 350)])), [Answer::Yes; 2]);
     let set = implicit([(40, 100), (40, 150), (100, 350)]);
     assert_eq!(quick(&set), [Answer::Open; 2]);
     let found = assess(&set);
     let longest: Vec<_> = found.fixed[0].responses.iter().map(|one| one.bound.unwrap()).collect();
     assert_eq!(longest, [ms(40), ms(80), ms(300)]);
-    // Deadline- and rate-monotonic are the same here.
+    // Deadline- and rate-monotonic orders are the same here.
     assert_eq!(found.fixed.len(), 1);
-    // By hand: the third ends at 300 = 3·C₁ + 2·C₂ + C₃, when both others are released again: in its place it may
-    // take no more there. At 350 it would be 4·40 + 3·40 + C₃.
+    // By hand: the third ends at 300 = 3·C₁ + 2·C₂ + C₃, when both others are released again, so it cannot take
+    // longer there. At 350 it would be 4·40 + 3·40 + C₃.
     assert_eq!(found.fixed[0].tolerance.each[2], Some(ms(100)));
 }
 
@@ -78,48 +78,48 @@ fn blocking_is_charged_to_the_task_that_suffers_it() {
     let with = |first, second| {
         let mut tasks = implicit([(2, 10), (6, 20)]).tasks().to_vec();
         (tasks[0].blocking, tasks[1].blocking) = (ms(first), ms(second));
-        Set::new(tasks, Order::RateMonotonic, Span::ZERO).unwrap()
+        TaskSet::new(tasks, PriorityOrder::RateMonotonic, Span::ZERO).unwrap()
     };
     let bound = bounds::liu_layland(&with(3, 5)).unwrap();
     assert!((bound.value - 0.75).abs() < 1e-12 && bound.task == "6/20", "{bound:?}");
     assert_eq!(quick(&with(3, 5)), [Answer::Yes; 2]);
-    // 2/10 + 9/10 for the first: it comes first and is beyond.
+    // 2/10 + 9/10 for the first, which is beyond.
     let bound = bounds::liu_layland(&with(9, 0)).unwrap();
     assert_eq!((bound.task.as_str(), bound.answer()), ("2/10", Answer::Open));
     assert!(!with(9, 0).keeps_deadlines() && with(8, 0).keeps_deadlines());
 }
 
 #[test]
-fn no_bound_is_stated_of_priorities_against_the_periods() {
+fn priorities_against_the_periods_have_no_utilisation_bound() {
     let mut tasks = implicit([(1, 10), (1, 20)]).tasks().to_vec();
     tasks[1].priority = 9;
-    let set = Set::new(tasks, Order::Given, Span::ZERO).unwrap();
+    let set = TaskSet::new(tasks, PriorityOrder::Given, Span::ZERO).unwrap();
     assert_eq!((bounds::liu_layland(&set), bounds::hyperbolic(&set)), (None, None));
-    // What it would be in the order of the periods is said beside it.
+    // The assessment includes the rate-monotonic order.
     let orders: Vec<_> = assess(&set).fixed.iter().map(|fixed| fixed.order).collect();
-    assert_eq!(orders, [Order::Given, Order::RateMonotonic]);
+    assert_eq!(orders, [PriorityOrder::Given, PriorityOrder::RateMonotonic]);
 }
 
 #[test]
-fn the_processor_demand_of_the_textbook_set_is_met_to_the_last() {
+fn the_textbook_set_for_processor_demand_is_schedulable_without_slack() {
     // Buttazzo, "Hard Real-Time Computing Systems", the section on processor demand: C, D, T = (2, 4, 6), (2, 5, 8),
-    // (3, 7, 9), of which 7 are due at 7 and 16 at 16. Not one may grow.
+    // (3, 7, 9), of which 7 are due at 7 and 16 at 16. No execution time may grow.
     let found = assess(&set([(2, 6, 4), (2, 8, 5), (3, 9, 7)]));
     let deadline = &found.earliest_deadline;
     assert_eq!(deadline.demand, demand::Demand { answer: Answer::Yes, exceeded: None });
     assert_eq!(deadline.tolerance.each, [Some(ms(2)), Some(ms(2)), Some(ms(3))]);
     assert_eq!(deadline.tolerance.together, Some(1.0));
-    // Due a little sooner, the third is late: 7 are due at 6.
+    // With a slightly earlier deadline the third is late: 7 are due at 6.
     let sooner = demand::of(&set([(2, 6, 4), (2, 8, 5), (3, 9, 6)]));
     let exceeded = Some(demand::Exceeded { within: ms(6), due: ms(7) });
     assert_eq!(sooner, demand::Demand { answer: Answer::No, exceeded });
-    // Fixed priorities cannot do it.
+    // Fixed priorities cannot schedule it.
     assert!(found.fixed.iter().all(|fixed| fixed.answer() == Answer::No));
 }
 
 #[test]
 fn earliest_deadline_first_uses_the_whole_processor() {
-    // Liu and Layland, theorem 7; fixed priorities fail: the second ends after 4 + 2·2 = 8 of 7.
+    // Liu and Layland, theorem 7. Fixed priorities fail: the second ends after 4 + 2·2 = 8 of 7.
     let set = implicit([(2, 5), (4, 7)]);
     assert!(!set.keeps_deadlines());
     assert_eq!(demand::of(&set).answer, Answer::Yes);
@@ -132,27 +132,27 @@ fn blocking_and_jitter_count_under_earliest_deadline_too() {
     let with = |blocking, jitter| {
         let mut tasks = implicit([(2, 5), (3, 10)]).tasks().to_vec();
         (tasks[0].blocking, tasks[0].jitter) = (ms(blocking), ms(jitter));
-        demand::of(&Set::new(tasks, Order::RateMonotonic, Span::ZERO).unwrap()).answer
+        demand::of(&TaskSet::new(tasks, PriorityOrder::RateMonotonic, Span::ZERO).unwrap()).answer
     };
     // By hand: at 5, 2 are due and 3 are left; at 10, 7 are due and 3 are left.
     assert_eq!([with(3, 0), with(4, 0)], [Answer::Yes, Answer::No]);
-    // Late by 3, the first is due 2 behind its release; by 4, 1 behind.
+    // Released 3 late, the first is due 2 after its release; 4 late, 1 after.
     assert_eq!([with(0, 3), with(0, 4)], [Answer::Yes, Answer::No]);
 }
 
 #[test]
-fn sensitivity_finds_the_hand_computed_margins() {
+fn tolerance_finds_the_hand_computed_margins() {
     // By hand: the first may take 3 of every 5, or the second does not end in its 10 with 2·C₁ + 4; the second
-    // ends by 5 with C₂ ≤ 3 − or by 10 with C₂ ≤ 10 − 2·2.
-    let found = tolerance(&implicit([(2, 5), (4, 10)]), Set::keeps_deadlines);
+    // ends by 5 with C₂ ≤ 3, or by 10 with C₂ ≤ 10 − 2·2.
+    let found = tolerance(&implicit([(2, 5), (4, 10)]), TaskSet::keeps_deadlines);
     assert_eq!(found.each, [Some(ms(3)), Some(ms(6))]);
     assert_eq!(found.together, Some(1.25));
-    // A set that fails says by how much: (3, 5), (6, 10) want 1.2 of the processor.
-    let found = tolerance(&implicit([(3, 5), (6, 10)]), Set::keeps_deadlines);
+    // A failing set has a factor below 1: (3, 5), (6, 10) demand 1.2 of the processor.
+    let found = tolerance(&implicit([(3, 5), (6, 10)]), TaskSet::keeps_deadlines);
     assert_eq!(found.each, [Some(ms(2)), Some(ms(4))]);
     assert_eq!(found.together, Some(0.833_333));
-    // Nothing helps where another task is late by itself.
-    let found = tolerance(&set([(1, 10, 5), (8, 10, 7)]), Set::keeps_deadlines);
+    // No execution time helps if another task is late by itself.
+    let found = tolerance(&set([(1, 10, 5), (8, 10, 7)]), TaskSet::keeps_deadlines);
     assert_eq!(found.each, [None, Some(ms(6))]);
 }
 
@@ -165,14 +165,14 @@ fn an_empty_set_keeps_its_deadlines() {
 }
 
 #[test]
-fn a_processor_used_to_the_last_nanosecond_has_an_answer_in_reasonable_time() {
+fn a_fully_used_processor_is_analysed_in_reasonable_time() {
     let half = |period: i64| {
         let nanos = Span::from_nanos;
         let (execution, deadline) = (nanos(period / 2), nanos(period - 1));
         Task { deadline, ..Task::periodic("", execution, nanos(period)) }
     };
     let tasks = vec![half(1_000_000_000), half(1_000_000_002)];
-    let set = Set::new(tasks, Order::RateMonotonic, Span::ZERO).unwrap();
+    let set = TaskSet::new(tasks, PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
     assert_ne!(demand::of(&set).answer, Answer::Yes);
 }
 
@@ -186,8 +186,8 @@ fn tasks() -> impl Strategy<Value = Vec<Task>> {
     prop::collection::vec(one, 1..5)
 }
 
-/// Whether jobs keep their deadlines in steps of 1 ms when the earliest deadline goes first and all are released at
-/// once; for 50 s at most, which is more than their first busy period.
+/// Whether jobs keep their deadlines in a simulation of earliest deadline first in steps of 1 ms after a simultaneous
+/// release; at most 50 s, which is longer than their first busy period.
 fn simulated(tasks: &[Task]) -> bool {
     let millis = |span: Span| span.nanos() / 1_000_000;
     let mut jobs: Vec<(i64, i64)> = Vec::new();
@@ -213,39 +213,39 @@ fn simulated(tasks: &[Task]) -> bool {
 
 proptest! {
     #[test]
-    fn a_bound_that_says_yes_is_never_contradicted(tasks in tasks()) {
-        let set = Set::new(tasks, Order::RateMonotonic, Span::ZERO).unwrap();
+    fn a_yes_of_a_utilisation_bound_is_never_contradicted(tasks in tasks()) {
+        let set = TaskSet::new(tasks, PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
         let [by_sum, by_product] = quick(&set);
         prop_assert!(by_sum != Answer::Yes || by_product == Answer::Yes);
         prop_assert!(by_product != Answer::Yes || set.keeps_deadlines());
     }
 
     #[test]
-    fn what_fixed_priorities_can_do_earliest_deadline_first_can(mut tasks in tasks()) {
+    fn earliest_deadline_first_schedules_every_set_that_fixed_priorities_do(mut tasks in tasks()) {
         for task in &mut tasks {
             task.blocking = Span::ZERO;
         }
-        let set = Set::new(tasks, Order::DeadlineMonotonic, Span::ZERO).unwrap();
+        let set = TaskSet::new(tasks, PriorityOrder::DeadlineMonotonic, Span::ZERO).unwrap();
         if set.keeps_deadlines() {
             prop_assert_eq!(demand::of(&set).answer, Answer::Yes);
         }
     }
 
     #[test]
-    fn the_demand_test_says_what_a_simulation_shows(mut tasks in tasks()) {
+    fn the_demand_test_agrees_with_a_simulation(mut tasks in tasks()) {
         for task in &mut tasks {
             (task.blocking, task.jitter) = (Span::ZERO, Span::ZERO);
         }
-        let set = Set::new(tasks.clone(), Order::RateMonotonic, Span::ZERO).unwrap();
-        // Beyond the whole processor the first miss may come late.
+        let set = TaskSet::new(tasks.clone(), PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
+        // On an overloaded processor the first miss may come late.
         prop_assume!(set.utilisation() <= 1.0);
         prop_assert_eq!(demand::of(&set).answer == Answer::Yes, simulated(&tasks));
     }
 
     #[test]
     fn a_nanosecond_more_than_tolerated_is_too_much(tasks in tasks()) {
-        let set = Set::new(tasks, Order::DeadlineMonotonic, Span::ZERO).unwrap();
-        let found = tolerance(&set, Set::keeps_deadlines);
+        let set = TaskSet::new(tasks, PriorityOrder::DeadlineMonotonic, Span::ZERO).unwrap();
+        let found = tolerance(&set, TaskSet::keeps_deadlines);
         for (index, longest) in found.each.iter().enumerate() {
             let Some(longest) = longest else { continue };
             let holds = |execution| {

@@ -1,28 +1,28 @@
-//! How long execution times may become before a test says no: sensitivity, by bisection.
+//! Sensitivity analysis: how far execution times may grow before a test says no, by bisection.
 
 use hemiola_units::Span;
 
-use crate::response_time::Set;
+use crate::response_time::TaskSet;
 
-/// Factors are found to a millionth.
+/// The resolution of factors: one millionth.
 const FACTOR_PARTS: i128 = 1_000_000;
 
-/// How long execution times may become; periods, blocking, jitter and the cost of a switch stay as they are.
+/// How far execution times may grow with periods, blocking, jitter and switching costs unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
-    /// For each task the longest execution time with which every deadline is still kept, to the nanosecond, all
-    /// others as they are: less than its own where the set fails. Nothing where the set fails even without it.
+    /// For each task the longest execution time that keeps every deadline, to the nanosecond, with the others
+    /// unchanged. Less than its own if the set fails; `None` if the set fails even without it.
     pub each: Vec<Option<Span>>,
-    /// The greatest factor that all execution times together may be multiplied with, to a millionth below: less than
-    /// 1 where the set fails. Nothing where blocking and switches alone break it, or no task computes.
+    /// The greatest common factor of all execution times, rounded down to a millionth. Less than 1 if the set fails;
+    /// `None` if blocking and switches alone break it, or if no task computes.
     pub together: Option<f64>,
 }
 
-/// How long execution times may become while `holds` holds, which must not begin to hold again when one grows.
+/// How far execution times may grow while `holds` holds, which must be monotone in each of them.
 #[must_use]
-pub fn tolerance(set: &Set, holds: impl Fn(&Set) -> bool) -> Tolerance {
+pub fn tolerance(set: &TaskSet, holds: impl Fn(&TaskSet) -> bool) -> Tolerance {
     let executions = || set.tasks().iter().map(|task| task.execution);
-    // No job ends in time that computes beyond its deadline.
+    // A job that computes beyond its deadline is always late.
     let each = |index: usize| {
         let with = |nanos: i128| {
             let one = |(at, own)| if at == index { Span::from_nanos(nanos as i64) } else { own };
@@ -32,7 +32,7 @@ pub fn tolerance(set: &Set, holds: impl Fn(&Set) -> bool) -> Tolerance {
         Some(Span::from_nanos(longest as i64))
     };
     let scaled = |parts: i128| {
-        // Rounded up: the factor is safe to the nanosecond.
+        // Rounded up, so that the factor is safe to the nanosecond.
         let of = |own: Span| {
             Span::from_nanos(
                 ((i128::from(own.nanos()) * parts + FACTOR_PARTS - 1) / FACTOR_PARTS) as i64,
@@ -50,7 +50,7 @@ pub fn tolerance(set: &Set, holds: impl Fn(&Set) -> bool) -> Tolerance {
     }
 }
 
-/// The greatest number up to `high` for which `holds` holds; nothing when it does not for 0.
+/// The greatest number up to `high` for which `holds` holds; `None` if it does not hold for 0.
 fn greatest(high: i128, holds: impl Fn(i128) -> bool) -> Option<i128> {
     if !holds(0) {
         return None;

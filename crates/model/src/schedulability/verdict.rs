@@ -1,8 +1,8 @@
-//! The verdict on what a recording shows: whether its tasks are schedulable, processor by processor.
+//! The verdict on a recording: whether its tasks are schedulable, processor by processor.
 //!
-//! The recording gives C (the greatest observed: no bound, and the verdict says so), T, D, priorities and B. Release
-//! jitter is left out of the first answer, because a single late timer on a shared machine would decide everything;
-//! the bounds with it stand beside those without.
+//! The recording gives C (the greatest observed value, which is not a bound; the verdict says so), T, D, priorities and
+//! B. The first answer ignores release jitter, because on a shared machine a single late timer would decide everything;
+//! the bounds with jitter are shown beside it.
 
 use hemiola_analyze::sched::Report;
 use hemiola_units::Span;
@@ -10,96 +10,96 @@ use serde::Serialize;
 
 use super::measured::{LeftOut, Measured, partition};
 use super::{Answer, Assessment, Fixed, Tolerance, assess, words};
-use crate::response_time::{Order, Set, Task};
+use crate::response_time::{PriorityOrder, Task, TaskSet};
 
-/// Sets of more tasks are not put to the tests: what each tolerates would take long.
+/// Larger sets are not tested: their tolerance would take too long.
 pub const TASKS_MAX: usize = 64;
 
 /// The verdict on a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What each job is charged twice: one switch, ns.
+    /// The cost of one context switch, ns; each job is charged two.
     pub switch_ns: u64,
-    /// Each processor that a task was measured on, ascending.
-    pub processors: Vec<Processor>,
-    /// Threads that belong in a set and are in none.
+    /// The processors with measured tasks, in ascending order.
+    pub processors: Vec<ProcessorVerdict>,
+    /// Threads that should be in a set but are in none.
     pub left_out: Vec<LeftOut>,
-    /// What the verdict does not answer, and what it rests on: a sentence each.
+    /// Limits and assumptions of the verdict, one sentence each.
     pub notes: Vec<String>,
 }
 
 /// The verdict on one processor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Processor {
+pub struct ProcessorVerdict {
     /// Its number.
     pub cpu: u16,
-    /// Whether the tasks are judged at the priorities they had; else at rate-monotonic ones that they could have.
+    /// Whether the tasks are judged at the priorities they had, or else at rate-monotonic ones.
     pub as_it_ran: bool,
     /// Whether every deadline is kept.
     pub answer: Answer,
-    /// The share of it that all of them want at most, switches included.
+    /// Its utilisation by all tasks, switches included.
     pub utilization: f64,
     /// The verdict in words.
     pub verdict: String,
     /// The tasks, the most urgent first.
     pub tasks: Vec<TaskVerdict>,
-    /// What each test says.
-    pub tests: Vec<Test>,
+    /// The results of all tests.
+    pub tests: Vec<TestResult>,
 }
 
 /// The verdict on one task; times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskVerdict {
-    /// What was measured of it.
+    /// The measured task.
     #[serde(flatten)]
     pub measured: Measured,
-    /// C/T with C as the greatest observed, switches not included.
+    /// C/T with the greatest C observed, without switches.
     pub utilization: f64,
-    /// R: the longest it can take to finish; nothing where there is no bound.
+    /// R: the longest response time; `None` if it is unbounded.
     pub bound_ns: Option<u64>,
-    /// The same when every release is late by J.
+    /// The same with every release late by J.
     pub bound_with_jitter_ns: Option<u64>,
-    /// How long its C may become before any deadline is missed, the others as they are: less than its own where one is
-    /// missed already. Nothing where one is missed even without it.
+    /// The longest C without a missed deadline, with the other tasks unchanged. Less than its own if one is missed;
+    /// `None` if one is missed even without it.
     pub execution_tolerated_ns: Option<u64>,
 }
 
 impl TaskVerdict {
-    /// Whether a job took longer than the bound that was computed: something delayed it that is in no figure here.
+    /// Whether a job took longer than the computed bound: it was delayed by something that is in no figure here.
     #[must_use]
     pub fn is_contradicted(&self) -> bool {
         let bound = self.bound_with_jitter_ns.max(self.bound_ns);
         bound.zip(self.measured.response_ns).is_some_and(|(bound, seen)| seen > bound)
     }
 
-    /// Whether its greatest execution time is far from the others.
+    /// Whether its greatest execution time is an outlier.
     #[must_use]
-    pub fn stands_alone(&self) -> bool {
+    pub fn is_outlier(&self) -> bool {
         const FACTOR: u64 = 5;
         self.measured.execution_ns > self.measured.execution_p99_ns.saturating_mul(FACTOR)
             || (self.measured.jobs <= 100 && self.measured.execution_ns > self.measured.period_ns)
     }
 }
 
-/// What one test says of a processor's tasks.
+/// The result of one test of a processor's tasks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Test {
-    /// Which.
+pub struct TestResult {
+    /// The name of the test.
     pub name: String,
-    /// What it compares, where that is one number.
+    /// The tested value, if it is a single number.
     pub value: Option<f64>,
-    /// What that may be at most.
+    /// The limit of the value.
     pub limit: Option<f64>,
-    /// What it says.
+    /// The answer.
     pub answer: Answer,
-    /// The greatest factor for all execution times together with which it says yes.
+    /// The greatest common factor of all execution times for which the answer is yes.
     pub tolerates: Option<f64>,
 }
 
-/// Puts every test to the tasks that a recording shows.
+/// Applies every test to the tasks of a recording.
 ///
-/// `switch` is what one context switch costs, measured directly; without it, the cost by the difference to `/proc`
-/// is taken where the recording has one that is surely above zero, and else none.
+/// `switch` is the measured cost of one context switch. Without it, the cost from the comparison with `/proc` is used if
+/// the recording has one that is significantly above zero, otherwise none.
 #[must_use]
 pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
     let (found, left_out) = partition(report);
@@ -115,27 +115,27 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
     for of in found {
         match judge(of.cpu, of.tasks, cost) {
             Ok(processor) => processors.push(processor),
-            Err(why) => notes.push(format!("Processor {} is not judged: {why}.", of.cpu)),
+            Err(reason) => notes.push(format!("Processor {} is not judged: {reason}.", of.cpu)),
         }
     }
     let source = match (switch, by_difference) {
-        (Some(_), _) => words::Source::Given,
-        (None, Some(_)) => words::Source::Difference,
-        (None, None) => words::Source::None,
+        (Some(_), _) => words::SwitchCostSource::Given,
+        (None, Some(_)) => words::SwitchCostSource::Difference,
+        (None, None) => words::SwitchCostSource::Unknown,
     };
     notes.extend(words::notes(&processors, &left_out, (cost, source)));
     Verdict { switch_ns: nanos(cost), processors, left_out, notes }
 }
 
-fn judge(cpu: u16, measured: Vec<Measured>, switch: Span) -> Result<Processor, String> {
+fn judge(cpu: u16, measured: Vec<Measured>, switch: Span) -> Result<ProcessorVerdict, String> {
     if measured.len() > TASKS_MAX {
-        return Err(format!("{} tasks are more than {TASKS_MAX}", measured.len()));
+        return Err(format!("it has {} tasks, the limit is {TASKS_MAX}", measured.len()));
     }
     let as_it_ran = measured.iter().all(Measured::is_real_time);
-    let order = if as_it_ran { Order::Given } else { Order::RateMonotonic };
+    let order = if as_it_ran { PriorityOrder::Given } else { PriorityOrder::RateMonotonic };
     let set = |jitter: bool| {
         let tasks = measured.iter().map(|task| of_measured(task, jitter)).collect();
-        Set::new(tasks, order, switch).map_err(|errors| {
+        TaskSet::new(tasks, order, switch).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             errors.join("; ")
         })
@@ -151,7 +151,7 @@ fn judge(cpu: u16, measured: Vec<Measured>, switch: Span) -> Result<Processor, S
         measured,
     });
     let tasks: Vec<TaskVerdict> = tasks.collect();
-    Ok(Processor {
+    Ok(ProcessorVerdict {
         cpu,
         as_it_ran,
         answer: fixed.answer(),
@@ -163,23 +163,23 @@ fn judge(cpu: u16, measured: Vec<Measured>, switch: Span) -> Result<Processor, S
 }
 
 fn of_measured(measured: &Measured, jitter: bool) -> Task {
-    // Lengths beyond what a span holds are beyond what a set takes, and refused there with the name.
+    // Lengths beyond the range of a span are rejected by the set with the task's name.
     let span = |nanos: u64| Span::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
     Task {
         name: measured.name.clone(),
         execution: span(measured.execution_ns),
         period: span(measured.period_ns),
         deadline: span(measured.deadline_ns),
-        // The kernel's numbers are from −1, the most urgent, to 139.
+        // Kernel priorities range from −1, the most urgent, to 139.
         priority: 200_i16.saturating_sub(measured.priority.unwrap_or(139)).unsigned_abs().into(),
         blocking: span(measured.blocking_ns),
         jitter: if jitter { span(measured.jitter_ns) } else { Span::ZERO },
     }
 }
 
-fn tests(assessment: &Assessment) -> Vec<Test> {
+fn tests(assessment: &Assessment) -> Vec<TestResult> {
     let mut tests = Vec::new();
-    let exact = |name: String, answer, tolerance: &Tolerance| Test {
+    let exact = |name: String, answer, tolerance: &Tolerance| TestResult {
         name,
         value: None,
         limit: None,
@@ -191,13 +191,13 @@ fn tests(assessment: &Assessment) -> Vec<Test> {
         ("hyperbolic bound", |fixed: &Fixed| fixed.hyperbolic.clone()),
     ] as [(&str, fn(&Fixed) -> Option<super::bounds::Bound>); 2]
     {
-        // Of priorities against the periods neither says anything; then what it says of rate-monotonic ones.
+        // Neither applies to priorities against the periods; then the rate-monotonic result is shown.
         let Some((fixed, bound)) =
             assessment.fixed.iter().find_map(|fixed| Some((fixed, bound(fixed)?)))
         else {
             continue;
         };
-        tests.push(Test {
+        tests.push(TestResult {
             name: format!("{name}, {}", words::order(fixed.order)),
             value: Some(bound.value),
             limit: Some(bound.limit),

@@ -1,33 +1,33 @@
-//! The verdict in words, with its figures, and what it rests on.
+//! The verdict as text, with its assumptions.
 
 use hemiola_report::text::{duration, percent, ratio};
 use hemiola_units::Span;
 
-use super::measured::{LeftOut, Why};
-use super::verdict::{Processor, TaskVerdict};
+use super::measured::{LeftOut, LeftOutReason};
+use super::verdict::{ProcessorVerdict, TaskVerdict};
 use super::{Answer, Assessment};
-use crate::response_time::Order;
+use crate::response_time::PriorityOrder;
 
-/// Where the cost of a switch is from.
+/// The source of the context switch cost.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum SwitchCostSource {
     Given,
     Difference,
-    None,
+    Unknown,
 }
 
-/// Above this share real-time tasks are stopped for the rest of each second, as Linux is set up (sched(7)).
+/// Linux by default stops real-time tasks above this share for the rest of each second (sched(7)).
 const REAL_TIME_SHARE: f64 = 0.95;
 
-/// Names in one sentence; the rest are counted.
+/// Names listed in one sentence; the rest are counted.
 const NAMES_MAX: usize = 5;
 
-/// Who goes first, in words.
-pub(super) fn order(order: Order) -> &'static str {
+/// The name of a priority order.
+pub(super) fn order(order: PriorityOrder) -> &'static str {
     match order {
-        Order::Given => "as it ran",
-        Order::RateMonotonic => "rate-monotonic",
-        Order::DeadlineMonotonic => "deadline-monotonic",
+        PriorityOrder::Given => "as it ran",
+        PriorityOrder::RateMonotonic => "rate-monotonic",
+        PriorityOrder::DeadlineMonotonic => "deadline-monotonic",
     }
 }
 
@@ -39,22 +39,21 @@ pub(super) fn processor(
     tasks: &[TaskVerdict],
 ) -> String {
     let fixed = &found.fixed[0];
-    let how = if as_it_ran { "as it ran" } else { "if its priorities were rate-monotonic" };
+    let how = if as_it_ran { "as it ran" } else { "with rate-monotonic priorities" };
     let grows = match fixed.tolerance.together {
         None => String::new(),
-        Some(factor) if factor < 1.01 => " Execution times may not grow together.".into(),
-        Some(factor) => format!(
-            " All execution times together may become {} what they were.",
-            factor_text(factor)
-        ),
+        Some(factor) if factor < 1.01 => " Execution times cannot grow together.".into(),
+        Some(factor) => {
+            format!(" All execution times can grow together to {}.", factor_text(factor))
+        }
     };
     if fixed.answer() == Answer::Yes {
         let Some(nearest) = tasks.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b))) else {
             return format!("Processor {cpu}: no task.");
         };
         return format!(
-            "Processor {cpu}: schedulable {how}. Every deadline is kept, even when all are released at once; nearest \
-             comes {}, with {} of {}.{grows}",
+            "Processor {cpu}: schedulable {how}. Every deadline is kept, even after a simultaneous release; the \
+             tightest is {}, with {} of {}.{grows}",
             nearest.measured.name,
             time(nearest.bound_ns.unwrap_or(0)),
             time(nearest.measured.deadline_ns),
@@ -66,13 +65,13 @@ pub(super) fn processor(
     let first = late.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b)));
     let worst = first.map_or(String::new(), |task| match task.bound_ns {
         Some(bound) => format!(
-            " {} may end {} after its release, {} too late.",
+            " {} may finish {} after its release, {} too late.",
             task.measured.name,
             time(bound),
             time(bound - task.measured.deadline_ns)
         ),
         None => format!(
-            " {} may be late without bound: it and what goes before it want more than the whole processor.",
+            " {} has no bound: it and the tasks of higher priority demand more than the whole processor.",
             task.measured.name
         ),
     });
@@ -83,60 +82,67 @@ pub(super) fn processor(
         .collect();
     let others = match others.len() {
         0 => String::new(),
-        _ => format!(" Late too may be {}.", names(&others)),
+        _ => format!(" {} may be late too.", names(&others)),
     };
     let seen = tasks.iter().map(|task| task.measured.missed).sum::<u64>() == 0;
-    let seen = if seen { " No miss was seen: the worst did not happen." } else { "" };
+    let seen = if seen { " No miss was recorded: the worst case did not occur." } else { "" };
     let mut other_orders: Vec<&str> = found.fixed[1..]
         .iter()
         .filter(|fixed| fixed.answer() == Answer::Yes)
         .map(|fixed| match fixed.order {
-            Order::RateMonotonic => "rate-monotonic priorities",
-            Order::DeadlineMonotonic => "deadline-monotonic priorities",
-            Order::Given => "the priorities it had",
+            PriorityOrder::RateMonotonic => "rate-monotonic priorities",
+            PriorityOrder::DeadlineMonotonic => "deadline-monotonic priorities",
+            PriorityOrder::Given => "the priorities it had",
         })
         .collect();
     if found.earliest_deadline.demand.answer == Answer::Yes {
-        other_orders.push("the earliest deadline first");
+        other_orders.push("earliest deadline first");
     }
     let helps = match other_orders.as_slice() {
         [] => String::new(),
-        orders => format!(" Every deadline would be kept with {}.", orders.join(", or with ")),
+        orders => format!(" Every deadline would be kept with {}.", orders.join(" or with ")),
     };
     let shrinks = fixed.tolerance.together.map_or_else(
         || " No shorter execution times would help.".into(),
         |factor| {
-            format!(" It would be with execution times of {} what they were.", factor_text(factor))
+            format!(
+                " It would be with execution times of {} the observed ones.",
+                factor_text(factor)
+            )
         },
     );
     format!("Processor {cpu}: not schedulable {how}.{worst}{others}{shrinks}{helps}{seen}")
 }
 
-/// The bound of the response as a share of the deadline.
+/// The bound of the response time relative to the deadline.
 fn nearness(task: &TaskVerdict) -> f64 {
     task.bound_ns.map_or(f64::INFINITY, |bound| bound as f64 / task.measured.deadline_ns as f64)
 }
 
-/// What the verdict rests on and does not answer.
+/// The assumptions and limits of the verdict.
 pub(super) fn notes(
-    processors: &[Processor],
+    processors: &[ProcessorVerdict],
     left_out: &[LeftOut],
-    (switch, source): (Span, Source),
+    (switch, source): (Span, SwitchCostSource),
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let all = || processors.iter().flat_map(|processor| &processor.tasks);
     for (why, before, after) in [
         (
-            Why::Migrates,
-            "Not answered of threads that ran on several processors",
-            "how they delay the others is not either. Tied to one each (taskset, CPUAffinity=), they would be judged",
+            LeftOutReason::Migrates,
+            "Not judged because they ran on several processors",
+            "their delay of other tasks is not included. Pin each to one processor (taskset, CPUAffinity=)",
         ),
         (
-            Why::NotPeriodic,
+            LeftOutReason::NotPeriodic,
             "At a real-time priority without a period",
-            "the bounds hold while none of them runs",
+            "the bounds hold only while none of them runs",
         ),
-        (Why::NoJobs, "With a period, but without a job seen as a whole", "no set holds them"),
+        (
+            LeftOutReason::NoJobs,
+            "With a period, but without a completely recorded job",
+            "they are in no set",
+        ),
     ] {
         let of: Vec<String> = left_out
             .iter()
@@ -158,21 +164,23 @@ pub(super) fn notes(
     }
     let charged = duration(switch.nanos() as f64);
     notes.push(match source {
-        Source::Given => format!("Each job is charged two switches of {charged}."),
-        Source::Difference => format!(
-            "Each job is charged two switches of {charged}, by the difference between /proc and the recording."
+        SwitchCostSource::Given => format!("Each job is charged two switches of {charged}."),
+        SwitchCostSource::Difference => format!(
+            "Each job is charged two switches of {charged}, from the difference between /proc and the recording."
         ),
-        Source::None => "Switches are not charged: their cost is not known (`hemiola measure` finds it).".into(),
+        SwitchCostSource::Unknown => {
+            "Switches are not charged: their cost is unknown (`hemiola measure` measures it).".into()
+        }
     });
     notes.push(
         "C is the greatest execution time observed, not a bound: a longer recording may show a greater one. \
-         Interrupts that were not recorded are part of it."
+         It includes interrupts that were not recorded."
             .into(),
     );
-    for task in all().filter(|task| task.stands_alone()) {
+    for task in all().filter(|task| task.is_outlier()) {
         notes.push(format!(
-            "One job of {} stands alone: {} where 99 % take at most {}. If it was the program's start, mark the jobs or \
-             record later.",
+            "One job of {} is an outlier: {}, while 99 % take at most {}. If it was the program's start, mark the jobs \
+             or record later.",
             task.measured.name,
             time(task.measured.execution_ns),
             time(task.measured.execution_p99_ns)
@@ -186,13 +194,13 @@ pub(super) fn notes(
     let late: Vec<String> = all().filter(jitter).map(|task| task.measured.name.clone()).collect();
     if !late.is_empty() {
         notes.push(format!(
-            "With the release jitter that was seen, the deadlines of {} are not guaranteed.",
+            "With the observed release jitter, the deadlines of {} are not guaranteed.",
             names(&late)
         ));
     }
     for task in all().filter(|task| task.is_contradicted()) {
         notes.push(format!(
-            "{} took {} once, longer than its bound: something that is in no figure here delayed it.",
+            "{} once took {}, longer than its bound: something not in the figures delayed it.",
             task.measured.name,
             time(task.measured.response_ns.unwrap_or(0))
         ));
@@ -200,8 +208,8 @@ pub(super) fn notes(
     for processor in processors.iter().filter(|processor| processor.as_it_ran) {
         if processor.utilization > REAL_TIME_SHARE {
             notes.push(format!(
-                "The real-time tasks of processor {} may want {}: beyond {} Linux stops them for the rest of a second, \
-                 unless /proc/sys/kernel/sched_rt_runtime_us says otherwise.",
+                "The real-time tasks of processor {} may use {}: beyond {} Linux stops them for the rest of a second, \
+                 unless /proc/sys/kernel/sched_rt_runtime_us is set otherwise.",
                 processor.cpu,
                 percent(processor.utilization),
                 percent(REAL_TIME_SHARE)
@@ -210,8 +218,8 @@ pub(super) fn notes(
     }
     if processors.iter().any(|processor| !processor.as_it_ran) {
         notes.push(
-            "Not every task has a real-time priority: nothing bounds the response times as it ran. Judged is what \
-             rate-monotonic real-time priorities would give."
+            "Not every task has a real-time priority, so its response times as it ran are unbounded. The verdict is for \
+             rate-monotonic real-time priorities."
                 .into(),
         );
     }
@@ -222,12 +230,12 @@ fn time(nanos: u64) -> String {
     duration(nanos as f64)
 }
 
-/// Rounded down: a factor that is said to be tolerated is.
+/// Rounded down, so that the stated factor is tolerated.
 fn factor_text(factor: f64) -> String {
     ratio((factor * 100.0).floor() / 100.0)
 }
 
-/// Some names, and how many more.
+/// Some names, and the number of the others.
 fn names(all: &[String]) -> String {
     let shown = all[..all.len().min(NAMES_MAX)].join(", ");
     match all.len().saturating_sub(NAMES_MAX) {

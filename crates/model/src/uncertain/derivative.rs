@@ -1,11 +1,11 @@
-//! A value with its exact derivative by one input: forward-mode differentiation.
+//! Forward-mode differentiation: a value with its exact derivative by one input.
 
 use crate::expression::{Function, Value};
 
-/// A value and how much it changes per change of one input.
+/// A value and its derivative by one input.
 ///
-/// Steps of `ceil`, `floor` and `round` have slope 0, as almost everywhere; at the kink of `abs`, `min` and
-/// `max` one of the two sides counts.
+/// `ceil`, `floor` and `round` have slope 0, as almost everywhere. At the kink of `abs`, `min` and `max` the
+/// slope is that of one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Derivative {
     pub(super) value: f64,
@@ -19,7 +19,7 @@ impl Value for Derivative {
 
     fn apply(function: Function, a: &Self, b: &Self) -> Self {
         let value = f64::apply(function, &a.value, &b.value);
-        // What does not depend on the input does not, even where the slope of the function is infinite.
+        // A constant operand contributes nothing, even where the slope of the function is infinite.
         let chain = |inner: f64, outer: f64| if inner == 0.0 { 0.0 } else { inner * outer };
         let slope = match function {
             Function::Add => a.slope + b.slope,
@@ -54,7 +54,7 @@ mod tests {
     use crate::expression::Expression;
 
     #[test]
-    fn slopes_are_those_of_difference_quotients() {
+    fn slopes_equal_difference_quotients() {
         for text in [
             "x + 3 - 2 * x",
             "x * x",
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_depend_on_the_input_has_no_slope_even_at_zero() {
+    fn a_constant_has_no_slope_even_where_the_function_is_steep() {
         let formula = Expression::parse("sqrt(0) * x + 0 ^ 0.5 + abs(0)").unwrap();
         let seed = Derivative { value: 2.0, slope: 1.0 };
         assert_eq!(formula.evaluate(&BTreeMap::from([("x", seed)])).unwrap().slope, 0.0);

@@ -1,51 +1,51 @@
-//! What is known of one input.
+//! Inputs and their distributions.
 
 use hemiola_stats::mean_and_std;
+use statrs::function::erf::erfc;
 
-use super::normal::cumulative;
 use crate::expression::Interval;
 use crate::quantity::Quantity;
 
-/// The standard normal distribution holds 95 % between ± this.
+/// Half the width of the interval that contains 95 % of the standard normal distribution.
 pub(super) const SCORE_95: f64 = 1.959_963_984_540_054;
 
-/// Where the worst case of a distribution without ends is drawn: 99.7 % of a normal one lie within.
+/// The score that bounds the worst case of an unbounded distribution: 99.7 % of a normal one lie within.
 const SCORE_WORST: f64 = 3.0;
 
-/// A value that is not known exactly.
+/// A value with uncertainty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// Its dotted name, as formulas use it.
     pub name: String,
     /// The best single value.
     pub nominal: Quantity,
-    /// The stochastic part: how it varies, in base units of the nominal value.
+    /// The stochastic part: its variation, in base units of the nominal value.
     pub distribution: Distribution,
     /// The systematic part: the largest offset common to all readings, in base units; never negative.
     pub systematic: f64,
-    /// Degrees of freedom behind the standard deviation; `None` where it is known without sampling.
+    /// Degrees of freedom of the standard deviation; `None` if it is not estimated from samples.
     pub freedom: Option<f64>,
 }
 
-/// How a value varies, in base units.
+/// The variation of a value, in base units.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Distribution {
-    /// Not at all.
+    /// No variation.
     Exact,
     /// Normal around the nominal value.
     Normal {
         /// The standard deviation.
         std: f64,
     },
-    /// Anywhere between two ends alike; the nominal value is one between them, not always in the middle.
+    /// Uniform between two ends; the nominal value lies between them, not necessarily in the middle.
     Uniform {
         /// The least value.
         low: f64,
         /// The greatest.
         high: f64,
     },
-    /// Most often near the nominal value, less towards two ends on a straight line.
+    /// Density falls linearly from the nominal value to the two ends.
     Triangular {
         /// The least value.
         low: f64,
@@ -57,7 +57,7 @@ pub enum Distribution {
         /// Standard deviation of the logarithm: 0.1 is about ± 10 %.
         sigma: f64,
     },
-    /// As these readings are, each one as likely; a network sorts them.
+    /// One of these readings, each equally likely; a network sorts them.
     Samples(Vec<f64>),
 }
 
@@ -74,13 +74,13 @@ impl Input {
         }
     }
 
-    /// The same with this stochastic part.
+    /// This input with the given stochastic part.
     #[must_use]
     pub fn varying(self, distribution: Distribution) -> Self {
         Self { distribution, ..self }
     }
 
-    /// The same with a systematic part of ± `bound`, in base units.
+    /// This input with a systematic part of ± `bound`, in base units.
     #[must_use]
     pub fn offset_within(self, bound: f64) -> Self {
         Self { systematic: bound, ..self }
@@ -107,7 +107,7 @@ impl Input {
         }
     }
 
-    /// The value that stands in this distribution where `score` stands in the standard normal one.
+    /// The value at the same quantile as `score` in the standard normal distribution.
     pub(super) fn at_score(&self, score: f64) -> f64 {
         let nominal = self.nominal.value;
         match &self.distribution {
@@ -125,7 +125,7 @@ impl Input {
         }
     }
 
-    /// From end to end, the systematic part included; without ends, to three standard deviations.
+    /// The whole range including the systematic part; ± three standard deviations if the distribution is unbounded.
     pub(super) fn worst_case(&self) -> Interval {
         let nominal = self.nominal.value;
         let (low, high) = match &self.distribution {
@@ -146,53 +146,55 @@ impl Input {
         [self.at_score(-SCORE_95) - self.systematic, self.at_score(SCORE_95) + self.systematic]
     }
 
-    /// What cannot be, in words, each with its value.
+    /// Everything that is wrong with this input, one sentence each.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut found = Vec::new();
         let nominal = self.nominal.value;
-        let mut refuse = |wrong: bool, what: String| found.extend(wrong.then_some(what));
+        let mut reject = |wrong: bool, problem: String| found.extend(wrong.then_some(problem));
         let not_positive = |value: f64| !(value.is_finite() && value >= 0.0);
-        refuse(
-            !nominal.is_finite(),
-            format!("the nominal value is {nominal}; it has to be finite"),
-        );
-        refuse(
+        reject(!nominal.is_finite(), format!("the nominal value is {nominal}; it must be finite"));
+        reject(
             not_positive(self.systematic),
-            format!("the systematic part is {}; a bound is 0 or more", self.systematic),
+            format!("the systematic part is {}; it must be at least 0", self.systematic),
         );
         if let Some(freedom) = self.freedom {
             let wrong = freedom.is_nan() || freedom < 1.0;
-            refuse(wrong, format!("{freedom} degrees of freedom; there is at least one"));
+            reject(wrong, format!("{freedom} degrees of freedom; there must be at least 1"));
         }
         match &self.distribution {
             Distribution::Exact => {}
-            Distribution::Normal { std } => refuse(
+            Distribution::Normal { std } => reject(
                 not_positive(*std),
-                format!("the standard deviation is {std}; a variance is never negative"),
+                format!("the standard deviation is {std}; it must be at least 0"),
             ),
             Distribution::LogNormal { sigma } => {
-                refuse(
+                reject(
                     not_positive(*sigma),
                     format!(
-                        "the standard deviation of the logarithm is {sigma}; a variance is never negative"
+                        "the standard deviation of the logarithm is {sigma}; it must be at least 0"
                     ),
                 );
-                refuse(
+                reject(
                     nominal <= 0.0,
-                    format!("{nominal} has no logarithm; a log-normal value is more than 0"),
+                    format!("the nominal value is {nominal}; a log-normal value is greater than 0"),
                 );
             }
-            Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => refuse(
+            Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => reject(
                 !(low <= &nominal && &nominal <= high && (high - low).is_finite()),
                 format!("the nominal value {nominal} does not lie between {low} and {high}"),
             ),
-            Distribution::Samples(readings) => refuse(
+            Distribution::Samples(readings) => reject(
                 readings.is_empty() || readings.iter().any(|reading| !reading.is_finite()),
-                "the readings have to be finite numbers, and at least one".to_owned(),
+                "the readings must be finite numbers, at least one".to_owned(),
             ),
         }
         found
     }
+}
+
+/// The share of the standard normal distribution below `score`.
+fn cumulative(score: f64) -> f64 {
+    0.5 * erfc(-score * std::f64::consts::FRAC_1_SQRT_2)
 }
 
 /// The inverse of the cumulative triangular distribution.
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_deviations_are_those_of_the_textbook() {
+    fn standard_deviations_match_the_textbook() {
         for (input, std) in [
             (of(1.0, Distribution::Exact), 0.0),
             (of(1.0, Distribution::Uniform { low: 0.0, high: 2.0 }), 1.0 / 3_f64.sqrt()),
@@ -232,6 +234,20 @@ mod tests {
     }
 
     #[test]
+    fn normal_draws_follow_the_cumulative_distribution() {
+        let mut random = hemiola_units::Random::from_seed(5);
+        let count = 2_000_000;
+        let mut drawn: Vec<f64> = (0..count).map(|_| random.normal()).collect();
+        // Kolmogorov and Smirnov: the greatest distance is below 1.95 / √count in 999 of 1000 sets.
+        drawn.sort_unstable_by(f64::total_cmp);
+        let distance = (1..)
+            .zip(&drawn)
+            .map(|(rank, x)| (f64::from(rank) / f64::from(count) - cumulative(*x)).abs());
+        let distance = distance.fold(0.0, f64::max);
+        assert!(distance < 1.95 / f64::from(count).sqrt(), "{distance}");
+    }
+
+    #[test]
     fn half_of_a_triangle_lies_below_its_median() {
         assert_eq!(triangular(0.0, 1.0, 2.0, 0.5), 1.0);
         assert_eq!(triangular(0.0, 0.0, 2.0, 0.0), 0.0);
@@ -240,37 +256,37 @@ mod tests {
     }
 
     #[test]
-    fn impossible_inputs_are_refused_in_words() {
-        let refused = |input: Input| input.problems().join("; ");
+    fn impossible_inputs_are_rejected() {
+        let rejected = |input: Input| input.problems().join("; ");
         for (input, expected) in [
             (
                 of(1.0, Distribution::Normal { std: -2.0 }),
-                "the standard deviation is -2; a variance is never negative",
+                "the standard deviation is -2; it must be at least 0",
             ),
-            (of(f64::NAN, Distribution::Exact), "the nominal value is NaN; it has to be finite"),
+            (of(f64::NAN, Distribution::Exact), "the nominal value is NaN; it must be finite"),
             (
                 of(5.0, Distribution::Uniform { low: 1.0, high: 2.0 }),
                 "the nominal value 5 does not lie between 1 and 2",
             ),
             (
                 of(-1.0, Distribution::LogNormal { sigma: 0.1 }),
-                "-1 has no logarithm; a log-normal value is more than 0",
+                "the nominal value is -1; a log-normal value is greater than 0",
             ),
             (
                 of(1.0, Distribution::Samples(Vec::new())),
-                "the readings have to be finite numbers, and at least one",
+                "the readings must be finite numbers, at least one",
             ),
             (
                 of(1.0, Distribution::Exact).offset_within(-1.0),
-                "the systematic part is -1; a bound is 0 or more",
+                "the systematic part is -1; it must be at least 0",
             ),
             (
                 Input { freedom: Some(0.0), ..of(1.0, Distribution::Exact) },
-                "0 degrees of freedom; there is at least one",
+                "0 degrees of freedom; there must be at least 1",
             ),
         ] {
-            assert_eq!(refused(input), expected);
+            assert_eq!(rejected(input), expected);
         }
-        assert_eq!(refused(of(1.0, Distribution::Normal { std: 0.0 })), "");
+        assert_eq!(rejected(of(1.0, Distribution::Normal { std: 0.0 })), "");
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of a computed value.
+//! The uncertainty of a computed value.
 
 use super::network::Network;
 use super::program::Program;
@@ -8,36 +8,35 @@ use crate::quantity::Dimension;
 /// A value with its uncertainty, in base units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// At the nominal values of the inputs.
+    /// The value at the nominal values of the inputs.
     pub nominal: f64,
-    /// The mean over the stochastic parts; to first order the same as the nominal value.
+    /// The mean over the stochastic parts; to first order equal to the nominal value.
     pub mean: f64,
-    /// Standard deviation from the stochastic parts, which add quadratically.
+    /// Standard deviation of the stochastic parts, which add in quadrature.
     pub std: f64,
     /// Half width from the systematic parts, which add linearly.
     pub systematic: f64,
-    /// Lower end of the range that holds 95 % of what the stochastic parts do, whatever the systematic ones
-    /// are.
+    /// Lower end of the range that contains 95 % of the stochastic variation for any systematic offset.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// Effective degrees of freedom (JCGM 100:2008, G.4: Welch and Satterthwaite); infinite where no input
-    /// states any. Monte Carlo: samples less one.
+    /// Effective degrees of freedom (JCGM 100:2008, G.4: Welch and Satterthwaite); infinite if no input
+    /// states any. Monte Carlo: sample count minus one.
     pub freedom: f64,
-    /// What each input contributes, the largest swing first; inputs that do not matter at all are left out.
+    /// Contribution of each input, the largest swing first; inputs without effect are left out.
     pub contributions: Vec<Contribution>,
-    /// Monte Carlo: samples that have no finite value, left out of everything above.
+    /// Monte Carlo: samples without a finite value, left out of everything above.
     pub undefined: usize,
 }
 
-/// What one input contributes to a value, in base units of the value.
+/// The contribution of one input to a value, in base units of the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contribution {
     /// The input.
     pub input: String,
-    /// Its share of the variance. First order: shares add up to 1, and with correlated inputs one may be negative.
-    /// Monte Carlo: the squared correlation of input and value, so they add up to less where the model is
-    /// not linear.
+    /// Its share of the variance. First order: shares add up to 1; with correlated inputs one may be negative.
+    /// Monte Carlo: the squared correlation of input and value; shares add up to less than 1 where the model
+    /// is not linear.
     pub share: f64,
     /// Change of the value when the input is larger by one standard deviation.
     pub effect: f64,
@@ -49,24 +48,24 @@ pub struct Contribution {
     pub at_high: f64,
 }
 
-/// One value's uncertainty, computed in three ways.
+/// One value's uncertainty by all three methods.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagation {
-    /// What the value counts.
+    /// The dimension of the value.
     pub dimension: Dimension,
     /// By derivatives at the nominal values.
     pub first_order: Estimate,
-    /// The worst case: inputs without bounds are taken to three standard deviations.
+    /// The worst case, with unbounded inputs taken to three standard deviations.
     pub interval: Interval,
     /// By samples.
     pub monte_carlo: Estimate,
-    /// Where the three disagree, and which to trust, one sentence or two each.
+    /// Disagreements of the methods, and which one to trust.
     pub warnings: Vec<String>,
 }
 
 impl Contribution {
-    /// What `input` (its index) contributes beside its `share` and `effect`: the value is computed with it
-    /// at its ends and everything else nominal.
+    /// The contribution of the input at this index, with the given `share` and `effect`. The ends are computed
+    /// with all other inputs at their nominal values.
     pub(super) fn of(
         network: &Network,
         program: &Program,
@@ -89,10 +88,9 @@ impl Contribution {
         }
     }
 
-    /// The largest swing first, equal ones in the order of the inputs; without those that change nothing but
-    /// the last digits.
+    /// Sorts by falling swing, equal ones in input order, and drops inputs that change only the last digits.
     pub(super) fn sorted(mut all: Vec<Self>, nominal: f64) -> Vec<Self> {
-        // An input at whose nominal value there is an extreme swings to one side only.
+        // At an extreme of the model, an input swings the value to one side only.
         let swing = |one: &Self| {
             let ends = [one.at_low, one.at_high];
             ends.into_iter().fold(nominal, f64::max) - ends.into_iter().fold(nominal, f64::min)

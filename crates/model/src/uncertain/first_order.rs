@@ -7,7 +7,7 @@ use super::network::Network;
 use super::program::Program;
 use super::{Contribution, Estimate};
 
-/// How much the value changes with each input that it takes and that is not exact: index, slope.
+/// The slope by each inexact input of the program: index, slope.
 pub(super) fn slopes(network: &Network, program: &Program) -> Vec<(usize, f64)> {
     let inexact = |index: &usize| {
         let input = &network.inputs()[*index];
@@ -33,13 +33,13 @@ pub(super) fn covariance(
 ) -> f64 {
     let [first, second] = [first, second].map(|slopes| effects(network, slopes));
     let alone: f64 = first.iter().zip(&second).map(|(a, b)| a * b).sum();
-    let together = network.together().pairs.iter();
-    let together = together
+    let pairs = network.correlated().pairs.iter();
+    let shared = pairs
         .map(|(a, b, coefficient)| coefficient * (first[*a] * second[*b] + first[*b] * second[*a]));
-    alone + together.sum::<f64>()
+    alone + shared.sum::<f64>()
 }
 
-/// What one standard deviation of each input of the network changes.
+/// The change by one standard deviation of each input of the network.
 fn effects(network: &Network, slopes: &[(usize, f64)]) -> Vec<f64> {
     let mut effects = vec![0.0; network.inputs().len()];
     for (index, slope) in slopes {
@@ -48,7 +48,7 @@ fn effects(network: &Network, slopes: &[(usize, f64)]) -> Vec<f64> {
     effects
 }
 
-/// What does not vary changes nothing, even where the slope is infinite.
+/// `slope * by`, but 0 for an input that does not vary, even where the slope is infinite.
 fn change(slope: f64, by: f64) -> f64 {
     if by == 0.0 { 0.0 } else { slope * by }
 }
@@ -57,15 +57,15 @@ pub(super) fn estimate(network: &Network, program: &Program) -> Estimate {
     let nominal = program.value(|index| network.inputs()[index].nominal.value);
     let slopes = slopes(network, program);
     let effects = effects(network, &slopes);
-    // What each input shares with all others: the sum over them is the variance.
+    // The part of each input including what it shares with the others; the parts add up to the variance.
     let mut parts: Vec<f64> = effects.iter().map(|effect| effect * effect).collect();
-    for (a, b, coefficient) in &network.together().pairs {
+    for (a, b, coefficient) in &network.correlated().pairs {
         let shared = coefficient * effects[*a] * effects[*b];
         parts[*a] += shared;
         parts[*b] += shared;
     }
     let sum: f64 = parts.iter().sum();
-    // Rounding may leave less than nothing; what is not a number stays so.
+    // Rounding may make the sum negative; NaN stays NaN.
     let variance = if sum < 0.0 { 0.0 } else { sum };
     let std = variance.sqrt();
     let offsets = slopes
@@ -122,11 +122,13 @@ mod tests {
         let found = root_of(0.0);
         assert_eq!((found.first_order.std, found.first_order.high), (f64::INFINITY, f64::INFINITY));
         assert!(found.monte_carlo.std.is_finite());
-        assert!(found.warnings.iter().any(|warning| warning.contains("% less than first order")));
+        assert!(
+            found.warnings.iter().any(|warning| warning.contains("% less than the first-order"))
+        );
     }
 
     #[test]
-    fn a_value_that_is_undefined_has_an_undefined_uncertainty() {
+    fn an_undefined_value_has_an_undefined_uncertainty() {
         let found = root_of(-2.0);
         assert!(found.first_order.std.is_nan() && found.first_order.low.is_nan());
         assert!(found.warnings[0].contains("no finite value"));

@@ -5,7 +5,6 @@ use hemiola_units::Random;
 use super::distribution::{Distribution, Input, triangular};
 use super::first_order;
 use super::network::Network;
-use super::normal::Ziggurat;
 use super::program::{BLOCK, Program};
 use super::{Contribution, Estimate};
 
@@ -32,16 +31,15 @@ pub(super) fn estimate(
 
 /// Draws the inputs of a program.
 struct Sampler<'n> {
-    ziggurat: Ziggurat,
-    /// Those that vary alone.
+    /// Uncorrelated inputs.
     alone: Vec<Stream<'n>>,
-    /// One standard normal stream for each input that varies with others, in the order of the factor's rows.
+    /// A standard normal stream for each correlated input, in the order of the factor's rows.
     scores: Vec<(Random, Vec<f64>)>,
-    /// The input and its column (nothing where the program does not take it), and its row of the factor.
-    together: Vec<(&'n Input, Option<usize>, &'n [f64])>,
+    /// Each correlated input, its column (`None` if the program does not use it) and its row of the factor.
+    correlated: Vec<(&'n Input, Option<usize>, &'n [f64])>,
 }
 
-/// An input, where its samples go, and where they come from.
+/// An input, the column of its samples, and its generator.
 struct Stream<'n> {
     input: &'n Input,
     column: usize,
@@ -56,19 +54,14 @@ impl<'n> Sampler<'n> {
         columns: &mut [Vec<f64>],
     ) -> Self {
         let root = Random::from_seed(random.bits());
-        let together = network.together();
+        let correlated = network.correlated();
         let column_of = |index: usize| {
             program.inputs.iter().find(|(input, _)| *input == index).map(|(_, column)| *column)
         };
-        let mut sampler = Self {
-            ziggurat: Ziggurat::new(),
-            alone: Vec::new(),
-            scores: Vec::new(),
-            together: Vec::new(),
-        };
+        let mut sampler = Self { alone: Vec::new(), scores: Vec::new(), correlated: Vec::new() };
         for (index, column) in &program.inputs {
             let input = &network.inputs()[*index];
-            if together.members.contains(index) {
+            if correlated.members.contains(index) {
                 continue;
             }
             columns[*column].fill(input.nominal.value);
@@ -77,10 +70,10 @@ impl<'n> Sampler<'n> {
                 sampler.alone.push(Stream { input, column: *column, random });
             }
         }
-        if together.members.iter().any(|index| column_of(*index).is_some()) {
-            for (index, row) in together.members.iter().zip(&together.lower) {
+        if correlated.members.iter().any(|index| column_of(*index).is_some()) {
+            for (index, row) in correlated.members.iter().zip(&correlated.lower) {
                 sampler.scores.push((root.fork(*index as u64), vec![0.0; BLOCK]));
-                sampler.together.push((&network.inputs()[*index], column_of(*index), row));
+                sampler.correlated.push((&network.inputs()[*index], column_of(*index), row));
             }
         }
         sampler
@@ -88,12 +81,12 @@ impl<'n> Sampler<'n> {
 
     fn fill(&mut self, columns: &mut [Vec<f64>]) {
         for Stream { input, column, random } in &mut self.alone {
-            draw(input, random, &self.ziggurat, &mut columns[*column]);
+            draw(input, random, &mut columns[*column]);
         }
         for (random, scores) in &mut self.scores {
-            scores.fill_with(|| self.ziggurat.draw(random));
+            scores.fill_with(|| random.normal());
         }
-        for (input, column, row) in &self.together {
+        for (input, column, row) in &self.correlated {
             let Some(column) = column else { continue };
             let column = &mut columns[*column];
             column.fill(0.0);
@@ -102,8 +95,8 @@ impl<'n> Sampler<'n> {
                     *sum += factor * score;
                 }
             }
-            // For a normal input the coefficient is that of its values; for others, of the normal scores that
-            // their values stand for (a Gaussian copula).
+            // The coefficient of normal inputs is that of their values; of other inputs, that of the
+            // corresponding normal scores (a Gaussian copula).
             for value in column {
                 *value = input.at_score(*value);
             }
@@ -112,13 +105,13 @@ impl<'n> Sampler<'n> {
 }
 
 /// Fills a column with samples of one input.
-fn draw(input: &Input, random: &mut Random, ziggurat: &Ziggurat, column: &mut [f64]) {
+fn draw(input: &Input, random: &mut Random, column: &mut [f64]) {
     let nominal = input.nominal.value;
     match &input.distribution {
         Distribution::Exact => column.fill(nominal),
-        Distribution::Normal { std } => column.fill_with(|| nominal + std * ziggurat.draw(random)),
+        Distribution::Normal { std } => column.fill_with(|| nominal + std * random.normal()),
         Distribution::LogNormal { sigma } => {
-            column.fill_with(|| nominal * (sigma * ziggurat.draw(random)).exp());
+            column.fill_with(|| nominal * (sigma * random.normal()).exp());
         }
         Distribution::Uniform { low, high } => column.fill_with(|| random.between(*low, *high)),
         Distribution::Triangular { low, high } => {
@@ -131,7 +124,7 @@ fn draw(input: &Input, random: &mut Random, ziggurat: &Ziggurat, column: &mut [f
     }
 }
 
-/// What the samples showed. Sums are of differences from the nominal values, so that little is cancelled.
+/// Statistics of the samples. Sums are of differences from the nominal values, which reduces cancellation.
 struct Outcome {
     nominal: f64,
     origin: f64,
@@ -139,11 +132,11 @@ struct Outcome {
     /// All finite values.
     values: Vec<f64>,
     undefined: usize,
-    inputs: Vec<Shared>,
+    inputs: Vec<InputSums>,
 }
 
-/// Sums that tell how an input and the value vary together.
-struct Shared {
+/// Sums for the correlation of an input and the value.
+struct InputSums {
     index: usize,
     column: usize,
     origin: f64,
@@ -156,7 +149,7 @@ impl Outcome {
     fn new(network: &Network, program: &Program, nominal: f64, samples: usize) -> Self {
         let slots = program.inputs.iter().filter_map(|(index, column)| {
             let input = &network.inputs()[*index];
-            (input.std() > 0.0 || input.systematic > 0.0).then_some(Shared {
+            (input.std() > 0.0 || input.systematic > 0.0).then_some(InputSums {
                 index: *index,
                 column: *column,
                 origin: input.nominal.value,
@@ -179,8 +172,8 @@ impl Outcome {
         let result = &columns[self.result][..count];
         if result.iter().all(|value| value.is_finite()) {
             self.values.extend_from_slice(result);
-            for shared in &mut self.inputs {
-                shared.add(&columns[shared.column][..count], result, self.origin);
+            for sums in &mut self.inputs {
+                sums.add(&columns[sums.column][..count], result, self.origin);
             }
             return;
         }
@@ -188,8 +181,8 @@ impl Outcome {
         self.undefined += count - finite.len();
         let only = |column: &[f64]| finite.iter().map(|at| column[*at]).collect::<Vec<f64>>();
         let result = only(result);
-        for shared in &mut self.inputs {
-            shared.add(&only(&columns[shared.column]), &result, self.origin);
+        for sums in &mut self.inputs {
+            sums.add(&only(&columns[sums.column]), &result, self.origin);
         }
         self.values.extend(result);
     }
@@ -200,9 +193,9 @@ impl Outcome {
         let mean = self.origin + offset;
         let squares: f64 = self.values.iter().map(|value| (value - mean).powi(2)).sum();
         let std = (squares / (count - 1.0)).sqrt();
-        let contributions = self.inputs.iter().map(|shared| {
-            let (share, effect) = shared.share_and_effect(count, offset, std);
-            Contribution::of(network, program, shared.index, share, effect)
+        let contributions = self.inputs.iter().map(|sums| {
+            let (share, effect) = sums.share_and_effect(count, offset, std);
+            Contribution::of(network, program, sums.index, share, effect)
         });
         let contributions = Contribution::sorted(contributions.collect(), self.nominal);
         let [down, up] = offsets(network, program, self.nominal);
@@ -221,9 +214,9 @@ impl Outcome {
     }
 }
 
-impl Shared {
+impl InputSums {
     fn add(&mut self, inputs: &[f64], values: &[f64], origin: f64) {
-        /// Sums side by side: one alone would wait for each addition to end.
+        /// Independent sums: a single one would wait for each addition to finish.
         const LANES: usize = 8;
         let mut lanes = [[0.0; LANES]; 3];
         let [sums, squares, products] = &mut lanes;
@@ -255,8 +248,8 @@ impl Shared {
     }
 }
 
-/// How far the systematic parts can move the value down and up when all push the same way: which way each
-/// pushes is taken from its slope, how far from the model itself.
+/// How far the systematic parts move the value down and up when they all push in the same direction. Each
+/// direction comes from the slope, the distance from the model itself.
 fn offsets(network: &Network, program: &Program, nominal: f64) -> [f64; 2] {
     let mut pushes = vec![0.0; network.inputs().len()];
     for (index, slope) in first_order::slopes(network, program) {
@@ -270,7 +263,7 @@ fn offsets(network: &Network, program: &Program, nominal: f64) -> [f64; 2] {
     [one.min(other).min(0.0), one.max(other).max(0.0)]
 }
 
-/// The values that 2.5 % lie below and above, by nearest rank; not a number where there are none.
+/// The 2.5 % and 97.5 % quantiles by nearest rank; NaN if there are no values.
 fn middle_95(values: &mut [f64]) -> [f64; 2] {
     let Some(last) = values.len().checked_sub(1) else { return [f64::NAN; 2] };
     let rank = |share: f64| ((share * values.len() as f64).ceil() as usize).clamp(1, last + 1) - 1;
@@ -290,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_is_taken_by_nearest_rank() {
+    fn the_middle_95_percent_are_found_by_nearest_rank() {
         let mut values: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
         assert_eq!(middle_95(&mut values), [25.0, 975.0]);
         assert_eq!(middle_95(&mut [3.0]), [3.0, 3.0]);

@@ -1,4 +1,4 @@
-//! Inputs and what is computed from them, checked as a whole.
+//! A network of inputs and definitions, checked as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use hemiola_scenario::nearest;
 use hemiola_units::Random;
 use thiserror::Error;
 
-use super::correlation::Together;
+use super::correlation::Correlated;
 use super::program::Program;
 use super::{Correlation, CorrelationError, Distribution, Estimate, Input, Propagation};
 use super::{agreement, first_order, monte_carlo};
 use crate::expression::{Expression, ExpressionError, Interval};
 use crate::quantity::{Dimension, did_you_mean};
 
-/// Fewer samples than this say nothing of the ends of a 95 % range.
+/// The fewest samples that estimate the ends of a 95 % range.
 pub const SAMPLES_MIN: usize = 100;
 
-/// More samples than this are refused: each takes 8 bytes until the quantiles are known.
+/// The most samples: each takes 8 bytes until the quantiles are computed.
 pub const SAMPLES_MAX: usize = 20_000_000;
 
 /// A named formula over inputs and other definitions.
@@ -24,90 +24,90 @@ pub const SAMPLES_MAX: usize = 20_000_000;
 pub struct Definition {
     /// Its dotted name.
     pub name: String,
-    /// How it is computed.
+    /// Its formula.
     pub expression: Expression,
 }
 
-/// Inputs, how they vary together, and what is computed from them: sound by construction.
+/// Inputs, their correlations, and definitions over them; valid by construction.
 #[derive(Clone, Debug)]
 pub struct Network {
     inputs: Vec<Input>,
     definitions: Vec<Definition>,
     index: BTreeMap<String, usize>,
     dimensions: Vec<Dimension>,
-    together: Together,
+    correlated: Correlated,
 }
 
-/// What is wrong with a network.
+/// Why a network is invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// Two inputs or definitions of one name.
+    /// Two inputs or definitions with the same name.
     #[error("\"{name}\" is defined twice")]
     Twice {
         /// The name.
         name: String,
     },
-    /// An input that cannot be: a negative standard deviation, ends the wrong way round, no readings.
-    #[error("input \"{name}\": {what}")]
+    /// An impossible input: a negative standard deviation, ends in the wrong order, no readings.
+    #[error("input \"{name}\": {problem}")]
     Input {
         /// The input.
         name: String,
         /// What is wrong, with the value.
-        what: String,
+        problem: String,
     },
     /// A formula with an unknown name or units that do not fit.
     #[error("\"{name}\": {error}")]
     Expression {
         /// The definition.
         name: String,
-        /// What is wrong, and where in its text.
+        /// The error and its place in the formula.
         error: ExpressionError,
     },
-    /// Definitions that need each other.
-    #[error("defined in a circle: {}", names.join(" -> "))]
+    /// Definitions that depend on each other.
+    #[error("circular definition: {}", names.join(" -> "))]
     Cycle {
-        /// The names along the circle, the first one again at the end.
+        /// The names along the circle; the last repeats the first.
         names: Vec<String>,
     },
-    /// A correlation of something that is no input.
+    /// A correlation of an unknown input.
     #[error("no input is named \"{name}\"{}", did_you_mean(nearest))]
     UnknownInput {
-        /// What was written.
+        /// The unknown name.
         name: String,
-        /// The input that is written most like it.
+        /// The nearest known input.
         nearest: Option<String>,
     },
-    /// Correlations that cannot be.
+    /// Invalid correlations.
     #[error(transparent)]
     Correlation(#[from] CorrelationError),
 }
 
-/// Why there is no answer.
+/// Why a value cannot be propagated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PropagateError {
     /// The network has no such input or definition.
     #[error("nothing is named \"{name}\"{}", did_you_mean(nearest))]
     UnknownName {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The name that is written most like it.
+        /// The nearest known name.
         nearest: Option<String>,
     },
     /// Too few or too many samples.
-    #[error("{asked} samples; between {SAMPLES_MIN} and {SAMPLES_MAX} are possible")]
+    #[error("{asked} samples; the number must lie between {SAMPLES_MIN} and {SAMPLES_MAX}")]
     Samples {
-        /// How many were asked for.
+        /// The number of samples.
         asked: usize,
     },
 }
 
 impl Network {
-    /// Checks and joins; definitions may stand in any order.
+    /// Checks the parts and builds the network; definitions may be in any order.
     ///
     /// # Errors
-    /// Everything that is wrong, but of several circles the first.
+    /// All errors, but only the first of several circles.
     pub fn new(
         mut inputs: Vec<Input>,
         correlations: &[Correlation],
@@ -125,13 +125,13 @@ impl Network {
         }
         for input in &mut inputs {
             let name = &input.name;
-            let refused = |what| NetworkError::Input { name: name.clone(), what };
-            errors.extend(input.problems().into_iter().map(refused));
+            let rejected = |problem| NetworkError::Input { name: name.clone(), problem };
+            errors.extend(input.problems().into_iter().map(rejected));
             if let Distribution::Samples(readings) = &mut input.distribution {
                 readings.sort_unstable_by(f64::total_cmp);
             }
         }
-        let together = together(&inputs, correlations).map_err(|found| errors.extend(found));
+        let correlated = correlated(&inputs, correlations).map_err(|found| errors.extend(found));
         for definition in &definitions {
             errors.extend(unknown_names(definition, &index));
         }
@@ -148,9 +148,9 @@ impl Network {
         let definitions: Vec<Definition> =
             order.iter().map(|at| definitions[*at].clone()).collect();
         let dimensions = dimensions(&inputs, &definitions, &mut errors);
-        match together {
-            Ok(together) if errors.is_empty() => {
-                Ok(Self { inputs, definitions, index, dimensions, together })
+        match correlated {
+            Ok(correlated) if errors.is_empty() => {
+                Ok(Self { inputs, definitions, index, dimensions, correlated })
             }
             _ => Err(errors),
         }
@@ -162,21 +162,21 @@ impl Network {
         &self.inputs
     }
 
-    /// The definitions, each after those it needs.
+    /// The definitions, each after those it depends on.
     #[must_use]
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
     }
 
-    /// What an input or a definition counts.
+    /// The dimension of an input or a definition.
     ///
     /// # Errors
-    /// [`PropagateError::UnknownName`]; so for all that follow.
+    /// [`PropagateError::UnknownName`]; the same for the methods below.
     pub fn dimension(&self, name: &str) -> Result<Dimension, PropagateError> {
         Ok(self.dimensions[self.find(name)?])
     }
 
-    /// Its value at the nominal values of the inputs, in base units.
+    /// The value at the nominal values of the inputs, in base units.
     ///
     /// # Errors
     /// See above.
@@ -185,7 +185,7 @@ impl Network {
         Ok(program.value(|input| self.inputs[input].nominal.value))
     }
 
-    /// Its uncertainty by derivatives.
+    /// The uncertainty to first order.
     ///
     /// # Errors
     /// See above.
@@ -193,8 +193,7 @@ impl Network {
         Ok(first_order::estimate(self, &Program::of(self, self.find(name)?)))
     }
 
-    /// How two values vary together, to first order: their correlation coefficient, 0 where one does not
-    /// vary.
+    /// The first-order correlation coefficient of two values; 0 if one does not vary.
     ///
     /// # Errors
     /// See above.
@@ -206,8 +205,7 @@ impl Network {
         Ok(if stds > 0.0 { covariance(&first, &second) / stds } else { 0.0 })
     }
 
-    /// Its worst case: every input anywhere in its range, those without ends within three standard
-    /// deviations.
+    /// The worst case: every input anywhere in its range, unbounded inputs within three standard deviations.
     ///
     /// # Errors
     /// See above.
@@ -216,8 +214,8 @@ impl Network {
         Ok(program.value(|input| self.inputs[input].worst_case()))
     }
 
-    /// Its uncertainty by samples. Each input draws from a generator of its own, numbered by its place, so
-    /// that a changed definition meets the same samples.
+    /// The uncertainty by samples. Each input has its own generator, numbered by its place, so a changed
+    /// definition gets the same samples.
     ///
     /// # Errors
     /// See above, and [`PropagateError::Samples`].
@@ -234,7 +232,7 @@ impl Network {
         Ok(monte_carlo::estimate(self, &Program::of(self, target), samples, random))
     }
 
-    /// All three, and where they disagree.
+    /// All three estimates, and where they disagree.
     ///
     /// # Errors
     /// As for [`Network::monte_carlo`].
@@ -255,16 +253,16 @@ impl Network {
         Ok(found)
     }
 
-    /// The index of a name: inputs first, then definitions, each after those it needs.
+    /// The index of a name: inputs first, then definitions in order.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
-    pub(super) fn together(&self) -> &Together {
-        &self.together
+    pub(super) fn correlated(&self) -> &Correlated {
+        &self.correlated
     }
 
-    /// Which names a value is computed from, itself among them.
+    /// Which names the value depends on, itself included.
     pub(super) fn needed(&self, target: usize) -> Vec<bool> {
         let mut needed = vec![false; self.inputs.len() + self.definitions.len()];
         needed[target] = true;
@@ -286,8 +284,11 @@ impl Network {
     }
 }
 
-/// The correlations with indices in place of names.
-fn together(inputs: &[Input], correlations: &[Correlation]) -> Result<Together, Vec<NetworkError>> {
+/// The correlations with indices instead of names.
+fn correlated(
+    inputs: &[Input],
+    correlations: &[Correlation],
+) -> Result<Correlated, Vec<NetworkError>> {
     let mut errors = Vec::new();
     let mut pairs: Vec<(usize, usize, f64)> = Vec::new();
     for Correlation { first, second, coefficient } in correlations {
@@ -316,7 +317,7 @@ fn together(inputs: &[Input], correlations: &[Correlation]) -> Result<Together, 
     if !errors.is_empty() {
         return Err(errors);
     }
-    Together::new(pairs, |input| inputs[input].name.as_str()).map_err(|error| vec![error.into()])
+    Correlated::new(pairs, |input| inputs[input].name.as_str()).map_err(|error| vec![error.into()])
 }
 
 fn unknown_names<'d>(
@@ -334,8 +335,7 @@ fn unknown_names<'d>(
     })
 }
 
-/// Each definition after those it needs (Kahn 1962), in the order given where that leaves a choice; or the
-/// names along a circle.
+/// Topological order of the definitions (Kahn 1962), otherwise in the order given; or the names along a circle.
 fn order(
     definitions: &[Definition],
     index: &BTreeMap<String, usize>,
@@ -367,17 +367,17 @@ fn order(
         }
     }
     let Some(mut at) = open.iter().position(|open| *open > 0) else { return Ok(order) };
-    // What is left needs something that is left, so walking along needs comes back to where it was.
+    // Every remaining definition depends on a remaining one, so following dependencies ends in a circle.
     let mut path = Vec::new();
     while !path.contains(&at) {
         path.push(at);
-        at = needs[at].iter().copied().find(|other| open[*other] > 0).expect("it is left");
+        at = needs[at].iter().copied().find(|other| open[*other] > 0).expect("one remains");
     }
     let circle = path.iter().skip_while(|other| **other != at).chain([&at]);
     Err(circle.map(|at| definitions[*at].name.clone()).collect())
 }
 
-/// What each name counts; what cannot be known because of an error found before is left out.
+/// The dimension of each name; names with an error reported before are left out.
 fn dimensions(
     inputs: &[Input],
     definitions: &[Definition],

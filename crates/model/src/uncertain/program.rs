@@ -1,22 +1,22 @@
-//! A network's formulas as one flat list of instructions, for one value or for blocks of samples.
+//! A network's formulas as one flat list of instructions, run for one value or for blocks of samples.
 
 use std::ops::Range;
 
 use super::network::Network;
-use crate::expression::{Function, OPERANDS, Step, Value, What};
+use crate::expression::{Function, OPERANDS, Operation, Step, Value};
 
-/// Samples computed at once: long enough that choosing the operation costs nothing per sample, short enough
-/// that the columns of a hundred values stay in the second-level cache.
+/// Samples per block: enough that the dispatch costs nothing per sample, few enough that the columns of a
+/// hundred values stay in the second-level cache.
 pub(super) const BLOCK: usize = 512;
 
-/// What one value needs, each instruction after those whose results it takes, every result in a register of its own.
+/// The instructions for one value in order of dependence; every result has its own register.
 pub(super) struct Program {
-    /// Inputs that it takes: index in the network, register.
+    /// The inputs used: index in the network, register.
     pub(super) inputs: Vec<(usize, usize)>,
     constants: Vec<(f64, usize)>,
     pub(super) instructions: Vec<Instruction>,
     registers: usize,
-    /// Where the value stands at the end.
+    /// The register of the final value.
     pub(super) result: usize,
 }
 
@@ -26,12 +26,12 @@ pub(super) struct Instruction {
     a: usize,
     pub(super) b: usize,
     pub(super) to: usize,
-    /// Where it is written: definition and bytes of its text.
+    /// Its place: definition and byte range of the formula.
     pub(super) at: (usize, Range<usize>),
 }
 
 impl Program {
-    /// What `target` (an index of the network's names: inputs first) needs, and nothing else.
+    /// The program for `target`, an index of the network's names.
     pub(super) fn of(network: &Network, target: usize) -> Self {
         let needed = network.needed(target);
         let inputs = network.inputs().len();
@@ -42,7 +42,7 @@ impl Program {
             registers: 0,
             result: 0,
         };
-        // Where the value of each name stands, once it is computed.
+        // The register of each name, once it is computed.
         let mut registers: Vec<usize> = vec![0; needed.len()];
         for name in (0..needed.len()).filter(|name| needed[*name]) {
             registers[name] = if name < inputs {
@@ -62,20 +62,20 @@ impl Program {
         self.registers - 1
     }
 
-    /// The instructions of one definition; gives the register of its value.
+    /// Adds the instructions of one definition and returns the register of its value.
     fn add(&mut self, network: &Network, definition: usize, registers: &[usize]) -> usize {
         let mut stack: Vec<usize> = Vec::new();
-        for Step { what, at } in network.definitions()[definition].expression.steps() {
-            let register = match what {
-                What::Constant(quantity) => {
+        for Step { operation, at } in network.definitions()[definition].expression.steps() {
+            let register = match operation {
+                Operation::Constant(quantity) => {
                     let to = self.register();
                     self.constants.push((quantity.value, to));
                     to
                 }
-                What::Name(name) => {
+                Operation::Name(name) => {
                     registers[network.index(name).expect("names were checked with the network")]
                 }
-                What::Apply(function) => {
+                Operation::Apply(function) => {
                     let b = stack.pop().expect(OPERANDS);
                     let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };
                     let to = self.register();
@@ -89,7 +89,7 @@ impl Program {
         stack.pop().expect(OPERANDS)
     }
 
-    /// Every register's value, for one value of each input of the network.
+    /// Computes every register for one value of each input.
     pub(super) fn run<V: Value>(&self, input: impl Fn(usize) -> V) -> Vec<V> {
         let mut registers = vec![V::constant(0.0); self.registers];
         for (index, register) in &self.inputs {
@@ -104,23 +104,23 @@ impl Program {
         registers
     }
 
-    /// The result alone.
+    /// The final value alone.
     pub(super) fn value<V: Value>(&self, input: impl Fn(usize) -> V) -> V {
         self.run(input).swap_remove(self.result)
     }
 
-    /// On how many ways a register's value reaches the result.
-    pub(super) fn ways(&self, register: usize) -> u64 {
-        let mut ways = vec![0_u64; self.registers];
-        ways[register] = 1;
+    /// The number of paths from a register to the result.
+    pub(super) fn paths(&self, register: usize) -> u64 {
+        let mut paths = vec![0_u64; self.registers];
+        paths[register] = 1;
         for Instruction { function, a, b, to, .. } in &self.instructions {
-            let other = if function.is_binary() { ways[*b] } else { 0 };
-            ways[*to] = ways[*a].saturating_add(other);
+            let other = if function.is_binary() { paths[*b] } else { 0 };
+            paths[*to] = paths[*a].saturating_add(other);
         }
-        ways[self.result]
+        paths[self.result]
     }
 
-    /// Columns for a block, constants filled in: one for each register.
+    /// One column for each register, with the constants filled in.
     pub(super) fn columns(&self) -> Vec<Vec<f64>> {
         let mut columns = vec![vec![0.0; BLOCK]; self.registers];
         for (value, register) in &self.constants {
@@ -129,10 +129,10 @@ impl Program {
         columns
     }
 
-    /// Computes a block, whose inputs stand in their columns.
+    /// Computes a block whose inputs are in their columns.
     pub(super) fn run_block(&self, columns: &mut [Vec<f64>]) {
         for Instruction { function, a, b, to, .. } in &self.instructions {
-            // Out of the way of its operands, which are other registers.
+            // Taken out because the operands borrow the columns; they are other registers.
             let mut result = std::mem::take(&mut columns[*to]);
             each(*function, &columns[*a], &columns[*b], &mut result);
             columns[*to] = result;
@@ -146,7 +146,7 @@ fn each(function: Function, a: &[f64], b: &[f64], result: &mut [f64]) {
             *result = f(*a, *b);
         }
     }
-    // The frequent ones as loops of their own, which the compiler turns into vector instructions.
+    // The frequent functions have their own loops, which the compiler vectorizes.
     match function {
         Function::Add => zip(a, b, result, |a, b| a + b),
         Function::Subtract => zip(a, b, result, |a, b| a - b),
@@ -165,7 +165,7 @@ mod tests {
     use crate::quantity::Quantity;
 
     #[test]
-    fn a_block_has_the_values_of_single_runs_and_only_what_is_needed_is_computed() {
+    fn a_block_equals_single_runs_and_skips_unused_inputs() {
         let inputs = ["x", "y", "unused"].map(|name| Input::exact(name, Quantity::number(0.0)));
         let definitions = [
             ("value", "min(part, 2) * part + x ^ 2 - y / 3 + exp(-x) + 7"),

@@ -1,4 +1,4 @@
-//! Published examples, properties that hold for every network, and networks that cannot be.
+//! Published examples, properties of all networks, and invalid networks.
 
 use hemiola_units::Random;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn normal(name: &str, nominal: &str, std: f64) -> Input {
     exact(name, nominal).varying(Distribution::Normal { std })
 }
 
-/// Around the nominal value, as far to both sides.
+/// Symmetric around the nominal value.
 fn uniform(name: &str, nominal: &str, half: f64) -> Input {
     let input = exact(name, nominal);
     let middle = input.nominal.value;
@@ -68,7 +68,7 @@ fn systematic_parts_add_linearly_and_stochastic_ones_quadratically() {
 }
 
 #[test]
-fn what_is_common_to_both_sides_cancels() {
+fn common_parts_cancel() {
     let clock = normal("clock", "5 µs", 3e-6).offset_within(1e-6);
     let definitions =
         [("start", "clock + 10 µs"), ("end", "clock + 14 µs"), ("duration", "end - start")];
@@ -78,7 +78,7 @@ fn what_is_common_to_both_sides_cancels() {
         near(estimate.systematic, 0.0, 1e-18);
     }
     let [warning] = &found.warnings[..] else { panic!("{:?}", found.warnings) };
-    assert!(warning.contains("\"clock\" stands in several places"), "{warning}");
+    assert!(warning.contains("\"clock\" occurs several times"), "{warning}");
 }
 
 /// JCGM 100:2008, H.1: the length of an end gauge at 20 °C by comparison with a standard.
@@ -105,14 +105,14 @@ fn end_gauge() -> Network {
 }
 
 #[test]
-fn end_gauge_of_the_guide_has_32_nm_to_first_order_and_34_nm_by_samples() {
+fn end_gauge_of_the_guide_has_32_nm_to_first_order_and_34_nm_by_monte_carlo() {
     let found = end_gauge().propagate("length", 100_000, 1).unwrap();
     let (first, sampled) = (&found.first_order, &found.monte_carlo);
     near(first.nominal, 50.000_838e-3, 0.5e-9);
     near(first.std, 32e-9, 0.5e-9);
     assert_eq!(first.freedom.floor(), 16.0);
     near(sampled.std, 34e-9, 0.5e-9);
-    // The guide's table H.1 and its 9.7 nm: 25² / 31.7² and so on.
+    // Table H.1 of the guide and its 9.7 nm: 25² / 31.7² and so on.
     let share = |name: &str| {
         first.contributions.iter().find(|one| one.input == name).map_or(0.0, |one| one.share)
     };
@@ -123,7 +123,7 @@ fn end_gauge_of_the_guide_has_32_nm_to_first_order_and_34_nm_by_samples() {
     near(first.contributions.iter().map(|one| one.share).sum(), 1.0, 1e-9);
     assert_eq!(first.contributions[0].input, "standard");
     near(first.contributions[0].effect, 25e-9, 0.01e-9);
-    assert!(found.warnings[0].contains("% more than first order says"), "{:?}", found.warnings);
+    assert!(found.warnings[0].contains("% more than the first-order"), "{:?}", found.warnings);
 }
 
 /// JCGM 100:2008, H.2: resistance and reactance of a circuit element, from the five readings of table H.2.
@@ -169,8 +169,8 @@ fn circuit_element_of_the_guide_has_its_published_uncertainties_and_correlations
     ] {
         let found = network.propagate(name, 50_000, 3).unwrap();
         near(found.first_order.nominal, nominal, 0.0005);
-        // The readings give 0.29558 for the reactance; the guide prints 0.295, as its second way has it
-        // (each set of readings computed alone: 0.29549).
+        // The readings give 0.29558 for the reactance; the guide prints 0.295, which its second approach gives
+        // (each set of readings evaluated separately: 0.29549).
         near(found.first_order.std, std, 0.0006);
         near(found.monte_carlo.std, std, 0.015 * std);
         assert_eq!(found.dimension, "1 Ω".parse::<Quantity>().unwrap().dimension);
@@ -190,7 +190,7 @@ fn circuit_element_of_the_guide_has_its_published_uncertainties_and_correlations
 }
 
 #[test]
-fn effects_have_signs_and_stand_in_the_order_of_their_swing() {
+fn contributions_have_signs_and_are_sorted_by_swing() {
     let inputs = vec![
         normal("small", "1 s", 0.1),
         exact("exact", "3 s"),
@@ -220,7 +220,7 @@ fn warned(x: Input, text: &str) -> String {
 }
 
 #[test]
-fn a_linear_model_is_not_warned_about() {
+fn a_linear_model_has_no_warnings() {
     for x in [
         normal("x", "10", 3.0),
         uniform("x", "10", 3.0),
@@ -233,15 +233,18 @@ fn a_linear_model_is_not_warned_about() {
 }
 
 #[test]
-fn disagreement_is_told_in_words_with_its_cause() {
+fn warnings_name_the_cause_of_a_disagreement() {
     let divided = warned(normal("x", "1", 1.0), "5 / (2 + x)");
-    assert!(divided.contains("in \"y\", `5 / (2 + x)` divides by what can be 0"), "{divided}");
+    assert!(
+        divided.contains("in \"y\", `5 / (2 + x)` divides by a value that can be 0"),
+        "{divided}"
+    );
     let square = warned(normal("x", "0", 1.0), "x ^ 2");
     assert!(square.contains("to first order it does not vary"), "{square}");
     let curved = warned(normal("x", "1", 0.8), "exp(x)");
-    assert!(curved.contains("% more than first order says"), "{curved}");
+    assert!(curved.contains("% more than the first-order"), "{curved}");
     let steep = warned(normal("x", "1", 1.5), "exp(x)");
-    assert!(steep.contains("times what first order says"), "{steep}");
+    assert!(steep.contains("times the first-order"), "{steep}");
     assert!(curved.contains("above the nominal value"), "{curved}");
     assert!(curved.contains("skewed: 95 %"), "{curved}");
     let rooted = warned(uniform("x", "1", 2.0), "sqrt(x)");
@@ -249,8 +252,8 @@ fn disagreement_is_told_in_words_with_its_cause() {
     let undefined = warned(normal("x", "-1", 0.1), "ln(x)");
     assert!(undefined.contains("at the nominal values of its inputs"), "{undefined}");
     let repeated = warned(uniform("x", "10", 1.0), "(x + 1) * (x - 1) - x ^ 2 + x / 10");
-    assert!(repeated.contains("\"x\" stands in several places"), "{repeated}");
-    // In two places too, but the worst case is what can really happen.
+    assert!(repeated.contains("\"x\" occurs several times"), "{repeated}");
+    // Two occurrences, but the worst case is exact.
     let once = warned(uniform("x", "10", 1.0), "x + x * 2");
     assert_eq!(once, "");
     let late = exact("x", "10").varying(Distribution::LogNormal { sigma: 0.7 });
@@ -268,7 +271,7 @@ fn undefined_samples_are_counted_and_left_out() {
 }
 
 #[test]
-fn samples_keep_the_shape_and_the_coefficient_they_were_given() {
+fn correlated_samples_keep_their_distribution_and_coefficient() {
     let readings: Vec<f64> = (0..1000).map(|at| f64::from(at % 10)).collect();
     let inputs = vec![
         exact("a", "4.5").varying(Distribution::Samples(readings)),
@@ -292,14 +295,14 @@ fn samples_keep_the_shape_and_the_coefficient_they_were_given() {
     let median = network.monte_carlo("b", 50_000, &mut random).unwrap();
     near(median.low, 2.0 * (-1.96_f64 * 0.2).exp(), 0.03);
     near(median.high, 2.0 * (1.96_f64 * 0.2).exp(), 0.05);
-    // Var(a + c) = 8.25 + 1 + 2 ρ √8.25, the coefficient of values a little below that of scores.
+    // Var(a + c) = 8.25 + 1 + 2 ρ √8.25; the coefficient of the values is a little below that of the scores.
     let sum = network.monte_carlo("sum", 50_000, &mut random).unwrap();
     let coefficient = (sum.std.powi(2) - 9.25) / (2.0 * 8.25_f64.sqrt());
     assert!((0.74..0.81).contains(&coefficient), "{coefficient}");
 }
 
 #[test]
-fn the_same_seed_gives_the_same_numbers_and_another_does_not() {
+fn the_seed_determines_the_samples() {
     let of =
         |seed: u64| end_gauge().monte_carlo("length", 1000, &mut Random::from_seed(seed)).unwrap();
     assert_eq!(of(1), of(1));
@@ -316,7 +319,7 @@ fn errors(
 }
 
 #[test]
-fn everything_wrong_with_a_network_is_said_at_once() {
+fn all_errors_of_a_network_are_reported_at_once() {
     let inputs =
         vec![normal("call.cost", "10 µs", -1.0), exact("page", "4 KiB"), exact("page", "8 KiB")];
     let definitions =
@@ -326,7 +329,7 @@ fn everything_wrong_with_a_network_is_said_at_once() {
         errors(inputs, &[pair], &definitions),
         [
             "\"page\" is defined twice",
-            "input \"call.cost\": the standard deviation is -1; a variance is never negative",
+            "input \"call.cost\": the standard deviation is -1; it must be at least 0",
             "no input is named \"pages\"; did you mean \"page\"?",
             "\"total\": nothing is named \"cal.cost\"; did you mean \"call.cost\"?",
             "\"sum\": units do not fit: time + information",
@@ -335,7 +338,7 @@ fn everything_wrong_with_a_network_is_said_at_once() {
 }
 
 #[test]
-fn units_that_do_not_fit_have_their_place_in_the_formula() {
+fn incompatible_units_are_reported_with_their_place() {
     let inputs = vec![exact("a", "1 s"), exact("b", "1 B")];
     let errors =
         Network::new(inputs, &[], define(&[("c", "2 * a"), ("d", "7 * (c + b)")])).unwrap_err();
@@ -344,43 +347,43 @@ fn units_that_do_not_fit_have_their_place_in_the_formula() {
 }
 
 #[test]
-fn definitions_in_a_circle_are_named_along_it() {
+fn a_circular_definition_is_reported_with_its_names() {
     let circle = [("a", "x + b"), ("b", "2 * c"), ("c", "a - 1"), ("d", "a + 1")];
     assert_eq!(
         errors(vec![exact("x", "1")], &[], &circle),
-        ["defined in a circle: a -> b -> c -> a"]
+        ["circular definition: a -> b -> c -> a"]
     );
-    assert_eq!(errors(vec![], &[], &[("a", "1 + a")]), ["defined in a circle: a -> a"]);
-    // One that needs the circle, but is no part of it, is not named.
+    assert_eq!(errors(vec![], &[], &[("a", "1 + a")]), ["circular definition: a -> a"]);
+    // A definition that depends on the circle but is not part of it is not named.
     assert_eq!(
         errors(vec![], &[], &[("z", "y"), ("y", "w"), ("w", "y")]),
-        ["defined in a circle: y -> w -> y"]
+        ["circular definition: y -> w -> y"]
     );
 }
 
 #[test]
-fn correlations_that_cannot_be_are_refused() {
+fn impossible_correlations_are_rejected() {
     let inputs = || ["a", "b", "c"].map(|name| normal(name, "1", 0.1)).to_vec();
     let pair = |(first, second, coefficient): (&str, &str, f64)| Correlation {
         first: first.into(),
         second: second.into(),
         coefficient,
     };
-    let refused = |pairs: &[(&str, &str, f64)]| {
+    let rejected = |pairs: &[(&str, &str, f64)]| {
         let pairs: Vec<_> = pairs.iter().copied().map(pair).collect();
         errors(inputs(), &pairs, &[("d", "a")]).join("; ")
     };
-    assert!(refused(&[("a", "b", 1.5)]).contains("is 1.5; it lies between -1 and 1"));
-    assert!(refused(&[("a", "b", f64::NAN)]).contains("is NaN; it lies between -1 and 1"));
-    assert!(refused(&[("a", "b", 0.5), ("b", "a", 0.4)]).contains("given twice"));
-    assert!(refused(&[("a", "a", 0.5)]).contains("\"a\" with itself is 0.5; it is always 1"));
-    assert!(refused(&[("a", "d", 0.5)]).contains("no input is named \"d\""));
-    let contradiction = refused(&[("a", "b", 0.9), ("b", "c", 0.9), ("a", "c", -0.9)]);
+    assert!(rejected(&[("a", "b", 1.5)]).contains("is 1.5; it must lie between -1 and 1"));
+    assert!(rejected(&[("a", "b", f64::NAN)]).contains("is NaN; it must lie between -1 and 1"));
+    assert!(rejected(&[("a", "b", 0.5), ("b", "a", 0.4)]).contains("given twice"));
+    assert!(rejected(&[("a", "a", 0.5)]).contains("\"a\" with itself is 0.5; it must be 1"));
+    assert!(rejected(&[("a", "d", 0.5)]).contains("no input is named \"d\""));
+    let contradiction = rejected(&[("a", "b", 0.9), ("b", "c", 0.9), ("a", "c", -0.9)]);
     assert!(contradiction.contains("not positive semidefinite"), "{contradiction}");
 }
 
 #[test]
-fn questions_that_have_no_answer_are_refused() {
+fn unknown_names_and_sample_counts_out_of_range_are_rejected() {
     let network = network(vec![exact("cost", "1 s")], &[("total", "2 * cost")]);
     let unknown = network.first_order("totl").unwrap_err().to_string();
     assert_eq!(unknown, "nothing is named \"totl\"; did you mean \"total\"?");
@@ -392,7 +395,7 @@ fn questions_that_have_no_answer_are_refused() {
 }
 
 #[test]
-fn definitions_stand_after_what_they_need_however_long_the_chain() {
+fn definitions_are_ordered_by_dependence_in_long_chains() {
     let names: Vec<(String, String)> =
         (0..3000).map(|at| (format!("n{at}"), format!("n{} + 1", at + 1))).collect();
     let mut definitions: Vec<(&str, &str)> =
@@ -404,7 +407,7 @@ fn definitions_stand_after_what_they_need_however_long_the_chain() {
     near(network.first_order("n0").unwrap().std, 1.0, 1e-12);
 }
 
-/// Any distribution with ends around 0, of about this width.
+/// A bounded distribution around 0.
 fn bounded() -> impl Strategy<Value = Distribution> {
     (0_usize..3, 0.1_f64..3.0, 0.1_f64..3.0).prop_map(|(kind, low, high)| match kind {
         0 => Distribution::Uniform { low: -low, high },
@@ -417,7 +420,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn for_linear_models_first_order_and_samples_agree(
+    fn first_order_and_monte_carlo_agree_for_linear_models(
         slopes in prop::array::uniform4(-5.0_f64..5.0),
         stds in prop::array::uniform4(0.1_f64..3.0),
         offsets in prop::array::uniform4(0.0_f64..2.0),
@@ -452,7 +455,7 @@ proptest! {
     }
 
     #[test]
-    fn the_worst_case_holds_every_sample(
+    fn the_worst_case_contains_every_sample(
         x in bounded(), y in bounded(), offset in 0.0_f64..1.0, which in 0_usize..6, seed: u64,
     ) {
         let text = [

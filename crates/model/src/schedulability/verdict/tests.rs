@@ -1,4 +1,4 @@
-//! Verdicts on recordings made by hand.
+//! Verdicts on hand-made recordings.
 
 use hemiola_analyze::sched::accounting::{Accounting, SwitchCost};
 use hemiola_analyze::sched::{
@@ -9,11 +9,11 @@ use hemiola_report::terminal;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedulability::Why;
+use crate::schedulability::LeftOutReason;
 
 const MS: u64 = 1_000_000;
 
-/// `SCHED_FIFO` of that priority, as the kernel has it.
+/// The kernel's number for `SCHED_FIFO` of this priority.
 const fn fifo(priority: i16) -> Option<i16> {
     Some(99 - priority)
 }
@@ -23,7 +23,7 @@ fn distribution(max: u64) -> Option<Distribution> {
     Some(Distribution { count, p50: max, p99: max, max, ..Distribution::default() })
 }
 
-/// A thread on processor 1 that computes `c` ms every `t`.
+/// A thread on processor 1 that computes `c` ms every `t` ms.
 fn thread(name: &str, tid: u32, priority: Option<i16>, c: u64, t: u64) -> ThreadReport {
     ThreadReport {
         name: name.into(),
@@ -42,7 +42,7 @@ fn report(threads: impl Into<Vec<ThreadReport>>) -> Report {
     Report { to_ns: 1000 * MS, threads: threads.into(), ..Report::default() }
 }
 
-/// Lehoczky, Sha and Ding's set: the third ends after 300 ms at most.
+/// Lehoczky, Sha and Ding's set: the third finishes after 300 ms at most.
 fn textbook() -> [ThreadReport; 3] {
     [
         thread("logger", 12, fifo(10), 100, 350),
@@ -51,17 +51,17 @@ fn textbook() -> [ThreadReport; 3] {
     ]
 }
 
-/// One on each line.
+/// One sentence per line.
 fn sentences(text: &str) -> String {
     text.replace(". ", ".\n")
 }
 
-fn bounds(processor: &Processor) -> Vec<Option<u64>> {
+fn bounds(processor: &ProcessorVerdict) -> Vec<Option<u64>> {
     processor.tasks.iter().map(|task| task.bound_ns.map(|bound| bound / MS)).collect()
 }
 
 #[test]
-fn a_textbook_set_that_was_recorded_gets_the_textbook_answer() {
+fn a_recorded_textbook_set_gets_the_textbook_answer() {
     let found = verdict(&report(textbook()), Some(Span::ZERO));
     let processor = &found.processors[0];
     assert_eq!(bounds(processor), [Some(40), Some(80), Some(300)]);
@@ -69,33 +69,33 @@ fn a_textbook_set_that_was_recorded_gets_the_textbook_answer() {
     let text: Vec<String> = found.tables().iter().map(terminal::table).collect();
     insta::assert_snapshot!(text.join("\n"), @r"
 Task set of processor 1
-────────────────────────────────────────────────────────────────────────────────────────────────────────
-Task     Runs at         C max       T       D     B     J       U   R seen  R bound   with J  C may be
-────────────────────────────────────────────────────────────────────────────────────────────────────────
-control  real time 80  40.0 ms  100 ms  100 ms  0 ns  0 ns  40.0 %  40.0 ms  40.0 ms  40.0 ms   40.0 ms
-filter   real time 40  40.0 ms  150 ms  150 ms  0 ns  0 ns  26.7 %  40.0 ms  80.0 ms  80.0 ms   40.0 ms
-logger   real time 10   100 ms  350 ms  350 ms  0 ns  0 ns  28.6 %   100 ms   300 ms   300 ms    100 ms
-────────────────────────────────────────────────────────────────────────────────────────────────────────
-C, B and R seen are the greatest observed, J half the spread of the distances of releases. R bound:
-the longest response when everything comes together. C may be: before any deadline is missed, the
-others as they are.
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+Task     Runs at         C max       T       D     B     J       U   R seen  R bound   with J  C limit
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+control  real time 80  40.0 ms  100 ms  100 ms  0 ns  0 ns  40.0 %  40.0 ms  40.0 ms  40.0 ms  40.0 ms
+filter   real time 40  40.0 ms  150 ms  150 ms  0 ns  0 ns  26.7 %  40.0 ms  80.0 ms  80.0 ms  40.0 ms
+logger   real time 10   100 ms  350 ms  350 ms  0 ns  0 ns  28.6 %   100 ms   300 ms   300 ms   100 ms
+───────────────────────────────────────────────────────────────────────────────────────────────────────
+C, B and R seen are the greatest observed values, J is half the spread of the release intervals. R
+bound: the longest response in the worst case. C limit: the longest execution time without a missed
+deadline, the other tasks unchanged.
 Is processor 1 schedulable?
-───────────────────────────────────────────────────────────────────────────────────
-Test                                       Value  Limit  Schedulable  All C may be
-───────────────────────────────────────────────────────────────────────────────────
-Liu and Layland, as it ran                 0.952  0.780  cannot tell             –
-hyperbolic bound, as it ran                2.280  2.000  cannot tell             –
-response times, as it ran                      –      –  yes                1.00 ×
-processor demand, earliest deadline first      –      –  yes                1.05 ×
-───────────────────────────────────────────────────────────────────────────────────
-Processor 1: schedulable as it ran. Every deadline is kept, even when all are released at once;
-nearest comes logger, with 300 ms of 350 ms. Execution times may not grow together. U = 95.2 %,
+─────────────────────────────────────────────────────────────────────────────────────
+Test                                       Value  Limit  Schedulable  Limit of all C
+─────────────────────────────────────────────────────────────────────────────────────
+Liu and Layland, as it ran                 0.952  0.780  cannot tell               –
+hyperbolic bound, as it ran                2.280  2.000  cannot tell               –
+response times, as it ran                      –      –  yes                  1.00 ×
+processor demand, earliest deadline first      –      –  yes                  1.05 ×
+─────────────────────────────────────────────────────────────────────────────────────
+Processor 1: schedulable as it ran. Every deadline is kept, even after a simultaneous release; the
+tightest is logger, with 300 ms of 350 ms. Execution times cannot grow together. U = 95.2 %,
 switches not included.
 ");
 }
 
 #[test]
-fn in_a_simulated_recording_the_textbook_set_takes_as_long_as_its_bounds() {
+fn in_a_simulated_recording_responses_reach_their_bounds() {
     let task = |(tid, c, t): (u32, u64, u64)| synthetic::Task {
         name: format!("task {tid}"),
         tid,
@@ -108,14 +108,14 @@ fn in_a_simulated_recording_the_textbook_set_takes_as_long_as_its_bounds() {
         execution_max_ns: c * MS,
     };
     let tasks = [(10, 40, 100), (20, 40, 150), (30, 100, 350)].map(task);
-    // They all meet again after 2.1 s.
+    // The hyperperiod is 2.1 s.
     let (recording, _) = synthetic::run(&tasks, 10_000 * MS, 1);
     let found = verdict(&analyze(&recording, &Options::default()), Some(Span::ZERO));
     let processor = &found.processors[0];
     assert_eq!((bounds(processor), found.left_out.len()), (vec![Some(40), Some(80), Some(300)], 0));
     for task in &processor.tasks {
         assert_eq!(task.bound_ns, task.measured.response_ns, "{task:?}");
-        assert!(!task.is_contradicted() && !task.stands_alone());
+        assert!(!task.is_contradicted() && !task.is_outlier());
     }
 }
 
@@ -125,14 +125,14 @@ fn priorities_against_the_periods_are_judged_as_they_were() {
     (threads[0].priority, threads[1].priority) = (threads[1].priority, threads[0].priority);
     let processor = &verdict(&report(threads), None).processors[0];
     assert_eq!(processor.answer, Answer::No);
-    // The control task waits for both: 40 + 100 + 40 + 40, and the next filter is there at 150.
+    // The control task waits for both: 40 + 100 + 40 + 40, since the next filter job is released at 150.
     assert_eq!(bounds(processor), [Some(100), Some(140), Some(220)]);
     insta::assert_snapshot!(sentences(&processor.verdict), @r"
 Processor 1: not schedulable as it ran.
-control may end 220 ms after its release, 120 ms too late.
-It would be with execution times of 0.55 × what they were.
-Every deadline would be kept with rate-monotonic priorities, or with the earliest deadline first.
-No miss was seen: the worst did not happen.
+control may finish 220 ms after its release, 120 ms too late.
+It would be with execution times of 0.55 × the observed ones.
+Every deadline would be kept with rate-monotonic priorities or with earliest deadline first.
+No miss was recorded: the worst case did not occur.
 ");
 }
 
@@ -143,20 +143,20 @@ fn equal_priorities_delay_each_other() {
 }
 
 #[test]
-fn too_much_for_the_processor_has_no_bound_and_says_how_much_less_would_do() {
+fn an_overloaded_processor_has_no_bound_but_a_tolerated_factor() {
     let threads = [thread("a", 1, fifo(9), 6, 10), thread("b", 2, fifo(5), 6, 10)];
     let processor = &verdict(&report(threads), None).processors[0];
     assert_eq!(processor.tasks[1].execution_tolerated_ns, Some(4 * MS));
     insta::assert_snapshot!(sentences(&processor.verdict), @r"
 Processor 1: not schedulable as it ran.
-b may be late without bound: it and what goes before it want more than the whole processor.
-It would be with execution times of 0.83 × what they were.
-No miss was seen: the worst did not happen.
+b has no bound: it and the tasks of higher priority demand more than the whole processor.
+It would be with execution times of 0.83 × the observed ones.
+No miss was recorded: the worst case did not occur.
 ");
 }
 
 #[test]
-fn what_cannot_be_judged_is_named_with_the_reason() {
+fn threads_that_cannot_be_judged_are_named_with_the_reason() {
     let mut threads = vec![
         thread("fixed", 1, fifo(5), 1, 10),
         thread("wanders", 2, fifo(6), 1, 10),
@@ -167,7 +167,7 @@ fn what_cannot_be_judged_is_named_with_the_reason() {
     ];
     (threads[1].cpus, threads[1].last_cpu) = (vec![0, 1], Some(1));
     threads[1].settled_ns = threads[1].running_ns / 2;
-    // It was pinned when it ran already.
+    // It was pinned after it had started.
     (threads[0].cpus, threads[0].last_cpu) = (vec![0, 1], Some(1));
     threads[0].settled_ns = threads[0].running_ns - 5_000;
     threads[4].execution_ns = None;
@@ -178,32 +178,36 @@ fn what_cannot_be_judged_is_named_with_the_reason() {
     let why: Vec<_> = found.left_out.iter().map(|left| (left.name.as_str(), left.why)).collect();
     assert_eq!(
         why,
-        [("wanders", Why::Migrates), ("irq/9-acpi", Why::NotPeriodic), ("starting", Why::NoJobs)]
+        [
+            ("wanders", LeftOutReason::Migrates),
+            ("irq/9-acpi", LeftOutReason::NotPeriodic),
+            ("starting", LeftOutReason::NoJobs),
+        ]
     );
     insta::assert_snapshot!(sentences(&found.notes.join(" ")), @r"
-Not answered of threads that ran on several processors: wanders (0.1 %); how they delay the others is not either.
-Tied to one each (taskset, CPUAffinity=), they would be judged.
-At a real-time priority without a period: irq/9-acpi (0.1 %); the bounds hold while none of them runs.
-With a period, but without a job seen as a whole: starting (0.1 %); no set holds them.
-Switches are not charged: their cost is not known (`hemiola measure` finds it).
+Not judged because they ran on several processors: wanders (0.1 %); their delay of other tasks is not included.
+Pin each to one processor (taskset, CPUAffinity=).
+At a real-time priority without a period: irq/9-acpi (0.1 %); the bounds hold only while none of them runs.
+With a period, but without a completely recorded job: starting (0.1 %); they are in no set.
+Switches are not charged: their cost is unknown (`hemiola measure` measures it).
 C is the greatest execution time observed, not a bound: a longer recording may show a greater one.
-Interrupts that were not recorded are part of it.
+It includes interrupts that were not recorded.
 ");
 }
 
 #[test]
-fn without_real_time_priorities_the_verdict_is_on_what_they_would_give() {
+fn without_real_time_priorities_the_verdict_is_for_rate_monotonic_ones() {
     let mut threads = textbook();
     threads.iter_mut().for_each(|thread| thread.priority = Some(120));
     let found = verdict(&report(threads), None);
     let processor = &found.processors[0];
-    assert!(!processor.as_it_ran && processor.verdict.contains("if its priorities were"));
+    assert!(!processor.as_it_ran && processor.verdict.contains("with rate-monotonic priorities"));
     assert_eq!(processor.tasks[0].measured.name, "control");
-    assert!(found.notes.iter().any(|note| note.contains("nothing bounds the response times")));
+    assert!(found.notes.iter().any(|note| note.contains("as it ran are unbounded")));
 }
 
 #[test]
-fn a_marked_task_brings_its_deadline_and_what_its_thread_does_around_it() {
+fn a_marked_task_has_its_deadline_and_the_overhead_of_its_thread() {
     let mut control = thread("worker", 10, fifo(80), 50, 100);
     // Once, at its start, the thread computed for 50 ms; usually 3.
     control.execution_ns.as_mut().unwrap().p50 = 3 * MS;
@@ -236,7 +240,7 @@ fn jitter_blocking_and_switches_are_charged() {
     threads[0].release_jitter_ns = Some(16 * MS);
     let mut report = report(threads);
     let processor = |report: &Report, switch| verdict(report, switch).processors[0].clone();
-    // As the sets of the response-time tests: with J = 8 the first comes twice within the second's 4.
+    // As in the response-time tests: with J = 8 the first runs twice within the second's 4.
     let found = processor(&report, Some(Span::ZERO));
     assert_eq!(bounds(&found), [Some(3), Some(3)]);
     let late: Vec<_> = found.tasks.iter().map(|task| task.bound_with_jitter_ns).collect();
@@ -246,9 +250,9 @@ fn jitter_blocking_and_switches_are_charged() {
         notes.iter().any(|note| note.contains("the deadlines of a are not guaranteed")),
         "{notes:?}"
     );
-    // Two switches of 1 ms for each job.
+    // Two switches of 1 ms per job.
     assert_eq!(bounds(&processor(&report, Some(Span::from_millis(1)))), [Some(5), Some(7)]);
-    // The cost by the difference to /proc counts where it is surely above nothing.
+    // The cost from the difference to /proc counts if it is significantly above zero.
     let cost = |low_ns| Some(SwitchCost { ns: 1e6, low_ns, high_ns: 2e6, switches: 100 });
     report.accounting = Some(Accounting { switch_cost: cost(5e5), ..Accounting::default() });
     assert_eq!(verdict(&report, None).switch_ns, MS);
@@ -257,20 +261,20 @@ fn jitter_blocking_and_switches_are_charged() {
 }
 
 #[test]
-fn a_response_beyond_its_bound_and_a_job_that_stands_alone_are_said() {
+fn a_contradicted_bound_and_an_outlier_are_reported() {
     let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
     threads[0].response_ns = distribution(5 * MS);
     threads[1].execution_ns.as_mut().unwrap().p99 = MS / 10;
     let notes = verdict(&report(threads), None).notes.join("\n");
-    assert!(notes.contains("a took 5.00 ms once, longer than its bound"), "{notes}");
+    assert!(notes.contains("a once took 5.00 ms, longer than its bound"), "{notes}");
     assert!(
-        notes.contains("One job of b stands alone: 2.00 ms where 99 % take at most 100 µs"),
+        notes.contains("One job of b is an outlier: 2.00 ms, while 99 % take at most 100 µs"),
         "{notes}"
     );
 }
 
 #[test]
-fn a_recording_without_tasks_says_why_there_is_no_verdict() {
+fn a_recording_without_tasks_has_a_note_instead_of_a_verdict() {
     let found = verdict(&report([thread("editor", 4, Some(120), 5, 0)]), None);
     assert!(found.processors.is_empty() && found.tables().is_empty());
     assert_eq!(
@@ -282,7 +286,7 @@ fn a_recording_without_tasks_says_why_there_is_no_verdict() {
 }
 
 #[test]
-fn figures_that_no_task_can_have_are_refused_and_not_computed_with() {
+fn impossible_figures_are_rejected() {
     let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
     threads[0].period_ns = Some(u64::MAX);
     let found = verdict(&report(threads.clone()), None);
@@ -295,7 +299,7 @@ fn figures_that_no_task_can_have_are_refused_and_not_computed_with() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn no_figures_of_a_recording_make_it_panic_or_wait(
+    fn any_figures_are_judged_in_reasonable_time(
         figures in prop::collection::vec((0_u32..47, 0_u32..47, 0_u32..47, 0_u32..47, -1_i16..140), 0..12),
     ) {
         let far = |bits: u32| (1_u64 << bits) + u64::from(bits);
@@ -328,7 +332,7 @@ proptest! {
 }
 
 #[test]
-fn a_verdict_has_a_json_form_of_plain_numbers() {
+fn the_json_form_of_a_verdict_has_plain_numbers() {
     let value = serde_json::to_value(verdict(&report(textbook()), None)).unwrap();
     let task = &value["processors"][0]["tasks"][0];
     assert_eq!((&task["name"], &task["bound_ns"]), (&"control".into(), &(40 * MS).into()));

@@ -1,4 +1,4 @@
-//! A prediction beside what was measured.
+//! The comparison of a prediction with a measured run.
 
 use hemiola_analyze::cycles::segments::Segment;
 use hemiola_analyze::cycles::summary::{Summary, VariantSummary};
@@ -7,68 +7,68 @@ use serde::Serialize;
 
 use super::{Part, PartKind, Prediction};
 
-/// A prediction is good within this share of the measured value.
+/// A prediction is good if it differs by at most this share of the measured value.
 pub const WITHIN: f64 = 0.3;
 
-/// A prediction and what became of it.
+/// A prediction with the measured times.
 #[derive(Clone, Debug, Serialize)]
-pub struct Held {
-    /// What was predicted.
+pub struct ComparedPrediction {
+    /// The prediction.
     pub prediction: Prediction,
-    /// The median cycle that was measured, ns, and its 95 % interval where there were enough cycles.
+    /// The measured median cycle, ns.
     pub measured_ns: f64,
-    /// That interval.
+    /// The 95 % interval of the median, if there were enough cycles.
     pub interval_ns: Option<[i64; 2]>,
     /// Measured over predicted.
     pub ratio: f64,
-    /// What follows.
-    pub verdict: Verdict,
-    /// Part by part, the one that explains least first.
-    pub parts: Vec<HeldPart>,
+    /// The quality of the prediction.
+    pub verdict: PredictionVerdict,
+    /// The parts, the largest unexplained difference first.
+    pub parts: Vec<ComparedPart>,
 }
 
-/// How a prediction did.
+/// The quality of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum PredictionVerdict {
     /// Within ± 30 % of the measured value.
     Within,
-    /// Farther off, but the measured value lies in the predicted range.
+    /// Further off, but the measured value is in the predicted range.
     InRange,
-    /// Farther off, and outside the range.
+    /// Further off, and outside the range.
     Outside,
 }
 
 /// One part of a cycle, predicted and measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HeldPart {
-    /// What was predicted of it; nothing for what was measured and not foreseen.
+pub struct ComparedPart {
+    /// The prediction; `None` if the part was measured but not predicted.
     pub predicted: Option<Part>,
-    /// What it is.
+    /// The kind of time.
     pub kind: PartKind,
-    /// Its mean in a cycle, ns; 0 for what was foreseen and never happened.
+    /// Its mean in a cycle, ns; 0 if it was predicted but never measured.
     pub measured_ns: f64,
-    /// Measured less predicted, ns.
+    /// Measured minus predicted, ns.
     pub unexplained_ns: f64,
 }
 
-/// Puts each prediction beside the program of the same name in `summary`; programs without a measured cycle
-/// are left out.
+/// Compares each prediction with the program of the same name in `summary`. Programs without a measured cycle are
+/// left out.
 #[must_use]
-pub fn hold(predictions: Vec<Prediction>, summary: &Summary) -> Vec<Held> {
-    let held = |prediction: Prediction| {
+pub fn compare(predictions: Vec<Prediction>, summary: &Summary) -> Vec<ComparedPrediction> {
+    let compared = |prediction: Prediction| {
         let variant = summary.variants.iter().find(|variant| variant.name == prediction.variant)?;
         let cycle = variant.combined.cycle_ns?;
         let measured_ns = cycle.spread.p50 as f64;
         let range = prediction.cycle;
         let verdict = if (range.expected - measured_ns).abs() <= WITHIN * measured_ns {
-            Verdict::Within
+            PredictionVerdict::Within
         } else if (range.low..=range.high).contains(&measured_ns) {
-            Verdict::InRange
+            PredictionVerdict::InRange
         } else {
-            Verdict::Outside
+            PredictionVerdict::Outside
         };
-        Some(Held {
+        Some(ComparedPrediction {
             measured_ns,
             interval_ns: variant.combined.p50_interval_ns,
             ratio: measured_ns / range.expected,
@@ -77,15 +77,15 @@ pub fn hold(predictions: Vec<Prediction>, summary: &Summary) -> Vec<Held> {
             prediction,
         })
     };
-    predictions.into_iter().filter_map(held).collect()
+    predictions.into_iter().filter_map(compared).collect()
 }
 
 /// Predicted and measured parts side by side.
-fn parts(prediction: &Prediction, variant: &VariantSummary) -> Vec<HeldPart> {
-    let mut parts: Vec<HeldPart> = prediction
+fn parts(prediction: &Prediction, variant: &VariantSummary) -> Vec<ComparedPart> {
+    let mut parts: Vec<ComparedPart> = prediction
         .parts
         .iter()
-        .map(|part| HeldPart {
+        .map(|part| ComparedPart {
             predicted: Some(part.clone()),
             kind: part.kind.clone(),
             measured_ns: 0.0,
@@ -96,7 +96,7 @@ fn parts(prediction: &Prediction, variant: &VariantSummary) -> Vec<HeldPart> {
         let kind = kind(segment, variant);
         match parts.iter_mut().find(|part| part.kind == kind) {
             Some(part) => part.measured_ns += segment.mean_ns,
-            None => parts.push(HeldPart {
+            None => parts.push(ComparedPart {
                 predicted: None,
                 kind,
                 measured_ns: segment.mean_ns,
@@ -112,7 +112,7 @@ fn parts(prediction: &Prediction, variant: &VariantSummary) -> Vec<HeldPart> {
     parts
 }
 
-/// What a segment is spent on; between processes of one priority it counts as down, because nobody preempts.
+/// The kind of a segment. Between processes of equal priority it counts as down, because neither preempts.
 fn kind(segment: &Segment, variant: &VariantSummary) -> PartKind {
     if segment.from == segment.to {
         return PartKind::Work(segment.from.clone());
