@@ -1,7 +1,7 @@
-//! Round trips of 64 bytes between two processes on one processor: bare mechanisms beside channels.
+//! Round trips of 64 bytes between two processes on one processor: bare mechanisms and channels.
 //!
-//! `cargo bench -p hemiola-probe --features pubsub`; mechanisms are interleaved, the table has medians over
-//! all rounds, FIFO 80 and 79 where permitted.
+//! `cargo bench -p hemiola-probe --features pubsub`. Mechanisms are interleaved; the table has medians over all rounds,
+//! with FIFO 80 and 79 if permitted.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -27,7 +27,7 @@ fn main() {
         }
         return;
     }
-    // `cargo test` builds benches too and runs them with this; there is nothing to time then.
+    // `cargo test` also runs benches, with this argument; then there is nothing to time.
     if arguments.iter().any(|argument| argument == "--test") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Every figure there is a probe for, by name.
+//! The catalogue of all figures by name.
 
 use hemiola_units::edit_distance;
 
@@ -12,11 +12,11 @@ use crate::{
 pub struct Figure {
     /// Its dotted name.
     pub name: String,
-    /// What it is, one line without a full stop.
+    /// Its description, one line without a full stop.
     pub title: String,
     /// The unit of its readings.
     pub unit: Unit,
-    /// Whether the quick set has it.
+    /// Whether it is in the quick set.
     pub quick: bool,
 }
 
@@ -27,7 +27,7 @@ impl Figure {
     }
 }
 
-/// What a module gives: its figures, and readings of one whose name's words it is given.
+/// A module's figures, and its function that takes readings of a figure by the parts of its name.
 struct Subject {
     figures: fn() -> Vec<Figure>,
     measure: fn(&[&str], &Setting, u32) -> Result<Readings, ProbeError>,
@@ -50,18 +50,18 @@ const SUBJECTS: [Subject; 13] = [
     Subject { figures: workload::figures, measure: workload::measure },
 ];
 
-/// All figures of this build, subject by subject. Whether this machine can have each of them shows when
-/// it is measured.
+/// All figures of this build, subject by subject. Whether this machine supports a figure is known only when it is
+/// measured.
 #[must_use]
 pub fn catalogue() -> Vec<Figure> {
     SUBJECTS.iter().flat_map(|subject| (subject.figures)()).collect()
 }
 
-/// Takes `count` readings of the figure `name`. A load that the setting states must be under way: the
-/// readings only carry its name.
+/// Takes `count` readings of the figure `name`. The setting's load must already be running: the readings only carry its
+/// name.
 ///
 /// # Errors
-/// See [`ProbeError`]; nothing of the measurement is left running or lying about.
+/// See [`ProbeError`]; the measurement leaves no process and no file behind.
 pub fn measure(name: &str, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
     let words: Vec<&str> = name.split('.').collect();
     let has = |subject: &&Subject| (subject.figures)().iter().any(|figure| figure.name == name);
@@ -71,7 +71,7 @@ pub fn measure(name: &str, setting: &Setting, count: u32) -> Result<Readings, Pr
     (subject.measure)(&words, setting, count.max(1))
 }
 
-/// The name that takes the fewest changes of a letter to come to, if they are few.
+/// The name with the smallest edit distance, if it is small.
 fn nearest(name: &str) -> Option<String> {
     let names = catalogue().into_iter().map(|figure| figure.name);
     let (distance, found) = names.map(|known| (edit_distance(name, &known), known)).min()?;
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_has_a_name_of_its_own() {
+    fn names_are_unique() {
         let names: Vec<String> = catalogue().into_iter().map(|figure| figure.name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     }
 
     #[test]
-    fn a_name_slightly_wrong_has_a_nearest() {
+    fn a_misspelt_name_has_a_nearest_one() {
         for (wrong, near) in [("clock.reed", Some("clock.read")), ("fortune", None)] {
             assert_eq!(nearest(wrong).as_deref(), near);
         }

@@ -1,4 +1,4 @@
-//! What reading the time costs, and how finely it shows.
+//! The cost of reading the time, and the resolution of the clock.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,20 +9,20 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use crate::stage::{BATCH, Stage, empty, pair};
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
-/// What of a clock is measured.
+/// The measured property of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub enum ClockQuantity {
     /// One reading of the kernel's clock: `clock_gettime(CLOCK_MONOTONIC)`.
     Read,
     /// One reading of the fast clock.
     FastRead,
-    /// The smallest step other than none between two readings of the fast clock that follow each other.
+    /// The smallest non-zero step between two consecutive readings of the fast clock.
     Resolution,
-    /// Two readings of the fast clock back to back, as they are: what every interval contains.
+    /// Two consecutive readings of the fast clock: the part that every interval contains.
     Pair,
 }
 
-/// Readings of the clock that make one reading of its resolution.
+/// Clock readings for one reading of the resolution.
 const STEPS: usize = 1000;
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -44,10 +44,10 @@ pub(crate) fn measure(
     count: u32,
 ) -> Result<Readings, ProbeError> {
     let quantity = match words {
-        [_, "read"] => Quantity::Read,
-        [_, "fast_read"] => Quantity::FastRead,
-        [_, "resolution"] => Quantity::Resolution,
-        _ => Quantity::Pair,
+        [_, "read"] => ClockQuantity::Read,
+        [_, "fast_read"] => ClockQuantity::FastRead,
+        [_, "resolution"] => ClockQuantity::Resolution,
+        _ => ClockQuantity::Pair,
     };
     clock(quantity, setting, count)
 }
@@ -56,45 +56,49 @@ pub(crate) fn measure(
 ///
 /// # Errors
 /// `System` when no thread can be started.
-pub fn clock(quantity: Quantity, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
+pub fn clock(
+    quantity: ClockQuantity,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
     Stage::run(setting, setting.cpu, |stage| {
         let clock = stage.clock.clone();
         let source = clock.source().to_string();
         let fast = [("clock", source.as_str())];
         let name = match quantity {
-            Quantity::Read => "clock.read",
-            Quantity::FastRead => "clock.fast_read",
-            Quantity::Resolution => "clock.resolution",
-            Quantity::Pair => "clock.pair",
+            ClockQuantity::Read => "clock.read",
+            ClockQuantity::FastRead => "clock.fast_read",
+            ClockQuantity::Resolution => "clock.resolution",
+            ClockQuantity::Pair => "clock.pair",
         };
         let (batch, taken) = match quantity {
-            Quantity::Read => batched(stage, count, &mut |batch| {
+            ClockQuantity::Read => batched(stage, count, &mut |batch| {
                 (0..batch).for_each(|_| {
                     black_box(MonotonicClock.now());
                 });
             }),
-            Quantity::FastRead => batched(stage, count, &mut |batch| {
+            ClockQuantity::FastRead => batched(stage, count, &mut |batch| {
                 (0..batch).for_each(|_| {
                     black_box(clock.now());
                 });
             }),
-            Quantity::Resolution => {
+            ClockQuantity::Resolution => {
                 let values = (0..count).map(|_| smallest(&steps(stage))).collect();
                 (1, (values, Overhead::default()))
             }
-            Quantity::Pair => {
+            ClockQuantity::Pair => {
                 pair(&stage.clock);
                 let values = (0..count).map(|_| stage.time(|| ())).collect();
                 (1, (values, Overhead::default()))
             }
         };
         let circumstances: &[_] =
-            if quantity == Quantity::Read { &[("clock", "clock_gettime")] } else { &fast };
+            if quantity == ClockQuantity::Read { &[("clock", "clock_gettime")] } else { &fast };
         let granted = stage.granted.clone();
         let readings =
             Readings::new(name, Unit::Nanoseconds, taken, batch, (setting, granted), circumstances);
         Ok(match quantity {
-            Quantity::Resolution => readings.note(distribution(&steps(stage))),
+            ClockQuantity::Resolution => readings.note(distribution(&steps(stage))),
             _ => readings,
         })
     })
@@ -109,7 +113,7 @@ fn batched(
     (batch, stage.compare(count, batch, work, &mut empty))
 }
 
-/// The steps between readings that follow each other, in nanoseconds.
+/// The steps between consecutive readings, in nanoseconds.
 fn steps(stage: &mut Stage) -> Vec<i64> {
     stage.rest_if_due();
     let mut steps = Vec::with_capacity(STEPS);
@@ -126,8 +130,8 @@ fn smallest(steps: &[i64]) -> f64 {
     steps.iter().copied().filter(|step| *step > 0).min().unwrap_or(0) as f64
 }
 
-/// In words, how the steps spread: a counter that advances in strides of some nanoseconds still never shows
-/// the same twice on some processors, so the smallest step alone tells less than it seems to.
+/// The distribution of the steps in words. On some processors a counter that advances by several nanoseconds still never
+/// shows the same value twice, so the smallest step alone is misleading.
 fn distribution(steps: &[i64]) -> String {
     let mut counts = BTreeMap::new();
     steps.iter().for_each(|step| *counts.entry(*step).or_insert(0usize) += 1);
@@ -145,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_told_by_how_often_they_come() {
+    fn steps_are_listed_by_frequency() {
         let steps = [10, 10, 0, 10, 1, 10, 0, 10, 11, 900];
         assert_eq!(smallest(&steps), 1.0);
         assert_eq!(

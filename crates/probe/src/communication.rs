@@ -1,14 +1,13 @@
-//! What communication between two processes costs: the time a message takes and how much goes through in
-//! a second, by mechanism, message size and placement.
+//! The cost of communication between two processes: the time of a message and the throughput, by mechanism, message size
+//! and placement.
 //!
 //! *Latency* is half a round trip of a message and an answer of the same size; tools like lmbench's
-//! `lat_pipe` give the whole round trip. *Throughput* is bytes per second of messages sent one after the
-//! other, acknowledged now and then by 8 bytes, so that none is lost and the last has arrived when the
-//! clock is read.
+//! `lat_pipe` give the whole round trip. *Throughput* is bytes per second of consecutive messages with occasional
+//! acknowledgements of 8 bytes, so that no message is lost and the last one has arrived when the clock is read.
 //!
-//! Two processes of one priority play: the *near* one on the setting's first processor asks and keeps the
-//! time, the *far* one answers, on the same processor or on the other one. Mechanisms that wait without
-//! giving up the processor are measured across only. A process checks the number in each message.
+//! The two processes have the same priority. The *near* one, on the setting's first processor, sends requests and takes
+//! the time; the *far* one answers, on the same processor or on the other one. Mechanisms that wait without giving up
+//! the processor are measured across processors only. Each process checks the number in every message.
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_units::{Bytes, Span};
@@ -21,31 +20,31 @@ mod exchange;
 
 pub use crate::link::Mechanism;
 use exchange::{ACKNOWLEDGEMENT, Report, Traffic};
-pub(crate) use exchange::{Orders, play};
+pub(crate) use exchange::{Orders, run_peer};
 
-/// What is exchanged, by what, and what of it is measured.
+/// A communication to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// What carries the messages.
+    /// The mechanism that carries the messages.
     pub mechanism: Mechanism,
-    /// What is measured.
-    pub quantity: Quantity,
-    /// Where the two processes run.
+    /// The measured property.
+    pub quantity: ExchangeQuantity,
+    /// The placement of the two processes.
     pub placement: Placement,
     /// Bytes of a message, 8 or more.
     pub size: usize,
 }
 
-/// What of a communication is measured.
+/// The measured property of a communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub enum ExchangeQuantity {
     /// Half a round trip of a message and an answer of its size.
     Latency,
-    /// Bytes in a second, one way.
+    /// Bytes per second, one way.
     Throughput,
 }
 
-/// Names, mechanisms and what a reader should know of them.
+/// Names, mechanisms and their descriptions.
 static MECHANISMS: [(&str, Mechanism, &str); 12] = [
     ("pipe", Mechanism::Pipe, "a pipe each way, blocking"),
     ("mq", Mechanism::MessageQueue, "a POSIX queue each way, blocking"),
@@ -60,38 +59,38 @@ static MECHANISMS: [(&str, Mechanism, &str); 12] = [
     ("udp", Mechanism::Udp, "UDP over loopback"),
     ("multicast", Mechanism::Multicast, "UDP to a group joined on the loopback interface"),
     ("shared_memory_futex", Mechanism::Futex, "shared memory, woken by futex"),
-    ("shared_memory_spin", Mechanism::Spin, "shared memory, looked at without rest"),
+    ("shared_memory_spin", Mechanism::Spin, "shared memory, polled without rest"),
     ("iceoryx2", Mechanism::PubSub, "iceoryx2, woken by its event"),
-    ("iceoryx2_polled", Mechanism::PubSubPolled, "iceoryx2, looked at without rest"),
+    ("iceoryx2_polled", Mechanism::PubSubPolled, "iceoryx2, polled without rest"),
 ];
 
 /// Message sizes in the catalogue, in bytes.
 const SIZES: [usize; 4] = [64, 1 << 10, 16 << 10, 64 << 10];
 
-/// The quick set has the latency of the smallest message: these on one core, …
+/// The quick set contains the latency of the smallest message by these mechanisms on one core …
 const QUICK_SAME_CORE: [&str; 6] =
     ["pipe", "mq", "unix_stream", "tcp", "udp", "shared_memory_futex"];
-/// … and these across.
+/// … and by these across cores.
 const QUICK_ACROSS: [&str; 4] = ["pipe", "tcp", "shared_memory_spin", "iceoryx2_polled"];
 
-/// The longest UDP datagram over IPv4 (RFC 768: 65 535 bytes with both headers).
+/// The longest UDP datagram over IPv4 (RFC 768: 65 535 bytes including both headers).
 const DATAGRAM_MAX: usize = 65_507;
 
-/// Round trips in a reading of latency; where the processes spin and a short message takes less time than
-/// reading the clock, at most so many, of about so many bytes.
+/// Round trips in a latency reading. If the processes spin and a short message takes less time than reading the clock, up
+/// to `BATCH_SPINNING_MAX` of about `BATCH_SPINNING_BYTES` in total.
 const BATCH: usize = 16;
 const BATCH_SPINNING_MAX: usize = 256;
 const BATCH_SPINNING_BYTES: usize = 256 << 10;
 
-/// About how many bytes a reading of throughput sends, in at least and at most so many messages.
+/// The approximate number of bytes in a throughput reading, and the limits of its number of messages.
 const BURST_BYTES: usize = 4 << 20;
 const BURST_MIN: usize = 64;
 const BURST_MAX: usize = 4096;
 
-/// How long the processes may take beyond the longest time readings may take.
-const PATIENCE: Span = Span::from_millis(20_000);
+/// Time allowed for the processes beyond the longest time of the readings.
+const TIMEOUT_MARGIN: Span = Span::from_millis(20_000);
 
-/// More than a hand-over takes by any mechanism when nothing is in the way.
+/// Longer than an undisturbed hand-over by any mechanism.
 const HAND_OVER_MAX: Span = Span::from_micros(250);
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -108,11 +107,11 @@ pub(crate) fn measure(
     known.ok_or(ProbeError::Unknown { name, nearest: None })?.measure(setting, count)
 }
 
-/// What can be exchanged on this machine, in the order of the catalogue.
+/// The communications possible on this machine, in the order of the catalogue.
 fn exchanges() -> Vec<Exchange> {
     let mut exchanges = Vec::new();
     for (_, mechanism, _) in &MECHANISMS {
-        for quantity in [Quantity::Latency, Quantity::Throughput] {
+        for quantity in [ExchangeQuantity::Latency, ExchangeQuantity::Throughput] {
             for placement in Placement::ALL {
                 for size in SIZES {
                     let mechanism = mechanism.clone();
@@ -126,13 +125,12 @@ fn exchanges() -> Vec<Exchange> {
 }
 
 impl Exchange {
-    /// Takes `count` readings. One of latency is the mean over a batch of round trips, one of throughput
-    /// comes from a burst of messages.
+    /// Takes `count` readings. A latency reading is the mean over a batch of round trips, a throughput reading comes from
+    /// a burst of messages.
     ///
     /// # Errors
-    /// `Lacking` when there is no second processor for it, the mechanism is not part of this build, does
-    /// not carry the size, or is refused by the kernel; `Peer` when the processes do not play as they
-    /// should; else what refused.
+    /// `Lacking` when there is no second processor for it, the mechanism is not part of this build, does not support the
+    /// size, or is refused by the kernel; `Peer` when the processes fail; otherwise the system call that failed.
     pub fn measure(&self, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
         let name = self.name();
         if let Some(what) = self.impossible().or_else(|| self.mechanism.lacks().map(Into::into)) {
@@ -155,13 +153,15 @@ impl Exchange {
         far.begin()?;
         near.begin()?;
         let messages = i64::from(traffic.messages()) * (i64::from(count) + exchange::WARM_UP);
-        let until = MonotonicClock.now() + HAND_OVER_MAX * messages + PATIENCE;
+        let until = MonotonicClock.now() + HAND_OVER_MAX * messages + TIMEOUT_MARGIN;
         let report: Report = gather(&mut [&mut near], &[&far], until)?.remove(0);
 
         let messages = traffic.messages();
         let taken = match self.quantity {
-            Quantity::Latency => per_message(&report, messages),
-            Quantity::Throughput => per_second(&report, f64::from(messages) * self.size as f64),
+            ExchangeQuantity::Latency => per_message(&report, messages),
+            ExchangeQuantity::Throughput => {
+                per_second(&report, f64::from(messages) * self.size as f64)
+            }
         };
         let readings = Readings::new(
             &name,
@@ -178,16 +178,16 @@ impl Exchange {
         Ok(match traffic {
             Traffic::PingPong { .. } => readings,
             Traffic::Stream { credit, .. } => readings.note(format!(
-                "acknowledged by {ACKNOWLEDGEMENT} B after every {credit} messages, which is part of it"
+                "includes an acknowledgement of {ACKNOWLEDGEMENT} B after every {credit} messages"
             )),
         })
     }
 
-    /// Its name in the catalogue, or what it would be called there.
+    /// Its name in the catalogue.
     fn name(&self) -> String {
         let quantity = match self.quantity {
-            Quantity::Latency => "latency",
-            Quantity::Throughput => "throughput",
+            ExchangeQuantity::Latency => "latency",
+            ExchangeQuantity::Throughput => "throughput",
         };
         let (mechanism, placement) = (self.words().0, self.placement.word());
         let size = Bytes(self.size as u64);
@@ -197,9 +197,13 @@ impl Exchange {
     fn figure(&self) -> Figure {
         let (mechanism, size) = (self.words().0, Bytes(self.size as u64));
         let (what, quick) = match (self.quantity, self.placement) {
-            (Quantity::Latency, Placement::SameCore) => ("half a round trip", &QUICK_SAME_CORE[..]),
-            (Quantity::Latency, Placement::Across) => ("half a round trip", &QUICK_ACROSS[..]),
-            (Quantity::Throughput, _) => ("one way without rest", &[][..]),
+            (ExchangeQuantity::Latency, Placement::SameCore) => {
+                ("half a round trip", &QUICK_SAME_CORE[..])
+            }
+            (ExchangeQuantity::Latency, Placement::Across) => {
+                ("half a round trip", &QUICK_ACROSS[..])
+            }
+            (ExchangeQuantity::Throughput, _) => ("one way without pause", &[][..]),
         };
         Figure {
             name: self.name(),
@@ -215,28 +219,26 @@ impl Exchange {
 
     fn unit(&self) -> Unit {
         match self.quantity {
-            Quantity::Latency => Unit::Nanoseconds,
-            Quantity::Throughput => Unit::BytesPerSecond,
+            ExchangeQuantity::Latency => Unit::Nanoseconds,
+            ExchangeQuantity::Throughput => Unit::BytesPerSecond,
         }
     }
 
-    /// The word for its mechanism, and what that is.
+    /// The word for its mechanism and a description.
     fn words(&self) -> (&'static str, &'static str) {
         let known = MECHANISMS.iter().find(|(_, known, _)| *known == self.mechanism);
         known.map_or(("channel", "a channel each way"), |(word, _, how)| (*word, *how))
     }
 
-    /// What it would need that no processor, privilege or build gives it.
+    /// The unmet requirement, if it can never be measured here.
     fn impossible(&self) -> Option<String> {
         let datagram = matches!(self.mechanism, Mechanism::Udp | Mechanism::Multicast);
         if self.mechanism.spins() && self.placement == Placement::SameCore {
-            Some("a processor for each process: waiting keeps it busy".into())
+            Some("a processor for each process, because waiting keeps it busy".into())
         } else if self.size < ACKNOWLEDGEMENT {
-            Some(format!("messages of {ACKNOWLEDGEMENT} B or more: their number is in them"))
+            Some(format!("messages of at least {ACKNOWLEDGEMENT} B, which contain their number"))
         } else if datagram && self.size > DATAGRAM_MAX {
-            Some(format!(
-                "a mechanism that carries more than {DATAGRAM_MAX} B: a datagram does not"
-            ))
+            Some(format!("a mechanism that carries more than {DATAGRAM_MAX} B, unlike a datagram"))
         } else if self.mechanism == Mechanism::MessageQueue && self.size > queue_message_max() {
             Some(format!(
                 "longer messages in queues than {} (fs.mqueue.msgsize_max); \
@@ -249,11 +251,11 @@ impl Exchange {
         }
     }
 
-    /// The ways between the two processes.
+    /// Creates the links between the two processes.
     fn make(&self, traffic: Traffic) -> Result<Object, ProbeError> {
         let answer = match self.quantity {
-            Quantity::Latency => self.size,
-            Quantity::Throughput => ACKNOWLEDGEMENT,
+            ExchangeQuantity::Latency => self.size,
+            ExchangeQuantity::Throughput => ACKNOWLEDGEMENT,
         };
         let object = Object::create(&self.mechanism, [self.size, answer], traffic.ahead());
         object.map_err(|error| match self.mechanism {
@@ -262,25 +264,25 @@ impl Exchange {
                     format!("multicast on the loopback interface, which was refused: {error}");
                 ProbeError::lacking(&self.name(), what)
             }
-            _ => ProbeError::doing(&format!("make {}", self.words().1))(error),
+            _ => ProbeError::doing(&format!("create {}", self.words().1))(error),
         })
     }
 }
 
-/// The longest message of a POSIX queue (mq_overview(7)), by its default where the kernel does not say.
+/// The longest message of a POSIX queue (mq_overview(7)), or its default if the kernel does not report it.
 fn queue_message_max() -> usize {
     const DEFAULT: usize = 8192;
     let text = std::fs::read_to_string("/proc/sys/fs/mqueue/msgsize_max");
     text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT)
 }
 
-/// Nanoseconds per message: two of them in a round trip.
+/// Nanoseconds per message; a round trip has two.
 fn per_message(report: &Report, messages: u32) -> (Vec<f64>, Overhead) {
     let per = |nanos: &f64| (nanos - report.pair.value) / f64::from(messages);
     (report.elapsed.iter().map(per).collect(), report.pair.per(messages.into()))
 }
 
-/// Bytes in a second, and what the pair of clock readings in each burst takes from it.
+/// Bytes per second, corrected for the pair of clock readings in each burst.
 fn per_second(report: &Report, bytes: f64) -> (Vec<f64>, Overhead) {
     const NANOS: f64 = 1e9;
     let pair = report.pair;
@@ -288,7 +290,7 @@ fn per_second(report: &Report, bytes: f64) -> (Vec<f64>, Overhead) {
     let values = report.elapsed.iter().map(|nanos| rate(nanos - pair.value)).collect();
     let mean = report.elapsed.iter().sum::<f64>() / report.elapsed.len().max(1) as f64;
     let overhead = Overhead {
-        // Measuring makes a rate smaller, so what is taken off is negative.
+        // The overhead lowers a rate, so the correction is negative.
         value: rate(mean) - rate(mean - pair.value),
         uncertainty: rate(mean) * pair.uncertainty / mean,
     };
@@ -300,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_beyond_a_mechanism_and_spinning_on_one_core_are_no_figures() {
+    fn oversized_messages_and_spinning_on_one_core_are_not_in_the_catalogue() {
         let names: Vec<String> = figures().into_iter().map(|figure| figure.name).collect();
         let has = |name: &str| names.iter().any(|known| known == name);
         assert!(has("communication.udp.latency.across.16KiB"));
@@ -311,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_set_has_only_names_that_are_figures() {
+    fn the_quick_set_is_part_of_the_catalogue() {
         let quick = figures().iter().filter(|figure| figure.quick).count();
         assert_eq!(quick, QUICK_SAME_CORE.len() + QUICK_ACROSS.len());
     }
 
     #[test]
-    fn readings_are_without_the_cost_of_the_clock() {
+    fn readings_exclude_the_cost_of_the_clock() {
         let pair = Overhead { value: 40.0, uncertainty: 4.0 };
         let granted = hemiola_rt::profile::apply(&hemiola_units::Profile::ordinary());
         let report = Report { elapsed: vec![1_040.0], pair, granted };

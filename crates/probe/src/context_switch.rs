@@ -1,25 +1,23 @@
-//! What it costs when one process goes to sleep and another runs on: by mechanism, on one processor and
-//! across two, from cache and after both have walked memory of their own.
+//! The cost of a context switch: by mechanism, on one processor and across two, with warm caches and after both
+//! processes walked memory of their own.
 //!
-//! A *context switch* here is one hand-over: half a round trip between two processes of the same priority.
-//! It begins just before the call that hands over in one process and ends just after the call that waits in
-//! the other; of the two clock readings, what they cost is subtracted. So the time is not only the kernel's
-//! exchange of registers and address space but what a program pays for being switched, as in Muller,
-//! "Modeling and Analysis: Inputs and Uncertainties", figure 3.13.
+//! A *context switch* here is one hand-over: half a round trip between two processes of the same priority. It begins
+//! just before the call that hands over in one process and ends just after the call that waits in the other; the cost of
+//! the two clock readings is subtracted. So the time is what a program pays for being switched, not only the kernel's
+//! exchange of registers and address space, as in Muller, "Modeling and Analysis: Inputs and Uncertainties", figure 3.13.
 //!
-//! *Walked* means that each process, when its turn has come, first changes one word of each cache line of a
-//! buffer of its own, and then hands over: so the code and data of the switch were pushed out of as much
-//! cache as the buffer takes, and are loaded again in the time measured. The walk itself lies outside the
-//! two readings, so there is nothing to subtract: its time, a thousand times that of a switch for the
-//! largest buffer, would have to be known to a millionth. What the *interrupted* program loses later, when
-//! it loads its own data again, is not in the figure.
+//! *Walked* means that each process in its turn changes one word of each cache line of its own buffer before it hands
+//! over. The code and data of the switch are evicted from as much cache as the buffer occupies, and are loaded again in
+//! the measured time. The walk itself is outside the two readings. Subtracting it instead would need its time, a thousand
+//! times that of a switch for the largest buffer, to within a millionth. The later loss of the *interrupted* program, when
+//! it reloads its own data, is not included.
 //!
-//! The paper's third row, with the cache disabled, cannot be had in user space: only the kernel may turn
-//! caches off (the processor's control register, or uncached memory types), and no such figure is given. A
-//! walk past the last cache is the worst that a program can do to another.
+//! The paper's third row, with the cache disabled, cannot be measured in user space: only the kernel can turn caches off
+//! (the processor's control register, or uncached memory types). A walk past the last cache is the worst that a program
+//! can do to another.
 
 pub(crate) mod ends;
-pub(crate) mod play;
+pub(crate) mod processes;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_units::{Bytes, Span};
@@ -28,20 +26,20 @@ use serde::{Deserialize, Serialize};
 use crate::peer::{Part, Peer, gather, place};
 use crate::{Figure, Overhead, Placement, ProbeError, Readings, Setting, Unit};
 use ends::Objects;
-pub(crate) use play::{Orders, play};
-use play::{Report, Role};
+pub(crate) use processes::{Orders, run_peer};
+use processes::{Report, Role};
 
-/// What hands over.
+/// The mechanism of a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mechanism {
-    /// sched_yield(2), and a word of shared memory that says whose turn it is. On one processor only.
+    /// sched_yield(2), and a word of shared memory that holds the turn. On one processor only.
     Yield,
     /// A pipe each way, four bytes.
     Pipe,
     /// A word of shared memory each way, and futex(2) to sleep on it.
     Futex,
-    /// A word of shared memory each way, looked at without rest: no kernel at all. Across only.
+    /// A word of shared memory each way, polled without rest and without the kernel. Across processors only.
     SharedMemory,
 }
 
@@ -66,19 +64,19 @@ impl Mechanism {
     }
 }
 
-/// Bytes walked, of the catalogue; nothing is *warm*.
+/// Sizes walked in the catalogue; zero is *warm*.
 const WALKS: [Bytes; 5] =
     [Bytes(0), Bytes(64 << 10), Bytes(1 << 20), Bytes(4 << 20), Bytes(16 << 20)];
 
-/// Round trips in one reading where one is too short for the clock.
+/// Round trips in one reading of a mechanism that is too fast for the clock.
 const SHORT_BATCH: u64 = 64;
 
-/// More than any round trip takes beside the walks, when nothing is in the way.
+/// Longer than an undisturbed round trip without its walks.
 const ROUND_MAX: Span = Span::from_micros(500);
-/// More than walking one MiB takes.
+/// Longer than a walk of one MiB.
 const WALK_MAX: Span = Span::from_millis(1);
-/// How long the processes may take beyond that.
-const PATIENCE: Span = Span::from_millis(20_000);
+/// Time allowed for the processes beyond that.
+const TIMEOUT_MARGIN: Span = Span::from_millis(20_000);
 
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
@@ -87,10 +85,10 @@ pub(crate) fn figures() -> Vec<Figure> {
             for walked in WALKS {
                 let how = match walked {
                     Bytes(0) => "from cache".into(),
-                    walked => format!("after each has walked {walked}"),
+                    walked => format!("after each process walked {walked}"),
                 };
                 let title = format!("handing over by {}, {placement}, {how}", mechanism.word());
-                // The paper's question is answered by what a program most often does.
+                // The pipe, the most common mechanism, answers the paper's question.
                 let quick = walked == Bytes(0) || mechanism == Mechanism::Pipe;
                 figures.push(Figure::time(name(mechanism, placement, walked), title, quick));
             }
@@ -105,7 +103,7 @@ pub(crate) fn measure(
     count: u32,
 ) -> Result<Readings, ProbeError> {
     let is = |mechanism: &&Mechanism| mechanism.word() == words[1];
-    let mechanism = Mechanism::ALL.iter().find(is).expect("the catalogue has no other");
+    let mechanism = Mechanism::ALL.iter().find(is).expect("the catalogue lists every mechanism");
     let placement = if words[2] == "across" { Placement::Across } else { Placement::SameCore };
     let walked = words[3].strip_prefix("walked_").and_then(|size| size.parse().ok());
     context_switch(*mechanism, placement, walked.unwrap_or(Bytes(0)), setting, count)
@@ -119,15 +117,15 @@ fn name(mechanism: Mechanism, placement: Placement, walked: Bytes) -> String {
     format!("context_switch.{}.{}.{walked}", mechanism.word(), placement.word())
 }
 
-/// Takes `count` readings of a hand-over between two processes, each of which walks `walked` bytes of its
-/// own before it hands over. Rests where the kernel would stop a real-time process that does not.
+/// Takes `count` readings of a hand-over between two processes, each of which walks `walked` bytes of its own before it
+/// hands over. The processes rest before the kernel would throttle real-time processes.
 ///
-/// The clocks of two processes differ by some nanoseconds, one way for the better and the other for the
-/// worse, so half a round trip is right.
+/// The clocks of two processes differ by some nanoseconds with opposite signs in the two directions, so half a round trip
+/// is exact.
 ///
 /// # Errors
-/// `Lacking` without a second processor where one is needed, and for what cannot be: yielding to a process
-/// on another processor, spinning for one that has none to run on. `Peer` and `System` as they come.
+/// `Lacking` without a required second processor, and for impossible combinations: yielding to a process on another
+/// processor, spinning on the only processor. `Peer` and `System` as they occur.
 pub fn context_switch(
     mechanism: Mechanism,
     placement: Placement,
@@ -138,8 +136,10 @@ pub fn context_switch(
     let name = name(mechanism, placement, walked);
     if !mechanism.works(placement) {
         let what = match placement {
-            Placement::SameCore => "two processors: one process spins while the other runs",
-            Placement::Across => "one processor: sched_yield(2) hands over nothing to another",
+            Placement::SameCore => "two processors, because one process spins while the other runs",
+            Placement::Across => {
+                "one processor, because sched_yield(2) cannot hand over to another one"
+            }
         };
         return Err(ProbeError::lacking(&name, what));
     }
@@ -159,20 +159,20 @@ pub fn context_switch(
     };
     let mut far = start(far_cpu, Role::Far)?;
     let mut near = start(setting.cpu, Role::Near)?;
-    // The near one first: it sleeps for a moment, in which this process gets to start the far one.
+    // The near one first: it sleeps briefly, which lets this process start the far one.
     near.begin()?;
     far.begin()?;
 
     let rounds = i64::from(count) * i64::try_from(batch).unwrap_or(i64::MAX);
     let mebibytes = i64::try_from(walked.0 >> 20).unwrap_or(i64::MAX);
-    let span = (ROUND_MAX + WALK_MAX * mebibytes * 2) * rounds + PATIENCE;
+    let span = (ROUND_MAX + WALK_MAX * mebibytes * 2) * rounds + TIMEOUT_MARGIN;
     let reports = gather(&mut [&mut near, &mut far], &[], MonotonicClock.now() + span)?;
     let lost = || ProbeError::Peer("lost count".into());
     let [Report::Near(near), Report::Far(far)] = &reports[..] else { return Err(lost()) };
 
     let values = if batch == 1 { near.one_by_one(far) } else { near.in_batches(batch) };
     let values = values.ok_or_else(lost)?;
-    // A reading of one by one is the mean of two intervals with one pair each; else the pair is shared.
+    // A single reading is the mean of two intervals with a pair each; a batch shares one pair.
     let overhead = if batch == 1 { near.pair } else { near.pair.per(2 * batch) };
     let values = values.into_iter().map(|nanos| nanos - overhead.value).collect();
     let memory = match walked {

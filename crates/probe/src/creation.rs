@@ -1,4 +1,4 @@
-//! What it costs to start a thread or a process and to see it end.
+//! The cost of starting a thread or a process and waiting for its end.
 
 use std::io;
 use std::process::Stdio;
@@ -10,16 +10,16 @@ use crate::peer::{Part, command};
 use crate::stage::{Stage, pair};
 use crate::{Figure, ProbeError, Readings, Setting, Unit};
 
-/// What is created.
+/// The created object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Creation {
     /// A thread that does nothing, started and joined.
     Thread,
     /// This program executed again with nothing to do, started and waited for.
     Process,
 }
 
-/// Creations before the first that counts: they load files into the cache.
+/// Uncounted first creations, which load files into the cache.
 const WARM_UP: u32 = 3;
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -38,22 +38,26 @@ pub(crate) fn measure(
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    creation(if words[1..] == ["process"] { Kind::Process } else { Kind::Thread }, setting, count)
+    creation(
+        if words[1..] == ["process"] { Creation::Process } else { Creation::Thread },
+        setting,
+        count,
+    )
 }
 
 /// Takes `count` readings. Thread and process inherit processor and scheduling from the measuring thread.
 ///
-/// A process is started by posix_spawn(3), which the standard library takes where nothing has to happen
-/// between fork and exec: the child borrows the parent's memory until it executes the program (as by
-/// vfork(2)), so the parent's size is not in the figure. The program's own start is: loading it, its
-/// arguments, and what it does before it knows that it has nothing to do.
+/// A process is started by posix_spawn(3), which the standard library uses if nothing has to happen between fork and
+/// exec. The child borrows the parent's memory until it executes the program (as by vfork(2)), so the parent's size does
+/// not matter. The program's own start is included: loading it, its arguments, and its work before it finds that it has
+/// nothing to do.
 ///
 /// # Errors
-/// `System` when a thread or the program cannot be started; `Peer` when the program fails.
-pub fn creation(kind: Kind, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
+/// `System` when a thread or the program cannot be started or the program fails.
+pub fn creation(kind: Creation, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
     let (name, how) = match kind {
-        Kind::Thread => ("creation.thread", "pthread_create, pthread_join"),
-        Kind::Process => ("creation.process", "posix_spawn, waitpid"),
+        Creation::Thread => ("creation.thread", "pthread_create, pthread_join"),
+        Creation::Process => ("creation.process", "posix_spawn, waitpid"),
     };
     Stage::run(setting, setting.cpu, |stage| {
         let mut command =
@@ -66,12 +70,13 @@ pub fn creation(kind: Kind, setting: &Setting, count: u32) -> Result<Readings, P
             let mut outcome = Ok(());
             let nanos = stage.time(|| {
                 outcome = match kind {
-                    Kind::Thread => {
+                    Creation::Thread => {
                         let started = thread::Builder::new().spawn(|| ());
                         started.map(|thread| thread.join().expect("it does nothing"))
                     }
-                    Kind::Process => command.status().and_then(|status| {
-                        let failed = || io::Error::other(format!("it ended with {status}"));
+                    Creation::Process => command.status().and_then(|status| {
+                        let failed =
+                            || io::Error::other(format!("the program ended with {status}"));
                         status.success().then_some(()).ok_or_else(failed)
                     }),
                 }

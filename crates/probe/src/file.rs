@@ -1,15 +1,13 @@
-//! What reading and writing a file costs, block by block.
+//! The cost of reading and writing a file, block by block.
 //!
-//! The file has no name and is gone with the process, however that ends. It lies in the setting's
-//! directory, so the figures are those of that directory's file system and device, which are named with
-//! them.
+//! The file has no name and disappears with the process, even if that is killed. It is in the setting's directory, so the
+//! figures are those of that directory's file system and device, which are stated with them.
 //!
-//! *Read* is cold as far as user space can make it: the file is written out and its pages are dropped
-//! (posix_fadvise(2), `POSIX_FADV_DONTNEED`) before each reading, and read ahead is off
-//! (`POSIX_FADV_RANDOM`). What a device or the host of a virtual machine caches cannot be dropped from
-//! here. A file system that keeps its files in memory, such as tmpfs, has no such figure.
-//! *Write* goes to the page cache, into blocks the file already has; *fsync* is what follows it: until
-//! the device has one written block and what belongs to it.
+//! *Read* is as cold as user space can make it: the file is written out, its pages are dropped (posix_fadvise(2),
+//! `POSIX_FADV_DONTNEED`) before each reading, and read-ahead is off (`POSIX_FADV_RANDOM`). Caches of the device or of
+//! the host of a virtual machine cannot be dropped. A file system that keeps its files in memory, such as tmpfs, has no
+//! such figure. *Write* goes to the page cache, into existing blocks of the file. *Fsync* follows a write: until the
+//! device has stored one block and its metadata.
 
 use std::fs::File;
 use std::io;
@@ -25,14 +23,14 @@ use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
 mod mount;
 
-/// What is done to a block.
+/// The operation on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// pread(2) of a block that the page cache does not have.
+    /// pread(2) of a block that is not in the page cache.
     Read,
-    /// pread(2) of a block that it has.
+    /// pread(2) of a cached block.
     ReadCached,
-    /// pwrite(2) of a block that it has.
+    /// pwrite(2) of a cached block.
     Write,
     /// fsync(2) after one block was written.
     Fsync,
@@ -48,10 +46,10 @@ const OPERATIONS: [(&str, Operation, &str); 4] = [
 /// Block sizes in the catalogue, in bytes.
 const BLOCKS: [usize; 4] = [512, 4 << 10, 64 << 10, 1 << 20];
 
-/// The quick set has this one: the page.
+/// The block size of the quick set: a page.
 const QUICK: usize = 4 << 10;
 
-/// Bytes of the file: many blocks, little to write.
+/// Size of the file: many blocks, but quick to write.
 const LENGTH: usize = 16 << 20;
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -79,12 +77,12 @@ pub(crate) fn measure(
     file(*operation, block, setting, count)
 }
 
-/// Takes `count` readings of `operation` on blocks of `block` bytes, at most 16 MiB, in a file in the
-/// setting's directory.
+/// Takes `count` readings of `operation` on blocks of `block` bytes, at most 16 MiB, in a file in the setting's
+/// directory.
 ///
 /// # Errors
-/// `Lacking` when cold reading is asked of a file system that keeps files in memory, or of a block beyond
-/// the file; `System` when the directory takes no file of 16 MiB, or the device fails.
+/// `Lacking` for cold reading on a file system that keeps files in memory, and for a block larger than the file; `System`
+/// when the directory does not accept a file of 16 MiB, or the device fails.
 pub fn file(
     operation: Operation,
     block: usize,
@@ -103,7 +101,7 @@ pub fn file(
     }
     let written_out = matches!(operation, Operation::Read | Operation::Fsync);
     let file = filled(directory, written_out).map_err(ProbeError::doing(&format!(
-        "make a file of {} in {}",
+        "create a file of {} in {}",
         Bytes(LENGTH as u64),
         directory.display()
     )))?;
@@ -112,7 +110,7 @@ pub fn file(
     let in_memory = mount.is_some_and(|mount| mount.is_in_memory());
     if operation == Operation::Read && (in_memory || is_still_cached(&file)?) {
         let what = format!(
-            "a directory on a storage device: the files of {} stay in memory; its file system is {place}",
+            "a directory on a storage device; the files of {} stay in memory: its file system is {place}",
             directory.display()
         );
         return Err(ProbeError::lacking(&name, what));
@@ -143,15 +141,14 @@ pub fn file(
         Readings::new(&name, Unit::Nanoseconds, taken, batch, (setting, granted), &circumstances);
     Ok(match operation {
         Operation::Read => readings.note(
-            "the page cache was dropped before each reading; caches of the device, and of the host of a \
-             virtual machine, cannot be",
+            "the page cache was dropped before each reading; caches of the device and of a virtual machine's host cannot \
+             be dropped",
         ),
         _ => readings,
     })
 }
 
-/// A file without a name, of [`LENGTH`] bytes that no file system can compress; all of it on the device
-/// where it is to be `written_out`, else in the page cache.
+/// A file without a name of [`LENGTH`] incompressible bytes: `written_out` to the device, or in the page cache.
 pub(crate) fn filled(directory: &Path, written_out: bool) -> io::Result<File> {
     let file = nameless(directory)?;
     let mut random = Random::from_seed(LENGTH as u64);
@@ -168,8 +165,8 @@ pub(crate) fn filled(directory: &Path, written_out: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// A new file that has no name (open(2), `O_TMPFILE`), or where the file system has no such files, one
-/// whose name is taken away at once.
+/// A new file without a name (open(2), `O_TMPFILE`); if the file system does not support that, a file whose name is
+/// removed at once.
 fn nameless(directory: &Path) -> io::Result<File> {
     let mode = Mode::RUSR | Mode::WUSR;
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -185,28 +182,28 @@ fn nameless(directory: &Path) -> io::Result<File> {
     }
 }
 
-/// Drops what the page cache has of the file; only what is written out can be.
+/// Drops the file's pages from the page cache, as far as they are written out.
 fn drop_pages(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Whether the page cache has the file although it was just dropped.
+/// Whether the file is still in the page cache right after its pages were dropped.
 fn is_still_cached(file: &File) -> Result<bool, ProbeError> {
     let doing = || ProbeError::doing("drop a file from the page cache");
     fadvise(file, 0, None, Advice::Random).map_err(|error| doing()(error.into()))?;
     drop_pages(file).map_err(doing())?;
     let mut byte = [0];
     let mut buffers = [io::IoSliceMut::new(&mut byte)];
-    // Gives what is in memory and refuses what would have to be waited for (preadv2(2)).
+    // Returns cached data and fails if it would have to wait (preadv2(2)).
     match preadv2(file, &mut buffers, 0, ReadWriteFlags::NOWAIT) {
         Ok(_) => Ok(true),
-        // Also where the file system cannot tell.
+        // The file system may also be unable to tell.
         Err(Errno::AGAIN | Errno::OPNOTSUPP) => Ok(false),
         Err(error) => Err(doing()(error.into())),
     }
 }
 
-/// The file as blocks that have a turn one after the other.
+/// The file as a sequence of blocks, used in turn.
 struct Blocks<'a> {
     file: &'a File,
     block: Vec<u8>,
@@ -233,7 +230,7 @@ impl<'a> Blocks<'a> {
         self.file.write_all_at(&self.block, at)
     }
 
-    /// Blocks one after the other through the file, all of it cached.
+    /// Readings over consecutive blocks of the cached file.
     fn batched(
         &mut self,
         stage: &mut Stage,
@@ -256,7 +253,7 @@ impl<'a> Blocks<'a> {
         Ok((batch, taken))
     }
 
-    /// Readings of one block each, spread over the file: `before` is not timed, `timed` is.
+    /// Readings of one block each, spread over the file: `before` is untimed, `timed` is timed.
     fn one_by_one(
         &mut self,
         stage: &mut Stage,
@@ -266,8 +263,8 @@ impl<'a> Blocks<'a> {
     ) -> Result<(Vec<f64>, Overhead), ProbeError> {
         let doing = || ProbeError::doing("use a file");
         let blocks = LENGTH / self.block.len();
-        // Odd, so that a number of blocks that is a power of two has all of them in turn; far apart, so
-        // that no block was read with the one before.
+        // Odd, so that it visits all of a power of two of blocks; large, so that read-ahead of the previous block does not
+        // include the next one.
         let stride = (blocks * 5 / 8) | 1;
         let pair = pair(&stage.clock);
         let mut values = Vec::with_capacity(count as usize);
@@ -289,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_block_has_a_turn_and_no_neighbour_follows() {
+    fn every_block_is_used_and_neighbours_are_not_consecutive() {
         let file = nameless(&std::env::temp_dir()).unwrap();
         for size in BLOCKS {
             let mut blocks = Blocks::new(&file, size);
@@ -308,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_name_leaves_nothing() {
+    fn a_file_without_a_name_leaves_nothing_behind() {
         let directory = std::env::temp_dir().join(format!("hemiola-file-{}", std::process::id()));
         std::fs::create_dir(&directory).unwrap();
         let file = filled(&directory, true).unwrap();

@@ -1,14 +1,13 @@
-//! What one hand-over costs at least: a message of 64 bytes from one process to another on the same
-//! processor, by the bare mechanism, measured where and when it is asked for.
+//! The minimum cost of one hand-over: a message of 64 bytes from one process to another on the same processor by the bare
+//! mechanism, measured at the time and place of the request.
 //!
-//! Two processes play ping-pong: the *near* one at the higher priority sends and sleeps for the answer,
-//! the *far* one answers. The time of a hand-over starts just before the sending call in one process and
-//! ends just after the receiving call in the other; the clock reading in it is not taken off. *Down* is
-//! from the near to the far process, which runs when the near one goes to sleep; *up* is the answer,
-//! which preempts.
+//! Two processes exchange messages: the *near* one, at the higher priority, sends and sleeps until the answer, which the
+//! *far* one sends. The time of a hand-over starts just before the sending call in one process and ends just after the
+//! receiving call in the other; it includes one clock reading. *Down* is from the near to the far process, which runs
+//! when the near one goes to sleep; *up* is the answer, which preempts.
 //!
-//! It is the floor under a periodic program's hand-overs, so it keeps the two ways apart and can be taken
-//! at the program's rate; [`communication`](crate::communication) has every mechanism and size.
+//! It is the floor of a periodic program's hand-overs, so the two directions are separate and it can be measured at the
+//! program's rate. [`communication`](crate::communication) has every mechanism and size.
 
 use hemiola_rt::clock::{Clock, FastClock, MonotonicClock};
 use hemiola_rt::sys::timer;
@@ -16,47 +15,46 @@ use hemiola_units::{Granted, Instant, Policy, Priority, Rate, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::link::{Description, Link, Object};
-use crate::peer::{Part, Peer, Player, gather, place};
+use crate::peer::{Part, Peer, PeerProcess, gather, place};
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
 pub use crate::link::Mechanism;
 
-/// Bytes of the message that goes to and fro.
+/// Bytes of the exchanged message.
 pub const MESSAGE_SIZE: usize = 64;
 
-/// Rounds before the first that counts, to load caches and make connections; few at a rate, where they take
-/// their time and caches are cold again each time.
+/// Uncounted first rounds, which load caches and make connections; few at a rate, where they take long and the caches get
+/// cold again each time.
 const WARM_UP: u64 = 100;
 const WARM_UP_AT_RATE: u64 = 5;
 
-/// How long the processes may take beyond the samples' own time.
-const PATIENCE: Span = Span::from_millis(20_000);
+/// Time allowed for the processes beyond that of the samples.
+const TIMEOUT_MARGIN: Span = Span::from_millis(20_000);
 
-/// More than any mechanism needs for a round trip when nothing is in the way.
+/// Longer than an undisturbed round trip by any mechanism.
 const ROUND_MAX: Span = Span::from_micros(500);
 
-/// What errors call it.
+/// Its name in errors.
 const NAME: &str = "hand_over";
 
-/// When the near process sends.
+/// The times at which the near process sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Circumstances {
-    /// As soon as it has its answer: caches warm, processor awake.
+    /// Right after each answer: caches warm, processor awake.
     BackToBack,
-    /// Released by a timer at this rate, so caches and processor are as cold as in a periodic task.
+    /// Released by a timer at this rate, with caches and processor as cold as in a periodic task.
     AtRate(Rate),
 }
 
-/// What was measured, in nanoseconds, in the order it happened.
+/// The measured times in nanoseconds, in order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Samples {
     /// From the higher to the lower priority.
     pub down: Vec<u64>,
     /// From the lower to the higher priority.
     pub up: Vec<u64>,
-    /// What the near process was granted; anything less than FIFO makes the figures those of a time
-    /// shared processor.
+    /// The scheduling granted to the near process; with less than FIFO, the figures are those of a time-shared processor.
     pub granted: Granted,
 }
 
@@ -68,7 +66,7 @@ impl Circumstances {
         }
     }
 
-    /// The word for it in a figure's name.
+    /// Its word in a figure's name.
     fn word(self) -> String {
         match self {
             Self::BackToBack => "back_to_back".into(),
@@ -77,42 +75,33 @@ impl Circumstances {
     }
 }
 
-impl Samples {
-    /// Down and up again, pair by pair; half of one is the cost of a hand-over in a cycle of as many
-    /// down as up. (The two directions differ, so a quantile of both thrown together says little.)
-    #[must_use]
-    pub fn round_trips(&self) -> Vec<u64> {
-        self.down.iter().zip(&self.up).map(|(down, up)| down + up).collect()
-    }
-}
-
-/// The mechanisms that scenarios connect processes by, as figures' names have them.
+/// The mechanisms that connect processes in scenarios, with their words in figures' names.
 const MECHANISMS: [(&str, Mechanism); 3] =
     [("futex", Mechanism::Futex), ("mq", Mechanism::MessageQueue), ("pubsub", Mechanism::PubSub)];
 
-/// The ways of a figure.
+/// The directions of a figure.
 const DIRECTIONS: [(&str, &str); 2] =
     [("down", "to a process of lower priority"), ("up", "to a process of higher priority")];
 
-/// The rates at which it is a figure: a control loop's, a simulation's, a fast loop's.
+/// The rates in the catalogue: of a control loop, a simulation and a fast loop.
 const RATES: [&str; 3] = ["50Hz", "200Hz", "1kHz"];
 
 fn circumstances() -> Vec<Circumstances> {
-    let rates = RATES.iter().map(|rate| rate.parse().expect("a rate of ours"));
+    let rates = RATES.iter().map(|rate| rate.parse().expect("the constant rates are valid"));
     std::iter::once(Circumstances::BackToBack).chain(rates.map(Circumstances::AtRate)).collect()
 }
 
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (word, _) in MECHANISMS {
-        for (direction, to_whom) in DIRECTIONS {
+        for (direction, target) in DIRECTIONS {
             for when in circumstances() {
                 let title = match when {
                     Circumstances::BackToBack => {
-                        format!("a hand-over {to_whom}, one after the other")
+                        format!("a hand-over {target}, back to back")
                     }
                     Circumstances::AtRate(rate) => {
-                        format!("a hand-over {to_whom}, the processor idle between two at {rate}")
+                        format!("a hand-over {target} at {rate}, the processor idle in between")
                     }
                 };
                 let name = format!("hand_over.{word}.{direction}.{}", when.word());
@@ -123,7 +112,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     figures
 }
 
-/// Readings of one direction; the clock reading in each is part of it.
+/// Takes readings of one direction, each including one clock reading.
 pub(crate) fn measure_figure(
     words: &[&str],
     setting: &Setting,
@@ -148,7 +137,7 @@ pub(crate) fn measure_figure(
     ))
 }
 
-/// What a process of the measurement is told.
+/// The orders for one process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     near: bool,
@@ -157,16 +146,16 @@ pub(crate) struct Orders {
     samples: u64,
 }
 
-/// Measures `samples` hand-overs in each direction on the setting's first processor. The near process asks
-/// for the setting's scheduling, the far one for one priority less. Takes as long as they take, at most
-/// about a second for 50 000 back to back; the calling process only waits.
+/// Measures `samples` hand-overs in each direction on the setting's first processor. The near process requests the
+/// setting's scheduling, the far one a priority one lower. Takes about a second for 50 000 back to back; the calling
+/// process only waits.
 ///
-/// Back to back on one processor the two keep it wholly busy: the kernel stops real-time tasks for
-/// 50 ms in each second (sched(7), "Limiting the CPU usage of real-time and deadline processes").
+/// Back to back, the two keep the processor fully busy, so the kernel stops real-time tasks for 50 ms in each second
+/// (sched(7), "Limiting the CPU usage of real-time and deadline processes").
 ///
 /// # Errors
-/// `Lacking` for a mechanism that is not part of this build or waits without giving up the processor, and
-/// for yielding at a rate; `Peer` when the processes do not play as they should; else what refused.
+/// `Lacking` for a mechanism that is not part of this build or waits without giving up the processor, and for yielding at
+/// a rate; `Peer` when the processes fail; otherwise the system call that failed.
 pub fn measure(
     setting: &Setting,
     mechanism: &Mechanism,
@@ -194,30 +183,28 @@ pub fn measure(
         Circumstances::AtRate(rate) => rate.period() + ROUND_MAX,
     };
     let rounds = i64::try_from(samples + circumstances.warm_up()).unwrap_or(i64::MAX);
-    let until = MonotonicClock.now() + round * rounds + PATIENCE;
+    let until = MonotonicClock.now() + round * rounds + TIMEOUT_MARGIN;
     let mut reports = gather(&mut [&mut near], &[&far], until)?;
     Ok(reports.remove(0))
 }
 
-/// Refuses what cannot be measured.
+/// Rejects combinations that cannot be measured.
 fn check(mechanism: &Mechanism, circumstances: Circumstances) -> Result<(), ProbeError> {
     if let Some(what) = mechanism.lacks() {
         return Err(ProbeError::lacking(NAME, what));
     }
     if mechanism.spins() {
-        let what =
-            "a mechanism that gives up the processor while it waits: both processes have one";
+        let what = "a mechanism that gives up the processor while it waits, because both processes share one";
         return Err(ProbeError::lacking(NAME, what));
     }
     if *mechanism == Mechanism::Yield && circumstances != Circumstances::BackToBack {
-        let what =
-            "another mechanism at a rate: between the releases, yielding keeps the processor busy";
+        let what = "another mechanism at a rate, because yielding keeps the processor busy between releases";
         return Err(ProbeError::lacking(NAME, what));
     }
     Ok(())
 }
 
-/// The policy one priority lower, where there is one.
+/// The policy with the priority lowered by one, if possible.
 fn below(policy: Policy) -> Policy {
     let lower = |priority: Priority| Priority::try_from(priority.get() - 1).unwrap_or(priority);
     match policy {
@@ -227,21 +214,21 @@ fn below(policy: Policy) -> Policy {
     }
 }
 
-/// Plays one of the two processes.
-pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError> {
+/// Runs one of the two processes.
+pub(crate) fn run_peer(mut process: PeerProcess, orders: &Orders) -> Result<(), ProbeError> {
     let doing = || ProbeError::doing("hand over");
     let mut link = orders.description.open(orders.near).map_err(doing())?;
-    let granted = player.settle();
-    player.ready()?;
+    let granted = process.apply_profile();
+    process.ready()?;
     if orders.near {
-        let samples = ask(&mut *link, &mut player.clock, orders, granted).map_err(doing())?;
-        player.report(&samples)
+        let samples = ask(&mut *link, &mut process.clock, orders, granted).map_err(doing())?;
+        process.report(&samples)
     } else {
-        answer(&mut *link, &mut player.clock).map_err(doing())
+        answer(&mut *link, &mut process.clock).map_err(doing())
     }
 }
 
-/// When it was sent, and how long the message before it took.
+/// A message with its send time and the duration of the previous message.
 fn stamp(sent: Instant, took: Span) -> [u8; MESSAGE_SIZE] {
     let mut message = [0; MESSAGE_SIZE];
     message[..8].copy_from_slice(&sent.nanos().to_le_bytes());
@@ -257,7 +244,7 @@ fn read_stamp(message: &[u8; MESSAGE_SIZE]) -> (Instant, Span) {
     (Instant::from_nanos(word(0)), Span::from_nanos(word(8).cast_signed()))
 }
 
-/// The far process: answers for ever.
+/// The far process: answers until it is killed.
 fn answer(link: &mut dyn Link, clock: &mut FastClock) -> std::io::Result<()> {
     let mut message = [0; MESSAGE_SIZE];
     loop {
@@ -268,7 +255,7 @@ fn answer(link: &mut dyn Link, clock: &mut FastClock) -> std::io::Result<()> {
     }
 }
 
-/// The near process: asks, and keeps the times.
+/// The near process: sends requests and records the times.
 fn ask(
     link: &mut dyn Link,
     clock: &mut FastClock,
@@ -290,7 +277,7 @@ fn ask(
         let now = clock.now();
         if number >= warm_up {
             let (sent, down) = read_stamp(&answer);
-            // Two processes' clocks differ by some nanoseconds; a hand-over takes a thousand.
+            // The two processes' clocks differ by some nanoseconds; a hand-over takes thousands.
             let nanos = |span: Span| u64::try_from(span.nanos()).unwrap_or(0);
             samples.down.push(nanos(down));
             samples.up.push(nanos(now - sent));

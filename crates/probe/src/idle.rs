@@ -1,11 +1,10 @@
-//! The second method for a context switch: what a background task loses to it.
+//! The second method for a context switch: the processor time that a background task loses to it.
 //!
-//! A thread of the lowest real-time priority counts as fast as it can, on a processor where two processes of
-//! a higher one hand over to each other by a pipe at a known rate: alternately a few and many times in each
-//! period. What it
-//! counts less in a window with many is processor time that went into switching, whatever part of it a
-//! clock reading in the switching processes would see: so this holds the direct measurement to account
-//! (Muller, "Modeling and Analysis: Inputs and Uncertainties", 3.2.10).
+//! A thread of the lowest real-time priority counts as fast as it can on a processor where two processes of a higher
+//! priority hand over to each other by a pipe at a known rate, alternately a few times and many times in each period. The
+//! count lost in a window with many is processor time spent on switching, including the parts that clock readings in the
+//! switching processes cannot see. This validates the direct measurement (Muller, "Modeling and Analysis: Inputs and
+//! Uncertainties", 3.2.10).
 
 use std::hint::black_box;
 use std::io;
@@ -19,46 +18,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::context_switch::Mechanism;
 use crate::context_switch::ends::{Description, Objects};
-use crate::context_switch::play::{self, LAST_BIT, Role, STEP};
-use crate::peer::{Part, Peer, Player, gather, place};
+use crate::context_switch::processes::{self, LAST_BIT, Role, STEP};
+use crate::peer::{Part, Peer, PeerProcess, gather, place};
 use crate::stage::Stage;
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
 const NAME: &str = "idle.context_switch";
 
-/// How often the processes switch, a few times or many.
+/// The period in which the processes switch a few times or many times.
 const PERIOD: Span = Span::from_millis(1);
-/// Round trips in a period of a window of few, and of many: enough to lose a quarter or less of the
-/// processor at 2.5 µs, and to lose more than the other disturbances of a window take.
+/// Round trips in a period of a window of few and of many: enough to lose a quarter or less of the processor at 2.5 µs,
+/// and more than other disturbances of a window.
 const TRIPS: [u32; 2] = [1, 51];
 /// Periods in a window.
 const PERIODS: u32 = 25;
-/// Windows of one reading: few, many, many, few, so that a drift falls out.
+/// The windows of one reading: few, many, many, few, which cancels a drift.
 const PATTERN: [usize; 4] = [0, 1, 1, 0];
-/// Readings before the first that counts.
+/// Uncounted first readings.
 const WARM_UP: u32 = 1;
-/// Between two readings all rest, as the kernel wants it of real-time threads.
+/// The rest between two readings, which the kernel demands of real-time threads.
 const REST: Span = Span::from_millis(15);
-/// The background task counts this long before and after the windows too.
+/// The background task also counts this long before and after the windows.
 const MARGIN: Span = Span::from_millis(1);
-/// In which the processes have to come up.
+/// The time for the processes to start.
 const START: Span = Span::from_millis(500);
-/// How long it may take beyond the schedule.
-const PATIENCE: Span = Span::from_millis(20_000);
-
-/// Counts between two looks at the clock.
+/// Time allowed beyond the schedule.
+const TIMEOUT_MARGIN: Span = Span::from_millis(20_000);
+/// Counts between two clock readings.
 const STRIDE: u32 = 500;
-/// How often the count is kept.
+/// The interval at which the count is recorded.
 const KEPT: Span = Span::from_micros(250);
 
-/// What the switching process is told.
+/// The orders for the switching process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     ends: Description,
     schedule: Schedule,
 }
 
-/// When everything happens.
+/// The schedule of all processes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Schedule {
     epoch: Instant,
@@ -66,12 +64,12 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// When the first window of reading `number` begins.
+    /// The start of the first window of reading `number`.
     fn start(self, number: u32) -> Instant {
         self.epoch + (window() * PATTERN.len() as i64 + REST) * i64::from(number)
     }
 
-    /// When its last window ends.
+    /// The end of its last window.
     fn end(self, number: u32) -> Instant {
         self.start(number) + window() * PATTERN.len() as i64
     }
@@ -82,7 +80,7 @@ fn window() -> Span {
     PERIOD * i64::from(PERIODS)
 }
 
-/// How far the background task had counted, and when.
+/// The background task's count at a time.
 type Sample = (Instant, u64);
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -93,23 +91,23 @@ pub(crate) fn measure(_: &[&str], setting: &Setting, count: u32) -> Result<Readi
     context_switch(setting, count)
 }
 
-/// Takes `count` readings of the processor time lost in a hand-over by pipe between two processes on one
-/// processor; each takes 100 ms. The timer that begins each period takes its time with few and with many,
-/// some 0.3 % of all, which is what the figure may be off by.
+/// Takes `count` readings of the processor time lost in a hand-over by pipe between two processes on one processor; each
+/// takes 100 ms. The timer at the start of each period costs the same with few and with many, some 0.3 % in total, which
+/// is the possible error of the figure.
 ///
 /// # Errors
-/// `Lacking` when the processes are refused a real-time priority: on an equal footing the background task
-/// would not give way. `Peer` too when they do not come up within half a second. `System` as it comes.
+/// `Lacking` when the processes are refused a real-time priority, without which the background task would not yield.
+/// `Peer` also when they do not start within half a second. `System` as it occurs.
 pub fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
     let objects = Objects::create(Mechanism::Pipe).map_err(ProbeError::doing("make a pipe"))?;
     let place = place(setting.cpu, setting.scheduling, false);
-    let far = play::Orders {
+    let far = processes::Orders {
         mechanism: Mechanism::Pipe,
         ends: objects.description(Role::Far),
         role: Role::Far,
         walked: Bytes(0),
         count: 0,
-        // More than one: it is to answer without looking at the clock.
+        // More than one, so that it answers without reading the clock.
         batch: 2,
     };
     let mut far = Peer::start(setting, place.clone(), Part::ContextSwitch(far))?;
@@ -120,13 +118,13 @@ pub fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeEr
     far.begin()?;
     near.begin()?;
     if MonotonicClock.now() > epoch {
-        return Err(ProbeError::Peer("came up too late for the schedule".into()));
+        return Err(ProbeError::Peer("started too late for the schedule".into()));
     }
 
     let over = AtomicBool::new(false);
     let (granted, (background, samples)) = thread::scope(|scope| {
         let counting = scope.spawn(|| counted(setting, schedule, &over));
-        let until = schedule.start(schedule.readings) + PATIENCE;
+        let until = schedule.start(schedule.readings) + TIMEOUT_MARGIN;
         let granted = gather::<Granted>(&mut [&mut near], &[], until);
         over.store(granted.is_err(), Ordering::Relaxed);
         let samples = counting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -141,7 +139,9 @@ pub fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeEr
     let values = (WARM_UP..schedule.readings)
         .map(|number| lost(&samples, schedule.start(number)))
         .collect::<Option<Vec<f64>>>()
-        .ok_or_else(|| ProbeError::Peer("switched when nobody counted".into()))?;
+        .ok_or_else(|| {
+            ProbeError::Peer("switched while the background task did not count".into())
+        })?;
     let (length, background) = (window(), background.scheduling);
     let method =
         format!("count of a {background} task, few and many switches in windows of {length}");
@@ -152,16 +152,16 @@ pub fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeEr
     Ok(Readings::new(NAME, Unit::Nanoseconds, taken, batch, place, &circumstances))
 }
 
-/// The background task: how far it has counted, reading by reading, until it is over.
+/// The background task: returns its counts, reading by reading, until `over`.
 fn counted(
     setting: &Setting,
     schedule: Schedule,
     over: &AtomicBool,
 ) -> Result<(Granted, Vec<Sample>), ProbeError> {
-    let lowest = Priority::try_from(1).expect("it is one");
+    let lowest = Priority::try_from(1).expect("1 is a valid priority");
     let scheduling = match setting.scheduling {
         Policy::Other { .. } => Policy::Other { nice: 0 },
-        // Ordinary tasks would take as much of the processor as they like from an ordinary one.
+        // Other ordinary tasks would take an unknown share of the processor from an ordinary one.
         _ => Policy::Fifo { priority: lowest },
     };
     Stage::run(&Setting { scheduling, ..setting.clone() }, setting.cpu, |stage| {
@@ -186,12 +186,12 @@ fn counted(
     })
 }
 
-/// The switching process: hands over a few times or many in each period, by windows.
-pub(crate) fn play(mut player: Player, orders: Orders) -> Result<(), ProbeError> {
+/// The switching process: hands over a few times or many times in each period, by windows.
+pub(crate) fn run_peer(mut process: PeerProcess, orders: Orders) -> Result<(), ProbeError> {
     let failed = || ProbeError::doing("hand over to the other process");
     let mut ends = orders.ends.open(Mechanism::Pipe, Role::Near).map_err(failed())?;
-    let granted = player.settle();
-    player.ready()?;
+    let granted = process.apply_profile();
+    process.ready()?;
     let mut token = 0u32;
     let mut trip = |bits: u32| -> io::Result<()> {
         token = (token & !(STEP - 1)).wrapping_add(STEP) | bits;
@@ -212,19 +212,19 @@ pub(crate) fn play(mut player: Player, orders: Orders) -> Result<(), ProbeError>
     }
     sleep_until(orders.schedule.end(orders.schedule.readings - 1) + MARGIN);
     trip(LAST_BIT).map_err(failed())?;
-    player.report(&granted)
+    process.report(&granted)
 }
 
-/// Hand-overs in the windows of one kind of one reading.
+/// Hand-overs in the windows of one kind in one reading.
 fn hand_overs(kind: usize) -> u64 {
     let windows = PATTERN.iter().filter(|each| **each == kind).count() as u64;
     windows * u64::from(PERIODS) * u64::from(TRIPS[kind]) * 2
 }
 
-/// Nanoseconds lost in a hand-over, by the windows from `start`.
+/// Nanoseconds lost in a hand-over, from the windows starting at `start`.
 ///
-/// With s counts in a nanosecond when undisturbed, n hand-overs of length x in the time T: the count is
-/// s (T − n x). Of two such counts the ratio r has no s in it: x = T (1 − r) / (n_many − r n_few).
+/// With s counts per undisturbed nanosecond, n hand-overs of length x in the time T give the count s (T − n x). The ratio
+/// r of two such counts does not contain s: x = T (1 − r) / (n_many − r n_few).
 fn lost(samples: &[Sample], start: Instant) -> Option<f64> {
     let mut counts = [0.0, 0.0];
     let mut begin = start;
@@ -239,7 +239,7 @@ fn lost(samples: &[Sample], start: Instant) -> Option<f64> {
     Some(time * (1.0 - ratio) / (many - ratio * few))
 }
 
-/// The count at `instant`, on the line between the samples around it.
+/// The count at `instant`, interpolated between the samples around it.
 fn at(samples: &[Sample], instant: Instant) -> Option<f64> {
     let after = samples.partition_point(|(when, _)| *when <= instant);
     let ((before, low), (after, high)) = (samples.get(after.checked_sub(1)?)?, samples.get(after)?);
@@ -251,7 +251,7 @@ fn at(samples: &[Sample], instant: Instant) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A counter of one count in a nanosecond, disturbed for `cost` ns in each hand-over.
+    /// A counter with one count per nanosecond, disturbed for `cost` ns in each hand-over.
     fn samples(cost: u64) -> Vec<Sample> {
         let mut count = 0;
         let mut samples = vec![(Instant::ZERO, 0)];
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_counter_loses_is_the_cost_of_a_switch() {
+    fn the_lost_count_gives_the_cost_of_a_switch() {
         for cost in [0, 100, 2500] {
             let found = lost(&samples(cost), Instant::ZERO).unwrap();
             assert!((found - cost as f64).abs() < 1e-6, "{cost}: {found}");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_without_samples_give_nothing() {
+    fn windows_without_samples_have_no_result() {
         assert_eq!(lost(&samples(100), Instant::ZERO + PERIOD * 2), None);
         assert_eq!(at(&[], Instant::ZERO), None);
         assert_eq!(at(&samples(0), Instant::from_nanos(1_500_000)), Some(1_500_000.0));

@@ -1,7 +1,7 @@
-//! What carries messages between two processes of a measurement, down and up again.
+//! The links that carry messages between two processes of a measurement, down and up again.
 //!
-//! The measuring process makes an [`Object`], starts the two so that they inherit its descriptors, and
-//! tells each the [`Description`], from which it opens its [`Link`].
+//! The measuring process creates an [`Object`], starts the two processes so that they inherit its descriptors, and sends
+//! each the [`Description`], from which it opens its [`Link`].
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -27,15 +27,15 @@ mod memory;
 mod publication;
 mod queue;
 
-/// What carries a message from one process to another.
+/// The mechanism that carries a message from one process to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mechanism {
-    /// Shared memory and sched_yield(2) between two processes of one priority: no waking at all.
+    /// Shared memory and sched_yield(2) between two processes of one priority, without wake-ups.
     Yield,
     /// Shared memory, and a futex to sleep on.
     Futex,
-    /// Shared memory that is looked at without rest.
+    /// Shared memory, polled without rest.
     Spin,
     /// A pipe each way, blocking.
     Pipe,
@@ -45,19 +45,19 @@ pub enum Mechanism {
     UnixStream,
     /// A pair of Unix datagram sockets.
     UnixDatagram,
-    /// A TCP connection on the loopback interface, kept open, without delay (`TCP_NODELAY`).
+    /// A TCP connection on the loopback interface, kept open, with `TCP_NODELAY`.
     Tcp,
     /// A TCP connection for each message and its answer, which the answering process closes.
     TcpPerMessage,
     /// UDP on the loopback interface.
     Udp,
-    /// UDP to a group that two processes joined on the loopback interface.
+    /// UDP to a group that both processes have joined on the loopback interface.
     Multicast,
-    /// iceoryx2's publish and notify, wait and take. Needs the feature `pubsub`.
+    /// iceoryx2: publish and notify, wait and take. Needs the feature `pubsub`.
     PubSub,
-    /// iceoryx2's publish, and take without rest. Needs the feature `pubsub`.
+    /// iceoryx2: publish, and poll without rest. Needs the feature `pubsub`.
     PubSubPolled,
-    /// Not bare: a channel of `bus` each way, for comparison.
+    /// A channel of `bus` each way, for comparison with the bare mechanisms.
     Channel {
         /// Its mechanism, with any name; not `local:`.
         endpoint: Endpoint,
@@ -67,56 +67,56 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// Whether a process that waits keeps its processor, so that the other needs one of its own.
+    /// Whether a waiting process keeps its processor, so that the other needs another one.
     pub(crate) fn spins(&self) -> bool {
         matches!(self, Self::Spin | Self::PubSubPolled)
     }
 
-    /// What this build lacks for it.
+    /// The requirement that this build does not meet.
     pub(crate) fn lacks(&self) -> Option<&'static str> {
         let pubsub = matches!(self, Self::PubSub | Self::PubSubPolled);
         (pubsub && cfg!(not(feature = "pubsub"))).then_some(
-            "a build with `--features pubsub`: publish–subscribe is not part of this one",
+            "a build with `--features pubsub`, because this one has no publish–subscribe",
         )
     }
 }
 
-/// One process's way to the other and back.
+/// One process's link to the other and back.
 pub(crate) trait Link {
-    /// Sends, waking the other.
+    /// Sends a message and wakes the other process.
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
-    /// Waits until there is a message and fills `message`, which is as long as messages of this way are.
+    /// Waits for a message and fills `message`, whose length is that of every message in this direction.
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()>;
 }
 
-/// What the measuring process keeps while the two play.
+/// The objects that the measuring process keeps while the two run.
 #[derive(Debug)]
 pub(crate) struct Object {
     description: Description,
-    #[expect(dead_code, reason = "kept in being while the two play")]
+    #[expect(dead_code, reason = "kept alive while the two run")]
     made: Made,
 }
 
-/// What a process needs to open its link.
+/// The data that a process needs to open its link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
     mechanism: Mechanism,
     /// Bytes of a message down and of one up.
     sizes: [usize; 2],
-    /// Messages that may lie unread on a way.
+    /// Messages that may be unread in one direction.
     ahead: u32,
     ways: Ways,
 }
 
-/// How the ways are found, by mechanism; in pairs: down and up, or the near process's and the far one's.
+/// How to open both directions, by mechanism; pairs are down and up, or near and far process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ways {
-    /// Descriptors that each process sends and receives by.
+    /// Descriptors with which each process sends and receives.
     Descriptors([Ends; 2]),
-    /// Where the far process listens, inherited, and where the near one connects to.
+    /// The inherited listener of the far process, and the address that the near one connects to.
     Listener(i32, SocketAddrV4),
-    /// A socket of each process, and where it sends to.
+    /// The socket of each process, and the address it sends to.
     Group([(i32, SocketAddrV4); 2]),
     /// Channels down and up.
     Channels([Handle; 2]),
@@ -135,8 +135,8 @@ struct Ends {
 #[cfg(feature = "pubsub")]
 const SERVICES: [&str; 2] = ["down", "up"];
 
-/// A run name of this measurement's own, swept afterwards: `p`, so that it is no other's, the number of
-/// this process, and a count.
+/// A run name for one measurement, swept on drop: `p` to distinguish it from other runs, the process number and a
+/// counter.
 #[derive(Debug)]
 struct Run(String);
 
@@ -147,14 +147,14 @@ impl Run {
         Self(format!("p{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// A name for services of iceoryx2, after what killed measurements left of theirs has been removed.
+    /// A name for iceoryx2 services. First removes the services of killed measurements.
     fn of_services() -> Self {
         #[cfg(feature = "pubsub")]
         for run in hemiola_bus::pubsub::runs().unwrap_or_default() {
             let number = run.strip_prefix('p').and_then(|rest| Some(rest.split_once('-')?.0));
             let alive = |number: &str| Path::new("/proc").join(number).exists();
             if number.is_some_and(|number| number.parse::<u32>().is_ok() && !alive(number)) {
-                // What cannot be removed may be another user's.
+                // Services of another user cannot be removed.
                 let _ = hemiola_bus::pubsub::sweep(&run);
             }
         }
@@ -164,18 +164,18 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // What cannot be removed now is the next sweep's.
+        // A failed removal is left to the next sweep.
         #[cfg(feature = "pubsub")]
         let _ = hemiola_bus::pubsub::sweep(&self.0);
     }
 }
 
 impl Object {
-    /// Makes the two ways of `mechanism`, for messages of these sizes down and up, of which up to `ahead`
-    /// may lie unread; 1 is a ping-pong. Its descriptors stay open across exec.
+    /// Creates both directions of `mechanism` for messages of these sizes down and up, of which up to `ahead` may be
+    /// unread (1 for request and answer). Its descriptors stay open across exec.
     ///
     /// # Errors
-    /// What the operating system or the mechanism's library refused.
+    /// The error of the operating system or the mechanism's library.
     pub(crate) fn create(mechanism: &Mechanism, sizes: [usize; 2], ahead: u32) -> io::Result<Self> {
         let mut made = Made::default();
         let ways = match mechanism {
@@ -196,7 +196,7 @@ impl Object {
                 let make = |way: &str, size| {
                     let name = format!("/hemiola-{}-{way}", run.0);
                     let queue = mqueue::create(&name, ahead, size)?.sender;
-                    // Blocking, which is the cheapest way to wait.
+                    // Blocking, the cheapest way to wait.
                     fcntl_setfl(&queue, OFlags::RDWR)?;
                     Ok::<_, io::Error>(queue)
                 };
@@ -267,18 +267,18 @@ impl Object {
         Ok(Self { description, made })
     }
 
-    /// What to tell both processes.
+    /// The description for both processes.
     pub(crate) fn description(&self) -> Description {
         self.description.clone()
     }
 }
 
-/// What stands behind the ways.
+/// The system objects behind the links.
 #[derive(Debug, Default)]
 struct Made {
     descriptors: Vec<OwnedFd>,
     channels: Vec<Channel>,
-    /// Swept when the rest is gone.
+    /// Swept after the rest is dropped.
     runs: Vec<Run>,
 }
 
@@ -290,13 +290,13 @@ impl Made {
         number
     }
 
-    /// One object each way, which both processes open.
+    /// One object per direction, which both processes open.
     fn shared(&mut self, [down, up]: [OwnedFd; 2]) -> Ways {
         let (down, up) = (self.keep(down), self.keep(up));
         Ways::Descriptors([Ends { out: down, back: up }, Ends { out: up, back: down }])
     }
 
-    /// One socket for each process, both ways.
+    /// One bidirectional socket for each process.
     fn sockets(&mut self, sockets: [OwnedFd; 2]) -> Ways {
         Ways::Descriptors(sockets.map(|socket| {
             let number = self.keep(socket);
@@ -312,17 +312,17 @@ fn listen() -> io::Result<(TcpListener, SocketAddrV4)> {
 }
 
 impl Description {
-    /// Bytes of a message down and of one up.
+    /// The size of a message down and of one up, in bytes.
     pub(crate) fn sizes(&self) -> [usize; 2] {
         self.sizes
     }
 
-    /// Opens the ends of the near process or of the far one.
+    /// Opens the near or the far process's end.
     ///
     /// # Errors
-    /// What was refused; `EBADF` when the descriptors were not inherited.
+    /// The system's error; `EBADF` when the descriptors were not inherited.
     pub(crate) fn open(&self, near: bool) -> io::Result<Box<dyn Link>> {
-        // Of near and far: who this is. Of down and up: the way out and the way back.
+        // The index of this side, and those of the outgoing and incoming directions.
         let (side, out, back) = if near { (0, 0, 1) } else { (1, 1, 0) };
         Ok(match &self.ways {
             Ways::Descriptors(ends) => {
@@ -363,21 +363,21 @@ impl Description {
     }
 }
 
-/// Looks for a message that did not come before a spinning process rests between looks: about 40 ms, so
-/// that it does not spin on for ever beside one that rests.
-const LOOKS: u32 = 1 << 20;
+/// Polls without a message after which a spinning process sleeps between polls: about 40 ms, so that it does not spin
+/// forever beside a process that rests.
+const POLLS_MAX: u32 = 1 << 20;
 
-/// How long it then rests between looks.
+/// The sleep between polls after that.
 const NAP: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Looks until there is something.
-fn spin(mut look: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
-    let mut looks = 0;
-    while !look()? {
-        if looks == LOOKS {
+/// Polls until `poll` returns true.
+fn spin(mut poll: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+    let mut polls = 0;
+    while !poll()? {
+        if polls == POLLS_MAX {
             std::thread::sleep(NAP);
         } else {
-            looks += 1;
+            polls += 1;
             std::hint::spin_loop();
         }
     }
@@ -392,9 +392,9 @@ mod tests {
 
     #[cfg(feature = "pubsub")]
     #[test]
-    fn what_a_killed_measurement_left_is_removed_by_the_next() {
+    fn the_next_measurement_removes_what_a_killed_one_left() {
         use hemiola_bus::pubsub::{Bare, runs};
-        // No process has this number: kernels give none beyond 2²².
+        // No process has this number: the kernel's limit is 2²².
         let dead = "p4194305-0";
         let bare = Bare::open(dead, ("down", 8), ("up", 8), 2).unwrap();
         assert!(runs().unwrap().contains(dead));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_carries_a_message_each_way_and_back() {
+    fn every_link_carries_messages_both_ways() {
         let mut mechanisms = vec![
             Mechanism::Futex,
             Mechanism::Spin,
@@ -431,7 +431,7 @@ mod tests {
         for mechanism in mechanisms {
             let object = Object::create(&mechanism, [1024, 8], 1).unwrap();
             let description = object.description();
-            // What is published before the other subscribes is not kept for it.
+            // A message published before the other process subscribes is lost.
             let open = Barrier::new(2);
             std::thread::scope(|scope| {
                 scope.spawn(|| {

@@ -1,9 +1,8 @@
-//! What else the machine does while something is measured: one process of ordinary priority that computes
-//! without rest, or that writes through more memory than the last cache holds.
+//! The load on the machine during a measurement: one process of ordinary priority that computes without rest, or that
+//! writes through more memory than the last cache holds.
 //!
-//! It runs on the setting's other processor, or on the same one where there is only that; an ordinary
-//! process is stopped by every real-time one there, so what it takes is caches, memory bandwidth and what
-//! processors share, not the processor itself.
+//! It runs on the setting's other processor, or on the same one if there is only one. Real-time processes preempt an
+//! ordinary process there, so it competes for caches, memory bandwidth and other shared resources, not for the processor.
 
 use std::hint::black_box;
 
@@ -11,25 +10,25 @@ use hemiola_rt::sys::cpu;
 use hemiola_units::{Bytes, Policy};
 use serde::{Deserialize, Serialize};
 
-use crate::peer::{Part, Peer, Player, place};
+use crate::peer::{Part, Peer, PeerProcess, place};
 use crate::{Load, ProbeError, Setting};
 
-/// Where the kernel does not say how large the last cache is.
+/// The assumed size of the last cache if the kernel does not report it.
 const CACHE_UNKNOWN: Bytes = Bytes(64 << 20);
 
-/// Bytes of a line, of each of which one word is written.
+/// Bytes of a cache line, of which one word is written.
 const LINE: usize = 64;
 
-/// The most a polluter maps, however large the last cache.
+/// The most memory that a polluter maps.
 const POLLUTED_MAX: Bytes = Bytes(512 << 20);
 
-/// What the process is told.
+/// The orders for the process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     load: Load,
 }
 
-/// A load that lasts until this is dropped, or the process that started it ends.
+/// A running load; it ends when this is dropped or the process that started it ends.
 #[derive(Debug)]
 #[must_use = "the load ends when this is dropped"]
 pub struct LoadGuard {
@@ -37,11 +36,11 @@ pub struct LoadGuard {
     peer: Peer,
 }
 
-/// Starts the setting's load and returns when it is under way; nothing where the setting is idle. It also
-/// ends with the thread that calls this.
+/// Starts the setting's load and returns when it is running; `None` if the setting is idle. The load also ends with the
+/// calling thread.
 ///
 /// # Errors
-/// `Peer` when the process does not come up, `System` when it cannot be started.
+/// `Peer` when the process does not become ready, `System` when it cannot be started.
 pub fn start(setting: &Setting) -> Result<Option<LoadGuard>, ProbeError> {
     if setting.load == Load::Idle {
         return Ok(None);
@@ -53,16 +52,16 @@ pub fn start(setting: &Setting) -> Result<Option<LoadGuard>, ProbeError> {
     Ok(Some(LoadGuard { peer }))
 }
 
-/// Plays the load until it is killed.
-pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError> {
-    // One word for each line, first touched here: it has its memory before it says that it is ready.
+/// Runs the load until it is killed.
+pub(crate) fn run_peer(mut process: PeerProcess, orders: &Orders) -> Result<(), ProbeError> {
+    // Touched here first, so that the memory is present before the process reports that it is ready.
     let words = match orders.load {
         Load::Idle | Load::BusyNeighbour => 1,
         Load::CachePolluter => polluted() / size_of::<u64>(),
     };
     let mut memory = vec![1u64; words];
-    let _ = player.settle();
-    player.ready()?;
+    let _ = process.apply_profile();
+    process.ready()?;
     match orders.load {
         Load::Idle => Ok(()),
         Load::BusyNeighbour => compute(&mut memory[0]),
@@ -70,14 +69,14 @@ pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError
     }
 }
 
-/// Computes in registers for ever.
+/// Computes in registers forever.
 fn compute(word: &mut u64) -> ! {
     loop {
         *word = black_box(*word).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
     }
 }
 
-/// Writes to every line in turn, for ever.
+/// Writes to every line in turn, forever.
 fn pollute(memory: &mut [u64]) -> ! {
     loop {
         for word in memory.iter_mut().step_by(LINE / size_of::<u64>()) {
@@ -87,18 +86,17 @@ fn pollute(memory: &mut [u64]) -> ! {
     }
 }
 
-/// Bytes to write through: twice the last cache.
+/// The size of the polluted memory: twice the last cache.
 fn polluted() -> usize {
     let cache = last_cache(cpu::current()).unwrap_or(CACHE_UNKNOWN);
     (2 * cache.0).min(POLLUTED_MAX.0) as usize
 }
 
-/// The size of the largest cache of processor `cpu` by what the kernel says
-/// (`/sys/devices/system/cpu/cpu*/cache`).
+/// The size of the largest cache of processor `cpu` as reported by the kernel (`/sys/devices/system/cpu/cpu*/cache`).
 fn last_cache(cpu: u16) -> Option<Bytes> {
     let folder = std::fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}/cache")).ok()?;
     let size = |text: String| {
-        // "32K", "8192K" and, so far, never anything else.
+        // The kernel only uses this format: "32K", "8192K".
         Some(Bytes(text.trim().strip_suffix('K')?.parse::<u64>().ok()? << 10))
     };
     folder

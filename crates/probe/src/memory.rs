@@ -1,4 +1,4 @@
-//! What loads from memory cost, and how much of it moves in a second.
+//! The cost of loads from memory, and the memory bandwidth.
 
 mod bandwidth;
 mod latency;
@@ -29,8 +29,7 @@ pub(crate) fn measure(
     }
 }
 
-/// Refuses more than a quarter of the memory that is free: taking it would push other programs' out, and
-/// measure that.
+/// Rejects more than a quarter of the free memory: taking it would evict other programs' memory and measure that.
 fn within_free_memory(name: &str, size: Bytes) -> Result<(), ProbeError> {
     let info = std::fs::read_to_string("/proc/meminfo")
         .map_err(ProbeError::doing("read how much memory is free from /proc/meminfo"))?;
@@ -41,14 +40,14 @@ fn within_free_memory(name: &str, size: Bytes) -> Result<(), ProbeError> {
             let needed = Bytes(size.0.saturating_mul(4));
             let available = Bytes(available >> 20 << 20);
             let what =
-                format!("{needed} of free memory, four times its size; {available} are free");
+                format!("{needed} of free memory, four times its size, but {available} are free");
             Err(ProbeError::lacking(name, what))
         }
         _ => Ok(()),
     }
 }
 
-/// The kernel's answer to a mapping.
+/// The error for a failed mapping.
 fn no_memory(error: std::io::Error) -> ProbeError {
     ProbeError::doing("map memory to measure")(error)
 }

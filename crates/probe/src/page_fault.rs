@@ -1,4 +1,4 @@
-//! What the first touch of a page costs.
+//! The cost of the first touch of a page.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -13,12 +13,12 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use crate::stage::Stage;
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
-/// What lies behind the page.
+/// The content of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// Nothing yet: the kernel gives a page of zeros, at the first write.
+    /// None yet: the kernel provides a page of zeros at the first write.
     Anonymous,
-    /// A file whose pages are in the kernel's cache, at the first read.
+    /// A file whose pages are in the kernel's cache; touched by a read.
     File,
 }
 
@@ -41,12 +41,12 @@ pub(crate) fn measure(
     page_fault(backing, setting, count)
 }
 
-/// Takes `count` readings, each the mean over the page faults of touching every page of a fresh mapping
-/// of 256; touching them all once more costs what is subtracted. The faults are counted by the kernel:
-/// of a file it may map several pages at once, and then there are fewer faults than pages.
+/// Takes `count` readings, each the mean over the page faults of touching every page of a fresh mapping of 256. The cost
+/// of touching them all once more is subtracted. The kernel counts the faults: it may map several pages of a file at
+/// once, so there may be fewer faults than pages.
 ///
 /// # Errors
-/// `Lacking` when there are no faults, because this process locks what it maps; `System`.
+/// `Lacking` when there are no faults because this process locks its memory; `System`.
 pub fn page_fault(backing: Backing, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
     let (name, access) = match backing {
         Backing::Anonymous => ("page_fault.anonymous", "write"),
@@ -82,13 +82,13 @@ pub fn page_fault(backing: Backing, setting: &Setting, count: u32) -> Result<Rea
         let per_fault = (PAGES as f64 / faults as f64).round().to_string();
         let of = file.as_ref().map_or("memory", |(_, of)| of);
         let circumstances =
-            [("access", access), ("of", of), ("pages for one fault", per_fault.as_str())];
+            [("access", access), ("of", of), ("pages per fault", per_fault.as_str())];
         let taken = (values, again.per(faults));
         Ok(Readings::new(name, Unit::Nanoseconds, taken, faults, place, &circumstances))
     })
 }
 
-/// Nanoseconds of touching all pages, first and once more, and the faults of the first time.
+/// Nanoseconds of touching all pages for the first time and again, and the faults of the first time.
 struct Touched {
     first: f64,
     again: f64,
@@ -118,12 +118,12 @@ fn touch_file(stage: &Stage, file: &File) -> io::Result<Touched> {
     }))
 }
 
-/// A file of [`PAGES`] that was just written, so it is in the cache, and what it is, in words. It has no
-/// name, so nothing is left of it whatever happens.
+/// A file of [`PAGES`] that was just written, so that it is cached, with a description. It has no name, so nothing is
+/// left behind.
 fn cached_file(directory: &Path) -> io::Result<(File, &'static str)> {
     let (file, of) = match unnamed(directory) {
         Ok(file) => (file, "a file in the directory of the setting"),
-        // A file system that has no files without names (O_TMPFILE).
+        // The file system does not support files without names (O_TMPFILE).
         Err(_) => (File::from(memfd_create("hemiola", MemfdFlags::CLOEXEC)?), "a memory file"),
     };
     let page = vec![1; page_size()];

@@ -1,8 +1,8 @@
-//! The processes of a measurement: this program executed again, one part each.
+//! The processes of a measurement: this program executed again, each with one part.
 //!
 //! The measuring process starts them with [`Peer::start`], which returns when they are ready, lets them
-//! [`begin`](Peer::begin) and [`gather`]s their reports. A process opens its ends, [`settle`](Player::settle)s
-//! where and how it was told to run, and waits in [`ready`](Player::ready) for the beginning.
+//! [`begin`](Peer::begin) and [`gather`]s their reports. A process opens its ends, [applies](PeerProcess::apply_profile)
+//! its profile, and waits in [`ready`](PeerProcess::ready) for the start.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,31 +22,31 @@ use crate::{
     Peers, ProbeError, Setting, communication, context_switch, hand_over, idle, load, workload,
 };
 
-/// What a process writes when it is ready: no byte of a text that a host program may print first.
+/// The byte that a process writes when it is ready; it does not occur in text that a host program may print first.
 const READY: u8 = 0x06;
 
-/// How long a process may take to be ready.
-const PATIENCE: Span = Span::from_millis(20_000);
+/// Time limit for a process to become ready.
+const READY_TIMEOUT: Span = Span::from_millis(20_000);
 
 /// Stack a measuring thread or process touches before its first reading.
 const STACK: Bytes = Bytes(64 << 10);
 
-/// What a process is told, as its last argument.
+/// The last argument of a process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
-    /// What it asks for when it settles.
+    /// The profile that it requests.
     pub(crate) profile: Profile,
-    /// For its clock.
+    /// The calibration of its clock.
     pub(crate) calibration: Calibration,
-    /// What it does.
+    /// Its part in the measurement.
     pub(crate) part: Part,
 }
 
-/// What a process does: one line per subject that needs processes.
+/// The part of a process: one variant per subject that needs processes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Part {
-    /// It ends: for the cost of creating it.
+    /// Ends at once, to measure the cost of its creation.
     Nothing,
     /// One of the two of a hand-over.
     HandOver(hand_over::Orders),
@@ -56,70 +56,70 @@ pub(crate) enum Part {
     Idle(idle::Orders),
     /// One of the two of a communication.
     Communication(communication::Orders),
-    /// What else the machine does.
+    /// The load on the machine.
     Load(load::Orders),
-    /// One beside the measuring one of a workload.
+    /// A process of a workload besides the measuring one.
     Workload(workload::Orders),
 }
 
-/// What measuring threads and processes ask for: one processor, and `scheduling`.
+/// The profile of measuring threads and processes on one processor.
 pub(crate) fn place(cpu: u16, scheduling: Policy, lock_memory: bool) -> Profile {
     Profile { scheduling, cpus: CpuSet::one(cpu), lock_memory, prefault_stack: STACK }
 }
 
-/// Plays one process of a measurement; `orders` is the argument the measuring process added. Nothing may
-/// write to standard output after that.
+/// Runs one process of a measurement; `orders` is the argument that the measuring process added. Nothing else may be
+/// written to standard output afterwards.
 ///
 /// # Errors
-/// `Peer` when `orders` are not of this version; else what refused.
+/// `Peer` when `orders` are not of this version; otherwise the error of the part.
 pub fn peer_main(orders: &str) -> Result<(), ProbeError> {
     let Orders { profile, calibration, part } = serde_json::from_str(orders)
-        .map_err(|error| ProbeError::Peer(format!("got no orders it knows: {error}")))?;
-    // Before everything else: what follows is part of the cost of other processes.
+        .map_err(|error| ProbeError::Peer(format!("received unknown orders: {error}")))?;
+    // First of all, because everything before it adds to the cost of creating a process.
     if matches!(part, Part::Nothing) {
         return Ok(());
     }
-    set_parent_death_signal(Signal::KILL).map_err(ProbeError::doing("follow the parent's end"))?;
-    let player = Player { profile, clock: FastClock::from(calibration) };
+    set_parent_death_signal(Signal::KILL).map_err(ProbeError::doing("end with the parent"))?;
+    let process = PeerProcess { profile, clock: FastClock::from(calibration) };
     match part {
         Part::Nothing => Ok(()),
-        Part::HandOver(orders) => hand_over::play(player, &orders),
-        Part::ContextSwitch(orders) => context_switch::play(player, orders),
-        Part::Idle(orders) => idle::play(player, orders),
-        Part::Communication(orders) => communication::play(player, &orders),
-        Part::Load(orders) => load::play(player, &orders),
-        Part::Workload(orders) => workload::play(player, &orders),
+        Part::HandOver(orders) => hand_over::run_peer(process, &orders),
+        Part::ContextSwitch(orders) => context_switch::run_peer(process, orders),
+        Part::Idle(orders) => idle::run_peer(process, orders),
+        Part::Communication(orders) => communication::run_peer(process, &orders),
+        Part::Load(orders) => load::run_peer(process, &orders),
+        Part::Workload(orders) => workload::run_peer(process, &orders),
     }
 }
 
-/// The process that plays.
+/// The context of a process of a measurement.
 #[derive(Debug)]
-pub(crate) struct Player {
+pub(crate) struct PeerProcess {
     profile: Profile,
     /// Anchored when the process began.
     pub(crate) clock: FastClock,
 }
 
-impl Player {
-    /// Asks for its place; to be called when everything is open and mapped, before [`Self::ready`].
-    pub(crate) fn settle(&self) -> Granted {
+impl PeerProcess {
+    /// Requests its profile, after everything is opened and mapped and before [`Self::ready`].
+    pub(crate) fn apply_profile(&self) -> Granted {
         profile::apply(&self.profile)
     }
 
-    /// Says that it is ready and returns when all are to begin. A process whose parent has gone does not
-    /// return with success, so none is left behind.
+    /// Reports that it is ready and returns when the measurement starts. Fails if the parent has ended, so that no process
+    /// is left behind.
     pub(crate) fn ready(&mut self) -> Result<(), ProbeError> {
         let mut stdout = io::stdout();
         stdout
             .write_all(&[READY])
             .and_then(|()| stdout.flush())
             .and_then(|()| io::stdin().read_exact(&mut [0]))
-            .map_err(ProbeError::doing("begin with the other process"))?;
+            .map_err(ProbeError::doing("wait for the start of the measurement"))?;
         self.clock.anchor();
         Ok(())
     }
 
-    /// Hands in what it found, as its last act.
+    /// Sends its report, as its last action.
     pub(crate) fn report(&self, report: &impl Serialize) -> Result<(), ProbeError> {
         let text = serde_json::to_string(report).expect("reports are plain data");
         let mut stdout = io::stdout();
@@ -139,7 +139,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts it and returns when it is ready. Descriptors it needs must be open across exec
+    /// Starts the process and returns when it is ready. Descriptors it needs must be open across exec
     /// (`rt::sys::process::clear_cloexec`).
     pub(crate) fn start(
         setting: &Setting,
@@ -151,52 +151,53 @@ impl Peer {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(ProbeError::doing("start a process of the measurement"))?;
-        let held = PidFd::open(child.id()).map_err(ProbeError::doing("hold a process"))?;
+        let held =
+            PidFd::open(child.id()).map_err(ProbeError::doing("open a process descriptor"))?;
         let output = child.stdout.take().expect("it was piped");
         let mut peer = Self { child, held, output };
-        let until = MonotonicClock.now() + PATIENCE;
+        let until = MonotonicClock.now() + READY_TIMEOUT;
         let mut byte = [0];
         while byte != [READY] {
             let waiting = [peer.output.as_fd()];
             if wait(&waiting, until)?.is_none() || !matches!(peer.output.read(&mut byte), Ok(1)) {
-                return Err(ProbeError::Peer("did not come up".into()));
+                return Err(ProbeError::Peer("did not become ready".into()));
             }
         }
         Ok(peer)
     }
 
-    /// Lets it begin.
+    /// Lets it start its part.
     pub(crate) fn begin(&mut self) -> Result<(), ProbeError> {
         let mut input = self.child.stdin.take().expect("a process begins once");
-        input.write_all(b"g").map_err(|_| ProbeError::Peer("ended before it began".into()))
+        input.write_all(b"g").map_err(|_| ProbeError::Peer("ended before the start".into()))
     }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Fails only when it has ended.
+        // Fails only if it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The reports of all `reporting`, in their order. `playing` report nothing and must live until then.
+/// The reports of all `reporting`, in their order. The `silent` processes do not report and must live until then.
 pub(crate) fn gather<T: DeserializeOwned>(
     reporting: &mut [&mut Peer],
-    playing: &[&Peer],
+    silent: &[&Peer],
     until: Instant,
 ) -> Result<Vec<T>, ProbeError> {
     let failed = |what: &str| ProbeError::Peer(what.into());
     let mut reports: Vec<Option<T>> = reporting.iter().map(|_| None).collect();
     let mut texts = vec![Vec::new(); reporting.len()];
     while let Some(open) = reports.iter().position(Option::is_none) {
-        // One that has reported is at its end and readable for ever: only open ones are waited for.
+        // A process that has reported stays readable at its end, so only the others are polled.
         let pending: Vec<usize> =
             (open..reports.len()).filter(|index| reports[*index].is_none()).collect();
         let mut waiting: Vec<BorrowedFd<'_>> =
             pending.iter().map(|index| reporting[*index].output.as_fd()).collect();
-        waiting.extend(playing.iter().map(|peer| peer.held.as_fd()));
-        let first = wait(&waiting, until)?.ok_or_else(|| failed("took too long"))?;
+        waiting.extend(silent.iter().map(|peer| peer.held.as_fd()));
+        let first = wait(&waiting, until)?.ok_or_else(|| failed("exceeded its time limit"))?;
         let Some(index) = pending.get(first).copied() else {
             return Err(failed("ended early"));
         };
@@ -214,7 +215,7 @@ pub(crate) fn gather<T: DeserializeOwned>(
     Ok(reports.into_iter().flatten().collect())
 }
 
-/// The command that executes this program again to play `part`.
+/// The command that executes this program again for `part`.
 pub(crate) fn command(
     peers: &Peers,
     profile: Profile,
@@ -227,7 +228,7 @@ pub(crate) fn command(
     command
 }
 
-/// Which of `waiting` is readable or at its end first; `None` when `until` came before.
+/// The index of the first descriptor that is readable or at its end; `None` if `until` comes first.
 fn wait(waiting: &[BorrowedFd<'_>], until: Instant) -> Result<Option<usize>, ProbeError> {
     loop {
         let left = (until - MonotonicClock.now()).to_duration();

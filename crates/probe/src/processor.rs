@@ -1,16 +1,16 @@
-//! What the processor takes for an instruction and for a call.
+//! The cost of an instruction and of a call.
 
 use std::hint::black_box;
 
 use crate::stage::{BATCH, Stage};
 use crate::{Figure, ProbeError, Readings, Setting, Unit};
 
-/// What of the processor is measured.
+/// The measured property of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// One integer addition that needs the result of the one before.
+pub enum ProcessorQuantity {
+    /// An integer addition that depends on the previous one.
     Instruction,
-    /// Calling a function that does nearly nothing, and its return.
+    /// A call of a function that does nearly nothing, with its return.
     Call,
 }
 
@@ -21,7 +21,7 @@ const CALLS: u64 = 16;
 
 pub(crate) fn figures() -> Vec<Figure> {
     vec![
-        Figure::time("processor.instruction", "an integer addition that waits for the last", true),
+        Figure::time("processor.instruction", "an integer addition that depends on the last", true),
         Figure::time("processor.call", "calling a function and returning from it", true),
     ]
 }
@@ -31,29 +31,32 @@ pub(crate) fn measure(
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    let quantity =
-        if words[1..] == ["instruction"] { Quantity::Instruction } else { Quantity::Call };
+    let quantity = if words[1..] == ["instruction"] {
+        ProcessorQuantity::Instruction
+    } else {
+        ProcessorQuantity::Call
+    };
     processor(quantity, setting, count)
 }
 
-/// Takes `count` readings of `quantity`. Only the clock's own cost is subtracted: the loop around runs
-/// beside the chain of additions or calls, so there is nothing of it to take off.
+/// Takes `count` readings of `quantity`. Only the clock's own cost is subtracted: the loop runs in parallel with the chain
+/// of additions or calls and adds nothing.
 ///
 /// # Errors
 /// `System` when no thread can be started.
 pub fn processor(
-    quantity: Quantity,
+    quantity: ProcessorQuantity,
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
     let (name, each): (_, u64) = match quantity {
-        Quantity::Instruction => ("processor.instruction", ADDITIONS),
-        Quantity::Call => ("processor.call", CALLS),
+        ProcessorQuantity::Instruction => ("processor.instruction", ADDITIONS),
+        ProcessorQuantity::Call => ("processor.call", CALLS),
     };
     Stage::run(setting, setting.cpu, |stage| {
         let mut work = |batch: u64| match quantity {
-            Quantity::Instruction => _ = black_box(add(black_box(1), batch)),
-            Quantity::Call => _ = black_box(call(black_box(1), batch)),
+            ProcessorQuantity::Instruction => _ = black_box(add(black_box(1), batch)),
+            ProcessorQuantity::Call => _ = black_box(call(black_box(1), batch)),
         };
         let batch = stage.batch(BATCH, &mut work);
         let (values, overhead) = stage.compare(count, batch, &mut work, &mut |_| ());
@@ -63,8 +66,8 @@ pub fn processor(
     })
 }
 
-/// `batch` times [`ADDITIONS`] additions, each waiting for the one before: the Fibonacci numbers, which
-/// no compiler shortens. Renaming registers makes the exchange free.
+/// `batch` times [`ADDITIONS`] additions, each dependent on the previous one: the Fibonacci numbers, which no compiler
+/// shortens. Register renaming makes the exchange free.
 #[inline(never)]
 fn add(start: u64, batch: u64) -> u64 {
     let (mut a, mut b) = (start, start);
@@ -80,7 +83,7 @@ fn add(start: u64, batch: u64) -> u64 {
 /// `batch` times [`CALLS`] calls, one after the other.
 #[inline(never)]
 fn call(start: u64, batch: u64) -> u64 {
-    // Not known to the compiler, so it can neither inline it nor learn what it does.
+    // Opaque to the compiler, which can neither inline nor analyse it.
     let callee = black_box(callee as fn(u64) -> u64);
     let mut value = start;
     for _ in 0..batch {
@@ -100,8 +103,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_additions_are_all_done() {
-        // 1, 1, 2, 3, 5 …: two numbers further with each pair.
+    fn all_additions_are_done() {
+        // 1, 1, 2, 3, 5 …: two numbers per pair of additions.
         let fibonacci = (0..ADDITIONS).fold((1u64, 1u64), |(a, b), _| (b, a.wrapping_add(b)));
         assert_eq!(add(1, 1), fibonacci.1);
         assert_eq!(call(1, 3), 1 + 3 * CALLS);

@@ -1,4 +1,4 @@
-//! What a probe gives.
+//! Readings of a figure, and the errors of probes.
 
 use std::io;
 
@@ -32,23 +32,23 @@ pub struct Readings {
     pub name: String,
     /// The unit of every value.
     pub unit: Unit,
-    /// One value per reading, [`Readings::overhead`] already subtracted.
+    /// One value per reading, with [`Readings::overhead`] already subtracted.
     pub values: Vec<f64>,
-    /// How many operations one value is the mean of; 1 where each was timed alone.
+    /// Operations averaged by one value; 1 if each was timed alone.
     pub batch: u64,
-    /// What measuring itself cost.
+    /// The cost of measuring itself.
     pub overhead: Overhead,
-    /// What the measuring thread was granted.
+    /// The scheduling granted to the measuring thread.
     pub granted: Granted,
-    /// What the value depends on besides the machine: (`"placement"`, `"same core"`), in reading order.
+    /// The conditions besides the machine, in reading order: (`"placement"`, `"same core"`).
     pub circumstances: Vec<(String, String)>,
-    /// What a reader must know before trusting the values.
+    /// Warnings about the values.
     pub notes: Vec<String>,
 }
 
 impl Readings {
-    /// Readings of `name` with the circumstances every figure shares after `circumstances`, and the notes
-    /// that follow from what was granted.
+    /// Readings of `name` with the common circumstances appended to `circumstances`, and notes that follow from what was
+    /// granted.
     pub(crate) fn new(
         name: &str,
         unit: Unit,
@@ -82,26 +82,25 @@ impl Readings {
         }
     }
 
-    /// The same with one more note.
+    /// These readings with one more note.
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 }
 
-/// What measuring itself cost, per value, in the unit of the readings; it was subtracted from each value.
+/// The cost of measuring itself, per value, in the unit of the readings; already subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
-    /// Its estimate: the median of measuring nothing, divided by the batch.
+    /// The estimate: the median of empty measurements, divided by the batch.
     pub value: f64,
-    /// What the subtraction may be wrong by, the same way in every value: a systematic uncertainty.
+    /// The possible error of the subtraction, common to all values: a systematic uncertainty.
     pub uncertainty: f64,
 }
 
 impl Overhead {
-    /// From measurements of nothing: their median. It may be wrong by half the spread of their middle half,
-    /// or by its distance from the mean of the middle, where that is more: a clock that shows the time in
-    /// steps shows most of them alike.
+    /// The median of empty measurements. Its uncertainty is half their interquartile range, or its distance from the mean
+    /// of the middle if that is greater, because with a coarse clock most of them are equal.
     pub(crate) fn of(mut empties: Vec<f64>) -> Self {
         empties.sort_by(f64::total_cmp);
         let at = |eighths: usize| empties.get(empties.len() * eighths / 8).copied().unwrap_or(0.0);
@@ -111,56 +110,56 @@ impl Overhead {
         Self { value: at(4), uncertainty }
     }
 
-    /// The part of it that one of `operations` bears.
+    /// The share of one of `operations`.
     pub(crate) fn per(self, operations: u64) -> Self {
         let share = operations as f64;
         Self { value: self.value / share, uncertainty: self.uncertainty / share }
     }
 }
 
-/// Readings that could not be taken.
+/// Why readings could not be taken.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// No probe gives this figure.
+    /// No probe has this figure.
     #[error(
         "no figure is called `{name}`{}",
         nearest.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name there is.
+        /// The nearest known name.
         nearest: Option<String>,
     },
-    /// The machine lacks what the figure is about.
+    /// The machine does not meet a requirement of the figure.
     #[error("`{name}` needs {what}")]
     Lacking {
         /// The figure.
         name: String,
-        /// A second processor, a feature of the build, a privilege and how to get it.
+        /// The requirement: a second processor, a feature of the build, a privilege and how to get it.
         what: String,
     },
-    /// The other process did not play its part.
+    /// The other process failed.
     #[error("a process of the measurement {0}")]
     Peer(String),
     /// The operating system refused.
     #[error("cannot {doing}: {source}")]
     System {
-        /// What was attempted.
+        /// The attempted action.
         doing: String,
-        /// Its answer.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl ProbeError {
-    /// Makes a [`ProbeError::System`] of the answer to what was attempted.
+    /// Maps a system error to [`ProbeError::System`] with the attempted action.
     pub(crate) fn doing(doing: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { doing: doing.into(), source }
     }
 
-    /// That figure `name` lacks something.
+    /// The error that figure `name` needs `what`.
     pub(crate) fn lacking(name: &str, what: impl Into<String>) -> Self {
         Self::Lacking { name: name.into(), what: what.into() }
     }
@@ -171,13 +170,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_overhead_may_be_wrong_by_what_its_measurements_differ() {
+    fn the_uncertainty_of_an_overhead_is_the_spread_of_its_measurements() {
         let overhead = |empties: &[f64]| Overhead::of(empties.to_vec());
         assert_eq!(overhead(&[]), Overhead::default());
         assert_eq!(overhead(&[7.0]), Overhead { value: 7.0, uncertainty: 0.0 });
         let spread: Vec<f64> = (0..80).map(f64::from).collect();
         assert_eq!(overhead(&spread), Overhead { value: 40.0, uncertainty: 20.0 });
-        // 10 ns nine times in ten, of a clock that shows nothing finer; one reading was disturbed.
+        // 10 ns nine times in ten with a coarse clock, and one disturbed reading.
         let steps = [[10.0; 9].as_slice(), &[0.0, 900.0]].concat().repeat(10);
         let Overhead { value, uncertainty } = overhead(&steps);
         assert!(value == 10.0 && uncertainty < 1.0, "{uncertainty}");

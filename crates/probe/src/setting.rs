@@ -1,4 +1,4 @@
-//! Where and how readings are taken.
+//! The settings of a measurement: processors, scheduling, load, directory.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,34 +10,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::ProbeError;
 
-/// Everything a probe is told besides the name of its figure.
+/// The settings of a probe besides the name of its figure.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The processor the measuring thread runs on.
     pub cpu: u16,
-    /// Another processor, for what crosses between two; `None` on a machine with one.
+    /// Another processor, for figures across two; `None` on a machine with one.
     pub other_cpu: Option<u16>,
-    /// What the measuring threads and processes ask for; less is granted where it is refused, and said.
+    /// The scheduling that measuring threads and processes request; if less is granted, the readings say so.
     pub scheduling: Policy,
-    /// What else the machine does meanwhile.
+    /// The load on the machine.
     pub load: Load,
     /// How a second process is started.
     pub peers: Peers,
-    /// For the clocks of all processes.
+    /// The calibration of the clocks of all processes.
     pub calibration: Calibration,
-    /// Where the file probes make their files, `std::env::temp_dir()` unless somebody says; nothing stays.
+    /// The directory for the files of file probes, by default `std::env::temp_dir()`; no file remains.
     pub directory: PathBuf,
 }
 
 impl Setting {
-    /// The other processor, or that figure `name` lacks it.
+    /// The other processor, or an error for figure `name`.
     pub(crate) fn across(&self, name: &str) -> Result<u16, ProbeError> {
-        let what = "a second processor; this measurement was given only one";
+        let what = "a second processor, but this measurement was given only one";
         self.other_cpu.ok_or_else(|| ProbeError::lacking(name, what))
     }
 }
 
-/// Where the two sides of a measurement run.
+/// The placement of the two sides of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
@@ -48,7 +48,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Both, in the order of the catalogue.
+    /// Both placements, in the order of the catalogue.
     pub const ALL: [Self; 2] = [Self::SameCore, Self::Across];
 
     /// The word in the name of a figure.
@@ -70,23 +70,23 @@ impl fmt::Display for Placement {
     }
 }
 
-/// The processes that play the other part: this program executed again.
+/// How to start peer processes: this program executed again.
 #[derive(Clone, Debug)]
 pub struct Peers {
     /// The program, usually `std::env::current_exe()`.
     pub program: PathBuf,
-    /// Arguments that lead it to [`crate::peer_main`]; the orders follow as the last one.
+    /// Arguments that make it call [`crate::peer_main`] with the orders, which follow as the last argument.
     pub arguments: Vec<OsString>,
 }
 
-/// What else the machine does while readings are taken.
+/// The load on the machine during a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
-    /// Nothing of ours.
+    /// No load of ours.
     #[default]
     Idle,
-    /// One ordinary process that computes without rest on the other processor (on the same where there is one).
+    /// One ordinary process that computes without rest on the other processor (or the only one).
     BusyNeighbour,
     /// One ordinary process that writes through a buffer larger than the last cache, on the other processor.
     CachePolluter,

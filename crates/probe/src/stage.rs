@@ -1,4 +1,4 @@
-//! A thread put in its place, and readings taken on it: warm-up, batches, the cost of measuring itself.
+//! A measuring thread with its profile, and readings on it: warm-up, batches, the cost of measuring itself.
 
 use std::hint::black_box;
 use std::thread;
@@ -11,50 +11,50 @@ use hemiola_units::{Granted, Instant, Policy, Span};
 use crate::peer::place;
 use crate::{Overhead, ProbeError, Setting};
 
-/// How long a real-time thread may go on without a rest. The kernel takes the processor from real-time
-/// threads for 50 ms in each second (sched(7), "Limiting the CPU usage of real-time and deadline
-/// processes"); who rests before is not stopped in the middle of a reading.
+/// The longest time a real-time thread runs without a rest. The kernel throttles real-time threads for 50 ms in each
+/// second (sched(7), "Limiting the CPU usage of real-time and deadline processes"); a rest before that avoids a stop in
+/// the middle of a reading.
 pub(crate) const SPELL: Span = Span::from_millis(800);
-/// How long it rests, which pays for the next spell.
+/// The length of a rest, sufficient for the next spell.
 pub(crate) const REST: Span = Span::from_millis(60);
 
-/// A batch lasts at least this long, so that a clock that is 20 ns out spoils a thousandth of it.
+/// The minimum duration of a batch, so that a clock error of 20 ns is a thousandth of it.
 pub(crate) const BATCH: Span = Span::from_micros(20);
 
-/// No operation is so short that more fit in a batch.
+/// The largest batch; no operation is short enough for more.
 const BATCH_MAX: u64 = 1 << 20;
 
-/// A measuring thread: on one processor, scheduled as the setting asks where that is granted.
+/// A measuring thread on one processor, with the setting's scheduling if granted.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    /// Its clock, anchored when it began and at each rest.
+    /// Its clock, anchored at the start and at each rest.
     pub(crate) clock: FastClock,
-    /// What it was given.
+    /// The granted profile.
     pub(crate) granted: Granted,
     rested: Instant,
 }
 
 impl Stage {
-    /// Does `work` on a thread of its own on processor `cpu`; the caller only waits.
+    /// Runs `work` on its own thread on processor `cpu`; the caller only waits.
     pub(crate) fn run<T: Send>(
         setting: &Setting,
         cpu: u16,
         work: impl FnOnce(&mut Self) -> Result<T, ProbeError> + Send,
     ) -> Result<T, ProbeError> {
-        let play = || {
+        let measured = || {
             let granted = profile::apply(&place(cpu, setting.scheduling, false));
             let clock = FastClock::from(setting.calibration);
             let rested = clock.now();
             work(&mut Self { clock, granted, rested })
         };
         thread::scope(|scope| {
-            let started = thread::Builder::new().spawn_scoped(scope, play);
+            let started = thread::Builder::new().spawn_scoped(scope, measured);
             let thread = started.map_err(ProbeError::doing("start a measuring thread"))?;
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    /// Nanoseconds that `work` takes, one pair of clock readings included.
+    /// The duration of `work` in nanoseconds, including one pair of clock readings.
     #[inline]
     pub(crate) fn time(&self, work: impl FnOnce()) -> f64 {
         let start = self.clock.now();
@@ -62,14 +62,14 @@ impl Stage {
         (self.clock.now() - start).nanos() as f64
     }
 
-    /// Rests when the spell is over: to be called between readings, never inside one.
+    /// Rests if the spell is over; called between readings only.
     pub(crate) fn rest_if_due(&mut self) {
         if self.clock.now() - self.rested >= SPELL {
             self.rest();
         }
     }
 
-    /// Rests now, where the policy is one that the kernel limits.
+    /// Rests now if the kernel throttles the policy.
     pub(crate) fn rest(&mut self) {
         if !matches!(self.granted.scheduling, Policy::Other { .. }) {
             sleep_until(self.clock.now() + REST);
@@ -77,10 +77,10 @@ impl Stage {
         self.rested = self.clock.anchor();
     }
 
-    /// How many operations last `lasting` or longer, as a power of two; finding out warms up.
+    /// The number of operations that last at least `lasting`, as a power of two; finding it also warms up.
     pub(crate) fn batch(&mut self, lasting: Span, work: &mut impl FnMut(u64)) -> u64 {
         let mut batch = 1;
-        // The second of two, so that the first may load caches and meet a cold branch predictor.
+        // Times the second of two runs; the first loads caches and trains the branch predictor.
         while batch < BATCH_MAX && {
             work(batch);
             self.time(|| work(batch)) < lasting.nanos() as f64
@@ -90,9 +90,8 @@ impl Stage {
         batch
     }
 
-    /// `count` readings of what one of `batch` operations takes in nanoseconds. `work` and `empty` get the
-    /// batch; `empty` is the same loop around nothing, measured in between (empty, work, work, empty), and
-    /// subtracted.
+    /// `count` readings of the time of one of `batch` operations in nanoseconds. `work` and `empty` receive the batch;
+    /// `empty` is the same loop without the operation, measured in between (empty, work, work, empty) and subtracted.
     pub(crate) fn compare(
         &mut self,
         count: u32,
@@ -116,7 +115,7 @@ impl Stage {
     }
 }
 
-/// What one pair of readings of `clock` costs, for operations timed one by one.
+/// The cost of a pair of readings of `clock`, for operations timed one by one.
 pub(crate) fn pair(clock: &FastClock) -> Overhead {
     const PAIRS: usize = 1001;
     let mut pairs: Vec<f64> = (0..PAIRS)
@@ -130,7 +129,7 @@ pub(crate) fn pair(clock: &FastClock) -> Overhead {
     Overhead::of(pairs)
 }
 
-/// The loop around nothing.
+/// The empty loop.
 #[inline]
 pub(crate) fn empty(batch: u64) {
     for number in 0..batch {

@@ -1,4 +1,4 @@
-//! What entering the kernel costs.
+//! The cost of a system call.
 
 use std::hint::black_box;
 
@@ -7,12 +7,12 @@ use hemiola_rt::sys::cpu_clock;
 use crate::stage::{BATCH, Stage, empty};
 use crate::{Figure, ProbeError, Readings, Setting, Unit};
 
-/// Which system call.
+/// The measured system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// One that does nearly nothing: getppid(2).
+    /// A call that does nearly nothing: getppid(2).
     Empty,
-    /// sched_yield(2) of a thread that nobody shares its priority and processor with.
+    /// sched_yield(2) of a thread that is alone at its priority on its processor.
     YieldAlone,
     /// The thread's processor time: clock_gettime(2) of `CLOCK_THREAD_CPUTIME_ID`.
     ThreadCpuTime,
@@ -21,7 +21,11 @@ pub enum Call {
 pub(crate) fn figures() -> Vec<Figure> {
     vec![
         Figure::time("system_call.empty", "a system call that does nearly nothing", true),
-        Figure::time("system_call.yield_alone", "sched_yield with nobody to yield to", true),
+        Figure::time(
+            "system_call.yield_alone",
+            "sched_yield without another thread to yield to",
+            true,
+        ),
         Figure::time("system_call.thread_cpu_time", "reading the thread's processor time", true),
     ]
 }

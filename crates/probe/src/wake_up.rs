@@ -1,4 +1,4 @@
-//! How late a thread wakes that waits for a point in time.
+//! The lateness of a thread that wakes at a point in time.
 
 use std::hint::spin_loop;
 use std::io;
@@ -15,7 +15,7 @@ use rustix::time::{
 use crate::stage::{Stage, pair};
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
-/// How it waits.
+/// The way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// clock_nanosleep(2) to an absolute time.
@@ -24,17 +24,17 @@ pub enum Strategy {
     Timerfd,
     /// Reading the clock until it is time.
     Spin,
-    /// clock_nanosleep(2) until [`APPROACH`] before, then reading the clock.
+    /// clock_nanosleep(2) until [`APPROACH`] before the time, then reading the clock.
     SleepThenSpin,
 }
 
-/// How often it wakes.
+/// The interval of wake-ups.
 pub const PERIOD: Span = Span::from_millis(1);
 
-/// How long before the time a thread stops sleeping that spins at the end.
-pub const APPROACH: Span = Span::from_micros(200);
+/// How long before the time [`Strategy::SleepThenSpin`] stops sleeping.
+const APPROACH: Span = Span::from_micros(200);
 
-/// Wakings before the first that counts.
+/// Uncounted first wake-ups.
 const WARM_UP: u32 = 5;
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -47,7 +47,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     strategies.map(|strategy| figure(words(strategy), strategy == Strategy::Nanosleep)).into()
 }
 
-/// The word in the figure's name, and how it waits.
+/// The word in the figure's name, and a description.
 fn words(strategy: Strategy) -> (&'static str, &'static str) {
     match strategy {
         Strategy::Nanosleep => ("nanosleep", "by clock_nanosleep to an absolute time"),
@@ -73,14 +73,14 @@ pub(crate) fn measure(
     wake_up(strategy, setting, count)
 }
 
-/// Takes `count` readings, one every [`PERIOD`]: from the time the thread was to wake to its first reading
-/// of the clock, less what that reading costs.
+/// Takes `count` readings, one every [`PERIOD`]: from the wake-up time to the thread's first clock reading, minus the cost
+/// of that reading.
 ///
 /// # Errors
 /// `System` when no thread can be started or the kernel refuses a timer.
 pub fn wake_up(strategy: Strategy, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
     Stage::run(setting, setting.cpu, |stage| {
-        // A lateness begins at a time, not at a reading: half a pair is in it.
+        // A lateness starts at a time and not at a clock reading, so it includes half a pair.
         let overhead = pair(&stage.clock).per(2);
         let late = lateness(strategy, stage, count).map_err(ProbeError::doing("set a timer"))?;
         let values = late.iter().map(|late| late.nanos() as f64 - overhead.value).collect();
@@ -117,7 +117,7 @@ fn lateness(strategy: Strategy, stage: &mut Stage, count: u32) -> io::Result<Vec
                 }
             }
             let now = stage.clock.now();
-            // A timer that expired while the thread was late for its last time returns at once.
+            // A timer that expired while the thread was late returns at once.
             if now >= due {
                 break now;
             }
@@ -129,8 +129,8 @@ fn lateness(strategy: Strategy, stage: &mut Stage, count: u32) -> io::Result<Vec
     Ok(late)
 }
 
-/// The first time to wake after `now` that leaves a quarter of the period to get ready: one that has passed
-/// meanwhile would measure the last lateness again.
+/// The first wake-up time after `now` that leaves a quarter of the period to get ready. A time that has already passed
+/// would measure the previous lateness again.
 fn next_due(epoch: Instant, now: Instant) -> Instant {
     let passed = (now + PERIOD / 4) - epoch;
     let number = if passed.is_positive() { passed.nanos() / PERIOD.nanos() + 1 } else { 0 };
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_that_has_passed_is_not_waited_for() {
+    fn the_next_wake_up_time_is_never_in_the_past() {
         let epoch = Instant::from_nanos(5_000_000);
         for (now, due) in [(0, 5_000_000), (5_030_000, 6_000_000), (6_900_000, 8_000_000)] {
             assert_eq!(next_due(epoch, Instant::from_nanos(now)), Instant::from_nanos(due));

@@ -1,12 +1,12 @@
-//! Whole call chains at small scale, executed for real: what a model of them is held against.
+//! Whole call chains at small scale, executed for real, to validate models of them.
 //!
-//! They follow two examples of Muller, "Modeling and Analysis: Inputs and Uncertainties": a screen of 3 × 3
-//! images, whose cost is not where the code suggests ([`ImageRetrieval`], section 1.1), and the picture
-//! cache of a web shop ([`PictureCache`], section 2.3). What a chain is made of is measured beside it under
-//! the names of its parts, so a prediction needs no guess.
+//! They follow two examples of Muller, "Modeling and Analysis: Inputs and Uncertainties": a screen of 3 × 3 images, whose
+//! cost is not where the code suggests ([`ImageRetrieval`], section 1.1), and the picture cache of a web shop
+//! ([`PictureCache`], section 2.3). The parts of a chain are measured too, under their own names, so a prediction needs
+//! no guess.
 //!
-//! Files lie in the setting's directory and are in the page cache: reading one costs its system call and
-//! its copy, not the device.
+//! Files are in the setting's directory and in the page cache: reading one costs its system call and its copy, not the
+//! device.
 
 use crate::stage::{Stage, pair};
 use crate::{Figure, Overhead, ProbeError, Readings, Setting};
@@ -15,7 +15,7 @@ mod image_retrieval;
 mod picture_cache;
 
 pub use image_retrieval::ImageRetrieval;
-pub(crate) use image_retrieval::{Orders, play};
+pub(crate) use image_retrieval::{Orders, run_peer};
 pub use picture_cache::PictureCache;
 
 pub(crate) fn figures() -> Vec<Figure> {
@@ -37,14 +37,14 @@ pub(crate) fn measure(
     pictures.ok_or(ProbeError::Unknown { name, nearest: None })?.measure(setting, count)
 }
 
-/// `count` readings of one `run` each, after one that does not count; a run has `operations`.
+/// `count` readings of one `run` each, after an uncounted one; a run has `operations` operations.
 fn runs(
     stage: &mut Stage,
     count: u32,
     operations: u64,
     run: &mut impl FnMut() -> std::io::Result<()>,
 ) -> Result<(Vec<f64>, Overhead), ProbeError> {
-    let doing = || ProbeError::doing("do the work that is measured");
+    let doing = || ProbeError::doing("run the measured work");
     run().map_err(doing())?;
     let pair = pair(&stage.clock);
     let mut values = Vec::with_capacity(count as usize);
@@ -58,8 +58,8 @@ fn runs(
     Ok((values, pair.per(operations)))
 }
 
-/// Brightness as it is shown for brightness as it was stored: from `low` black to `high` white, in between
-/// in proportion, the same in three colours.
+/// The table from stored to displayed brightness: black up to `low`, white from `high`, linear in between, the same in
+/// three colours.
 fn window(low: u8, high: u8) -> [u32; 256] {
     std::array::from_fn(|stored| {
         let (low, high) = (f64::from(low), f64::from(high));
@@ -69,7 +69,7 @@ fn window(low: u8, high: u8) -> [u32; 256] {
     })
 }
 
-/// What is shown for each byte of `stored`.
+/// Converts each byte of `stored` for display.
 fn shown(stored: &[u8], table: &[u32; 256], shown: &mut [u32]) {
     for (shown, stored) in shown.iter_mut().zip(stored) {
         *shown = table[usize::from(*stored)];

@@ -1,15 +1,15 @@
-//! Messages go between two real processes, or it is said why not.
+//! Communication between two real processes.
 
-use hemiola_probe::communication::{Exchange, Mechanism, Quantity};
+use hemiola_probe::communication::{Exchange, ExchangeQuantity, Mechanism};
 use hemiola_probe::{Placement, ProbeError, Setting};
 use hemiola_units::Delivery;
 
 use crate::setting;
 
 #[test]
-fn what_the_machine_or_the_mechanism_has_not_is_said() {
+fn an_unmet_requirement_is_reported() {
     let needs = |mechanism, placement, size, setting: &Setting| {
-        let exchange = Exchange { mechanism, quantity: Quantity::Latency, placement, size };
+        let exchange = Exchange { mechanism, quantity: ExchangeQuantity::Latency, placement, size };
         let outcome = exchange.measure(setting, 1);
         let Err(ProbeError::Lacking { name, what }) = outcome else { panic!("{outcome:?}") };
         format!("{name}: {what}")
@@ -51,13 +51,13 @@ fn what_the_machine_or_the_mechanism_has_not_is_said() {
 }
 
 #[test]
-fn a_message_of_any_size_goes_by_any_mechanism_that_carries_it() {
+fn messages_of_any_supported_size_are_measured() {
     let channel =
         Mechanism::Channel { endpoint: "mq:x".parse().unwrap(), delivery: Delivery::Latest };
     for (mechanism, size) in [(channel, 8), (Mechanism::Pipe, 100_001), (Mechanism::Yield, 65)] {
         let same_core = Placement::SameCore;
         let exchange =
-            Exchange { mechanism, quantity: Quantity::Latency, placement: same_core, size };
+            Exchange { mechanism, quantity: ExchangeQuantity::Latency, placement: same_core, size };
         let readings = exchange.measure(&setting(), 2).unwrap();
         assert!(readings.values.iter().all(|nanos| *nanos > 0.0), "{readings:?}");
     }

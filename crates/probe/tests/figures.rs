@@ -1,4 +1,4 @@
-//! Figures by the names of the catalogue.
+//! Figures by their names in the catalogue.
 
 use hemiola_probe::memory::{self, Pages};
 use hemiola_probe::{Peers, ProbeError, Setting, Unit, catalogue, measure};
@@ -6,10 +6,10 @@ use hemiola_units::Bytes;
 
 use super::setting;
 
-/// Enough for one to be even and one odd in the pattern of the stage.
+/// Covers even and odd positions in the pattern of `Stage::compare`.
 const COUNT: u32 = 3;
 
-/// Measuring these takes seconds each, for nothing that the smaller ones do not show.
+/// These take seconds each and show nothing that the smaller ones do not.
 fn is_large(name: &str) -> bool {
     let size = name.strip_prefix("memory.latency.").and_then(|size| size.parse::<Bytes>().ok());
     size.is_some_and(|size| size > Bytes(64 << 20))
@@ -40,7 +40,7 @@ fn every_figure_of_the_catalogue_is_measured() {
 }
 
 #[test]
-fn a_name_that_no_probe_has_is_answered_with_the_nearest() {
+fn an_unknown_name_is_reported_with_the_nearest_one() {
     for (wrong, expected) in [
         (
             "context_switch.pipe.same_core.wram",
@@ -55,22 +55,22 @@ fn a_name_that_no_probe_has_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn what_crosses_lacks_a_second_processor_where_there_is_one() {
+fn figures_across_processors_need_a_second_one() {
     let alone = Setting { other_cpu: None, ..setting() };
     for name in ["context_switch.pipe.across.warm", "context_switch.shared_memory.across.warm"] {
         let refused = measure(name, &alone, 1).unwrap_err();
         assert!(matches!(refused, ProbeError::Lacking { .. }), "{refused}");
         assert_eq!(
             refused.to_string(),
-            format!("`{name}` needs a second processor; this measurement was given only one")
+            format!("`{name}` needs a second processor, but this measurement was given only one")
         );
     }
 }
 
 #[test]
-fn a_program_that_is_no_peer_is_an_error() {
+fn a_program_that_is_not_a_peer_is_an_error() {
     for (program, expected) in [
-        ("/bin/true", "a process of the measurement did not come up"),
+        ("/bin/true", "a process of the measurement did not become ready"),
         (
             "/nowhere",
             "cannot start a process of the measurement: No such file or directory (os error 2)",
@@ -83,13 +83,13 @@ fn a_program_that_is_no_peer_is_an_error() {
     }
     let orders = hemiola_probe::peer_main("{}").unwrap_err().to_string();
     assert!(
-        orders.starts_with("a process of the measurement got no orders it knows: "),
+        orders.starts_with("a process of the measurement received unknown orders: "),
         "{orders}"
     );
 }
 
 #[test]
-fn memory_beyond_what_is_free_is_not_taken() {
+fn more_memory_than_is_free_is_rejected() {
     let refused = memory::latency(Bytes(1 << 50), Pages::Unasked, &setting(), 1).unwrap_err();
     let text = refused.to_string();
     assert!(
@@ -99,12 +99,12 @@ fn memory_beyond_what_is_free_is_not_taken() {
 }
 
 #[test]
-fn the_size_of_pages_is_part_of_the_circumstances() {
+fn the_page_size_is_part_of_the_circumstances() {
     for pages in [Pages::Ordinary, Pages::Huge] {
         match memory::latency(Bytes(4 << 20), pages, &setting(), 1) {
             Ok(readings) => {
                 let (_, found) = &readings.circumstances[1];
-                // Huge ones are given where the kernel has some.
+                // Huge pages are granted if the kernel has some.
                 assert!(
                     found == "4KiB" || pages == Pages::Huge && found.contains("huge"),
                     "{found}"

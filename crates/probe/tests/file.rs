@@ -1,4 +1,4 @@
-//! Blocks of a real file are read, written and brought to the device, and nothing of it stays.
+//! Reading and writing a real file, which leaves nothing behind.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use hemiola_probe::{ProbeError, Setting, catalogue, measure};
 
 use crate::setting;
 
-/// A directory of this test's own, removed with what it holds.
+/// A temporary directory, removed with its content.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -48,7 +48,7 @@ fn a_file_system_in_memory_has_no_cold_reading() {
     match file(Operation::Read, 4096, &setting, 1) {
         Err(ProbeError::Lacking { name, what }) => {
             assert_eq!(name, "file.read.4KiB");
-            let expected = "a directory on a storage device: the files of /dev/shm stay in memory";
+            let expected = "a directory on a storage device; the files of /dev/shm stay in memory";
             assert!(what.starts_with(expected), "{what}");
         }
         Ok(readings) => {
@@ -62,16 +62,16 @@ fn a_file_system_in_memory_has_no_cold_reading() {
 }
 
 #[test]
-fn a_directory_that_takes_no_file_is_named() {
+fn a_directory_that_does_not_accept_a_file_is_named() {
     let setting = Setting { directory: "/nowhere".into(), ..setting() };
     let error = file(Operation::Write, 4096, &setting, 1).unwrap_err().to_string();
     let expected =
-        "cannot make a file of 16MiB in /nowhere: No such file or directory (os error 2)";
+        "cannot create a file of 16MiB in /nowhere: No such file or directory (os error 2)";
     assert_eq!(error, expected);
 }
 
 #[test]
-fn a_block_beyond_the_file_is_refused() {
+fn a_block_larger_than_the_file_is_rejected() {
     for block in [0, 1 << 30] {
         let outcome = file(Operation::Write, block, &setting(), 1);
         assert!(matches!(outcome, Err(ProbeError::Lacking { .. })), "{outcome:?}");

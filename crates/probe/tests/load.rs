@@ -8,7 +8,7 @@ use hemiola_units::{CpuSet, Policy};
 
 use crate::setting;
 
-/// Processes whose parent this one is and whose arguments name a load.
+/// The child processes of this one whose arguments name a load.
 fn loads() -> Vec<u32> {
     let children = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let entry = entry.ok()?;
@@ -27,7 +27,7 @@ fn threads(number: u32) -> Vec<u32> {
     tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Processor time process `number` has had, in ticks: fields 14 and 15 of its stat (proc_pid_stat(5)).
+/// The processor time of process `number` in ticks: fields 14 and 15 of its stat (proc_pid_stat(5)).
 fn ticks(number: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap();
     let after = text.rsplit_once(") ").unwrap().1;
@@ -43,7 +43,7 @@ fn a_load_computes_until_it_is_dropped() {
         let guard = load::start(&setting).unwrap();
         assert!(guard.is_some());
         let [number] = loads()[..] else { panic!("{load}: {:?}", loads()) };
-        // Not its first thread where the program is a test binary.
+        // In a test binary the load is not the first thread.
         let cpu = CpuSet::one(setting.other_cpu.unwrap_or(setting.cpu)).unwrap();
         let placed = |thread: u32| sched::affinity(Some(thread)).is_ok_and(|cpus| cpus == cpu);
         let thread = threads(number).into_iter().find(|thread| placed(*thread)).unwrap();

@@ -1,4 +1,4 @@
-//! Every figure is measured by real threads and processes, whatever they are granted.
+//! Figures measured by real threads and processes, with or without real-time priority.
 
 mod communication;
 mod figures;
@@ -12,7 +12,7 @@ use hemiola_rt::clock::Calibration;
 use hemiola_rt::sys::cpu;
 use hemiola_units::Policy;
 
-/// A process of a measurement when it executes this binary again; in a run of the tests nothing.
+/// The peer process when a measurement executes this binary again; a no-op in a test run.
 #[test]
 fn peer() {
     let orders = std::env::args().next_back().unwrap();
@@ -22,7 +22,7 @@ fn peer() {
     }
 }
 
-/// Real-time priority, where it is granted, on the first two processors.
+/// Real-time priority, if granted, on the first two processors.
 fn setting() -> Setting {
     let cpus: Vec<u16> = cpu::online().iter().collect();
     let arguments = ["peer", "--exact", "--nocapture", "--test-threads=1"];

@@ -1,4 +1,4 @@
-//! What the two processes of a communication do: ask and answer, or send and acknowledge.
+//! The two processes of a communication: request and answer, or stream and acknowledge.
 
 use std::io;
 
@@ -8,62 +8,62 @@ use hemiola_units::{Delivery, Granted, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BATCH, BATCH_SPINNING_BYTES, BATCH_SPINNING_MAX, BURST_BYTES, BURST_MAX, BURST_MIN, Mechanism,
-    Quantity,
+    BATCH, BATCH_SPINNING_BYTES, BATCH_SPINNING_MAX, BURST_BYTES, BURST_MAX, BURST_MIN,
+    ExchangeQuantity, Mechanism,
 };
 use crate::link::{Description, Link};
-use crate::peer::Player;
+use crate::peer::PeerProcess;
 use crate::stage::{SPELL, pair};
 use crate::{Overhead, ProbeError};
 
 /// Bytes of an acknowledgement: the number of the last message.
 pub(super) const ACKNOWLEDGEMENT: usize = 8;
 
-/// Readings before the first that counts, to load caches and make connections; one after each rest.
+/// Uncounted first readings, which load caches and make connections; one more after each rest.
 pub(super) const WARM_UP: i64 = 2;
 
-/// How long the near process rests after a spell. A far one that spins gives up some 40 ms into it, and
-/// both are then below what the kernel allows real-time processes of a second.
+/// The near process rests this long after a spell. A spinning far process gives up after some 40 ms of it, so both stay
+/// below the kernel's limit for real-time processes in each second.
 const REST: Span = Span::from_millis(120);
 
-/// Messages a queue holds that makes its sender wait by itself: what every kernel allows
-/// (`fs.mqueue.msg_max`), in a power of two.
+/// The capacity of a queue whose full state blocks the sender: allowed by every kernel (`fs.mqueue.msg_max`), rounded to
+/// a power of two.
 const BACKLOG: u32 = 8;
 
-/// Bytes on the way that no default receive buffer of a socket is too small for (`net.core.rmem_default`
-/// is 208 KiB), when a datagram counts twice its size and some bookkeeping.
+/// Bytes in transit that fit every default receive buffer of a socket (`net.core.rmem_default` is 208 KiB), given that a
+/// datagram counts twice its size plus some bookkeeping.
 const DATAGRAM_BYTES: usize = 96 << 10;
 const DATAGRAM_EXTRA: usize = 1 << 10;
 
-/// Bytes and messages on the way through shared memory.
+/// Bytes and messages in transit through shared memory.
 const MEMORY_BYTES: usize = 1 << 20;
 const MEMORY_MESSAGES: usize = 256;
 
-/// What goes to and fro in one reading.
+/// The message exchange of one reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Traffic {
-    /// So many messages, each answered by one of its size.
+    /// Round trips of a message and an answer of its size.
     PingPong {
         /// Round trips.
         rounds: u32,
     },
-    /// So many messages one way.
+    /// Messages in one direction.
     Stream {
-        /// Messages; a multiple of `window`.
+        /// Number of messages; a multiple of `window`.
         burst: u32,
-        /// How many may be sent that are not yet acknowledged; a multiple of `credit`.
+        /// Messages that may be unacknowledged; a multiple of `credit`.
         window: u32,
-        /// How many are acknowledged at a time.
+        /// Messages per acknowledgement.
         credit: u32,
-        /// How many may lie unread.
+        /// Messages that may be unread.
         ahead: u32,
     },
 }
 
 impl Traffic {
-    pub(super) fn new(mechanism: &Mechanism, quantity: Quantity, size: usize) -> Self {
-        if quantity == Quantity::Latency {
+    pub(super) fn new(mechanism: &Mechanism, quantity: ExchangeQuantity, size: usize) -> Self {
+        if quantity == ExchangeQuantity::Latency {
             let rounds = if mechanism.spins() {
                 (BATCH_SPINNING_BYTES / size.max(1)).clamp(BATCH, BATCH_SPINNING_MAX)
             } else {
@@ -73,8 +73,8 @@ impl Traffic {
         }
         let power = |number: usize| 1u32 << number.max(1).ilog2();
         let burst = power((BURST_BYTES / size.max(1)).clamp(BURST_MIN, BURST_MAX));
-        // A mechanism that loses what the receiver is too slow for needs acknowledgements; one that makes
-        // the sender wait gets a single one, at the end.
+        // A mechanism that drops messages for a slow receiver needs acknowledgements; one that blocks the sender needs a
+        // single one at the end.
         let held = |messages: usize| {
             let window = power(messages).min(burst);
             Self::Stream { burst, window, credit: (window / 2).max(1), ahead: window }
@@ -106,7 +106,7 @@ impl Traffic {
         }
     }
 
-    /// Messages in a reading, answers counted.
+    /// Messages in a reading, including answers.
     pub(super) fn messages(self) -> u32 {
         match self {
             Self::PingPong { rounds } => 2 * rounds,
@@ -114,7 +114,7 @@ impl Traffic {
         }
     }
 
-    /// Messages that may lie unread.
+    /// Messages that may be unread.
     pub(super) fn ahead(self) -> u32 {
         match self {
             Self::PingPong { .. } => 1,
@@ -123,7 +123,7 @@ impl Traffic {
     }
 }
 
-/// What a process of the measurement is told.
+/// The orders for one process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(super) near: bool,
@@ -132,38 +132,38 @@ pub(crate) struct Orders {
     pub(super) count: u32,
 }
 
-/// What the near process found.
+/// The result of the near process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Report {
-    /// Nanoseconds of each reading, one pair of clock readings included.
+    /// Nanoseconds of each reading, including one pair of clock readings.
     pub(super) elapsed: Vec<f64>,
     /// Nanoseconds of that pair.
     pub(super) pair: Overhead,
     pub(super) granted: Granted,
 }
 
-/// Plays one of the two processes.
-pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError> {
+/// Runs one of the two processes.
+pub(crate) fn run_peer(mut process: PeerProcess, orders: &Orders) -> Result<(), ProbeError> {
     let doing = || ProbeError::doing("communicate");
     let link = orders.description.open(orders.near).map_err(doing())?;
-    let granted = player.settle();
-    player.ready()?;
+    let granted = process.apply_profile();
+    process.ready()?;
     let [down, up] = orders.description.sizes().map(|size| vec![0; size]);
     let traffic = orders.traffic;
     if orders.near {
         let mut near = Near { link, traffic, number: 0, message: down, answer: up };
-        let report = near.readings(&mut player, orders.count, granted).map_err(doing())?;
-        player.report(&report)
+        let report = near.readings(&mut process, orders.count, granted).map_err(doing())?;
+        process.report(&report)
     } else {
-        Far { link, traffic, number: 0, message: down, answer: up }.play().map_err(doing())
+        Far { link, traffic, number: 0, message: down, answer: up }.answer_all().map_err(doing())
     }
 }
 
-/// The process that asks.
+/// The requesting process.
 struct Near {
     link: Box<dyn Link>,
     traffic: Traffic,
-    /// Of the last message.
+    /// The number of the last message.
     number: u64,
     message: Vec<u8>,
     answer: Vec<u8>,
@@ -172,14 +172,14 @@ struct Near {
 impl Near {
     fn readings(
         &mut self,
-        player: &mut Player,
+        process: &mut PeerProcess,
         count: u32,
         granted: Granted,
     ) -> io::Result<Report> {
         for _ in 0..WARM_UP {
             self.once()?;
         }
-        let clock = &mut player.clock;
+        let clock = &mut process.clock;
         let mut elapsed = Vec::with_capacity(count as usize);
         let pair = pair(clock);
         let mut rested = clock.anchor();
@@ -196,7 +196,7 @@ impl Near {
         Ok(Report { elapsed, pair, granted })
     }
 
-    /// What one reading times.
+    /// The timed part of a reading.
     fn once(&mut self) -> io::Result<()> {
         match self.traffic {
             Traffic::PingPong { rounds } => {
@@ -238,7 +238,7 @@ impl Near {
     }
 }
 
-/// The process that answers.
+/// The answering process.
 struct Far {
     link: Box<dyn Link>,
     traffic: Traffic,
@@ -248,8 +248,8 @@ struct Far {
 }
 
 impl Far {
-    /// Plays until it is killed.
-    fn play(mut self) -> io::Result<()> {
+    /// Answers until it is killed.
+    fn answer_all(mut self) -> io::Result<()> {
         let every = match self.traffic {
             Traffic::PingPong { .. } => 1,
             Traffic::Stream { credit, .. } => u64::from(credit),
@@ -266,17 +266,17 @@ impl Far {
     }
 }
 
-/// Every message and answer starts with a number of eight bytes.
+/// Writes the number at the start of a message or answer: eight bytes.
 fn write_number(message: &mut [u8], number: u64) {
     message[..8].copy_from_slice(&number.to_le_bytes());
 }
 
 fn expect_number(message: &[u8], expected: u64) -> io::Result<()> {
-    let found = u64::from_le_bytes(message[..8].try_into().expect("eight bytes are eight bytes"));
+    let found = u64::from_le_bytes(message[..8].try_into().expect("the slice has eight bytes"));
     if found == expected {
         return Ok(());
     }
-    Err(io::Error::other(format!("message {found} came where {expected} was due")))
+    Err(io::Error::other(format!("received message {found} instead of {expected}")))
 }
 
 #[cfg(test)]
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_made_of_credits_and_a_burst_of_windows() {
+    fn a_burst_consists_of_windows_and_a_window_of_credits() {
         let mechanisms = [
             Mechanism::Udp,
             Mechanism::Pipe,
@@ -294,7 +294,7 @@ mod tests {
         ];
         for mechanism in mechanisms {
             for size in [8, 64, 1 << 10, 16 << 10, 64 << 10, 1 << 24] {
-                let traffic = Traffic::new(&mechanism, Quantity::Throughput, size);
+                let traffic = Traffic::new(&mechanism, ExchangeQuantity::Throughput, size);
                 let Traffic::Stream { burst, window, credit, ahead } = traffic else { panic!() };
                 assert!(credit > 0 && ahead > 0, "{traffic:?}");
                 assert_eq!((window % credit, burst % window), (0, 0), "{traffic:?}");
@@ -303,9 +303,9 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_on_the_way_fit_the_default_buffer() {
+    fn datagrams_in_transit_fit_the_default_buffer() {
         for size in [64, 1 << 10, 16 << 10] {
-            let traffic = Traffic::new(&Mechanism::Udp, Quantity::Throughput, size);
+            let traffic = Traffic::new(&Mechanism::Udp, ExchangeQuantity::Throughput, size);
             let Traffic::Stream { window, .. } = traffic else { panic!() };
             assert!(window as usize * (2 * size + DATAGRAM_EXTRA) <= DATAGRAM_BYTES, "{traffic:?}");
         }
@@ -317,6 +317,6 @@ mod tests {
         write_number(&mut message, 7);
         assert!(expect_number(&message, 7).is_ok());
         let error = expect_number(&message, 8).unwrap_err().to_string();
-        assert_eq!(error, "message 7 came where 8 was due");
+        assert_eq!(error, "received message 7 instead of 8");
     }
 }

@@ -1,4 +1,4 @@
-//! The ways between the two processes, and what each holds of them.
+//! The links between the two processes, and each process's ends of them.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -12,9 +12,9 @@ use hemiola_rt::sys::process::clear_cloexec;
 use serde::{Deserialize, Serialize};
 
 use super::Mechanism;
-use super::play::Role;
+use super::processes::Role;
 
-/// What the measuring process keeps while the two play.
+/// The objects that the measuring process keeps while the two run.
 #[derive(Debug)]
 pub(crate) enum Objects {
     /// To the far process, and back.
@@ -22,7 +22,7 @@ pub(crate) enum Objects {
     Words(Words),
 }
 
-/// The numbers of the descriptors one process inherits.
+/// The descriptor numbers that one process inherits.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Description {
@@ -31,7 +31,7 @@ pub(crate) enum Description {
 }
 
 impl Objects {
-    /// New ones, which processes started from now on inherit.
+    /// New objects, inherited by processes started from now on.
     pub(crate) fn create(mechanism: Mechanism) -> io::Result<Self> {
         let objects = match mechanism {
             Mechanism::Pipe => Self::Pipes([io::pipe()?, io::pipe()?]),
@@ -64,11 +64,11 @@ impl Objects {
     }
 }
 
-/// One process's way to the other and back.
+/// One process's link to the other and back.
 pub(crate) trait Ends {
-    /// Gives the turn away, with `token`, which is never the same twice in a row.
+    /// Hands over the turn with `token`, which differs from the previous one.
     fn hand_over(&mut self, token: u32) -> io::Result<()>;
-    /// Returns with the token when the turn has come.
+    /// Waits for the turn and returns its token.
     fn wait(&mut self) -> io::Result<u32>;
 }
 
@@ -103,7 +103,7 @@ struct Piped {
 
 impl Ends for Piped {
     fn hand_over(&mut self, token: u32) -> io::Result<()> {
-        // So short a write is one call and whole (pipe(7), PIPE_BUF).
+        // So short a write is atomic (pipe(7), PIPE_BUF).
         self.write.write_all(&token.to_le_bytes())
     }
 
@@ -119,7 +119,7 @@ struct Way {
     words: Words,
     out: usize,
     back: usize,
-    /// What the way back held last.
+    /// The last value of the way back.
     seen: u32,
 }
 
@@ -132,7 +132,7 @@ impl Way {
         word
     }
 
-    /// Waits for another token than the last, doing `pause` as long as there is none.
+    /// Waits for a new token, calling `pause` while there is none.
     #[inline]
     fn wait_by(&mut self, pause: impl Fn(&AtomicU32, u32)) -> u32 {
         let word = self.words.word(self.back);

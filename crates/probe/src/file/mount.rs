@@ -1,4 +1,4 @@
-//! Which file system a directory is on.
+//! The file system of a directory.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(super) struct Mount {
 }
 
 impl Mount {
-    /// Whether its files are nowhere but in memory.
+    /// Whether its files exist in memory only.
     pub(super) fn is_in_memory(&self) -> bool {
         ["tmpfs", "devtmpfs", "ramfs", "hugetlbfs"].contains(&self.kind.as_str())
     }
@@ -24,14 +24,14 @@ impl fmt::Display for Mount {
     }
 }
 
-/// That of `directory`; `None` where the kernel does not say.
+/// The mount of `directory`; `None` if the kernel does not report it.
 pub(super) fn of(directory: &Path) -> Option<Mount> {
     let directory = directory.canonicalize().ok()?;
     find(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, &directory)
 }
 
-/// Looks `directory` up in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): its mount is the one
-/// with the longest path above it, and of several on one path the last.
+/// Finds `directory` in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): its mount has the longest path above
+/// it, and is the last one on that path.
 fn find(table: &str, directory: &Path) -> Option<Mount> {
     let above = table.lines().filter_map(|line| {
         // …, mount point, options, optional fields, "-", type, source, …
@@ -44,7 +44,7 @@ fn find(table: &str, directory: &Path) -> Option<Mount> {
     above.max_by_key(|mount| mount.path.components().count())
 }
 
-/// Spaces and the like are written as a backslash and three octal digits.
+/// Decodes blanks and similar characters, written as a backslash and three octal digits.
 fn unescaped(text: &str) -> String {
     let mut pieces = text.split('\\');
     let mut plain = pieces.next().unwrap_or_default().to_owned();
@@ -76,7 +76,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_directory_is_on_the_nearest_mount_above_it() {
+    fn the_nearest_mount_above_a_directory_is_found() {
         for (directory, expected) in [
             ("/srv/data", "ext4 (/dev/vda1 on /)"),
             ("/tmpfile", "ext4 (/dev/vda1 on /)"),

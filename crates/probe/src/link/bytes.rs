@@ -1,4 +1,4 @@
-//! Messages by write(2) and read(2): pipes, connected sockets.
+//! Messages by write(2) and read(2): pipes and connected sockets.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ pub(super) struct Bytes {
 
 impl Link for Bytes {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        // A datagram is one call or none; a longer message may take several where a stream is full.
+        // A datagram takes one call; a longer message may take several if a stream is full.
         self.out.write_all(message)
     }
 

@@ -5,8 +5,8 @@ use std::net::{SocketAddrV4, TcpListener, TcpStream};
 
 use super::Link;
 
-/// The near process connects, sends, and reads until the end; the far one accepts, reads, answers and
-/// closes. So the far one's port waits out the closed connections, and the near one's ports are free again.
+/// The near process connects, sends, and reads until the end of the stream. The far one accepts, reads, answers and
+/// closes, so that closed connections linger on its port and the near one's ports are free again.
 pub(super) struct Connection {
     role: Role,
     stream: Option<TcpStream>,
@@ -27,7 +27,7 @@ impl Connection {
     }
 }
 
-/// A process sent out of turn.
+/// The error of a process that sends or receives out of turn.
 fn out_of_turn() -> io::Error {
     io::ErrorKind::NotConnected.into()
 }
@@ -40,7 +40,7 @@ impl Link for Connection {
                 stream.set_nodelay(true)?;
                 stream.write_all(message)
             }
-            // Closed at the end of the statement.
+            // The stream is closed at the end of the statement.
             Role::Far(_) => self.stream.take().ok_or_else(out_of_turn)?.write_all(message),
         }
     }
@@ -50,7 +50,7 @@ impl Link for Connection {
             Role::Near(_) => {
                 let mut stream = self.stream.take().ok_or_else(out_of_turn)?;
                 stream.read_exact(message)?;
-                // The end, so that the other has closed first.
+                // Reads to the end of the stream, so that the other side closes first.
                 stream.read(&mut [0]).map(drop)
             }
             Role::Far(listener) => {

@@ -1,4 +1,4 @@
-//! Messages by UDP multicast that never leaves the loopback interface.
+//! Messages by UDP multicast on the loopback interface.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Link;
 
-/// How long a datagram to a group may take before the machine counts as having no multicast.
+/// Time after which an undelivered datagram means that there is no multicast.
 const TRIAL: Duration = Duration::from_millis(500);
 
 pub(super) struct Member {
@@ -24,17 +24,17 @@ impl Link for Member {
     }
 }
 
-/// Two sockets that have joined a group of this process's own, each with the address at which the other
-/// gets what is sent to the group. A datagram has gone from one to the other when this returns.
+/// Two sockets that have joined this process's own group, each with the address that reaches the other through the group.
+/// A test datagram has been delivered when this returns.
 ///
 /// # Errors
-/// What refused: many containers and some kernels have no multicast.
+/// The system's error: many containers and some kernels have no multicast.
 pub(super) fn join() -> io::Result<[(UdpSocket, SocketAddrV4); 2]> {
-    // A group of the administratively scoped addresses (RFC 2365) that no other run is likely to use.
+    // A group of the administratively scoped addresses (RFC 2365), unlikely to be used by another run.
     let [.., high, low] = std::process::id().to_be_bytes();
     let group = Ipv4Addr::new(239, 255, high, low);
     let member = || {
-        // Bound to the group's address, it gets nothing else.
+        // Bound to the group's address, so it receives nothing else.
         let socket = UdpSocket::bind((group, 0))?;
         rustix::net::sockopt::set_ip_multicast_if(&socket, &Ipv4Addr::LOCALHOST)?;
         socket.join_multicast_v4(&group, &Ipv4Addr::LOCALHOST)?;

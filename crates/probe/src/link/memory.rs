@@ -1,4 +1,4 @@
-//! Messages in shared memory: the newest of them for a ping-pong, a queue for a stream.
+//! Messages in shared memory: the latest value for request and answer, a queue for a stream.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -57,7 +57,7 @@ impl Memory {
 }
 
 impl Reader {
-    /// Takes what there is, if there is something new.
+    /// Takes the next message, if there is a new one.
     fn take(&mut self, message: &mut [u8]) -> io::Result<bool> {
         let read = match self {
             Self::Newest(reader) => reader.read(message),

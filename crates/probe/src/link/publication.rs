@@ -6,7 +6,7 @@ use hemiola_bus::pubsub::Bare;
 
 use super::{Link, spin};
 
-/// What iceoryx2 itself takes for the length of a buffer when nobody says.
+/// The default buffer length of iceoryx2.
 const BUFFER_MIN: usize = 2;
 
 pub(super) struct Publication {
@@ -15,11 +15,11 @@ pub(super) struct Publication {
 }
 
 enum Waiting {
-    /// For each message its wake: a ping-pong.
+    /// One wake-up per message, for request and answer.
     Each,
-    /// Only when there is no message; a wake may stand for many.
+    /// Only when there is no message; one wake-up may cover several.
     Empty,
-    /// Never.
+    /// Without wake-ups.
     Spin,
 }
 

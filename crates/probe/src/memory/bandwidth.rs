@@ -1,4 +1,4 @@
-//! How many bytes a second are read, written and copied.
+//! Memory bandwidth: bytes read, written and copied per second.
 
 use std::hint::black_box;
 
@@ -9,28 +9,28 @@ use super::{Pages, no_memory, within_free_memory};
 use crate::stage::{Stage, pair};
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
-/// What is done with the bytes.
+/// The operation on the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// Summing words of eight bytes.
+    /// Sums words of eight bytes.
     Read,
-    /// Filling words of eight bytes with one value.
+    /// Fills words of eight bytes with one value.
     Write,
-    /// Copying the first half over the second; the bytes of one half count.
+    /// Copies the first half over the second; the bytes of one half count.
     Copy,
 }
 
-/// Sizes of the catalogue: inside the first cache, inside the second, and beyond the last of most
-/// machines. The same everywhere, so that machines can be compared.
+/// Sizes in the catalogue: inside the first cache, inside the second, and beyond the last of most machines. Fixed, so that
+/// machines can be compared.
 const SIZES: [Bytes; 3] = [Bytes(16 << 10), Bytes(256 << 10), Bytes(128 << 20)];
 
-/// One reading lasts at least this long, so that reading the clock is less than a thousandth of it.
+/// The minimum duration of a reading, so that a clock reading is less than a thousandth of it.
 const LASTING: Span = Span::from_micros(100);
 
 pub(super) fn figures() -> Vec<Figure> {
     let figure = |(transfer, size): (Transfer, Bytes)| Figure {
         name: name(transfer, size),
-        title: format!("bytes {} in a second, of {size}", past(transfer)),
+        title: format!("bytes {} per second in {size}", participle(transfer)),
         unit: Unit::BytesPerSecond,
         quick: true,
     };
@@ -50,7 +50,7 @@ fn name(transfer: Transfer, size: Bytes) -> String {
     format!("memory.bandwidth.{word}.{size}")
 }
 
-fn past(transfer: Transfer) -> &'static str {
+fn participle(transfer: Transfer) -> &'static str {
     match transfer {
         Transfer::Read => "read",
         Transfer::Write => "written",
@@ -58,14 +58,12 @@ fn past(transfer: Transfer) -> &'static str {
     }
 }
 
-/// Takes `count` readings of the bytes moved in a second, over and over the same `size` bytes. Reading and
-/// writing use the instructions this program was built for (vectors of 16 bytes where it is meant for every
-/// x86-64), copying what the C library chooses; inside the caches that is the limit. The cost of
-/// reading the clock is not subtracted, which would not be a subtraction from these values; it is stated
-/// as their uncertainty.
+/// Takes `count` readings of the bytes moved per second, repeatedly over the same `size` bytes. Reading and writing use
+/// the instructions of this build (vectors of 16 bytes in a generic x86-64 build), copying uses those of the C library;
+/// inside the caches that is the limit. The cost of reading the clock is not subtracted but stated as the uncertainty.
 ///
 /// # Errors
-/// `Lacking` when it is more than a quarter of the free memory; `System` when it cannot be mapped.
+/// `Lacking` for more than a quarter of the free memory; `System` when the memory cannot be mapped.
 pub fn bandwidth(
     transfer: Transfer,
     size: Bytes,
@@ -78,7 +76,7 @@ pub fn bandwidth(
     Stage::run(setting, setting.cpu, |stage| {
         let mut memory = Anonymous::map(len, Pages::Unasked).map_err(no_memory)?;
         let words = &mut memory.words_mut()[..len / 8];
-        // Present, and not all the one page of zeros.
+        // Makes the pages present and distinct from the shared page of zeros.
         words.fill(1);
         let moved = match transfer {
             Transfer::Copy => len / 2,
@@ -103,7 +101,7 @@ pub fn bandwidth(
     })
 }
 
-/// Once through all `words`.
+/// One pass through all `words`.
 #[inline(never)]
 fn pass(transfer: Transfer, words: &mut [u64]) {
     match transfer {

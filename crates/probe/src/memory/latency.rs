@@ -1,4 +1,4 @@
-//! The staircase: what a load costs that waits for the one before, over buffers of growing size.
+//! The staircase: the latency of a load that depends on the previous one, over buffers of growing size.
 
 use std::hint::black_box;
 
@@ -9,21 +9,21 @@ use super::{Pages, no_memory, within_free_memory};
 use crate::stage::Stage;
 use crate::{Figure, ProbeError, Readings, Setting, Unit};
 
-/// What is loaded lies this many bytes apart: one cache line of every processor of note.
+/// The distance of loaded words in bytes: a cache line of common processors.
 pub const LINE: usize = 64;
 
-/// Loads in one reading; at 1 ns each, 5000 times what reading the clock is out by. As many go before the
-/// first reading, which fills the caches near the processor; what is larger than those 6 MiB was written a
-/// moment ago, so as much of it as fits is in the last cache.
+/// Loads in one reading; at 1 ns each, 5000 times the error of a clock reading. As many warm up the near caches before
+/// the first reading. A buffer larger than the 6 MiB they reach was just written, so as much of it as fits is in the last
+/// cache.
 const LOADS: u64 = 100_000;
 
-/// Lines laid out between two pauses, in some milliseconds.
+/// Lines laid out between two pauses, in a few milliseconds.
 const PAUSE: usize = 1 << 16;
 
-/// The seed of the order: the same in every run, so that two runs differ by the machine alone.
+/// The seed of the order, fixed so that runs differ only by the machine.
 const SEED: u64 = 0x5741_4952;
 
-/// The sizes of the catalogue: the powers of two from 1 KiB to 1 GiB and, from 2 KiB on, one between.
+/// The sizes of the catalogue: powers of two from 1 KiB to 1 GiB and, from 2 KiB, one size in between.
 #[must_use]
 pub fn sizes() -> Vec<Bytes> {
     let between = |size: u64| (size > 1 << 10 && size < 1 << 30).then_some(size / 2 * 3);
@@ -35,21 +35,20 @@ pub(super) fn figures() -> Vec<Figure> {
     let figure = |size: Bytes| {
         let name = format!("memory.latency.{size}");
         let quick = size.0.is_power_of_two() && size <= Bytes(128 << 20);
-        Figure::time(name, format!("a load that waits for the last, anywhere in {size}"), quick)
+        Figure::time(name, format!("a load that depends on the last, anywhere in {size}"), quick)
     };
     sizes().into_iter().map(figure).collect()
 }
 
-/// Takes `count` readings of a load somewhere in `size` bytes, whose address is what the load before gave.
+/// Takes `count` readings of a load somewhere in `size` bytes from an address that the previous load returned.
 ///
-/// All lines of the buffer form one random cycle, so that nothing guesses the next (Sattolo, "An algorithm
-/// to generate a random cyclic permutation", 1986). What it holds is where in the buffer the next line
-/// begins; the check that it is inside stands beside the chain of loads and not in it, as a predicted
-/// branch does. In a large buffer nearly every load is also to another page, so with ordinary pages the
-/// time of finding its address is in it, as it is in a program that does this.
+/// All lines of the buffer form one random cycle, which prefetchers cannot predict (Sattolo, "An algorithm to generate a
+/// random cyclic permutation", 1986). Each line holds the offset of the next. The bounds check is a predicted branch
+/// beside the chain of loads, not in it. In a large buffer nearly every load is to another page, so with ordinary pages
+/// the time includes address translation, as in a program with this access pattern.
 ///
 /// # Errors
-/// `Lacking` when it is more than a quarter of the free memory; `System` when it cannot be mapped.
+/// `Lacking` for more than a quarter of the free memory; `System` when the memory cannot be mapped.
 pub fn latency(
     size: Bytes,
     pages: Pages,
@@ -76,15 +75,15 @@ pub fn latency(
     })
 }
 
-/// Writes into each line of `buffer` where the next begins, which takes seconds for the largest: `pause` is
-/// called every now and then.
+/// Writes the offset of the next line into each line of `buffer`. This takes seconds for the largest, so `pause` is called
+/// from time to time.
 fn lay_out(buffer: &mut [u8], mut pause: impl FnMut()) {
     let lines = u32::try_from(buffer.len() / LINE).expect("a buffer has fewer than 2³² lines");
     let mut random = Random::from_seed(SEED);
-    // Shuffled by itself first: it is a sixteenth of the buffer, which then is written in order.
+    // The shuffled offsets take a sixteenth of the buffer, which is then written in order.
     let mut next: Vec<u32> = (0..lines).collect();
     for last in (1..next.len()).rev() {
-        // Never with itself: that makes the permutation one cycle.
+        // Never with itself, which makes the permutation one cycle.
         let other = random.below(last as u64) as usize;
         next.swap(last, other);
         if last.is_multiple_of(PAUSE) {
@@ -99,7 +98,7 @@ fn lay_out(buffer: &mut [u8], mut pause: impl FnMut()) {
     }
 }
 
-/// Follows the cycle from `at` for `loads` steps; returns where it has come to.
+/// Follows the cycle from `at` for `loads` steps and returns the final offset.
 #[inline(never)]
 fn chase(buffer: &[u8], mut at: usize, loads: u64) -> usize {
     for _ in 0..loads {
@@ -109,7 +108,7 @@ fn chase(buffer: &[u8], mut at: usize, loads: u64) -> usize {
     at
 }
 
-/// In words, what pages back `len` bytes of which `huge` are huge.
+/// Describes the pages behind `len` bytes, of which `huge` are in huge pages.
 fn paged(huge: Bytes, len: usize) -> String {
     let ordinary = Bytes(hemiola_rt::sys::mapping::page_size() as u64);
     match huge.0 * 100 / len as u64 {
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cycle_comes_to_every_line_once() {
+    fn the_cycle_visits_every_line_once() {
         for lines in [1, 2, 3, 1000] {
             let mut buffer = vec![0; lines * LINE];
             lay_out(&mut buffer, || ());
@@ -133,7 +132,7 @@ mod tests {
                 at = chase(&buffer, at, 1);
                 assert!(!std::mem::replace(&mut seen[at / LINE], true));
             }
-            assert_eq!(at, 0, "and then to the first again");
+            assert_eq!(at, 0, "the cycle returns to the first line");
         }
     }
 
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_told_in_words() {
+    fn pages_are_described() {
         assert_eq!(paged(Bytes(0), 1 << 20), "4KiB");
         assert_eq!(paged(Bytes(3 << 20), 4 << 20), "75 % huge, the rest 4KiB");
     }

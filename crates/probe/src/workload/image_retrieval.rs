@@ -1,4 +1,4 @@
-//! Nine images of 512 × 512 bytes, from a file to a frame buffer in memory, in the ways of the paper.
+//! Nine images of 512 × 512 bytes from a file to a frame buffer in memory, in the variants of the paper.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,39 +14,39 @@ use serde::{Deserialize, Serialize};
 
 use super::{runs, shown, window};
 use crate::file::filled;
-use crate::peer::{Part, Peer, Player, place};
+use crate::peer::{Part, Peer, PeerProcess, place};
 use crate::stage::Stage;
 use crate::{Figure, ProbeError, Readings, Setting, Unit};
 
-/// Pixels of an image's side, and bytes of a line.
+/// Pixels of an image's side and bytes of a line.
 const SIDE: usize = 512;
 /// Bytes of an image.
 const IMAGE: usize = SIDE * SIDE;
-/// Images beside each other, and below each other.
+/// Images per row and per column.
 const GRID: usize = 3;
 /// Images on the screen.
 const IMAGES: usize = GRID * GRID;
 /// Attributes of an image.
 const ATTRIBUTES: usize = 100;
-/// The window of brightness that is shown.
+/// The displayed range of brightness.
 const WINDOW: (u8, u8) = (40, 200);
 
-/// How the images are retrieved, or a part of that.
+/// A variant of image retrieval, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageRetrieval {
     /// One process reads each image from the file and renders it: figure 1.2.
     ReadAndDisplay,
-    /// A database process reads, a user interface process asks it and passes on, a screen process renders;
-    /// Unix stream sockets, 2 × 9 messages of an image and one last acknowledgement: figure 1.3.
+    /// A database process reads, a user interface process requests and forwards, a screen process renders; Unix stream
+    /// sockets, 2 × 9 messages of an image and one final acknowledgement: figure 1.3.
     SeveralProcesses,
-    /// As `ReadAndDisplay`, and each image has 100 attributes, each an object of its own in a hash map:
+    /// As `ReadAndDisplay`, and each image has 100 attributes, each a separate object in a hash map:
     /// figure 1.4.
     WithAttributes,
     /// As `ReadAndDisplay`, with a system call for each line: figure 1.5.
     ByLine,
     /// A part: one image rendered.
     Render,
-    /// A part: one attribute made, put into its map and given up with it.
+    /// A part: one attribute created, inserted into its map and dropped with it.
     Attribute,
 }
 
@@ -66,14 +66,14 @@ impl ImageRetrieval {
             Self::ReadAndDisplay => ("read_and_display", "9 images read and rendered"),
             Self::SeveralProcesses => (
                 "several_processes",
-                "9 images read, passed on twice and rendered by three processes",
+                "9 images read, forwarded twice and rendered by three processes",
             ),
             Self::WithAttributes => {
                 ("with_attributes", "9 images read and rendered, with 100 attribute objects each")
             }
             Self::ByLine => ("by_line", "9 images read line by line and rendered"),
             Self::Render => ("render", "one image rendered"),
-            Self::Attribute => ("attribute", "one attribute object made, kept and given up"),
+            Self::Attribute => ("attribute", "one attribute object created, kept and dropped"),
         };
         Figure::time(format!("workload.image_retrieval.{word}"), title, false)
     }
@@ -81,10 +81,9 @@ impl ImageRetrieval {
     /// Takes `count` readings, each of one whole run.
     ///
     /// # Errors
-    /// `System` when the setting's directory takes no file; `Peer` when the other processes do not play
-    /// as they should.
+    /// `System` when the setting's directory does not accept a file; `Peer` when the other processes fail.
     pub fn measure(self, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
-        let file = filled(&setting.directory, false).map_err(ProbeError::doing("make a file"))?;
+        let file = filled(&setting.directory, false).map_err(ProbeError::doing("create a file"))?;
         let servers = match self {
             Self::SeveralProcesses => Some(Servers::start(setting, &file)?),
             _ => None,
@@ -147,7 +146,7 @@ fn read(file: &File, number: usize, image: &mut [u8]) -> io::Result<()> {
     file.read_exact_at(image, (number * IMAGE) as u64)
 }
 
-/// The frame buffer, and how brightness is shown in it.
+/// The frame buffer and its brightness table.
 struct Screen {
     table: [u32; 256],
     frame: Vec<u32>,
@@ -158,7 +157,7 @@ impl Screen {
         Self { table: window(WINDOW.0, WINDOW.1), frame: vec![0; IMAGES * IMAGE] }
     }
 
-    /// Shows image `number` in its place.
+    /// Renders image `number` in its place.
     fn render(&mut self, number: usize, image: &[u8]) {
         let (row, column) = (number / GRID, number % GRID);
         for (line, stored) in image.chunks_exact(SIDE).enumerate() {
@@ -169,10 +168,10 @@ impl Screen {
     }
 }
 
-/// What an image says of itself; an object of its own for each, as the paper's were.
+/// An attribute of an image, allocated separately as in the paper.
 #[derive(Debug)]
 struct Attribute {
-    #[expect(dead_code, reason = "it is carried, not looked at")]
+    #[expect(dead_code, reason = "only allocated and dropped")]
     value: String,
 }
 
@@ -186,19 +185,19 @@ fn attributes(number: usize) -> HashMap<String, Box<Attribute>> {
     attributes
 }
 
-/// What a process is told.
+/// The orders for a process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Orders {
-    /// Answers the number of an image on `socket` by the image, from `file`.
+    /// Answers each image number on `socket` with the image from `file`.
     Database { socket: i32, file: i32 },
-    /// Renders each image that comes, after its number, on `socket`, and acknowledges the last.
+    /// Renders each image that follows its number on `socket`, and acknowledges the last.
     Screen { socket: i32 },
 }
 
 /// The processes beside the user interface's.
 struct Servers {
-    /// Killed before they could see the sockets closed.
-    #[expect(dead_code, reason = "they play while it lives")]
+    /// Killed before they can see the sockets closed.
+    #[expect(dead_code, reason = "they run while this lives")]
     peers: [Peer; 2],
     database: UnixStream,
     screen: UnixStream,
@@ -206,7 +205,7 @@ struct Servers {
 
 impl Servers {
     fn start(setting: &Setting, file: &File) -> Result<Self, ProbeError> {
-        let doing = || ProbeError::doing("join the processes");
+        let doing = || ProbeError::doing("connect the processes");
         let (database, of_database) = UnixStream::pair().map_err(doing())?;
         let (screen, of_screen) = UnixStream::pair().map_err(doing())?;
         for inherited in [of_database.as_fd(), of_screen.as_fd(), file.as_fd()] {
@@ -238,16 +237,16 @@ impl Servers {
     }
 }
 
-/// Plays one of the processes until it is killed.
-pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError> {
+/// Runs one of the processes until it is killed.
+pub(crate) fn run_peer(mut process: PeerProcess, orders: &Orders) -> Result<(), ProbeError> {
     let doing = || ProbeError::doing("serve images");
     let mut image = vec![0; IMAGE];
     match orders {
         Orders::Database { socket, file } => {
             let mut socket = UnixStream::from(duplicate(*socket).map_err(doing())?);
             let file = File::from(duplicate(*file).map_err(doing())?);
-            let _ = player.settle();
-            player.ready()?;
+            let _ = process.apply_profile();
+            process.ready()?;
             loop {
                 let number = receive_number(&mut socket).map_err(doing())?;
                 read(&file, number, &mut image).map_err(doing())?;
@@ -257,8 +256,8 @@ pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError
         Orders::Screen { socket } => {
             let mut socket = UnixStream::from(duplicate(*socket).map_err(doing())?);
             let mut screen = Screen::new();
-            let _ = player.settle();
-            player.ready()?;
+            let _ = process.apply_profile();
+            process.ready()?;
             loop {
                 let number = receive_number(&mut socket).map_err(doing())?;
                 socket.read_exact(&mut image).map_err(doing())?;
@@ -271,7 +270,7 @@ pub(crate) fn play(mut player: Player, orders: &Orders) -> Result<(), ProbeError
     }
 }
 
-/// The number of an image.
+/// Receives the number of an image.
 fn receive_number(socket: &mut UnixStream) -> io::Result<usize> {
     let mut number = [0; 8];
     socket.read_exact(&mut number)?;

@@ -13,37 +13,37 @@ use crate::file::filled;
 use crate::stage::Stage;
 use crate::{Figure, ProbeError, Readings, Setting, Unit};
 
-/// Bytes of a picture as it is stored.
+/// Bytes of a stored picture.
 const PICTURE: usize = 16 << 10;
 /// Pictures in the shop.
 const PICTURES: usize = 1000;
-/// Pictures a cache holds.
+/// Capacity of a cache in pictures.
 const CAPACITY: usize = 100;
 /// The exponent of Zipf's law.
 const EXPONENT: f64 = 0.8;
 /// Requests in one run.
 const REQUESTS: usize = 1000;
-/// Requests before the first run, after which a cache holds what it would hold for ever.
-const SETTLING: usize = 5000;
-/// What the requests are drawn from.
+/// Requests before the first run, after which a cache is in its steady state.
+const WARM_UP: usize = 5000;
+/// The seed of the requests.
 const SEED: u64 = 1;
-/// The window of brightness that is shown.
+/// The displayed range of brightness.
 const WINDOW: (u8, u8) = (40, 200);
 
-/// How requests are served, or a part of that.
+/// The way requests are served, or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureCache {
     /// Each picture is read from the file and processed.
     Uncached,
-    /// The 100 pictures used last are kept as they are stored, and processed at each request.
+    /// The 100 most recent pictures are kept as stored, and processed at each request.
     LruRaw,
-    /// The 100 pictures used last are kept ready, so only the others are read and processed.
+    /// The 100 most recent pictures are kept processed; only the others are read and processed.
     LruProcessed,
     /// A part: one picture read from the file.
     Fetch,
     /// A part: one picture processed.
     Process,
-    /// A part: one picture found in a cache that keeps it ready, and copied to who asked.
+    /// A part: one processed picture found in a cache and copied.
     Hit,
 }
 
@@ -69,9 +69,9 @@ impl PictureCache {
     /// Takes `count` readings, each the mean request of a run of 1000.
     ///
     /// # Errors
-    /// `System` when the setting's directory takes no file.
+    /// `System` when the setting's directory does not accept a file.
     pub fn measure(self, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
-        let file = filled(&setting.directory, false).map_err(ProbeError::doing("make a file"))?;
+        let file = filled(&setting.directory, false).map_err(ProbeError::doing("create a file"))?;
         let mut requests = Requests::new();
         let mut shop = Shop::new(&file);
         let (mut raw, mut processed) = (Lru::new(), Lru::new());
@@ -84,14 +84,14 @@ impl PictureCache {
                 shop.process();
                 Ok(())
             }
-            // Always the same one: it was served before the first run.
+            // Always the same picture, cached before the first run.
             Self::Hit => shop.processed(0, &mut processed),
         };
-        for _ in 0..SETTLING {
+        for _ in 0..WARM_UP {
             serve(requests.next()).map_err(ProbeError::doing("serve a picture"))?;
         }
         let (taken, granted) = Stage::run(setting, setting.cpu, |stage| {
-            // Drawn beforehand, a run's worth for each reading and the one that warms up.
+            // Drawn in advance: a run for each reading and the warm-up.
             let total = REQUESTS * (count as usize + 1);
             let mut drawn: Vec<u32> = (0..total).map(|_| requests.next()).collect();
             let taken = runs(stage, count, REQUESTS as u64, &mut || {
@@ -114,17 +114,17 @@ impl PictureCache {
         );
         let (hits, misses) = (raw.hits + processed.hits, raw.misses + processed.misses);
         Ok(if cached {
-            readings.note(format!("{hits} hits and {misses} misses, those of settling included"))
+            readings.note(format!("{hits} hits and {misses} misses, including the warm-up"))
         } else {
             readings
         })
     }
 }
 
-/// Pictures asked for, independent of each other.
+/// Requests for pictures, independent of each other.
 struct Requests {
     random: Random,
-    /// For each picture, how often it or one before it is asked for, as a share.
+    /// The cumulative share of requests up to each picture.
     shares: Vec<f64>,
 }
 
@@ -147,7 +147,7 @@ impl Requests {
     }
 }
 
-/// The file, and where one request is served.
+/// The file, and the buffers of one request.
 struct Shop<'a> {
     file: &'a File,
     table: [u32; 256],
@@ -199,10 +199,10 @@ impl<'a> Shop<'a> {
     }
 }
 
-/// What was used last, [`CAPACITY`] of it.
+/// A cache of the [`CAPACITY`] most recently used values.
 struct Lru<T> {
     kept: HashMap<u32, (u64, Vec<T>)>,
-    /// By the time of their last use.
+    /// Keys by the time of their last use.
     order: BTreeMap<u64, u32>,
     now: u64,
     hits: u64,
@@ -227,7 +227,7 @@ impl<T: Clone> Lru<T> {
         Some(value)
     }
 
-    /// Keeps what is not kept yet; the one not used for longest goes where it is full.
+    /// Adds a missing value; evicts the least recently used one if the cache is full.
     fn put(&mut self, key: u32, value: &[T]) {
         let mut place = Vec::new();
         if self.kept.len() == CAPACITY
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_cache_gives_up_what_was_not_used_for_longest() {
+    fn a_full_cache_evicts_the_least_recently_used() {
         let mut cache = Lru::new();
         for key in 0..CAPACITY as u32 {
             assert!(cache.get(key).is_none());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_follow_the_law() {
+    fn requests_follow_zipfs_law() {
         let mut requests = Requests::new();
         let mut counts = vec![0u32; PICTURES];
         (0..100_000).for_each(|_| counts[requests.next() as usize] += 1);

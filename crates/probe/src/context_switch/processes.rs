@@ -1,4 +1,4 @@
-//! What the two processes do.
+//! The two processes of a context switch.
 
 use std::io;
 
@@ -9,50 +9,50 @@ use serde::{Deserialize, Serialize};
 
 use super::Mechanism;
 use super::ends::{Description, Ends};
-use crate::peer::Player;
+use crate::peer::PeerProcess;
 use crate::stage::{REST, SPELL, pair};
 use crate::{Overhead, ProbeError};
 
-/// Which process.
+/// One of the two processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
-    /// Asks, and decides when it is over.
+    /// Starts each round, and decides when to stop.
     Near,
     /// Answers.
     Far,
 }
 
-/// What a process is told.
+/// The orders for one process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) mechanism: Mechanism,
     pub(crate) ends: Description,
     pub(crate) role: Role,
     pub(crate) walked: Bytes,
-    /// Readings.
+    /// Number of readings.
     pub(crate) count: u32,
-    /// Round trips in a reading. With more than one the far process reads no clock and walks nothing.
+    /// Round trips in a reading. With more than one, the far process neither reads the clock nor walks.
     pub(crate) batch: u64,
 }
 
-/// Rounds before the first that counts, from cache and walked: the walks are slow and warm nothing.
+/// Uncounted first rounds, warm and walked; walks are slow and warm nothing up.
 const WARM_UP: [u32; 2] = [100, 5];
-/// Rounds after a rest that do not count.
+/// Uncounted rounds after a rest.
 const AFTER_REST: u32 = 3;
 
-/// How long the near process sleeps at the beginning, so that whoever starts the two on its processor is
-/// not kept from it by a process that spins.
+/// The near process sleeps this long at the start, so that the program that starts both on its processor is not blocked
+/// by a spinning process.
 const START: Span = Span::from_millis(5);
 
 /// Both rest after this round.
 const REST_BIT: u32 = 1;
 /// This round is the last.
 pub(crate) const LAST_BIT: u32 = 2;
-/// What makes a token differ from the last.
+/// The increment that makes a token differ from the previous one.
 pub(crate) const STEP: u32 = 4;
 
-/// What one of the two hands in.
+/// The report of one of the two processes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
@@ -60,26 +60,26 @@ pub(crate) enum Report {
     Far(Far),
 }
 
-/// What the near process found, in nanoseconds on its clock.
+/// The result of the near process, in nanoseconds of its clock.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Near {
     pub(crate) granted: Granted,
-    /// What a pair of clock readings costs.
+    /// The cost of a pair of clock readings.
     pub(crate) pair: Overhead,
-    /// Before and after each round.
+    /// The times before and after each round.
     rounds: Vec<(u64, u64)>,
-    /// Which rounds count.
+    /// The indices of the counted rounds.
     counted: Vec<usize>,
 }
 
-/// What the far process found: after its turn came and before it gave it back, round by round.
+/// The result of the far process: the times when each turn came and when it was handed back.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Far {
     turns: Vec<(u64, u64)>,
 }
 
 impl Near {
-    /// Half round trips, without the far process's own time; nothing when the two differ in the rounds.
+    /// Half round trips without the far process's own time; `None` if the two disagree about the rounds.
     pub(crate) fn one_by_one(&self, far: &Far) -> Option<Vec<f64>> {
         let each = |round: &usize| {
             let ((start, end), (came, gave)) = (self.rounds.get(*round)?, far.turns.get(*round)?);
@@ -89,7 +89,7 @@ impl Near {
         self.counted.iter().map(each).collect()
     }
 
-    /// Half round trips, as the mean over `batch` of them.
+    /// Half round trips, each the mean over `batch` of them.
     pub(crate) fn in_batches(&self, batch: u64) -> Option<Vec<f64>> {
         let each = |round: &usize| {
             let (start, end) = self.rounds.get(*round)?;
@@ -99,28 +99,28 @@ impl Near {
     }
 }
 
-/// Plays one of the two.
-pub(crate) fn play(mut player: Player, orders: Orders) -> Result<(), ProbeError> {
+/// Runs one of the two processes.
+pub(crate) fn run_peer(mut process: PeerProcess, orders: Orders) -> Result<(), ProbeError> {
     let failed = || ProbeError::doing("hand over to the other process");
     let ends = orders.ends.open(orders.mechanism, orders.role);
     let mut ends = ends.map_err(failed())?;
     let mut walk = Walk(vec![0; usize::try_from(orders.walked.0 / 8).unwrap_or(usize::MAX)]);
-    let granted = player.settle();
+    let granted = process.apply_profile();
     walk.all();
-    player.ready()?;
+    process.ready()?;
     match orders.role {
         Role::Near => {
-            let near = ask(&player, &orders, &mut *ends, &mut walk, granted).map_err(failed())?;
-            player.report(&Report::Near(near))
+            let near = ask(&process, &orders, &mut *ends, &mut walk, granted).map_err(failed())?;
+            process.report(&Report::Near(near))
         }
         Role::Far => {
-            let far = answer(&player, &orders, &mut *ends, &mut walk).map_err(failed())?;
-            player.report(&Report::Far(far))
+            let far = answer(&process, &orders, &mut *ends, &mut walk).map_err(failed())?;
+            process.report(&Report::Far(far))
         }
     }
 }
 
-/// Memory of a process's own.
+/// The memory that a process walks.
 struct Walk(Vec<u64>);
 
 impl Walk {
@@ -135,13 +135,13 @@ impl Walk {
 }
 
 fn ask(
-    player: &Player,
+    process: &PeerProcess,
     orders: &Orders,
     ends: &mut dyn Ends,
     walk: &mut Walk,
     granted: Granted,
 ) -> io::Result<Near> {
-    let clock = &player.clock;
+    let clock = &process.clock;
     let limited = !matches!(granted.scheduling, Policy::Other { .. });
     let pair = pair(clock);
     let count = orders.count as usize;
@@ -156,7 +156,7 @@ fn ask(
     sleep_until(clock.now() + START);
     let mut rested = clock.now();
     loop {
-        // The far process ends such a round in another way than the others, so neither is counted.
+        // The far process ends such a round differently, so it is not counted.
         let rest = limited && clock.now() - rested >= SPELL;
         let last = near.counted.len() >= count;
         walk.all();
@@ -186,12 +186,12 @@ fn ask(
 }
 
 fn answer(
-    player: &Player,
+    process: &PeerProcess,
     orders: &Orders,
     ends: &mut dyn Ends,
     walk: &mut Walk,
 ) -> io::Result<Far> {
-    let clock = &player.clock;
+    let clock = &process.clock;
     let mut far = Far { turns: Vec::with_capacity(orders.count as usize) };
     loop {
         let token = ends.wait()?;
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_far_process_s_own_time_is_not_in_a_hand_over() {
+    fn the_far_process_s_own_time_is_excluded() {
         let far = Far { turns: vec![(0, 0), (130, 180)] };
         let near = near(&[(0, 9), (100, 250)], &[1]);
         assert_eq!(near.one_by_one(&far), Some(vec![50.0]));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_disagree_give_no_readings() {
+    fn processes_that_disagree_have_no_readings() {
         assert_eq!(near(&[(100, 250)], &[0]).one_by_one(&Far { turns: vec![] }), None);
         assert_eq!(near(&[(100, 250)], &[0]).one_by_one(&Far { turns: vec![(0, 900)] }), None);
     }
