@@ -1,8 +1,7 @@
-//! How often does the stated interval hold what a repeat of the measurement gives? It promises 95 of 100.
+//! How often the stated interval contains the value of a repeated measurement; it should be 95 of 100.
 //!
-//! Each figure is measured again and again as `hemiola measure` does it, all figures in turns; then it is counted
-//! how often the interval of one measurement holds the value of the next. Arguments: repeats (100) and prefixes
-//! of figures (a small set).
+//! Measures each figure repeatedly as `hemiola measure` does, all figures in turns, and counts how often the interval
+//! of one measurement contains the value of the next. Arguments: repeats (100) and prefixes of figures (a small set).
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it found")]
 
@@ -16,7 +15,7 @@ use hemiola_rt::clock::{Calibration, MonotonicClock};
 use hemiola_rt::sys::cpu;
 use hemiola_units::{Policy, Priority, Span};
 
-/// What this program is started with to play the other part of a probe.
+/// The argument that starts this program as the peer of a probe.
 const PEER: &str = "play-peer";
 
 /// One figure of each kind: the clock, the processor, the kernel, two processes, storage.
@@ -30,9 +29,9 @@ const SET: [&str; 7] = [
     "creation.thread",
 ];
 
-/// Less than half of what a figure has in the full set (4 min for some 310 figures), whose blocks also lie farther
-/// apart, those of all other figures being between them. With a tenth of a second all blocks of a figure fall into
-/// one mood of the machine, and what they say of the next repeat holds in 87 to 95 of 100.
+/// Less than half of a figure's time in the full set (4 min for some 310 figures), where its blocks are also further
+/// apart because those of all other figures lie in between. With a tenth of a second, all blocks of a figure see one
+/// state of the machine, and the coverage drops to 87 to 95 of 100.
 const TIME_OF_A_FIGURE: Span = Span::from_millis(300);
 
 struct Silent;
@@ -45,7 +44,7 @@ fn main() {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if let [PEER, orders] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        hemiola_probe::peer_main(orders).expect("the peer plays its part");
+        hemiola_probe::peer_main(orders).expect("the peer runs");
         return;
     }
     let repeats: usize = words.first().and_then(|word| word.parse().ok()).unwrap_or(100);
@@ -67,7 +66,7 @@ fn main() {
         calibration: Calibration::measure(),
         directory: std::env::temp_dir(),
     };
-    let mut source = Probes::start(setting).expect("nothing is started without a load");
+    let mut source = Probes::start(setting).expect("no load process is started");
     let time = TIME_OF_A_FIGURE * figures.len() as i64;
     let budget = Budget { time, pilot: 8, ..Budget::FULL };
     let interrupted = AtomicBool::new(false);
@@ -75,7 +74,7 @@ fn main() {
     for _ in 0..repeats {
         let series =
             measure(&figures, &mut source, budget, &MonotonicClock, &mut Silent, &interrupted)
-                .expect("nobody interrupts");
+                .expect("the measurement is not interrupted");
         for (all, series) in measured.iter_mut().zip(&series) {
             all.extend(Series::figure(series));
         }

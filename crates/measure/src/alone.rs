@@ -1,4 +1,4 @@
-//! One measurement at a time on a machine: two would measure each other.
+//! The lock that allows one measurement at a time: two would disturb each other.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -6,26 +6,25 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 
 use thiserror::Error;
 
-/// The name that is held while something is measured: in the abstract name space (unix(7)), so that the kernel
-/// gives it back whatever becomes of its holder.
+/// The locked name, in the abstract name space (unix(7)), so that the kernel releases it even if the holder is killed.
 const NAME: &str = "hemiola-measure";
 
-/// The right to measure, held until it is dropped; it reaches as far as the network name space.
+/// The right to measure, held until it is dropped; valid in this network name space.
 #[derive(Debug)]
 pub struct Alone(#[expect(dead_code, reason = "held, not used")] UnixListener);
 
-/// Why nothing can be measured now.
+/// Why the right to measure cannot be taken.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NotAlone {
-    /// Another measurement has the machine.
+    /// Another process is measuring.
     #[error(
-        "this machine is being measured already, and two measurements would measure each other\n\
+        "another measurement is running on this machine, and the two would disturb each other\n\
          hint: wait until the other `hemiola measure` has ended"
     )]
     Taken,
     /// The kernel refused the name.
-    #[error("whether this machine is being measured already cannot be found out: {0}")]
+    #[error("cannot find out whether another measurement is running: {0}")]
     Failed(#[from] io::Error),
 }
 
@@ -34,7 +33,7 @@ impl Alone {
     ///
     /// # Errors
     ///
-    /// [`NotAlone::Taken`] at once when another process has it: it may take minutes.
+    /// [`NotAlone::Taken`] at once if another process holds it; that may take minutes.
     pub fn on_this_machine() -> Result<Self, NotAlone> {
         Self::named(NAME)
     }
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_holds_the_machine_and_gives_it_back() {
+    fn only_one_process_holds_the_lock_until_it_is_dropped() {
         let name = format!("hemiola-test-{}", std::process::id());
         let held = Alone::named(&name).unwrap();
         assert!(matches!(Alone::named(&name), Err(NotAlone::Taken)));

@@ -1,4 +1,4 @@
-//! Two machines, or one with two kernels, side by side: which figures differ beyond noise, and by which factor.
+//! The comparison of two machines, or of one with two kernels: which figures differ beyond noise, and by which factor.
 
 use hemiola_model::machine::{Figure, Machine};
 use hemiola_report::table::{Alignment, Table};
@@ -11,17 +11,17 @@ use crate::text::value;
 /// Two machines compared; every ratio is B over A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What A and B are called.
+    /// The names of A and B.
     pub names: [String; 2],
-    /// The figures that both have, in A's order.
+    /// The figures of both, in A's order.
     pub figures: Vec<FigureComparison>,
-    /// What differs between the machines themselves, a clause each; nothing when A and B are the same machine.
+    /// Differences between the machines themselves, a clause each; empty if A and B are the same machine.
     pub differences: Vec<String>,
-    /// What cannot be compared, a sentence each.
+    /// Figures that cannot be compared, a sentence each.
     pub remarks: Vec<String>,
 }
 
-/// One figure on both.
+/// One figure on both machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigureComparison {
     /// Its dotted name.
@@ -31,15 +31,15 @@ pub struct FigureComparison {
     /// Its value on A and on B.
     pub values: [f64; 2],
     /// B / A with its interval at 95 %; nothing where a value is not above zero.
+    /// B / A with its 95 % interval; `None` if a value is not positive.
     pub ratio: Option<Difference>,
-    /// How likely noise alone makes this much difference.
+    /// The probability that noise alone causes a difference of this size.
     pub p: f64,
-    /// Whether it differs beyond noise, with at most one in twenty of all that are said to differ wrong (Benjamini
-    /// and Hochberg).
+    /// Whether it differs beyond noise, with a false discovery rate of one in twenty (Benjamini and Hochberg).
     pub differs: bool,
 }
 
-/// Compares B with A; `names` are what the tables call them.
+/// Compares B with A; `names` are their names in tables.
 #[must_use]
 pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
     let mut remarks = Vec::new();
@@ -68,13 +68,13 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
             pairs.push((figure, other));
         } else {
             remarks.push(format!(
-                "{} is in {} in one and in {} in the other",
+                "{} is in {} on one machine and in {} on the other",
                 figure.name, figure.unit, other.unit
             ));
         }
         if figure.circumstances != other.circumstances {
             remarks.push(format!(
-                "{} was measured under other circumstances: {}; {}",
+                "{} was measured under different circumstances: {}; {}",
                 figure.name, figure.circumstances, other.circumstances
             ));
         }
@@ -100,7 +100,7 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
     Comparison { names: names.map(Into::into), figures, differences, remarks }
 }
 
-/// A figure as statistics see it.
+/// A figure as a statistical estimate.
 fn estimate(figure: &Figure) -> Estimate {
     Estimate {
         value: figure.value,
@@ -113,7 +113,7 @@ fn estimate(figure: &Figure) -> Estimate {
 }
 
 impl Comparison {
-    /// The comparison as a table: what differs first, the greatest change first.
+    /// The comparison as a table: differing figures first, by falling change.
     #[must_use]
     pub fn table(&self) -> Table {
         let [a, b] = &self.names;
@@ -160,39 +160,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hemiola_model::machine::{FORMAT, Identity};
-
-    fn figure(name: &str, value: f64, half: f64) -> Figure {
-        Figure {
-            name: name.into(),
-            value,
-            unit: "ns".into(),
-            low: value - half,
-            high: value + half,
-            std: half,
-            systematic: 0.0,
-            p99: value + half,
-            samples: 500,
-            blocks: 10,
-            batch: 1,
-            overhead: 0.0,
-            circumstances: "idle".into(),
-        }
-    }
-
-    fn machine(figures: Vec<Figure>) -> Machine {
-        Machine {
-            format: FORMAT,
-            measured_unix_s: 0,
-            identity: Identity {
-                cpu_model: "Test CPU".into(),
-                cpus_online: 2,
-                kernel: "6.1".into(),
-                virtualized: None,
-            },
-            figures,
-        }
-    }
+    use crate::synthetic::{figure, machine};
 
     #[test]
     fn a_machine_does_not_differ_from_itself() {
@@ -204,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_comes_first_with_its_factor() {
+    fn differing_figures_come_first_with_their_factor() {
         let a = machine(vec![figure("near", 100.0, 5.0), figure("far", 100.0, 5.0)]);
         let mut b = machine(vec![figure("near", 103.0, 5.0), figure("far", 200.0, 8.0)]);
         b.identity.kernel = "6.2".into();
@@ -228,16 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_said() {
+    fn figures_that_cannot_be_compared_are_named() {
         let a =
             machine(vec![figure("x", 1.0, 0.1), figure("only", 1.0, 0.1), figure("u", 1.0, 0.1)]);
         let mut b = machine(vec![figure("x", 1.0, 0.1), figure("u", 1.0, 0.1)]);
         b.figures[1].unit = "B/s".into();
         b.figures[0].circumstances = "loaded".into();
         let remarks = compare(["a", "b"], &a, &b).remarks.join("\n");
-        for said in
-            ["only is only in a", "u is in ns in one and in B/s", "x was measured under other"]
-        {
+        for said in [
+            "only is only in a",
+            "u is in ns on one machine and in B/s",
+            "x was measured under different",
+        ] {
             assert!(remarks.contains(said), "{remarks}");
         }
     }

@@ -1,15 +1,15 @@
-//! Figures that follow from others: the levels of storage from the staircase.
+//! Derived figures: the storage levels from the staircase.
 
 use hemiola_model::machine::Figure;
 use hemiola_units::Bytes;
 
 use crate::staircase::{Level, Point};
 
-/// The prefix of the staircase's figures; a size follows.
+/// The prefixes of the figures of the staircase and of the sizes derived from it.
 const LATENCY: &str = "memory.latency.";
 const SIZE: &str = "memory.size.";
 
-/// The names of derived figures; a machine has those of the levels it shows.
+/// The names of derived figures; a machine has those of the levels that were found.
 pub const DERIVED: [&str; 7] = [
     "memory.latency.l1",
     "memory.latency.l2",
@@ -32,19 +32,19 @@ pub fn unit(name: &str) -> &'static str {
     if name.starts_with(SIZE) { "B" } else { "ns" }
 }
 
-/// Whether derived figures need this one.
+/// Whether derived figures are computed from this one.
 #[must_use]
 pub fn is_source(name: &str) -> bool {
     size(name).is_some()
 }
 
-/// The set that a figure of the staircase walks through.
+/// The working-set size of a staircase figure.
 pub(crate) fn size(name: &str) -> Option<u64> {
     let size: Bytes = name.strip_prefix(LATENCY)?.parse().ok()?;
     Some(size.0)
 }
 
-/// The staircase among `figures`, in order of size.
+/// The staircase points among `figures`, in order of size.
 #[must_use]
 pub fn points(figures: &[Figure]) -> Vec<Point> {
     let point = |figure: &Figure| Some(Point { size: size(&figure.name)?, latency: figure.value });
@@ -53,8 +53,8 @@ pub fn points(figures: &[Figure]) -> Vec<Point> {
     points
 }
 
-/// The figures of the levels. A latency is that of the size in the middle of the level's plateau, with everything
-/// known of it; a size lies between the last set that fits and the first that does not.
+/// The figures of the levels. The latency is the figure at the middle of the level's plateau; the size lies between the
+/// last working set that fits and the first that does not.
 #[must_use]
 pub fn figures(levels: &[Level], figures: &[Figure]) -> Vec<Figure> {
     let mut derived = Vec::new();
@@ -83,7 +83,7 @@ pub fn figures(levels: &[Level], figures: &[Figure]) -> Vec<Figure> {
             });
         }
     }
-    // Latencies first, as the catalogue lists them.
+    // Latencies first, in the order of the catalogue.
     derived.sort_by_key(|figure| figure.name.starts_with(SIZE));
     derived
 }
@@ -92,24 +92,7 @@ pub fn figures(levels: &[Level], figures: &[Figure]) -> Vec<Figure> {
 mod tests {
     use super::*;
     use crate::staircase;
-
-    fn figure(name: &str, value: f64) -> Figure {
-        Figure {
-            name: name.into(),
-            value,
-            unit: "ns".into(),
-            low: value * 0.9,
-            high: value * 1.1,
-            std: 0.1,
-            systematic: 0.01,
-            p99: value * 1.2,
-            samples: 50,
-            blocks: 5,
-            batch: 100_000,
-            overhead: 0.0,
-            circumstances: "idle".into(),
-        }
-    }
+    use crate::synthetic::figure;
 
     #[test]
     fn levels_become_figures_with_the_interval_of_their_plateau() {
@@ -122,7 +105,7 @@ mod tests {
             ("memory.latency.256KiB", 80.0),
             ("memory.latency.512KiB", 81.0),
         ]
-        .map(|(name, value)| figure(name, value))
+        .map(|(name, value)| figure(name, value, 0.1 * value))
         .into();
         let points = points(&measured);
         assert_eq!(points.len(), 6);

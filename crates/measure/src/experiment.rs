@@ -1,10 +1,10 @@
-//! Experiments: a question in seven steps, from the need to the sanity check, that refuses to measure before its
+//! Experiments in seven steps, from the need to the sanity check. An experiment cannot be measured before its
 //! expectation is written.
 //!
-//! The steps are those of Muller, "Modeling and Analysis: Measuring", section 3.2: what do we need; the quantity;
-//! the required accuracy; circumstances, expectation and set-up; the actual accuracy; the measurement; the sanity
-//! check. [`read`] takes them from TOML, [`run`] measures until the accuracy is there or says why it cannot be,
-//! [`Outcome`] holds the result against the expectation.
+//! The steps are those of Muller, "Modeling and Analysis: Measuring", section 3.2: the need; the quantity; the required
+//! accuracy; circumstances, expectation and set-up; the actual accuracy; the measurement; the sanity check. [`read`]
+//! parses them from TOML, [`run`] measures until the accuracy is reached or cannot be, and [`Outcome`] compares the
+//! result with the expectation.
 
 mod file;
 mod outcome;
@@ -27,38 +27,38 @@ pub use report::Report;
 pub use run::{ExperimentError, known, run};
 pub use verdict::{Cause, Range, Verdict};
 
-/// An experiment, sound in itself.
+/// A valid experiment.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// One line.
+    /// The title, one line.
     pub title: String,
-    /// Step 1: what is to be decided with the result.
+    /// Step 1: the decision that the result is for.
     pub need: String,
-    /// Step 2: from where to where, what counts and what does not.
+    /// Step 2: the definition of the quantity: start, end, inclusions and exclusions.
     pub definition: String,
-    /// Step 3: how accurate the result must be.
+    /// Step 3: the required accuracy.
     pub accuracy: Accuracy,
-    /// How long measuring may take.
+    /// The time limit of the measurement.
     pub within: Span,
-    /// Step 4, circumstances: what else the machine does.
+    /// Step 4, circumstances: the load on the machine.
     pub load: Load,
-    /// The processor asked for; the last one otherwise.
+    /// The requested processor; the last one if `None`.
     pub cpu: Option<u16>,
-    /// What the measuring threads ask for.
+    /// The requested scheduling of the measuring threads.
     pub scheduling: Policy,
-    /// Step 4, expectation: what the formulas stand on besides figures of merit.
+    /// Step 4, expectation: inputs of the formulas besides figures of merit.
     pub inputs: Vec<OwnInput>,
-    /// Step 4, set-up: who does what, and what is subtracted.
+    /// Step 4, set-up: the parts of the measurement, and what is subtracted.
     pub set_up: String,
-    /// Readings in a block.
+    /// Readings per block.
     pub readings: u32,
     /// The fewest blocks.
     pub blocks: u32,
-    /// What is measured; at least one.
+    /// The measured cases, at least one.
     pub cases: Vec<Case>,
 }
 
-/// How accurate a result must be: half its interval at 95 %, systematic part included.
+/// A required accuracy: half the 95 % interval, including the systematic part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
     /// As a share of the value.
@@ -67,29 +67,29 @@ pub enum Accuracy {
     Absolute(Quantity),
 }
 
-/// An input of expectations that is no figure of merit.
+/// An input of expectations that is not a figure of merit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnInput {
     /// Its name, value and range.
     pub input: Input,
-    /// Where they come from.
+    /// The source of the value.
     pub because: String,
 }
 
 /// One figure with its expectation.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The figure of merit that is measured.
+    /// The measured figure of merit.
     pub figure: String,
-    /// Its unit as files write it.
+    /// Its unit in files.
     pub unit: &'static str,
-    /// What is expected: of the figure's dimension, with a range.
+    /// The expectation: a formula with a range, of the figure's dimension.
     pub expectation: Expression,
     /// The model behind it, in words.
     pub because: String,
-    /// Another way to the same quantity.
+    /// Another method for the same quantity.
     pub second: Option<Second>,
 }
 
@@ -98,8 +98,8 @@ pub struct Case {
 pub struct Second {
     /// Another figure, or a formula.
     pub expression: Expression,
-    /// How near it must come, as a share of the measured value.
+    /// The largest accepted difference, as a share of the measured value.
     pub near: f64,
-    /// Why it should give the same.
+    /// Why it should agree.
     pub because: String,
 }

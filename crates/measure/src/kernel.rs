@@ -1,4 +1,4 @@
-//! What the kernel says about this machine.
+//! The kernel's description of this machine.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use hemiola_units::Bytes;
 
 use crate::staircase::KernelCache;
 
-/// The caches that data of processor `cpu` pass through, nearest first (`/sys/devices/system/cpu/cpu*/cache`);
-/// none where the kernel says nothing, as on many virtual machines.
+/// The data caches of processor `cpu`, nearest first (`/sys/devices/system/cpu/cpu*/cache`); empty if the kernel does
+/// not report them, as on many virtual machines.
 #[must_use]
 pub fn kernel_caches(cpu: u16) -> Vec<KernelCache> {
     read(Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}/cache")))
@@ -33,7 +33,7 @@ fn read(folder: &Path) -> Vec<KernelCache> {
     caches
 }
 
-/// What tells this machine from others.
+/// The properties that identify this machine.
 #[must_use]
 pub fn identity(conditions: &Conditions) -> Identity {
     Identity {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instruction_caches_are_left_out_and_the_rest_is_in_order() {
+    fn data_caches_are_listed_in_order() {
         let root = std::env::temp_dir().join(format!("measure-caches-{}", std::process::id()));
         for (index, level, kind, size) in [
             ("index3", "3", "Unified", "32768K"),
@@ -69,6 +69,6 @@ mod tests {
             caches,
             [KernelCache { level: 1, size: 32 << 10 }, KernelCache { level: 3, size: 32 << 20 }]
         );
-        assert!(read(&root).is_empty(), "a machine without that folder has no caches to tell of");
+        assert!(read(&root).is_empty(), "without the folder there are no caches");
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! In reading order:
 //!
-//! * [`set`]: which figures of the probes' catalogue, and how much time they get.
-//! * [`Alone`]: the right to measure, which one process has at a time.
-//! * [`Source`]: where readings come from; [`Probes`] takes them from the machine.
-//! * [`measure`]: a set, block by block, round robin; each figure becomes a [`Series`].
-//! * [`staircase`]: the levels of storage, found in the latencies over the size of the set.
-//! * [`Survey`]: everything measured, as `machine.toml` and `summary.json`; [`report`]: as tables and a page.
+//! * [`set`]: the selection of figures from the probes' catalogue, and the time for each.
+//! * [`Alone`]: the right to measure, which one process holds at a time.
+//! * [`ReadingSource`]: a source of readings; [`Probes`] takes them from the machine.
+//! * [`measure`]: measures a set block by block in round-robin order; each figure becomes a [`Series`].
+//! * [`staircase`]: the storage levels visible in the latency over the working-set size.
+//! * [`Survey`]: all results, for `machine.toml` and `summary.json`; [`report`]: as tables and a page.
 //! * [`compare()`]: two machines side by side.
-//! * [`experiment`]: a question in the paper's seven steps, from its text to its verdict.
+//! * [`experiment`]: an experiment in seven steps, from its text to its verdict.
 //!
 //! ```
 //! use hemiola_measure::staircase::{Point, levels};
@@ -24,10 +24,9 @@
 //! assert_eq!(found[1].name, "memory");
 //! ```
 //!
-//! A figure here is the median of medians of several blocks of readings, taken at different times, with the
-//! interval that a repeat falls into in 95 of 100 cases: neighbouring readings share the machine's mood, so
-//! one long block would promise more than it can keep. How figures are judged is `stats`' business,
-//! how readings are taken is `probe`'s.
+//! A figure is the median of the medians of several blocks of readings taken at different times, with the interval
+//! that contains a repeat in 95 of 100 cases. Consecutive readings are correlated, so one long block would give too
+//! narrow an interval. The statistics are those of `stats`, the readings those of `probe`.
 
 #![forbid(unsafe_code)]
 
@@ -53,6 +52,6 @@ pub use compare::compare;
 pub use kernel::{identity, kernel_caches};
 pub use measurement::{Interrupted, Progress, measure};
 pub use series::Series;
-pub use source::{Probes, Source};
+pub use source::{Probes, ReadingSource};
 pub use summary::{FORMAT, Missing, Summary, SummaryFigure};
 pub use survey::Survey;

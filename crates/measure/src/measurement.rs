@@ -1,4 +1,4 @@
-//! A set of figures measured block by block, round robin.
+//! The measurement of a set of figures, block by block in round-robin order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,31 +8,31 @@ use thiserror::Error;
 
 use crate::series::Series;
 use crate::set::{self, Budget, counts};
-use crate::source::Source;
+use crate::source::ReadingSource;
 
-/// Who is told how far a measurement is.
+/// An observer of a measurement's progress.
 pub trait Progress {
-    /// It is this far, 0 to 1, and measures this.
+    /// Reports the completed fraction, 0 to 1, and the current activity.
     fn tick(&mut self, fraction: f64, doing: &str);
 }
 
-/// A signal ended the measurement; nothing of it is kept.
+/// A signal interrupted the measurement; its readings are discarded.
 #[derive(Debug, Error)]
 #[error("interrupted; nothing was kept")]
 pub struct Interrupted;
 
-/// Measures all `figures`: block 1 of each, then block 2 of each and so on, so that every figure sees the machine
-/// in all the moods it had meanwhile. A figure whose probe fails is not tried again; its [`Series::failed`] says
-/// why.
+/// Measures all `figures`: block 1 of each, then block 2 of each and so on, so that every figure samples all states of
+/// the machine during the measurement. A figure whose probe fails is not tried again; [`Series::failed`] has the
+/// reason.
 ///
-/// `interrupted` may be set at any time by a signal handler; the readings under way are finished first, for they
-/// last less than a second, or fail because the same signal ended their processes.
+/// A signal handler may set `interrupted` at any time. The current readings are finished first: they take less than a
+/// second, or fail because the same signal ended their processes.
 ///
 /// # Errors
 /// [`Interrupted`].
 pub fn measure(
     figures: &[Figure],
-    source: &mut dyn Source,
+    source: &mut dyn ReadingSource,
     budget: Budget,
     clock: &dyn Clock,
     progress: &mut dyn Progress,
@@ -56,7 +56,7 @@ pub fn measure(
                 return Err(Interrupted);
             }
         }
-        // The first block taught what a reading costs.
+        // The first block shows the cost of a reading.
         if block == 0 {
             let costs: Vec<_> = all.iter().map(|series| series.took).collect();
             let left = end.since(clock.now());
@@ -68,8 +68,13 @@ pub fn measure(
     Ok(all)
 }
 
-/// One block of `count` readings into `series`.
-pub(crate) fn take(series: &mut Series, source: &mut dyn Source, count: u32, clock: &dyn Clock) {
+/// Reads one block of `count` readings into `series`.
+pub(crate) fn take(
+    series: &mut Series,
+    source: &mut dyn ReadingSource,
+    count: u32,
+    clock: &dyn Clock,
+) {
     let before = clock.now();
     match source.read(&series.name, count) {
         Ok(readings) => series.add(readings, clock.now().since(before)),
@@ -91,13 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_all_figures_take_turns() {
+    fn blocks_of_all_figures_alternate() {
         let mut source = Synthetic::new(&[("a", 1.0, 0.1), ("b", 2.0, 0.1)]);
         let series = measured(&mut source, false).unwrap();
         assert_eq!(source.read, ["a", "b"].repeat(5));
         assert!(series.iter().all(|series| series.blocks.len() == 5));
         assert_eq!(series[0].blocks[0].len(), 8);
-        // 10 µs a reading, 100 ms for all: every later block has the most readings there are.
+        // 10 µs per reading and 100 ms in total: every later block has the maximum number of readings.
         assert_eq!(series[0].blocks[1].len(), 500);
         let figure = series[1].figure().unwrap();
         assert!((figure.value - 2.0).abs() < 0.5 && figure.low < figure.value, "{figure:?}");
@@ -105,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_fails_is_asked_once_and_says_why() {
+    fn a_failing_figure_is_read_once_and_keeps_the_reason() {
         let mut source = Synthetic::new(&[("a", 1.0, 0.1), ("gone", 0.0, 0.0)]);
         let series = measured(&mut source, false).unwrap();
         assert_eq!(source.read.iter().filter(|name| *name == "gone").count(), 1);
@@ -114,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_measurement_keeps_nothing() {
+    fn an_interrupted_measurement_ends_after_the_current_readings() {
         let mut source = Synthetic::new(&[("a", 1.0, 0.1), ("b", 1.0, 0.1)]);
         assert!(measured(&mut source, true).is_err());
         assert_eq!(source.read, ["a"]);

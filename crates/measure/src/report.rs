@@ -1,4 +1,4 @@
-//! A survey for people: tables for the terminal and the page.
+//! The tables and the page of a survey.
 
 use hemiola_model::machine::Figure;
 use hemiola_report::charts::{Along, Lines, Marker, Point, Ranged, Series};
@@ -15,7 +15,7 @@ use crate::text::{interval, value};
 
 const NONE: &str = "–";
 
-/// The tables of a survey, those without rows left out.
+/// The tables of a survey except empty ones.
 #[must_use]
 pub fn tables(survey: &Survey) -> Vec<Table> {
     let figures = &survey.machine.figures;
@@ -31,7 +31,7 @@ pub fn tables(survey: &Survey) -> Vec<Table> {
     tables
 }
 
-/// Every figure with everything known of it, for the page.
+/// All data of every figure, for the page.
 fn all(figures: &[Figure]) -> Table {
     let row = |figure: &Figure| {
         let show = |number: f64| value(number, &figure.unit);
@@ -50,7 +50,7 @@ fn all(figures: &[Figure]) -> Table {
     let mut columns = columns(&[
         "Figure",
         "Value",
-        "A repeat gives",
+        "Repeat",
         "Std",
         "Systematic",
         "p99",
@@ -61,9 +61,9 @@ fn all(figures: &[Figure]) -> Table {
     columns[8].1 = Alignment::Left;
     Table {
         title: "All figures".into(),
-        note: "Value: the median of the medians of all blocks. A repeat gives: where the value of the next \
-               measurement falls in 95 of 100 cases. Std: of single readings (stochastic). Systematic: what \
-               the subtraction of the measurement's own cost may be wrong by, in all readings alike."
+        note: "Value: the median of the medians of all blocks. Repeat: the interval that contains the next measurement's \
+               value in 95 of 100 cases. Std: of single readings (stochastic). Systematic: the uncertainty of the \
+               subtracted overhead, common to all readings."
             .into(),
         columns,
         rows: figures.iter().map(row).collect(),
@@ -75,12 +75,12 @@ fn columns<T: AsRef<str>>(heads: &[T]) -> Vec<(String, Alignment)> {
     heads.iter().enumerate().map(|(index, head)| (head.as_ref().into(), side(index))).collect()
 }
 
-/// The words of a figure's name, and what stands behind `@`.
+/// The parts of a figure's name without the suffix of the load.
 fn words(figure: &Figure) -> Vec<&str> {
     figure.name.split('@').next().unwrap_or_default().split('.').collect()
 }
 
-/// A table of the figures for which `place` gives a row and a column, both in the order they turn up.
+/// A table of the figures for which `place` returns a row and a column, both in order of appearance.
 fn grid(
     figures: &[Figure],
     place: impl Fn(&[&str]) -> Option<(String, String)>,
@@ -117,7 +117,7 @@ fn plain(word: &str) -> String {
     word.replace('_', " ")
 }
 
-/// One context switch by mechanism and by what both processes walked through since the last one.
+/// One context switch by mechanism and by what both processes walked in between.
 fn switches(figures: &[Figure]) -> Table {
     let place = |words: &[&str]| match words {
         ["context_switch", mechanism, placement, cache] => {
@@ -131,9 +131,9 @@ fn switches(figures: &[Figure]) -> Table {
     let (columns, rows) = grid(figures, place, "Context switch");
     Table {
         title: "Context switch: from cache, and after both processes walked a buffer".into(),
-        note: "One hand-over from process to process, half a round trip, without the walking itself and without \
-               the clock. User space cannot disable a cache: a walk through more than it holds has the same \
-               effect on what the processes themselves need, not on the kernel's hottest lines."
+        note: "One hand-over from process to process, half a round trip, without the walk itself and without the clock. \
+               User space cannot disable a cache. A walk through more than its size has the same effect on the \
+               processes' own data, but not on the kernel's hottest lines."
             .into(),
         columns,
         rows,
@@ -162,11 +162,11 @@ fn levels(survey: &Survey) -> Table {
     Table {
         title: "Storage: the steps of the staircase".into(),
         note: if disagreements.is_empty() {
-            "Sizes by the data and by the kernel agree: at most one measured size apart.".into()
+            "The measured sizes agree with the kernel's: at most one measured size apart.".into()
         } else {
-            format!("Data and kernel disagree: {}.", disagreements.join("; "))
+            format!("The measured sizes differ from the kernel's: {}.", disagreements.join("; "))
         },
-        columns: columns(&["Level", "Holds", "Kernel", "One load", "A repeat gives", "Taken at"]),
+        columns: columns(&["Level", "Holds", "Kernel", "One load", "Repeat", "Measured at"]),
         rows: survey.levels.iter().map(row).collect(),
     }
 }
@@ -188,7 +188,7 @@ fn communication(figures: &[Figure], what: &str) -> Table {
             "Communication: throughput, by size of the message".into()
         },
         note: if latency {
-            "Half a round trip between two processes. Sizes a mechanism cannot carry are left out."
+            "Half a round trip between two processes. Sizes that a mechanism cannot carry are left out."
                 .into()
         } else {
             String::new()
@@ -198,7 +198,7 @@ fn communication(figures: &[Figure], what: &str) -> Table {
     }
 }
 
-/// What no table of its own shows: one line each. Of the staircase only the levels.
+/// The figures without a table of their own, one line each; of the staircase only the levels.
 fn others(figures: &[Figure]) -> Table {
     let own = |figure: &&Figure| {
         let words = words(figure);
@@ -217,10 +217,10 @@ fn others(figures: &[Figure]) -> Table {
         ]
     };
     Table {
-        title: "One by one".into(),
-        note: "A repeat gives: the interval that the next measurement's value falls into in 95 of 100 cases."
+        title: "Other figures".into(),
+        note: "Repeat: the interval that contains the next measurement's value in 95 of 100 cases."
             .into(),
-        columns: columns(&["Figure", "Value", "A repeat gives", "p99", "Readings"]),
+        columns: columns(&["Figure", "Value", "Repeat", "p99", "Readings"]),
         rows: figures.iter().filter(own).map(row).collect(),
     }
 }
@@ -258,11 +258,11 @@ pub fn page(survey: &Survey) -> String {
     .render()
 }
 
-/// What all figures depend on.
+/// Names and values of the conditions of all figures.
 #[must_use]
 pub fn conditions(survey: &Survey) -> Vec<(String, String)> {
     let mut conditions = machine_conditions(&survey.conditions);
-    conditions.push(("Load meanwhile".into(), survey.load.to_string()));
+    conditions.push(("Load".into(), survey.load.to_string()));
     conditions
 }
 
@@ -277,7 +277,7 @@ fn cards(survey: &Survey) -> Vec<Card> {
         ("memory.latency.memory", "Load from memory"),
     ] {
         if let Some(figure) = find(name) {
-            let note = format!("a repeat: {}", interval(figure.low, figure.high, &figure.unit));
+            let note = format!("repeat: {}", interval(figure.low, figure.high, &figure.unit));
             cards.push(Card::new(title, value(figure.value, &figure.unit), note, Tone::Plain));
         }
     }
@@ -295,7 +295,7 @@ fn cards(survey: &Survey) -> Vec<Card> {
     cards
 }
 
-/// The latency of a load over the size of the set, with the kernel's cache sizes marked.
+/// The latency of a load over the working-set size, with the kernel's cache sizes marked.
 fn staircase(survey: &Survey) -> Option<Drawn> {
     let name = |figure: &Figure| words(figure).join(".");
     let points: Vec<Point> = survey
@@ -313,11 +313,11 @@ fn staircase(survey: &Survey) -> Option<Drawn> {
     }
     let marker = |cache: &crate::staircase::KernelCache| Marker {
         at: cache.size as f64,
-        name: format!("L{} as the kernel says", cache.level),
+        name: format!("L{} according to the kernel", cache.level),
     };
     let svg = Lines {
-        description: "Latency of dependent loads over the size of the set they walk through, both axes logarithmic",
-        x: Along { name: "set walked through", scale: Scale::Binary, show: &size },
+        description: "Latency of dependent loads over the working-set size, both axes logarithmic",
+        x: Along { name: "working set", scale: Scale::Binary, show: &size },
         y: Along { name: "one load", scale: Scale::Logarithmic, show: &round_duration },
         series: vec![Series { name: "dependent loads in random order".into(), points }],
         markers: survey.kernel.iter().map(marker).collect(),
@@ -334,16 +334,15 @@ fn staircase(survey: &Survey) -> Option<Drawn> {
     Some(Drawn {
         title: "The storage staircase".into(),
         caption: format!(
-            "One load whose address comes from the load before it, over the size of the set walked through in random \
-             order; bars are where a repeat falls. By the data: {}.",
+            "The latency of a load that depends on the previous one, over the size of the working set walked in random \
+             order. Bars show the interval of a repeat. Levels: {}.",
             steps.join(", ")
         ),
         svg: vec![svg],
     })
 }
 
-/// The largest against the smallest of the walked context switches of one mechanism, for a card: the paper's
-/// factor between a switch from cache and one that finds it full of something else.
+/// The cost of a context switch with warm caches, and the factor for the largest walked buffer of the same mechanism.
 fn cold_factor(figures: &[Figure]) -> Option<(String, String)> {
     let of = |mechanism: &str, cache: &dyn Fn(&str) -> bool| {
         figures.iter().rfind(|figure| match words(figure).as_slice() {

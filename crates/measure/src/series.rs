@@ -1,4 +1,4 @@
-//! The readings of one figure, block by block, and what they come to.
+//! The readings of one figure in blocks, and the resulting figure of merit.
 
 use hemiola_model::machine::Figure;
 use hemiola_probe::{Overhead, Readings, Unit};
@@ -12,24 +12,24 @@ pub struct Series {
     pub name: String,
     /// The blocks, in the order they were taken.
     pub blocks: Vec<Vec<f64>>,
-    /// How long all blocks took.
+    /// The time all blocks took.
     pub took: Span,
-    /// Why there are no more blocks: what the probe said when it failed.
+    /// The probe's error, after which no more blocks are read.
     pub failed: Option<String>,
     /// The unit of its readings.
     unit: Unit,
-    /// Operations each reading is the mean of, in the last block.
+    /// Operations averaged by each reading in the last block.
     batch: u64,
-    /// What was subtracted, block by block.
+    /// The subtracted overhead of each block.
     overheads: Vec<Overhead>,
     circumstances: Vec<String>,
     notes: Vec<String>,
-    /// Readings that are no finite number.
+    /// Readings that are not finite.
     lost: usize,
 }
 
 impl Series {
-    /// A figure not read yet.
+    /// A figure without readings.
     #[must_use]
     pub fn new(name: impl Into<String>, unit: Unit) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Series {
         }
     }
 
-    /// Adds a block that took so long. What is no finite number is left out and said.
+    /// Adds a block that took `took`. Readings that are not finite are left out and counted.
     pub fn add(&mut self, readings: Readings, took: Span) {
         self.took += took;
         self.batch = readings.batch;
@@ -61,29 +61,28 @@ impl Series {
         }
     }
 
-    /// Its unit as files write it.
+    /// Its unit in files.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
         unit_text(self.unit)
     }
 
-    /// What a reader must know before trusting it: what the probe said at the last block, and how many readings
-    /// were lost.
+    /// Warnings: the probe's notes on the last block, and the number of readings left out.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let lost = (self.lost > 0)
-            .then(|| format!("{} readings that are no number were left out", self.lost));
+            .then(|| format!("{} readings that are not finite were left out", self.lost));
         self.notes.iter().cloned().chain(lost).collect()
     }
 
-    /// All readings.
+    /// The number of readings.
     #[must_use]
     pub fn samples(&self) -> u64 {
         self.blocks.iter().map(|block| block.len() as u64).sum()
     }
 
-    /// What was subtracted from every reading: the median over the blocks, and the most any block's may be wrong
-    /// by.
+    /// The overhead subtracted from the readings: the median over the blocks, with the greatest uncertainty of any
+    /// block.
     #[must_use]
     pub fn overhead(&self) -> Overhead {
         let values: Vec<f64> = self.overheads.iter().map(|overhead| overhead.value).collect();
@@ -94,7 +93,7 @@ impl Series {
         }
     }
 
-    /// The figure of merit, nothing without readings.
+    /// The figure of merit; `None` without readings.
     #[must_use]
     pub fn figure(&self) -> Option<Figure> {
         let estimate = repeat(&self.blocks)?;
@@ -118,8 +117,7 @@ impl Series {
     }
 }
 
-/// The interval of a repeat, on logarithms where there are: what costs time costs some factor more when the machine
-/// is in a bad mood, and never less than nothing.
+/// The interval of a repeat, on a logarithmic scale if possible: disturbances multiply times, and times are positive.
 fn repeat(blocks: &[Vec<f64>]) -> Option<Estimate> {
     if !blocks.iter().flatten().all(|reading| *reading > 0.0) {
         return repeat_interval(blocks);
@@ -131,7 +129,7 @@ fn repeat(blocks: &[Vec<f64>]) -> Option<Estimate> {
     Some(Estimate { value, low, high, ..estimate })
 }
 
-/// The notes of many figures, each once, with the figures it is about unless it is about all.
+/// The notes of all figures without repetition, prefixed by the figures they apply to unless they apply to all.
 pub(crate) fn notes<'s>(all: impl Iterator<Item = &'s Series> + Clone) -> Vec<String> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for series in all.clone() {
@@ -152,7 +150,7 @@ pub(crate) fn notes<'s>(all: impl Iterator<Item = &'s Series> + Clone) -> Vec<St
     found.into_iter().map(written).collect()
 }
 
-/// A unit as files write it.
+/// A unit's name in files.
 #[must_use]
 pub(crate) const fn unit_text(unit: Unit) -> &'static str {
     match unit {

@@ -1,4 +1,4 @@
-//! Which figures are measured, and how much time each gets.
+//! The selection of figures to measure, and the time for each.
 
 use hemiola_probe::Figure;
 use hemiola_scenario::nearest;
@@ -7,53 +7,52 @@ use thiserror::Error;
 
 use crate::derive;
 
-/// How long a set may take, and in how many blocks each figure is read.
+/// The time for a set, and the number of blocks of each figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// For all figures together; exceeded only where even the fewest readings take longer.
+    /// For all figures together; exceeded only if even the fewest readings take longer.
     pub time: Span,
-    /// The most blocks of each figure, spread over the whole time; fewer, down to [`BLOCKS_MIN`], where there is
-    /// no time for as many.
+    /// The most blocks of each figure, spread over the whole time; if time is short, down to [`BLOCKS_MIN`].
     pub blocks: u32,
-    /// Readings of the first block, from which the cost of one is learnt.
+    /// Readings of the first block, which shows the cost of one reading.
     pub pilot: u32,
 }
 
 impl Budget {
-    /// Under 20 s with the folder and the report.
+    /// Under 20 s including the folder and the report.
     pub const QUICK: Self = Self { time: Span::from_millis(15_000), blocks: 10, pilot: BLOCK_MIN };
     /// Under 5 minutes.
     pub const FULL: Self = Self { time: Span::from_millis(240_000), blocks: 10, pilot: BLOCK_MIN };
 }
 
-/// The most readings of one block: more say little that another block would not say better.
+/// The most readings of one block; another block would be more informative than further readings.
 const BLOCK_MAX: u32 = 500;
 
-/// The fewest, so that the median of a block is not that of one bad reading.
+/// The fewest readings of one block, so that one bad reading does not decide its median.
 const BLOCK_MIN: u32 = 5;
 
-/// The fewest blocks that say something about the next measurement.
-pub const BLOCKS_MIN: u32 = 5;
+/// The fewest blocks that give an interval for the next measurement.
+const BLOCKS_MIN: u32 = 5;
 
-/// Nothing is called so.
+/// No figure has this prefix.
 #[derive(Debug, Error)]
 #[error(
-    "no figure of this set begins with `{prefix}`{}",
+    "the name of no figure in this set begins with `{prefix}`{}",
     near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 )]
 pub struct UnknownPrefix {
-    /// What was asked for.
+    /// The prefix.
     pub prefix: String,
     /// The figure with the nearest name.
     pub near: Option<String>,
 }
 
-/// The figures of `catalogue` that are asked for: all, or those whose names begin with one of `only`; of these
-/// the quick ones, where `quick` is asked for. A figure asked for by its whole name is always in.
-/// `memory.latency.l1` and its like, which are derived, stand for what they are derived from.
+/// The figures of `catalogue` to measure: all, or those whose names begin with one of `only`; with `quick`, only the
+/// quick ones of these. A figure requested by its full name is always included. A derived figure such as
+/// `memory.latency.l1` selects the figures it is derived from.
 ///
 /// # Errors
-/// A prefix that nothing begins with.
+/// A prefix that matches no figure.
 pub fn select(
     catalogue: Vec<Figure>,
     quick: bool,
@@ -80,7 +79,7 @@ pub fn select(
     Ok(catalogue.into_iter().filter(wanted).collect())
 }
 
-/// How many blocks more there is time for, when `pilot` readings of each figure took `costs`.
+/// The number of further blocks that fit into `left` after `pilot` readings of each figure took `costs`.
 #[must_use]
 pub fn blocks(costs: &[Span], budget: Budget, left: Span) -> u32 {
     let round: f64 = costs.iter().map(|cost| cost.secs_f64()).sum::<f64>();
@@ -89,9 +88,9 @@ pub fn blocks(costs: &[Span], budget: Budget, left: Span) -> u32 {
     ((left.secs_f64() / round.max(1e-9)) as u32).clamp(most.min(BLOCKS_MIN - 1), most)
 }
 
-/// How many readings each figure's next blocks have, when `pilot` readings of each took `costs` and `left` is
-/// there for `blocks` more of every one: each figure gets the same time, and what the cheap ones cannot use (they
-/// have `BLOCK_MAX`) and the dear ones exceed (they have at least `BLOCK_MIN`) is the others' gain or loss.
+/// The number of readings in each figure's next blocks after `pilot` readings of each took `costs`, with the time
+/// `left` for `blocks` more of every figure. Each figure gets the same time. The time that cheap figures cannot use
+/// (`BLOCK_MAX`) goes to the others, and the time that expensive ones need beyond it (`BLOCK_MIN`) comes from them.
 #[must_use]
 pub fn counts(costs: &[Span], pilot: u32, left: Span, blocks: u32) -> Vec<u32> {
     let each: Vec<f64> =
@@ -102,21 +101,20 @@ pub fn counts(costs: &[Span], pilot: u32, left: Span, blocks: u32) -> Vec<u32> {
         let open: Vec<usize> = (0..costs.len()).filter(|i| counts[*i].is_none()).collect();
         let share = time / open.len() as f64;
         let fits = |index: &usize| share / each[*index];
-        let dear = |index: &usize| fits(index) < f64::from(BLOCK_MIN);
+        let expensive = |index: &usize| fits(index) < f64::from(BLOCK_MIN);
         let cheap = |index: &usize| fits(index) > f64::from(BLOCK_MAX);
-        // The dear ones first: what they exceed has to come from somewhere. Whoever hits a limit is settled, and
-        // the rest shared out again, at most once a figure.
-        let (settled, count) = match open.iter().any(dear) {
-            true => (open.iter().copied().filter(dear).collect::<Vec<_>>(), BLOCK_MIN),
+        // Fixes the figures at a limit, expensive ones first, and shares the rest again; at most once per figure.
+        let (fixed, count) = match open.iter().any(expensive) {
+            true => (open.iter().copied().filter(expensive).collect::<Vec<_>>(), BLOCK_MIN),
             false => (open.iter().copied().filter(cheap).collect(), BLOCK_MAX),
         };
-        if settled.is_empty() {
+        if fixed.is_empty() {
             for index in open {
                 counts[index] = Some(fits(&index) as u32);
             }
             return counts.into_iter().flatten().collect();
         }
-        for index in settled {
+        for index in fixed {
             counts[index] = Some(count);
             time = (time - f64::from(count) * each[index]).max(0.0);
         }
@@ -148,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_all_the_quick_ones_or_those_that_begin_so() {
+    fn a_set_is_all_quick_figures_or_those_with_a_prefix() {
         assert_eq!(chosen(false, &[]).len(), 4);
         assert_eq!(chosen(true, &[]), ["clock.read", "memory.latency.1KiB"]);
         assert_eq!(chosen(true, &["clock"]), ["clock.read"]);
@@ -157,30 +155,32 @@ mod tests {
     }
 
     #[test]
-    fn a_derived_figure_stands_for_what_it_is_derived_from() {
+    fn a_derived_figure_selects_its_sources() {
         assert_eq!(chosen(true, &["memory.latency.l2"]), ["memory.latency.1KiB"]);
         assert_eq!(chosen(false, &["memory.size.l1"]).len(), 2);
     }
 
     #[test]
-    fn an_unknown_figure_is_answered_with_the_nearest() {
+    fn an_unknown_prefix_is_reported_with_the_nearest_name() {
         assert_eq!(
             chosen(false, &["clock.raed"]),
-            ["no figure of this set begins with `clock.raed`; did you mean `clock.read`?"]
+            [
+                "the name of no figure in this set begins with `clock.raed`; did you mean `clock.read`?"
+            ]
         );
     }
 
     #[test]
-    fn cheap_figures_have_the_most_readings_and_dear_ones_the_fewest() {
+    fn cheap_figures_get_the_most_readings_and_expensive_ones_the_fewest() {
         let costs = [Span::from_micros(8), Span::from_millis(8_000), Span::from_millis(80)];
         let counts = counts(&costs, 8, Span::from_millis(30_000), 4);
         assert_eq!((counts[0], counts[1]), (BLOCK_MAX, BLOCK_MIN));
-        // What the second one takes beyond its share is not there for the third.
+        // The time that the second figure takes beyond its share is missing for the third.
         assert_eq!(counts[2], 249);
     }
 
     #[test]
-    fn blocks_are_as_many_as_there_is_time_for_and_never_too_few() {
+    fn blocks_use_the_time_within_their_limits() {
         let costs = [Span::from_millis(1_000); 3];
         let more = |left| blocks(&costs, Budget::FULL, Span::from_millis(left));
         assert_eq!([more(0), more(20_000), more(1_000_000)], [4, 6, 9]);
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_keep_their_limits_and_the_time_where_they_can(
+        fn counts_keep_their_limits_and_the_time_if_possible(
             costs in prop::collection::vec(1i64..3_000, 1..60),
             left in 0i64..300,
             blocks in 1u32..9,

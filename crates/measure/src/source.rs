@@ -1,10 +1,10 @@
-//! Where readings come from.
+//! Sources of readings.
 
 use hemiola_probe::load::{self, LoadGuard};
 use hemiola_probe::{ProbeError, Readings, Setting};
 
-/// Gives readings of figures by name.
-pub trait Source {
+/// A source of readings of figures by name.
+pub trait ReadingSource {
     /// Takes `count` readings.
     ///
     /// # Errors
@@ -12,7 +12,7 @@ pub trait Source {
     fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError>;
 }
 
-/// This machine, through its probes, under a load that lasts as long as this.
+/// The probes of this machine, with the setting's load running until this is dropped.
 #[derive(Debug)]
 pub struct Probes {
     setting: Setting,
@@ -29,7 +29,7 @@ impl Probes {
     }
 }
 
-impl Source for Probes {
+impl ReadingSource for Probes {
     fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError> {
         hemiola_probe::measure(name, &self.setting, count)
     }

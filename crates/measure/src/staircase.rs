@@ -1,50 +1,49 @@
-//! The steps of the storage staircase, found in the latency of loads over the size of what they walk through.
+//! The steps of the storage staircase, found in the latency of loads over the working-set size.
 //!
-//! As long as the set that is walked fits into a cache, a load costs what that cache costs: on logarithmic axes a
-//! plateau. Beyond, the cost rises until the next level serves nearly every load. A *rise* is a run of sizes over
-//! which the latency grows by more than `STEEP` an octave and by more than `RISE_MIN` in all; the *step* is
-//! where it grows fastest, because a cache keeps its promise up to its last line and then loses it at once
-//! (what blurs it is associativity, pages scattered over it, and who else is there). Nothing but the points
-//! decides; [`disagreements`] then holds the steps against what the kernel says.
+//! While the working set fits into a cache, a load costs that cache's latency: a plateau on logarithmic axes. Beyond,
+//! the cost rises until the next level serves nearly every load. A *rise* is a run of sizes over which the latency
+//! grows by more than `STEEP` per octave and by more than `RISE_MIN` in total. Its *step* is where the latency grows
+//! fastest, because the hit rate drops right after the last line that fits (associativity, page placement and other
+//! processes blur this). Only the points decide; [`disagreements`] then compares the steps with the kernel's data.
 
 use serde::{Deserialize, Serialize};
 
-/// Growth of the logarithm of the latency in an octave of sizes from which it is a rise: 28 %. Plateaus of real
-/// machines slope by up to 20 % where the reach of the translation buffers ends.
+/// Growth of the logarithm of the latency per octave that counts as a rise: 28 %. Plateaus of real machines slope by up
+/// to 20 % where the reach of the translation buffers ends.
 const STEEP: f64 = 0.25;
 
-/// What a rise must gain in all to be one level's end: half as much again.
+/// The total gain of a rise that ends a level: a factor of 1.5.
 const RISE_MIN: f64 = 0.405;
 
-/// A step agrees with the kernel's size when that lies between the last set that fits and the first that does not,
-/// or this factor beside: what a cache holds beyond the walked set, and what collides, blurs it by so much.
+/// A step agrees with the kernel's size if that lies between the last working set that fits and the first that does
+/// not, widened by this factor for other data in the cache and for collisions.
 const NEAR: f64 = 1.05;
 
 /// A point of the staircase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The set walked through, bytes.
+    /// The working-set size, bytes.
     pub size: u64,
-    /// One load, ns.
+    /// The latency of one load, ns.
     pub latency: f64,
 }
 
-/// A level of storage as the points show it.
+/// A storage level found in the points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// `"l1"`, `"l2"`, …, `"memory"`.
     pub name: String,
-    /// What it holds: the last size measured before the latency grows fastest; nothing for the last level.
+    /// Its capacity: the last measured size before the steepest growth; `None` for the last level.
     pub size: Option<u64>,
-    /// The next size measured, which it does not hold.
+    /// The next measured size, which exceeds its capacity.
     pub size_below: Option<u64>,
-    /// The size measured at which it serves nearly every load, the middle of its plateau.
+    /// The measured size in the middle of its plateau, at which it serves nearly every load.
     pub at: u64,
     /// The latency there, ns.
     pub latency: f64,
 }
 
-/// A cache as the kernel describes it.
+/// A cache as reported by the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCache {
     /// 1 for the nearest.
@@ -53,10 +52,9 @@ pub struct KernelCache {
     pub size: u64,
 }
 
-/// The levels that `points`, in order of size, show; nothing below 3 points.
+/// The levels found in `points`, which are in order of size; none with fewer than 3 points.
 ///
-/// The last level is called memory, unless the largest set measured fits into `largest_cache`: then nobody went
-/// there.
+/// The last level is called memory, unless the largest working set fits into `largest_cache`.
 #[must_use]
 pub fn levels(points: &[Point], largest_cache: Option<u64>) -> Vec<Level> {
     let usable = points.iter().all(|point| point.size > 0 && point.latency > 0.0);
@@ -65,7 +63,7 @@ pub fn levels(points: &[Point], largest_cache: Option<u64>) -> Vec<Level> {
     }
     let smooth = rising(points.iter().map(|point| point.latency.ln()));
     let rises = rises(points, &smooth);
-    // A plateau goes from the end of the rise before it to the step of the one behind it.
+    // A plateau extends from the end of the previous rise to the step of the next one.
     let starts = std::iter::once(0).chain(rises.iter().map(|rise| rise.end));
     let ends = rises.iter().map(|rise| Some(rise.step)).chain([None]);
     let reached_memory = largest_cache.is_none_or(|cache| points[points.len() - 1].size > cache);
@@ -120,16 +118,16 @@ fn rises(points: &[Point], smooth: &[f64]) -> Vec<Rise> {
     rises
 }
 
-/// The point with the median latency of a plateau, one that was measured.
+/// The point of a plateau with the median latency.
 fn middle(plateau: &[Point]) -> Point {
     let mut sorted = plateau.to_vec();
     sorted.sort_by(|a, b| a.latency.total_cmp(&b.latency));
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// The rising values nearest to `values` in squares: neighbours out of order become their mean (pool adjacent
-/// violators; Barlow and others, "Statistical Inference under Order Restrictions", 1972). A larger set is never
-/// faster, so whatever falls is noise.
+/// The least-squares monotone fit to `values`: neighbours out of order are replaced by their mean (pool adjacent
+/// violators; Barlow and others, "Statistical Inference under Order Restrictions", 1972). A larger working set is never
+/// faster, so a decrease is noise.
 fn rising(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for value in values {
@@ -144,7 +142,7 @@ fn rising(values: impl Iterator<Item = f64>) -> Vec<f64> {
     pools.into_iter().flat_map(|(value, count)| std::iter::repeat_n(value, count)).collect()
 }
 
-/// Where the steps and the kernel disagree, a sentence each; nothing when they agree.
+/// Disagreements between the steps and the kernel, a sentence each.
 #[must_use]
 pub fn disagreements(levels: &[Level], kernel: &[KernelCache]) -> Vec<String> {
     let size = |bytes: u64| hemiola_report::text::size(bytes as f64);
@@ -154,20 +152,25 @@ pub fn disagreements(levels: &[Level], kernel: &[KernelCache]) -> Vec<String> {
         let said = kernel.iter().find(|cache| format!("l{}", cache.level) == level.name);
         let name = level.name.to_uppercase();
         match said {
-            None => found.push(format!("a step at {} is no cache the kernel knows", size(bytes))),
+            None => {
+                found.push(format!(
+                    "the step at {} is not a cache known to the kernel",
+                    size(bytes)
+                ));
+            }
             Some(cache) => {
                 let (low, high) = (bytes, level.size_below.unwrap_or(bytes));
                 let (least, most) = (low as f64 / NEAR, high as f64 * NEAR);
                 if !(least..=most).contains(&(cache.size as f64)) {
-                    let (way, factor, why) = if cache.size > high {
-                        let why = "others share it, or pages that collide waste it";
-                        ("less", cache.size as f64 / high as f64, why)
+                    let (direction, factor, reason) = if cache.size > high {
+                        let reason = "it is shared, or colliding pages waste part of it";
+                        ("less", cache.size as f64 / high as f64, reason)
                     } else {
-                        let why = "the kernel may not see what the host has";
-                        ("more", low as f64 / cache.size as f64, why)
+                        let reason = "the kernel may not see the host's cache";
+                        ("more", low as f64 / cache.size as f64, reason)
                     };
                     found.push(format!(
-                        "{name} holds {} to {} by the data and {} by the kernel: {factor:.1} × {way}; {why}",
+                        "{name} holds {} to {} by measurement and {} by the kernel: {factor:.1} × {direction}; {reason}",
                         size(low),
                         size(high),
                         size(cache.size),
@@ -180,7 +183,7 @@ pub fn disagreements(levels: &[Level], kernel: &[KernelCache]) -> Vec<String> {
         let name = format!("l{}", cache.level);
         if !levels.iter().any(|level| level.name == name && level.size.is_some()) {
             found.push(format!(
-                "the kernel says {} of {}, and the data have no step for it",
+                "the kernel reports {} of {}, but the measurement shows no step for it",
                 name.to_uppercase(),
                 size(cache.size)
             ));
@@ -203,7 +206,7 @@ mod tests {
         powers.flat_map(|size| [size, size + size / 2]).filter(|size| *size <= largest).collect()
     }
 
-    /// Random loads over caches of these sizes and latencies, the share of hits of each being what of the set it
+    /// Random loads over caches of these sizes and latencies; each hits for the share of the working set that it
     /// holds.
     fn model(caches: &[(u64, f64)], memory: f64, largest: u64) -> Vec<Point> {
         let latency = |size: u64| {
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn three_caches_and_memory_are_found_where_they_are() {
+    fn three_caches_and_memory_are_found_at_their_sizes() {
         let points = model(&[(32 * KIB, 1.2), (MIB, 4.0), (32 * MIB, 14.0)], 95.0, 1024 * MIB);
         let levels = levels(&points, Some(32 * MIB));
         assert_eq!(
@@ -241,12 +244,12 @@ mod tests {
         sizes.zip(latencies).map(|(size, latency)| Point { size, latency: *latency }).collect()
     }
 
-    /// Recorded on a virtual machine (EPYC, Linux 6.18) whose kernel says 32 KiB, 1 MiB and 32 MiB and which shares
-    /// the last with others; random order, pages of 4 KiB.
+    /// Recorded on a virtual machine (EPYC, Linux 6.18) whose kernel reports 32 KiB, 1 MiB and 32 MiB and which shares
+    /// the last cache with others; random order, pages of 4 KiB.
     #[test]
     fn a_recorded_staircase_keeps_its_steps() {
         let points = recorded(
-            // There was none between 1 KiB and 2 KiB.
+            // The recording has no point between 1 KiB and 2 KiB.
             sizes(1024 * MIB).into_iter().filter(|size| *size != KIB + KIB / 2),
             &[
                 1.08, 1.08, 1.08, 1.08, 1.08, 1.08, 1.08, 1.08, 1.08, 1.09, 3.79, 3.8, 3.8, 3.8,
@@ -272,11 +275,11 @@ mod tests {
         let said = disagreements(&levels, &kernel);
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
-            said[0].starts_with("L3 holds 6 MiB to 8 MiB by the data and 32 MiB by the kernel")
+            said[0].starts_with("L3 holds 6 MiB to 8 MiB by measurement and 32 MiB by the kernel")
         );
     }
 
-    /// The same machine, powers of two only, while others worked on it.
+    /// The same machine with powers of two only and other load on it.
     #[test]
     fn a_coarse_recorded_staircase_has_the_same_levels() {
         let sizes = (0..=17).map(|power| KIB << power);
@@ -310,14 +313,14 @@ mod tests {
     }
 
     #[test]
-    fn who_never_left_the_last_cache_has_not_seen_memory() {
+    fn a_set_within_the_last_cache_does_not_reach_memory() {
         let points = model(&[(32 * KIB, 1.2), (MIB, 4.0), (32 * MIB, 14.0)], 95.0, 8 * MIB);
         let last = levels(&points, Some(32 * MIB)).pop().unwrap();
         assert_eq!((last.name.as_str(), last.size), ("l3", None));
     }
 
     #[test]
-    fn a_flat_machine_has_one_level_and_a_single_bad_reading_is_no_step() {
+    fn a_flat_machine_has_one_level_and_an_outlier_is_no_step() {
         let mut points = model(&[], 80.0, 64 * MIB);
         assert_eq!(named(&levels(&points, None)), [("l1", None)]);
         points[10].latency = 300.0;
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_or_disordered_data_show_nothing() {
+    fn too_few_or_unordered_points_have_no_levels() {
         let points = model(&[(32 * KIB, 1.0)], 80.0, MIB);
         assert!(levels(&points[..2], None).is_empty() && levels(&[], None).is_empty());
         let backwards: Vec<Point> = points.into_iter().rev().collect();
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn agreement_is_silent_and_disagreement_says_by_how_much() {
+    fn disagreements_are_reported_with_their_factor() {
         let points = model(&[(32 * KIB, 1.2), (MIB, 4.0), (32 * MIB, 14.0)], 95.0, 1024 * MIB);
         let levels = levels(&points, None);
         let kernel = |sizes: &[u64]| -> Vec<KernelCache> {
@@ -345,18 +348,18 @@ mod tests {
         let said = disagreements(&levels, &kernel(&[32 * KIB, MIB, 128 * MIB, 256 * MIB]));
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
-            said[0].contains("32 MiB to 48 MiB by the data and 128 MiB by the kernel: 2.7 × less"),
+            said[0]
+                .contains("32 MiB to 48 MiB by measurement and 128 MiB by the kernel: 2.7 × less"),
             "{said:?}"
         );
-        assert!(said[1].contains("the kernel says L4 of 256 MiB"), "{said:?}");
-        assert!(
-            disagreements(&levels, &kernel(&[32 * KIB]))[0].contains("no cache the kernel knows")
-        );
+        assert!(said[1].contains("the kernel reports L4 of 256 MiB"), "{said:?}");
+        let said = disagreements(&levels, &kernel(&[32 * KIB]));
+        assert!(said[0].contains("not a cache known to the kernel"), "{said:?}");
     }
 
     proptest! {
         #[test]
-        fn noise_moves_no_step_farther_than_one_size(
+        fn noise_moves_a_step_by_at_most_one_size(
             noise in prop::collection::vec(-0.04f64..0.04, 41),
             l1 in 4u32..6, l2 in 8u32..12, l3 in 14u32..17,
         ) {
@@ -374,7 +377,7 @@ mod tests {
         }
 
         #[test]
-        fn levels_rise_and_nothing_panics(latencies in prop::collection::vec(0.1f64..1000.0, 0..45)) {
+        fn levels_ascend_for_any_latencies(latencies in prop::collection::vec(0.1f64..1000.0, 0..45)) {
             let points: Vec<Point> = sizes(1 << 40)
                 .into_iter()
                 .zip(latencies)

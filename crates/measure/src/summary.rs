@@ -1,6 +1,6 @@
-//! What a survey came to, as data: the schema of its `summary.json`.
+//! The results of a survey as data: the schema of its `summary.json`.
 //!
-//! `docs/reference/machine.md` explains every key; a test keeps the two together.
+//! `docs/reference/machine.md` documents every key; a test checks this.
 
 use hemiola_probe::Load;
 use hemiola_trace::result::Conditions;
@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::staircase::{KernelCache, Level};
 
-/// The version of the schema; a reader refuses a larger one.
+/// The version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 1;
 
-/// Everything measured.
+/// All results of a survey.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`FORMAT`] of the writer.
+    /// The writer's [`FORMAT`].
     pub format: u32,
-    /// `"measure"`, which tells it from the summary of a run.
+    /// `"measure"`, which distinguishes it from the summary of a run.
     pub kind: String,
-    /// When it started, seconds since 1970 UTC.
+    /// The start of the measurement, seconds since 1970 UTC.
     pub started_unix_s: u64,
-    /// Under which conditions.
+    /// The conditions of the measurement.
     pub conditions: Conditions,
-    /// What else the machine did meanwhile.
+    /// The load during the measurement.
     pub load: Load,
     /// The figures, in the order of the catalogue, derived ones last.
     pub figures: Vec<SummaryFigure>,
     /// Figures of the set that could not be measured.
     pub missing: Vec<Missing>,
-    /// The levels of storage that the latencies show.
+    /// The storage levels found in the latencies.
     pub steps: Vec<Level>,
-    /// The caches that the kernel knows.
+    /// The caches that the kernel reports.
     pub kernel_caches: Vec<KernelCache>,
-    /// Where these two disagree, a sentence each.
+    /// Disagreements between the two, a sentence each.
     pub disagreements: Vec<String>,
-    /// What a reader must know before trusting the figures, each once.
+    /// Warnings about the figures, without repetition.
     pub notes: Vec<String>,
 }
 
-/// A figure of merit as other programs read it.
+/// A figure of merit for other programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryFigure {
     /// Its dotted name.
@@ -47,13 +47,13 @@ pub struct SummaryFigure {
     pub value: f64,
     /// `"ns"`, `"B/s"`, `"1/s"` or `"B"`.
     pub unit: String,
-    /// Lower end of the interval that holds a repeat's value in 95 of 100 cases.
+    /// Lower end of the interval that contains a repeat in 95 of 100 cases.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Readings.
+    /// Number of readings.
     pub samples: u64,
-    /// What the value depends on besides the machine.
+    /// The conditions besides the machine.
     pub circumstances: String,
 }
 
@@ -62,7 +62,7 @@ pub struct SummaryFigure {
 pub struct Missing {
     /// Its name.
     pub name: String,
-    /// Why: what was refused or is not there, and what to do about it.
+    /// The reason, and what to do about it.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Everything measured of a machine, ready to be written.
+//! The results of a survey of a machine.
 
 use hemiola_model::machine::{FORMAT, Figure, Machine};
 use hemiola_probe::Load;
@@ -15,22 +15,22 @@ use crate::summary::{self, Missing, Summary};
 pub struct Survey {
     /// The machine with its figures, derived ones last.
     pub machine: Machine,
-    /// Under which conditions.
+    /// The conditions of the measurement.
     pub conditions: Conditions,
-    /// What else the machine did meanwhile.
+    /// The load during the measurement.
     pub load: Load,
     /// Figures that could not be measured.
     pub missing: Vec<Missing>,
-    /// The levels of storage that the latencies show.
+    /// The storage levels found in the latencies.
     pub levels: Vec<Level>,
-    /// The caches that the kernel knows.
+    /// The caches that the kernel reports.
     pub kernel: Vec<KernelCache>,
-    /// What a reader must know, each once.
+    /// Warnings about the figures, without repetition.
     pub notes: Vec<String>,
 }
 
 impl Survey {
-    /// What `series` come to. Under a load, the names of all figures say so: `clock.read@busy_neighbour`.
+    /// The results of `series`. Under a load, all names have a suffix: `clock.read@busy_neighbour`.
     #[must_use]
     pub fn of(
         series: &[Series],
@@ -51,11 +51,11 @@ impl Survey {
         let missing = missing.map(|series| Missing {
             name: format!("{}{suffix}", series.name),
             reason: series.failed.clone().unwrap_or_else(|| {
-                "too few readings for an interval: it was read in one block only".into()
+                "too few readings for an interval: only one block was read".into()
             }),
         });
         let mut notes = notes(series.iter());
-        // A figure that failed later has what was measured before, and its reader must know.
+        // A figure whose probe failed later keeps its earlier readings.
         for series in series.iter().filter(|series| series.figure().is_some()) {
             if let Some(reason) = &series.failed {
                 notes.push(format!("{} was measured in part: {reason}", series.name));
@@ -77,7 +77,7 @@ impl Survey {
         }
     }
 
-    /// Where the staircase and the kernel disagree, a sentence each; nothing where no staircase was measured.
+    /// Disagreements between staircase and kernel, a sentence each; empty if no staircase was measured.
     #[must_use]
     pub fn disagreements(&self) -> Vec<String> {
         if self.levels.is_empty() {
@@ -86,7 +86,7 @@ impl Survey {
         staircase::disagreements(&self.levels, &self.kernel)
     }
 
-    /// As data for other programs.
+    /// The survey as data for other programs.
     #[must_use]
     pub fn summary(&self) -> Summary {
         Summary {
@@ -105,7 +105,7 @@ impl Survey {
     }
 }
 
-/// What stands behind a figure's name under this load.
+/// The suffix of figure names under this load.
 #[must_use]
 pub(crate) const fn suffix(load: Load) -> &'static str {
     match load {
@@ -125,7 +125,7 @@ mod tests {
     use crate::{measure, report};
     use hemiola_units::Span;
 
-    /// A machine with a cache of 32 KiB, one figure of which cannot be had.
+    /// A machine with a cache of 32 KiB and one figure that cannot be measured.
     fn survey(load: Load) -> Survey {
         let mut source = Synthetic::new(&[
             ("clock.read", 22.0, 0.01),
@@ -150,20 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_derived_and_missing_adds_up() {
+    fn measured_derived_and_missing_figures_are_complete() {
         let survey = survey(Load::Idle);
         let machine = &survey.machine;
         assert_eq!(machine.figures.len(), 11 + 3);
         assert!((machine.figure("memory.latency.l1").unwrap().value - 1.0).abs() < 0.1);
         assert_eq!(machine.figure("memory.size.l1").unwrap().value, 32768.0);
         assert_eq!(survey.missing[0].name, "creation.thread");
-        // The one that cannot be had says nothing.
-        assert_eq!(survey.notes, ["clock.read and 10 more: made by a rule"]);
+        // The figure that cannot be measured has no notes.
+        assert_eq!(survey.notes, ["clock.read and 10 more: from a rule"]);
         assert_eq!(Machine::read(&machine.write()).unwrap(), *machine);
     }
 
     #[test]
-    fn names_say_under_which_load() {
+    fn names_contain_the_load() {
         let survey = survey(Load::BusyNeighbour);
         let all = survey.machine.figures.iter().all(|f| f.name.ends_with("@busy_neighbour"));
         assert!(all && survey.missing[0].name == "creation.thread@busy_neighbour");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_show_switches_storage_messages_and_what_is_missing() {
+    fn tables_show_switches_storage_messages_and_missing_figures() {
         for load in [Load::Idle, Load::CachePolluter] {
             let survey = survey(load);
             let tables = report::tables(&survey);
@@ -186,25 +186,25 @@ mod tests {
             assert!(
                 titled("Storage")
                     .note
-                    .contains("L1 holds 32 KiB to 64 KiB by the data and 128 KiB")
+                    .contains("L1 holds 32 KiB to 64 KiB by measurement and 128 KiB")
             );
             assert_eq!(titled("Communication: one way").rows.len(), 2);
             assert_eq!(titled("Not measured").title, "Not measured: 1 of 15 figures");
-            assert!(titled("One by one").rows[0][0].starts_with("clock.read"));
+            assert!(titled("Other figures").rows[0][0].starts_with("clock.read"));
         }
     }
 
     #[test]
-    fn the_page_stands_alone_and_has_the_staircase() {
+    fn the_page_is_self_contained_and_has_the_staircase() {
         let page = report::page(&survey(Load::Idle));
-        assert!(page.contains("L1 as the kernel says") && page.matches("<svg").count() == 1);
+        assert!(page.contains("L1 according to the kernel") && page.matches("<svg").count() == 1);
         for outside in ["http://", "https://", "src=", "@import"] {
             assert!(!page.contains(outside), "{outside}");
         }
     }
 
     #[test]
-    fn the_reference_names_every_key() {
+    fn the_reference_documents_every_key() {
         let survey = survey(Load::Idle);
         let summary = serde_json::to_value(survey.summary()).unwrap();
         let machine: toml::Value = toml::from_str(&survey.machine.write()).unwrap();

@@ -1,4 +1,4 @@
-//! A machine made of rules, on a clock turned by hand, for tests.
+//! A synthetic machine defined by rules, on a manual clock, for tests.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,21 @@ use hemiola_trace::result::{ClockConditions, Conditions};
 use hemiola_units::{Bytes, CpuSet, Granted, Policy, Random, Span};
 use serde_json::Value;
 
-use crate::{Progress, Source};
+use hemiola_model::machine::{self, FORMAT, Identity, Machine};
 
-/// A figure's value, and how readings scatter around it.
+use crate::{Progress, ReadingSource};
+
+/// A figure's value and the scatter of its readings.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     pub(crate) value: f64,
     /// Standard deviation of the blocks, as a share of the value.
     pub(crate) noise: f64,
-    /// What the subtraction may be wrong by.
+    /// Uncertainty of the subtracted overhead.
     pub(crate) systematic: f64,
 }
 
-/// A source that follows rules; figures without one are lacking.
+/// A source of readings by rules; a figure without a positive value cannot be measured.
 pub(crate) struct Synthetic {
     pub(crate) clock: ManualClock,
     pub(crate) rules: BTreeMap<String, Rule>,
@@ -45,7 +47,7 @@ impl Synthetic {
         }
     }
 
-    /// Its figures as a catalogue lists them.
+    /// Its figures as a catalogue.
     pub(crate) fn catalogue(&self) -> Vec<Figure> {
         let figure = |name: &String| Figure {
             name: name.clone(),
@@ -57,7 +59,7 @@ impl Synthetic {
     }
 }
 
-impl Source for Synthetic {
+impl ReadingSource for Synthetic {
     fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError> {
         self.read.push(name.to_owned());
         let lacking =
@@ -80,17 +82,50 @@ impl Source for Synthetic {
                 refusals: vec![],
             },
             circumstances: vec![("load".into(), "idle".into())],
-            notes: vec!["made by a rule".into()],
+            notes: vec!["from a rule".into()],
         })
     }
 }
 
-/// Nobody watches.
+/// Ignores progress.
 pub(crate) struct Silent;
 
 impl Progress for Silent {
     fn tick(&mut self, fraction: f64, _doing: &str) {
         assert!((0.0..=1.0).contains(&fraction), "{fraction}");
+    }
+}
+
+/// A figure with the interval `value` ± `half`.
+pub(crate) fn figure(name: &str, value: f64, half: f64) -> machine::Figure {
+    machine::Figure {
+        name: name.into(),
+        value,
+        unit: "ns".into(),
+        low: value - half,
+        high: value + half,
+        std: half,
+        systematic: 0.0,
+        p99: value + half,
+        samples: 500,
+        blocks: 10,
+        batch: 1,
+        overhead: 0.0,
+        circumstances: "idle".into(),
+    }
+}
+
+pub(crate) fn machine(figures: Vec<machine::Figure>) -> Machine {
+    Machine {
+        format: FORMAT,
+        measured_unix_s: 0,
+        identity: Identity {
+            cpu_model: "Test CPU".into(),
+            cpus_online: 2,
+            kernel: "6.1".into(),
+            virtualized: None,
+        },
+        figures,
     }
 }
 
@@ -118,7 +153,7 @@ pub(crate) fn conditions() -> Conditions {
     }
 }
 
-/// The keys of objects in `value` that `docs/reference/machine.md` does not name.
+/// The keys in `value` that `docs/reference/machine.md` does not document.
 pub(crate) fn undocumented(value: &Value) -> Vec<String> {
     let page = include_str!("../../../docs/reference/machine.md");
     let mut found = Vec::new();

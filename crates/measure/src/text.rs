@@ -1,8 +1,8 @@
-//! How values of figures are written for people.
+//! Values of figures as text.
 
 use hemiola_report::text::{duration, size};
 
-/// A value of a figure in the unit and with the prefix that read best: `"2.31 µs"`, `"32 KiB"`, `"1.20 GiB/s"`.
+/// A figure's value in the most readable unit: `"2.31 µs"`, `"32 KiB"`, `"1.20 GiB/s"`.
 pub(crate) fn value(value: f64, unit: &str) -> String {
     match unit {
         "ns" => duration(value),
@@ -24,7 +24,7 @@ pub(crate) fn interval(low: f64, high: f64, unit: &str) -> String {
     format!("{} … {}", value(low, unit), value(high, unit))
 }
 
-/// Seconds for people who wait: `"4 s"`, `"12 min"`.
+/// A waiting time: `"4 s"`, `"12 min"`.
 pub(crate) fn wait(seconds: f64) -> String {
     match seconds {
         s if s < 100.0 => format!("{:.0} s", s.max(1.0)),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_the_unit_that_reads_best() {
+    fn values_have_the_most_readable_unit() {
         for (number, unit, text) in [
             (0.38, "ns", "0.38 ns"),
             (2310.0, "ns", "2.31 µs"),

@@ -1,4 +1,4 @@
-//! What an experiment came to: the value with its parts, whether that is accurate enough, and the verdict.
+//! The outcome of an experiment: the value with its uncertainty, its accuracy, and the verdict.
 
 use hemiola_model::machine::Figure;
 use hemiola_stats::{Estimate, median};
@@ -9,87 +9,87 @@ use super::verdict::{Cause, Range, Verdict, causes, verdict};
 use super::{Accuracy, Case, Experiment, ExperimentError};
 use crate::series::Series;
 
-/// What an experiment came to.
+/// The outcome of an experiment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// Every case, in the order written.
     pub cases: Vec<CaseOutcome>,
-    /// Every figure it stands on: measured now, or taken from a `machine.toml`.
+    /// The figures it is based on, measured or taken from a `machine.toml`.
     #[serde(skip)]
     pub figures: Vec<Figure>,
-    /// What a reader must know, each once.
+    /// Warnings, without repetition.
     pub notes: Vec<String>,
 }
 
-/// What one case came to; all values in [`CaseOutcome::unit`].
+/// The outcome of one case; all values in [`CaseOutcome::unit`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseOutcome {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The figure measured.
+    /// The measured figure.
     pub figure: String,
     /// Its unit.
     pub unit: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: Measured,
-    /// Whether that is accurate enough.
+    /// Whether the required accuracy was reached.
     pub accuracy: Reach,
-    /// What was expected.
+    /// The expected value.
     pub expected: Range,
-    /// Where the ways to compute the expectation's range disagree, a sentence each.
+    /// Disagreements between the propagation methods of the expectation, a sentence each.
     pub warnings: Vec<String>,
-    /// Whether the two agree.
+    /// The comparison of the two.
     pub verdict: Verdict,
-    /// What the expectation stands on, the input with the largest swing first, and how far off each would have
-    /// to be to explain the difference alone.
+    /// The inputs of the expectation, the largest swing first, each with the factor by which it alone would explain the
+    /// difference.
     pub causes: Vec<Cause>,
-    /// What the second method says; nothing where there is none.
+    /// The result of the second method, if there is one.
     pub second: Option<SecondOutcome>,
 }
 
-/// A measured value, its stochastic and its systematic part apart.
+/// A measured value with separate stochastic and systematic uncertainty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The mean of the medians of the blocks, with both parts of its interval.
+    /// The mean of the medians of the blocks, with both parts of the interval.
     #[serde(flatten)]
     pub range: Range,
-    /// Half the interval of the mean at 95 %: the stochastic part, which more blocks make smaller.
+    /// Half the 95 % interval of the mean: the stochastic part, which shrinks with more blocks.
     pub stochastic: f64,
-    /// What the calibration may be wrong by in all readings alike: no number of blocks makes it smaller.
+    /// The possible calibration error common to all readings, which does not shrink.
     pub systematic: f64,
-    /// What measuring itself cost, subtracted.
+    /// The subtracted cost of measuring.
     pub overhead: f64,
     /// Standard deviation of single readings.
     pub std: f64,
-    /// Blocks taken.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Readings in all.
+    /// Number of readings.
     pub samples: u64,
-    /// What it depends on besides the machine.
+    /// The conditions besides the machine.
     pub circumstances: String,
 }
 
-/// Whether the accuracy that is needed was reached.
+/// Whether the required accuracy was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Reach {
-    /// It was.
+    /// It was reached.
     Reached {
-        /// Half the interval that was needed.
+        /// Half the required interval.
         needed: f64,
     },
-    /// It cannot be: the systematic part alone is larger, whatever the number of blocks.
+    /// It cannot be reached: the systematic part alone is larger.
     Systematic {
-        /// Half the interval that was needed.
+        /// Half the required interval.
         needed: f64,
     },
-    /// The time was over.
+    /// The time ran out.
     TimeLimit {
-        /// Half the interval that was needed.
+        /// Half the required interval.
         needed: f64,
-        /// About how many blocks would do, if the noise stays as it is.
+        /// The estimated number of blocks needed at the same noise.
         blocks: u64,
-        /// About how long they would take, s.
+        /// Their estimated time, s.
         seconds: f64,
     },
 }
@@ -97,23 +97,23 @@ pub enum Reach {
 /// The sanity check of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SecondOutcome {
-    /// What the second method gives.
+    /// The result of the second method.
     pub range: Range,
-    /// That over the measured value.
+    /// Its ratio to the measured value.
     pub ratio: f64,
-    /// How near it had to come, as a share.
+    /// The largest accepted difference, as a share.
     pub near: f64,
-    /// Whether it did.
+    /// Whether the difference is accepted.
     pub agrees: bool,
 }
 
-/// The value so far, with its parts; nothing while there are too few blocks.
+/// The value so far; `None` while there are too few blocks.
 fn measured(series: &Series) -> Option<Measured> {
     let medians: Vec<f64> = series.blocks.iter().filter_map(|block| median(block)).collect();
     let estimate = Estimate::of_mean(&medians)?;
     let figure = series.figure()?;
     let stochastic = (estimate.high - estimate.low) / 2.0;
-    // Systematic parts add linearly to what is stochastic.
+    // The systematic part adds linearly to the stochastic one.
     let half = stochastic + figure.systematic;
     Some(Measured {
         range: Range {
@@ -131,10 +131,10 @@ fn measured(series: &Series) -> Option<Measured> {
     })
 }
 
-/// Whether it is accurate enough; nothing while more blocks may help and there is time.
+/// The accuracy reached; `None` while more blocks may help and time is left.
 pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, over: bool) -> Option<Reach> {
     let Some(measured) = measured(series) else {
-        // Blocks that all hang together are worth one: only time ends that.
+        // Fully correlated blocks count as one; only the time limit ends that.
         return over.then_some(Reach::TimeLimit { needed: f64::NAN, blocks: 0, seconds: f64::NAN });
     };
     let needed = match accuracy {
@@ -155,7 +155,7 @@ pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, over: bool)
     }
 }
 
-/// A case judged by what was measured.
+/// Judges a case by its readings.
 pub(super) fn outcome(
     experiment: &Experiment,
     case: &Case,
@@ -166,7 +166,7 @@ pub(super) fn outcome(
     let measured = measured(series).ok_or_else(|| ExperimentError::Figure {
         name: series.name.clone(),
         reason: format!(
-            "its {} blocks hang together so much that they say no more than one; measure for longer",
+            "its {} blocks are too correlated to give an interval; allow more time under \"within\"",
             series.blocks.len()
         ),
     })?;

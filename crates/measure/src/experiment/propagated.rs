@@ -1,4 +1,4 @@
-//! A formula over figures and inputs, with the uncertainty of all it stands on.
+//! A formula over figures and inputs, with its uncertainty.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::file::dimension;
 use super::{Experiment, ExperimentError, Range};
 use crate::derive;
 
-/// Samples of a propagation, and the seed of all.
+/// Samples and seed of every propagation.
 const SAMPLES: usize = 100_000;
 const SEED: u64 = 1;
 
-/// A formula with the uncertainty of all it stands on, in base units.
+/// The value of a formula with its uncertainty, in base units.
 pub(super) struct Propagated {
     value: f64,
     low: f64,
     high: f64,
     pub(super) nominal: BTreeMap<String, f64>,
-    /// Each input's ends at 95 %, systematic part included.
+    /// Each input's 95 % range, systematic part included.
     pub(super) ranges: BTreeMap<String, [f64; 2]>,
     pub(super) contributions: Vec<Contribution>,
     pub(super) warnings: Vec<String>,
@@ -35,7 +35,7 @@ impl Propagated {
     ) -> Result<Self, ExperimentError> {
         const NAME: &str = "the.formula";
         let formula =
-            |what: String| ExperimentError::Formula { text: expression.text().into(), what };
+            |problem: String| ExperimentError::Formula { text: expression.text().into(), problem };
         let mut inputs: Vec<Input> = Vec::new();
         for (name, _) in expression.names() {
             if !inputs.iter().any(|input| input.name == name) {
@@ -69,13 +69,13 @@ impl Propagated {
         })
     }
 
-    /// In a unit that is `base` base units.
+    /// The range in a unit of `base` base units.
     pub(super) fn range(&self, base: f64) -> Range {
         Range { value: self.value / base, low: self.low / base, high: self.high / base }
     }
 }
 
-/// The input of this name: the experiment's own, or a figure with what is known of it.
+/// The input of this name: the experiment's own, or a figure with its uncertainty.
 fn input(
     name: &str,
     experiment: &Experiment,
@@ -97,7 +97,7 @@ fn input(
     Ok(Input::exact(name, nominal).varying(distribution).offset_within(figure.systematic * base))
 }
 
-/// Where an input lies in 95 of 100 cases.
+/// The 95 % range of an input.
 fn ends(input: &Input) -> [f64; 2] {
     let value = input.nominal.value;
     let [low, high] = match input.distribution {
@@ -111,7 +111,7 @@ fn ends(input: &Input) -> [f64; 2] {
     [low - input.systematic, high + input.systematic]
 }
 
-/// One of `unit` in base units.
+/// One `unit` in base units.
 pub(super) fn factor(unit: &str) -> f64 {
     unit.parse::<Unit>().map_or(1.0, |unit| Quantity::of(1.0, &unit).value)
 }

@@ -1,4 +1,4 @@
-//! An experiment for people: its seven steps, tables, a page, and the same as data.
+//! The report of an experiment: its seven steps as tables, a page and JSON.
 
 use hemiola_model::quantity::Quantity;
 use hemiola_report::charts::{Effect, Group, Ranged, SideBySide, Tornado};
@@ -20,22 +20,22 @@ use crate::summary::{FORMAT, SummaryFigure};
 use crate::survey::suffix;
 use crate::text::{interval, value, wait};
 
-/// An experiment with what came of it.
+/// An experiment with its outcome.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was asked.
+    /// The experiment.
     pub experiment: Experiment,
-    /// What was found.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// When it started, seconds since 1970 UTC.
+    /// The start of the measurement, seconds since 1970 UTC.
     pub started_unix_s: u64,
-    /// Under which conditions.
+    /// The conditions of the measurement.
     pub conditions: Conditions,
 }
 
 /// The schema of an experiment's `summary.json`.
 #[derive(Serialize)]
-struct Data<'r> {
+struct JsonReport<'r> {
     format: u32,
     kind: &'static str,
     title: &'r str,
@@ -57,10 +57,10 @@ impl Report {
         terminal::document(&self.experiment.title, &self.tables(), &self.problems(), &conditions)
     }
 
-    /// The same for other programs: `docs/reference/machine.md` explains every key.
+    /// The report for other programs; `docs/reference/machine.md` documents every key.
     ///
     /// # Panics
-    /// Never: all of it has a JSON form.
+    /// Never: all types have a JSON form.
     #[must_use]
     pub fn json(&self) -> String {
         let load = suffix(self.experiment.load);
@@ -69,7 +69,7 @@ impl Report {
             figure.name += load;
             figure
         };
-        let data = Data {
+        let data = JsonReport {
             format: FORMAT,
             kind: "experiment",
             title: &self.experiment.title,
@@ -101,7 +101,7 @@ impl Report {
         .render()
     }
 
-    /// What a reader must know: where the ways of propagation disagree, then what the probes said.
+    /// Warnings: disagreements of the propagation methods, then the probes' notes.
     fn problems(&self) -> Vec<String> {
         let warnings = self.pairs().flat_map(|(case, outcome)| {
             let name = &case.name;
@@ -112,7 +112,7 @@ impl Report {
 
     fn conditions(&self) -> Vec<(String, String)> {
         let mut conditions = machine_conditions(&self.conditions);
-        conditions.push(("Load meanwhile".into(), self.experiment.load.to_string()));
+        conditions.push(("Load".into(), self.experiment.load.to_string()));
         conditions
     }
 
@@ -129,7 +129,7 @@ impl Report {
         self.experiment.cases.iter().zip(&self.outcome.cases)
     }
 
-    /// Everything in the paper's order, in words.
+    /// The seven steps in words.
     fn steps(&self) -> Table {
         let experiment = &self.experiment;
         let accuracy = match experiment.accuracy {
@@ -138,7 +138,7 @@ impl Report {
         };
         let scheduling = match experiment.scheduling {
             Policy::Other { .. } => "an ordinary thread".into(),
-            policy => format!("{policy}, where granted"),
+            policy => format!("{policy}, if granted"),
         };
         let mut rows = vec![
             ["1 Need".to_owned(), experiment.need.clone()],
@@ -174,7 +174,7 @@ impl Report {
                 (Some(second), Some(found)) => {
                     second_words(case.unit, second.expression.text(), &second.because, found)
                 }
-                _ => "no second method: nothing but the expectation speaks for this value".into(),
+                _ => "no second method: only the expectation supports this value".into(),
             };
             rows.push([format!("7 Sanity check, {}", case.name), words]);
         }
@@ -212,8 +212,8 @@ impl Report {
             self.pairs().map(row).collect(),
         )
         .with_note(
-            "Stochastic: half the interval of the mean at 95 %; it shrinks with more blocks. Systematic: what the \
-             subtraction may be wrong by in all readings alike; it does not.",
+            "Stochastic: half the 95 % interval of the mean; it shrinks with more blocks. Systematic: the uncertainty of \
+             the subtracted overhead, common to all readings; it does not shrink.",
         )
     }
 
@@ -245,8 +245,8 @@ impl Report {
             ]
         });
         Table::new(
-            "What the expectations stand on",
-            ["Input", "Value", "Range", "From"],
+            "Inputs of the expectations",
+            ["Input", "Value", "Range", "Source"],
             own.chain(figures).collect(),
         )
         .with_prose(&[3])
@@ -272,7 +272,7 @@ impl Report {
                 .collect();
             if !groups.is_empty() {
                 let svg = SideBySide {
-                    description: "Expected, measured and by the second method, with intervals at 95 %",
+                    description: "Expected, measured and by the second method, with 95 % intervals",
                     columns: ["expected", "measured", "second method"].map(Into::into).into(),
                     groups,
                     scale: Scale::Linear,
@@ -280,7 +280,7 @@ impl Report {
                 };
                 drawings.push(Drawn {
                     title: "Expected and measured".into(),
-                    caption: "Bars with their intervals at 95 %.".into(),
+                    caption: "Bars with their 95 % intervals.".into(),
                     svg: vec![svg.draw()],
                 });
             }
@@ -299,8 +299,8 @@ impl Report {
                 show: &show,
             };
             drawings.push(Drawn {
-                title: format!("What moves the expectation: {}", case.name),
-                caption: "Each input alone at the ends of its range at 95 %.".into(),
+                title: format!("Sensitivity of the expectation: {}", case.name),
+                caption: "Each input alone at the ends of its 95 % range.".into(),
                 svg: vec![tornado.draw()],
             });
         }
@@ -311,9 +311,9 @@ impl Report {
 fn card(outcome: &CaseOutcome) -> Card {
     let unit = &outcome.unit;
     let (note, tone) = match outcome.verdict {
-        Verdict::Inside => ("inside the expectation", Tone::Good),
+        Verdict::Inside => ("inside the expected range", Tone::Good),
         Verdict::Undecided { .. } => ("undecided", Tone::Plain),
-        Verdict::Outside { .. } => ("outside the expectation", Tone::Bad),
+        Verdict::Outside { .. } => ("outside the expected range", Tone::Bad),
     };
     let expected = interval(outcome.expected.low, outcome.expected.high, unit);
     let measured = value(outcome.measured.range.value, unit);
@@ -334,19 +334,19 @@ fn accuracy_words(case: &Case, outcome: &CaseOutcome) -> String {
     match outcome.accuracy {
         Reach::Reached { needed } => format!("{parts}: better than the ± {} needed", show(needed)),
         Reach::Systematic { needed } => format!(
-            "{parts}. The ± {} needed cannot be reached: the systematic part alone is larger, and no number of \
-             readings makes it smaller. A better calibration is needed, or a longer batch, or less accuracy",
+            "{parts}. The ± {} needed cannot be reached: the systematic part alone is larger and does not shrink with \
+             more readings. Improve the calibration, use a longer batch, or require less accuracy",
             show(needed)
         ),
         Reach::TimeLimit { needed, blocks, seconds } if needed.is_finite() => format!(
-            "{parts}. The ± {} needed was not reached in the time given; at this noise it would take about {} \
-             blocks, {}: allow that under \"within\", or calm the machine",
+            "{parts}. The ± {} needed was not reached in the time limit. At this noise it takes about {} blocks, {}: \
+             allow that under \"within\", or reduce the noise",
             show(needed),
             count(blocks),
             wait(seconds)
         ),
         Reach::TimeLimit { .. } => {
-            format!("{parts}: the time was over before anything could be said")
+            format!("{parts}: the time ran out before an interval was known")
         }
     }
 }
@@ -356,9 +356,9 @@ fn verdict_words(case: &Case, outcome: &CaseOutcome) -> String {
     let expected = interval(outcome.expected.low, outcome.expected.high, case.unit);
     let side = |above: bool| if above { "above" } else { "below" };
     match outcome.verdict {
-        Verdict::Inside => format!("{measured}: inside the expectation, {expected}"),
+        Verdict::Inside => format!("{measured}: inside the expected range, {expected}"),
         Verdict::Undecided { above } => format!(
-            "{measured}: {} the expectation, {expected}, by less than its own accuracy; undecided",
+            "{measured}: {} the expected range, {expected}, by less than its own accuracy; undecided",
             side(above)
         ),
         Verdict::Outside { above, factor, factor_to_expected } => {
@@ -398,7 +398,7 @@ fn second_words(unit: &str, text: &str, because: &str, second: &SecondOutcome) -
     )
 }
 
-/// The cause that would have to be off by the least.
+/// The cause with the factor nearest to 1.
 fn nearest(causes: &[Cause]) -> Option<&Cause> {
     let distance = |cause: &&Cause| cause.factor.map_or(f64::INFINITY, |factor| factor.ln().abs());
     causes
@@ -412,12 +412,12 @@ fn cause_words(cause: &Cause) -> String {
         None => format!("{} alone cannot explain it", cause.input),
         Some(factor) => {
             let range = if cause.possible { "within its range" } else { "outside its range" };
-            format!("{} being {} what was assumed, {range}", cause.input, ratio(factor))
+            format!("{} being {} the assumed value, {range}", cause.input, ratio(factor))
         }
     }
 }
 
-/// What the expectation stands on by contribution, and how far off each would have to be.
+/// The inputs of the expectation by contribution, each with the factor that would explain the difference.
 fn causes(case: &Case, outcome: &CaseOutcome) -> Table {
     let row = |cause: &Cause| {
         vec![
@@ -434,5 +434,5 @@ fn causes(case: &Case, outcome: &CaseOutcome) -> Table {
         ["Input", "Moves the expectation by", "Would have to be", "Possible"],
         rows,
     )
-    .with_note("Each alone, the others as assumed. Possible: within the range it was given or measured with.")
+    .with_note("Each alone, the others as assumed. Possible: within its stated or measured range.")
 }

@@ -1,4 +1,4 @@
-//! An experiment measured: block by block until it is accurate enough, or until that is known to be out of reach.
+//! The measurement of an experiment, block by block until the required accuracy is reached or out of reach.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,49 +16,52 @@ use super::outcome::{Outcome, Reach, judge, outcome};
 use crate::measurement::{Progress, take};
 use crate::series::{Series, notes, unit_text};
 use crate::set::counts;
-use crate::source::Source;
+use crate::source::ReadingSource;
 use crate::survey::suffix;
 use crate::{derive, staircase};
 
-/// Readings of the first block of figures that the expectation stands on.
+/// Readings in the first block of figures that the expectation uses.
 const PILOT: u32 = 8;
 
-/// Why there is no outcome.
+/// The fewest blocks that give an interval; taken even beyond the time limit.
+const BLOCKS_MIN: u32 = 5;
+
+/// Why an experiment has no outcome.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// A signal ended it.
+    /// A signal interrupted it.
     #[error("interrupted; nothing was kept")]
     Interrupted,
-    /// A figure it stands on could not be measured.
+    /// A required figure could not be measured.
     #[error("the experiment needs `{name}`, which cannot be measured: {reason}")]
     Figure {
         /// The figure.
         name: String,
-        /// What was refused or is not there, and what to do about it.
+        /// The reason, and what to do about it.
         reason: String,
     },
     /// The staircase has no such level.
     #[error(
-        "the experiment needs `{name}`, and the staircase of this machine shows only {shown}; use one of those"
+        "the experiment needs `{name}`, but the staircase of this machine shows only {shown}; use one of those"
     )]
     Level {
         /// The figure.
         name: String,
-        /// The levels it shows.
+        /// The levels in the staircase.
         shown: String,
     },
-    /// The expectation cannot be computed with what was measured.
-    #[error("the formula \"{text}\" cannot be computed: {what}")]
+    /// The expectation cannot be computed from the measured figures.
+    #[error("the formula \"{text}\" cannot be computed: {problem}")]
     Formula {
         /// The formula.
         text: String,
-        /// Why.
-        what: String,
+        /// The reason.
+        problem: String,
     },
 }
 
-/// The names an experiment may use, with their units: the catalogue and what is derived from it.
+/// The names that an experiment may use, with their units: the catalogue and the derived figures.
 #[must_use]
 pub fn known(catalogue: &[Listed]) -> Known {
     let measured = catalogue.iter().map(|figure| (figure.name.clone(), unit_text(figure.unit)));
@@ -66,8 +69,8 @@ pub fn known(catalogue: &[Listed]) -> Known {
     measured.chain(derived).collect()
 }
 
-/// Measures an experiment. Figures of the expectation that `machine` has are taken from it; it must be of this
-/// machine, which the caller has checked.
+/// Measures an experiment. Figures of the expectation are taken from `machine` if it has them; the caller has checked
+/// that it is this machine.
 ///
 /// # Errors
 /// See [`ExperimentError`]. An accuracy that cannot be reached is an outcome, not an error.
@@ -75,7 +78,7 @@ pub fn run(
     experiment: &Experiment,
     catalogue: &[Listed],
     machine: Option<&Machine>,
-    source: &mut dyn Source,
+    source: &mut dyn ReadingSource,
     clock: &dyn Clock,
     progress: &mut dyn Progress,
     interrupted: &AtomicBool,
@@ -94,7 +97,7 @@ pub fn run(
         needed(experiment, catalogue, machine).iter().map(|name| series(name)).collect();
     let mut planned = vec![PILOT; others.len()];
     for block in 1.. {
-        let over = clock.now().since(start) >= experiment.within && block > BLOCKS_LEAST;
+        let over = clock.now().since(start) >= experiment.within && block > BLOCKS_MIN;
         let last = block >= experiment.blocks || over;
         for (index, (series, reach)) in cases.iter_mut().zip(&mut reached).enumerate() {
             if reach.is_none() {
@@ -124,20 +127,17 @@ pub fn run(
     let figures = figures(&cases, &others, machine)?;
     let outcomes = experiment.cases.iter().zip(&cases).zip(reached);
     let cases_done = outcomes.map(|((case, series), reach)| {
-        outcome(experiment, case, series, reach.expect("the loop ends when all have one"), &figures)
+        outcome(experiment, case, series, reach.expect("the loop ends when all are set"), &figures)
     });
     let cases_done = cases_done.collect::<Result<_, _>>()?;
     let notes = notes(cases.iter().chain(&others));
     Ok(Outcome { cases: cases_done, figures, notes })
 }
 
-/// Blocks without which there is no interval at all, whatever the time limit.
-const BLOCKS_LEAST: u32 = 5;
-
-/// One block, or why there will be none.
+/// Reads one block, or fails with the reason.
 fn read(
     series: &mut Series,
-    source: &mut dyn Source,
+    source: &mut dyn ReadingSource,
     count: u32,
     clock: &dyn Clock,
     interrupted: &AtomicBool,
@@ -152,8 +152,8 @@ fn read(
     }
 }
 
-/// The figures to measure besides those of the cases: what formulas name and `machine` lacks; for levels of
-/// storage the staircase.
+/// The figures to measure besides those of the cases: names in formulas that `machine` lacks. Storage levels need the
+/// staircase.
 fn needed(experiment: &Experiment, catalogue: &[Listed], machine: Option<&Machine>) -> Vec<String> {
     let mut needed = BTreeSet::new();
     let mut staircase = false;
@@ -173,7 +173,7 @@ fn needed(experiment: &Experiment, catalogue: &[Listed], machine: Option<&Machin
         let chosen = sources().filter(|figure| figure.quick || !quick);
         needed.extend(chosen.map(|figure| figure.name.clone()));
     }
-    // In the order of the catalogue, as everywhere.
+    // In the order of the catalogue.
     catalogue
         .iter()
         .map(|figure| figure.name.clone())
@@ -188,7 +188,7 @@ fn formulas(experiment: &Experiment) -> impl Iterator<Item = &Expression> {
     })
 }
 
-/// The figures of a machine that were measured under this load, by their plain names.
+/// The figures of a machine measured under this load, with their plain names.
 fn under(machine: &Machine, load: Load) -> Machine {
     let suffix = suffix(load);
     let plain = |figure: &Figure| {
@@ -198,7 +198,7 @@ fn under(machine: &Machine, load: Load) -> Machine {
     Machine { figures: machine.figures.iter().filter_map(plain).collect(), ..machine.clone() }
 }
 
-/// Everything measured, derived or given.
+/// All measured, derived and given figures.
 fn figures(
     cases: &[Series],
     others: &[Series],
@@ -211,7 +211,7 @@ fn figures(
         }
         figures.push(series.figure().ok_or_else(|| ExperimentError::Figure {
             name: series.name.clone(),
-            reason: "its probe gave no reading that is a number".into(),
+            reason: "its probe returned no finite reading".into(),
         })?);
     }
     let levels = staircase::levels(&derive::points(&figures), None);

@@ -1,16 +1,15 @@
-//! Experiments on a machine made of rules: what is refused, when measuring stops, what the verdict says.
+//! Experiments on a synthetic machine: rejected texts, the end of the measurement, the verdict.
 
 use std::sync::atomic::AtomicBool;
 
-use hemiola_model::machine::{FORMAT, Figure, Identity, Machine};
 use hemiola_rt::clock::Clock;
 use hemiola_scenario::render;
 use hemiola_units::Span;
 
 use super::*;
-use crate::synthetic::{Silent, Synthetic, conditions, undocumented};
+use crate::synthetic::{self, Silent, Synthetic, conditions, undocumented};
 
-/// One case; `EXPECTATION`, `ACCURACY` and `SECOND` are to be replaced.
+/// One case; `EXPECTATION`, `ACCURACY` and `SECOND` are placeholders.
 const TEXT: &str = r#"
 title = "A switch"
 need = "how small tasks may be"
@@ -61,7 +60,7 @@ fn read_text(text: &str) -> Result<Experiment, String> {
     read(text, &known(&catalogue)).map_err(|problems| render(&problems, text, "experiment.toml"))
 }
 
-fn refused(text: &str, said: &[&str]) {
+fn rejected(text: &str, said: &[&str]) {
     let problems = read_text(text).map(|_| ()).unwrap_err();
     for said in said {
         assert!(problems.contains(said), "{said} is missing from:\n{problems}");
@@ -79,20 +78,20 @@ fn measured(text: &str, source: &mut Synthetic) -> CaseOutcome {
 
 #[test]
 fn nothing_is_measured_without_an_expectation() {
-    refused(
+    rejected(
         &text("", ACCURACY, ""),
         &[
             "the expectation of the case \"warm\" is missing",
             "hint: write down what you expect before you measure",
         ],
     );
-    refused(&text("expectation = \" \"", ACCURACY, ""), &["\"warm\" is empty"]);
+    rejected(&text("expectation = \" \"", ACCURACY, ""), &["\"warm\" is empty"]);
 }
 
 #[test]
-fn an_expectation_without_a_range_is_none() {
+fn an_expectation_needs_a_range() {
     for single in ["expectation = \"1640 ns\"", "expectation = \"lines * 164 ns\""] {
-        refused(
+        rejected(
             &text(single, ACCURACY, ""),
             &[
                 "the expectation of the case \"warm\" has no range",
@@ -103,37 +102,37 @@ fn an_expectation_without_a_range_is_none() {
 }
 
 #[test]
-fn units_that_do_not_fit_are_shown_in_their_place() {
-    refused(
+fn incompatible_units_are_reported_with_their_place() {
+    rejected(
         &text("expectation = \"instructions * lines\"", ACCURACY, ""),
         &["units do not fit: the formula gives a number, and the figure is time"],
     );
-    refused(
+    rejected(
         &text("expectation = \"storage.l2 + instructions\"", ACCURACY, ""),
         &["units do not fit", "^^^"],
     );
-    refused(
+    rejected(
         &text(EXPECTATION, "absolute = \"3 KiB\"\nwithin = \"1s\"", ""),
         &["the accuracy is information, and a figure is time"],
     );
 }
 
 #[test]
-fn an_unknown_figure_is_answered_with_the_nearest() {
-    refused(
+fn an_unknown_figure_is_reported_with_the_nearest_name() {
+    rejected(
         &text("expectation = \"cpu.instructoin * instructions\"", ACCURACY, ""),
         &["nothing is named \"cpu.instructoin\"; did you mean \"cpu.instruction\"?"],
     );
     let wrong = text(EXPECTATION, ACCURACY, "").replace("\"switch.warm\"", "\"switch.worm\"");
-    refused(&wrong, &["no figure is called `switch.worm`", "did you mean `switch.warm`?"]);
+    rejected(&wrong, &["no figure is called `switch.worm`", "did you mean `switch.warm`?"]);
     let derived = wrong.replace("switch.worm", "memory.latency.l1");
-    refused(&derived, &["derived from others and cannot be measured by itself"]);
+    rejected(&derived, &["derived from others and cannot be measured by itself"]);
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_errors_are_reported_at_once() {
     let wrong = text("", "within = \"1s\"", "colour = 1").replace("low = 1000", "low = 9000");
-    refused(
+    rejected(
         &wrong,
         &[
             "is missing",
@@ -145,11 +144,11 @@ fn everything_wrong_is_said_at_once() {
 }
 
 #[test]
-fn an_input_has_both_ends_or_none() {
+fn an_input_has_both_ends_or_neither() {
     let one_end = text(EXPECTATION, ACCURACY, "").replace("high = 3000\n", "");
-    refused(&one_end, &["the input \"instructions\" has one end only"]);
+    rejected(&one_end, &["the input \"instructions\" has one end only"]);
     let nothing = text(EXPECTATION, ACCURACY, "").replace("value = 10\n", "");
-    refused(&nothing, &["the input \"lines\" says nothing"]);
+    rejected(&nothing, &["the input \"lines\" says nothing"]);
 }
 
 #[test]
@@ -159,14 +158,14 @@ fn a_value_in_the_expected_range_is_inside() {
     assert_eq!(case.verdict, Verdict::Inside);
     assert!(matches!(case.accuracy, Reach::Reached { .. }), "{case:?}");
     assert!((case.expected.value - 1050.0).abs() < 10.0, "{:?}", case.expected);
-    // Uniform from 1000 to 3000 instructions of 0.5 ns: the 95 % of the middle, 550 + 25 … 1550 − 25.
+    // Uniform from 1000 to 3000 instructions of 0.5 ns: the middle 95 % are 550 + 25 … 1550 − 25.
     assert!((case.expected.low - 575.0).abs() < 10.0 && (case.expected.high - 1525.0).abs() < 10.0);
     assert!((case.measured.range.value - 1100.0).abs() < 20.0);
     assert_eq!(case.measured.overhead, 20.0);
 }
 
 #[test]
-fn a_value_outside_says_by_which_factor_and_what_would_explain_it() {
+fn a_value_outside_has_a_factor_and_causes() {
     let mut source = machine(5000.0, 0.01);
     let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut source);
     let Verdict::Outside { above: true, factor: Some(factor), .. } = case.verdict else {
@@ -174,12 +173,12 @@ fn a_value_outside_says_by_which_factor_and_what_would_explain_it() {
     };
     assert!((factor - 5000.0 / 1525.0).abs() < 0.1, "{factor}");
     assert_eq!(case.causes[0].input, "instructions");
-    // (5000 − 50) / 1000 times as many instructions, which their range does not hold.
+    // (5000 − 50) / 1000 times as many instructions, which is outside their range.
     assert!((case.causes[0].factor.unwrap() - 4.95).abs() < 0.1 && !case.causes[0].possible);
 }
 
 #[test]
-fn noise_is_answered_with_more_blocks() {
+fn noise_needs_more_blocks() {
     let mut calm = machine(1100.0, 0.01);
     let mut noisy = machine(1100.0, 0.12);
     let few = measured(&text(EXPECTATION, ACCURACY, ""), &mut calm);
@@ -204,7 +203,7 @@ fn an_accuracy_below_the_systematic_part_is_given_up_at_once() {
 }
 
 #[test]
-fn an_accuracy_out_of_reach_in_the_time_says_how_long_it_would_take() {
+fn an_accuracy_out_of_reach_ends_at_the_time_limit_with_an_estimate() {
     let mut source = machine(1100.0, 0.2);
     let accuracy = "absolute = \"5 ns\"\nwithin = \"100ms\"";
     let start = source.clock.now();
@@ -217,7 +216,7 @@ fn an_accuracy_out_of_reach_in_the_time_says_how_long_it_would_take() {
 }
 
 #[test]
-fn the_second_method_agrees_or_not() {
+fn the_second_method_agrees_within_its_limit() {
     let second = |near: &str| {
         format!(
             "[case.second]\nvalue = \"idle.switch\"\nnear = \"{near}\"\nbecause = \"seen from outside\""
@@ -230,35 +229,14 @@ fn the_second_method_agrees_or_not() {
 }
 
 #[test]
-fn figures_of_a_given_machine_are_not_measured_again() {
+fn figures_of_a_given_machine_are_not_measured() {
     let mut source = machine(1100.0, 0.01);
     let experiment = read_text(&text(EXPECTATION, ACCURACY, "")).unwrap();
-    let figure = |name: &str, value: f64| Figure {
-        name: name.into(),
-        value,
-        unit: "ns".into(),
-        low: value * 0.9,
-        high: value * 1.1,
-        std: 0.1,
-        systematic: 0.0,
-        p99: value,
-        samples: 100,
-        blocks: 10,
-        batch: 1,
-        overhead: 0.0,
-        circumstances: "idle".into(),
-    };
-    let given = Machine {
-        format: FORMAT,
-        measured_unix_s: 0,
-        identity: Identity {
-            cpu_model: "Test CPU".into(),
-            cpus_online: 2,
-            kernel: "6.1".into(),
-            virtualized: None,
-        },
-        figures: vec![figure("cpu.instruction", 1.0), figure("storage.l2@busy_neighbour", 50.0)],
-    };
+    let figure = |name: &str, value: f64| synthetic::figure(name, value, 0.1 * value);
+    let given = synthetic::machine(vec![
+        figure("cpu.instruction", 1.0),
+        figure("storage.l2@busy_neighbour", 50.0),
+    ]);
     let (catalogue, clock) = (source.catalogue(), source.clock.clone());
     let interrupted = AtomicBool::new(false);
     let outcome =
@@ -266,11 +244,11 @@ fn figures_of_a_given_machine_are_not_measured_again() {
     let case = &outcome.unwrap().cases[0];
     assert!((case.expected.value - 2050.0).abs() < 20.0, "{:?}", case.expected);
     assert!(!source.read.contains(&"cpu.instruction".into()));
-    assert!(source.read.contains(&"storage.l2".into()), "one under a load is another figure");
+    assert!(source.read.contains(&"storage.l2".into()), "a figure under load is another figure");
 }
 
 #[test]
-fn a_figure_that_cannot_be_had_ends_it_with_the_reason() {
+fn a_figure_that_cannot_be_measured_ends_the_experiment_with_the_reason() {
     let mut source = machine(1100.0, 0.01);
     source.rules.get_mut("storage.l2").unwrap().value = 0.0;
     let experiment = read_text(&text(EXPECTATION, ACCURACY, "")).unwrap();
@@ -287,7 +265,7 @@ fn a_figure_that_cannot_be_had_ends_it_with_the_reason() {
 }
 
 #[test]
-fn the_report_has_the_seven_steps_and_a_page_that_stands_alone() {
+fn the_report_has_the_seven_steps_and_a_self_contained_page() {
     let mut source = machine(5000.0, 0.01);
     let second =
         "[case.second]\nvalue = \"idle.switch\"\nnear = \"20 %\"\nbecause = \"seen from outside\"";
@@ -323,7 +301,7 @@ fn the_report_has_the_seven_steps_and_a_page_that_stands_alone() {
 }
 
 #[test]
-fn the_example_is_sound() {
+fn the_example_is_valid() {
     let text = include_str!("../../../../examples/6-context-switch/experiment.toml");
     let known = known(&hemiola_probe::catalogue());
     if let Err(problems) = read(text, &known) {

@@ -1,4 +1,4 @@
-//! The result against the expectation: inside or outside, by which factor, and what would explain it.
+//! The verdict: whether the result is inside the expectation, by which factor it is outside, and what would explain it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use hemiola_model::expression::Expression;
 use hemiola_model::uncertain::Contribution;
 use serde::{Deserialize, Serialize};
 
-/// A value with the range it lies in at 95 %.
+/// A value with its 95 % range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// The best single value.
@@ -17,50 +17,47 @@ pub struct Range {
     pub high: f64,
 }
 
-/// Whether a result is what was expected.
+/// The comparison of a result with the expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Verdict {
-    /// The value lies in the expected range.
+    /// The value is inside the expected range.
     Inside,
-    /// The value lies outside, but its own interval reaches into the expected range: more accuracy would
-    /// decide.
+    /// The value is outside, but its own interval overlaps the expected range: more accuracy would decide.
     Undecided {
-        /// Whether it lies above.
+        /// Whether the value is above the range.
         above: bool,
     },
-    /// The whole interval lies outside.
+    /// The whole interval is outside.
     Outside {
-        /// Whether it lies above.
+        /// Whether the value is above the range.
         above: bool,
-        /// From the nearest end of the range to the value, at least 1; nothing where one of them is not above
-        /// zero.
+        /// The ratio between the value and the nearest end of the range, at least 1; `None` unless both are positive.
         factor: Option<f64>,
-        /// From the expected to the measured value; nothing likewise.
+        /// Measured over expected value; `None` unless both are positive.
         factor_to_expected: Option<f64>,
     },
 }
 
-/// An input that may be the cause of a difference.
+/// An input as a possible cause of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
     /// Its name.
     pub input: String,
-    /// The expectation with it alone at the lower end of its range, in the unit of the figure.
+    /// The expectation with this input alone at the lower end of its range, in the figure's unit.
     pub at_low: f64,
     /// The same at the upper end.
     pub at_high: f64,
-    /// By which factor it alone would have to be off to explain the difference; nothing where no factor up
-    /// to `FACTOR_MAX` does.
+    /// The factor on this input that alone would explain the difference; `None` if no factor up to `FACTOR_MAX` does.
     pub factor: Option<f64>,
-    /// Whether its own range holds that.
+    /// Whether the input's range contains the resulting value.
     pub possible: bool,
 }
 
-/// Inputs that would have to be off by more explain nothing.
+/// A greater factor explains nothing.
 const FACTOR_MAX: f64 = 1e4;
 
-/// Judges a measured value by the expected range.
+/// Compares a measured value with the expected range.
 #[must_use]
 pub(super) fn verdict(measured: Range, expected: Range) -> Verdict {
     if (expected.low..=expected.high).contains(&measured.value) {
@@ -84,9 +81,8 @@ pub(super) fn verdict(measured: Range, expected: Range) -> Verdict {
     }
 }
 
-/// What would explain that the expectation is `target` and not what its `nominal` inputs make it: the inputs
-/// that contribute, the one with the largest swing first. All in base units; `ranges` gives the ends of each
-/// input at 95 %.
+/// The possible causes of an expectation of `target` instead of its value at the `nominal` inputs: the contributing
+/// inputs, the largest swing first. All in base units; `ranges` has the 95 % range of each input.
 #[must_use]
 pub(crate) fn causes(
     expectation: &Expression,
@@ -117,7 +113,7 @@ pub(crate) fn causes(
     contributions.iter().filter_map(cause).collect()
 }
 
-/// The factor nearest to 1 at which `difference` passes zero: outwards in steps of a tenth, then by bisection.
+/// The factor nearest to 1 at which `difference` changes sign: outwards in steps of 10 %, then by bisection.
 fn factor(difference: impl Fn(f64) -> f64) -> Option<f64> {
     const STEP: f64 = 1.1;
     let start = difference(1.0);
@@ -138,7 +134,7 @@ fn factor(difference: impl Fn(f64) -> f64) -> Option<f64> {
     None
 }
 
-/// Where `passed` turns true between the two.
+/// The point between the two where `passed` becomes true.
 fn bisect([mut before, mut behind]: [f64; 2], passed: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(before, behind);
@@ -157,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_the_range_is_inside_and_one_that_touches_it_undecided() {
+    fn a_value_in_the_range_is_inside_and_an_overlapping_interval_undecided() {
         assert_eq!(verdict(range(11.0, 5.0), range(10.0, 2.0)), Verdict::Inside);
         assert_eq!(verdict(range(13.0, 2.0), range(10.0, 2.0)), Verdict::Undecided { above: true });
         assert_eq!(verdict(range(7.0, 2.0), range(10.0, 2.0)), Verdict::Undecided { above: false });
@@ -182,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn causes_say_how_far_off_each_input_would_have_to_be() {
-        // 100 instructions of 5 ns and 6 accesses of 190 ns, held against 10 µs.
+    fn each_cause_has_the_factor_that_explains_the_difference() {
+        // 100 instructions of 5 ns and 6 accesses of 190 ns, measured as 10 µs.
         let expectation = Expression::parse("instructions * 5 ns + accesses * 190 ns").unwrap();
         let nominal = BTreeMap::from([("instructions".into(), 100.0), ("accesses".into(), 6.0)]);
         let ranges = BTreeMap::from([
@@ -210,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_factor_explains_is_said_so() {
+    fn an_unexplainable_difference_has_no_factor() {
         assert_eq!(factor(|_| 5.0), None);
         assert_eq!(factor(|_| f64::NAN), None);
         assert_eq!(factor(|_| 0.0), Some(1.0));
@@ -224,7 +220,7 @@ mod tests {
         }
 
         #[test]
-        fn a_verdict_is_inside_exactly_when_the_value_is(
+        fn a_verdict_is_inside_exactly_if_the_value_is(
             value in -10f64..10.0,
             half in 0f64..5.0,
             low in -5f64..0.0,
