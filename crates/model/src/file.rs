@@ -1,7 +1,7 @@
-//! A model as one TOML file: what it says, read strictly.
+//! A model as one TOML file.
 //!
-//! Everything is checked before a [`Model`] exists: known keys, formulas, units, circles of calls, in the
-//! model itself and in every what-if. A model that exists can be computed.
+//! Everything is checked before a [`Model`] exists: keys, formulas, units and circular calls, in the model itself and in
+//! every what-if. So every existing model can be computed.
 
 use std::ops::Range;
 
@@ -20,44 +20,44 @@ mod schema;
 pub use measured::{Measured, MeasuredError, Measurements};
 pub use schema::schema;
 
-/// Reads a model. Figures that name a measured one take it from `measurements` where that has it, and keep
-/// the value the file gives otherwise.
+/// Reads a model. A figure that names a measured one takes its value from `measurements` if they contain it, and
+/// otherwise keeps the value in the file.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the order of the text.
+/// All errors, in text order.
 pub fn read(source: &str, measurements: Option<&Measurements>) -> Result<Model, Vec<Problem>> {
     document::read(source, &schema::MODEL, |root| check::check(root, measurements))
 }
 
-/// A model: figures with their origin, what calls what how often, and the questions asked of it.
+/// A model: figures with their sources, operations and their calls, and the costs to compute.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// One line for headings.
     pub title: String,
-    /// What it is about; may be empty.
+    /// Its description; may be empty.
     pub description: String,
-    /// Seed of all randomness.
+    /// Seed of all random draws.
     pub seed: u64,
     /// Samples of a Monte Carlo propagation.
     pub samples: usize,
-    /// The values it stands on, in the order written.
+    /// The values it is based on, in the order written.
     pub figures: Vec<Figure>,
-    /// Which figures vary together.
+    /// Correlations of figures.
     pub correlations: Vec<Correlation>,
-    /// What does the work.
+    /// The components with their operations.
     pub components: Vec<Component>,
-    /// What is kept near.
+    /// The caches.
     pub caches: Vec<Cache>,
-    /// What is asked of the whole: the costs that matter.
+    /// The chains of calls whose cost is computed.
     pub chains: Vec<Chain>,
-    /// What could be different.
+    /// The variations.
     pub what_ifs: Vec<WhatIf>,
-    /// Rates against costs.
+    /// The overhead tables.
     pub overheads: Vec<Overhead>,
 }
 
 impl Model {
-    /// The what-if at `index` behind all those it goes on from.
+    /// The what-if at `index`, preceded by all those it builds on.
     #[must_use]
     pub fn path(&self, index: usize) -> Vec<&WhatIf> {
         let last = &self.what_ifs[index];
@@ -67,36 +67,36 @@ impl Model {
     }
 }
 
-/// A value with its range and where it comes from.
+/// A value with its range and source.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
     /// Name, value and uncertainty.
     pub input: Input,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
-    /// The dotted name under which measurements of a machine have it.
+    /// The dotted name of the measured figure.
     pub measured: Option<String>,
-    /// Why this value: the data sheet's page, what the guess rests on, what was measured how.
+    /// The reason for the value: the data sheet's page, the basis of the guess, the method of the measurement.
     pub reason: String,
-    /// The measurement it was taken from, where one was given and has it.
+    /// The measurement it was taken from, if there is one.
     pub taken: Option<Measured>,
 }
 
-/// Where a figure comes from.
+/// The source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A measurement.
     Measured,
-    /// What the maker states.
+    /// The manufacturer's statement.
     DataSheet,
-    /// Nobody knows better yet.
+    /// An estimate without better evidence.
     Guess,
 }
 
 impl Source {
-    /// For a table.
+    /// Its name in tables.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -110,9 +110,9 @@ impl Source {
 /// A formula of the file and the place of its text.
 #[derive(Clone, Debug)]
 pub struct Formula {
-    /// What it says.
+    /// The formula.
     pub expression: Expression,
-    /// The bytes of the file.
+    /// Its byte range in the file.
     pub(crate) at: Range<usize>,
 }
 
@@ -121,53 +121,53 @@ pub struct Formula {
 pub struct Component {
     /// Its name.
     pub name: String,
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
-    /// What it does.
+    /// Its operations.
     pub operations: Vec<Operation>,
 }
 
-/// Something a component does.
+/// An operation of a component.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// `component.operation`.
     pub name: String,
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
-    /// What it costs.
+    /// Its cost and its calls.
     pub work: Work,
 }
 
-/// What is done: something of one's own, then calls.
+/// The work of an operation: its own time, then calls.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// Its own time, without what it calls.
+    /// Its own time, without its calls.
     pub cost: Option<Formula>,
-    /// What it calls.
+    /// Its calls.
     pub calls: Vec<Call>,
-    /// Where it is written.
+    /// Its place in the file.
     pub(crate) at: Range<usize>,
 }
 
-/// A call, a number of times.
+/// A repeated call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The called operation or step.
     pub target: Target,
-    /// How often; once where it is not said.
+    /// The number of calls; one if `None`.
     pub times: Option<Formula>,
-    /// Where it is written.
+    /// Its place in the file.
     pub(crate) at: Range<usize>,
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// `component.operation`, or `cache.request`.
     Operation(String),
-    /// A step that is nobody's operation.
+    /// A step that belongs to no operation.
     Step {
-        /// What it is called.
+        /// Its name.
         name: String,
         /// Its time.
         cost: Formula,
@@ -175,7 +175,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// What tables call it.
+    /// Its name in tables.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -184,31 +184,31 @@ impl Target {
     }
 }
 
-/// A chain of calls that somebody waits for.
+/// A chain of calls with a cost of interest.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Its name.
     pub name: String,
-    /// What it is, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
     /// Its calls.
     pub work: Work,
-    /// Within which it should end.
+    /// Its deadline.
     pub deadline: Option<Formula>,
-    /// What an operation may take in it, all its calls together.
+    /// The time allotted to an operation, over all its calls in the chain.
     pub budget: Vec<(String, Formula)>,
-    /// What was measured of it.
+    /// The measured times.
     pub observations: Vec<Observation>,
 }
 
-/// A measured time, to stand beside the expected one.
+/// A measured time, for comparison with the expected one.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// The operation of the chain it is about, all its calls together; `None` for the chain.
+    /// The measured operation of the chain, over all its calls; `None` for the whole chain.
     pub of: Option<String>,
-    /// Under which circumstances.
+    /// The circumstances of the measurement.
     pub circumstances: String,
-    /// The time, s: of the machine whose measurements were given where those have it.
+    /// The time, s: from the given measurements if they contain it.
     pub value: Quantity,
     /// The measurement it was taken from.
     pub taken: Option<Measured>,
@@ -219,24 +219,24 @@ pub struct Observation {
 pub struct WhatIf {
     /// Its name.
     pub name: String,
-    /// What is different, in words; may be empty.
+    /// Its description; may be empty.
     pub title: String,
-    /// The variation it goes on from, as an index of an earlier one; the model itself where there is none.
+    /// The index of the earlier variation it builds on; `None` for the model itself.
     pub after: Option<usize>,
-    /// Figures with another value; their ranges grow or shrink in proportion.
+    /// Figures with another value; their ranges scale in proportion.
     pub figures: Vec<(String, Quantity)>,
-    /// Operations that do something else.
+    /// Operations with other work.
     pub operations: Vec<Operation>,
 }
 
-/// What doing something so often costs.
+/// The load of a repeated operation at several rates.
 #[derive(Clone, Debug)]
 pub struct Overhead {
-    /// What is done.
+    /// The repeated operation.
     pub title: String,
-    /// How often.
+    /// Its rates.
     pub rates: Vec<Formula>,
-    /// What it costs each time.
+    /// The costs of one operation.
     pub costs: Vec<Formula>,
 }
 
