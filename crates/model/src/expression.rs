@@ -83,7 +83,7 @@ pub enum ExpressionError {
         at: Range<usize>,
         /// The character.
         found: String,
-        /// What is allowed there.
+        /// The characters allowed there.
         expected: &'static str,
     },
     /// An unknown unit.

@@ -119,7 +119,7 @@ pub enum MachineError {
     Text {
         /// The byte range of the error, if known.
         at: Option<Range<usize>>,
-        /// What is wrong: one sentence without a full stop.
+        /// The problem: one sentence without a full stop.
         message: String,
     },
     /// A newer version wrote the file.
@@ -135,7 +135,7 @@ pub enum MachineError {
     Figure {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The file belongs to another machine.

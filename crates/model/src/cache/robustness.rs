@@ -8,7 +8,7 @@ use super::{Algorithm, Cache, Format, Geometry, Requests, simulate, theory};
 /// The hit ratio of one variation by formula and by simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variation {
-    /// What is varied; `"as it is"` for nothing.
+    /// The changed property, or `"as it is"`.
     pub what: String,
     /// Its number of slots.
     pub slots: usize,

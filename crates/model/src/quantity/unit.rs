@@ -37,7 +37,7 @@ pub enum QuantityError {
     NoNumber {
         /// Where the number was expected.
         at: Range<usize>,
-        /// What was written.
+        /// The text.
         text: String,
     },
     /// An unknown unit.

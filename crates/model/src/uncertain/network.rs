@@ -53,7 +53,7 @@ pub enum NetworkError {
     Input {
         /// The input.
         name: String,
-        /// What is wrong, with the value.
+        /// The problem, with the value.
         problem: String,
     },
     /// A formula with an unknown name or units that do not fit.
