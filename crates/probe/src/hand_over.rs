@@ -124,7 +124,10 @@ pub(crate) fn measure_figure(
     let (_, mechanism) =
         MECHANISMS.iter().find(|(word, _)| word == mechanism).ok_or_else(unknown)?;
     let when = circumstances().into_iter().find(|c| c.word() == *when).ok_or_else(unknown)?;
-    let samples = measure(setting, mechanism, when, count.into())?;
+    let samples = measure(setting, mechanism, when, count.into()).map_err(|error| match error {
+        ProbeError::Lacking { what, .. } => ProbeError::lacking(&name, what),
+        other => other,
+    })?;
     let nanos = if *direction == "up" { samples.up } else { samples.down };
     let values = nanos.into_iter().map(|nanos| nanos as f64).collect();
     Ok(Readings::new(
