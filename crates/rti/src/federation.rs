@@ -27,6 +27,8 @@ pub(crate) struct Federation {
     pub(crate) implementation: TimeImplementation,
     pub(crate) limits: Limits,
     pub(crate) now: Instant,
+    /// What sessions get after the reply to the call at hand.
+    pub(crate) outbox: Vec<Effect>,
     /// Every federate that ever joined has a place, which is its handle; who resigned left it empty.
     federates: Vec<Option<Box<Federate>>>,
     joined: BTreeSet<FederateHandle>,
@@ -93,6 +95,7 @@ impl Federation {
             implementation,
             limits,
             now,
+            outbox: Vec::new(),
             waits_for_regulation,
             federates: Vec::new(),
             joined: BTreeSet::new(),
@@ -171,12 +174,12 @@ impl Federation {
     }
 
     /// Tells one federate something that is for it alone.
-    pub(crate) fn tell(&self, to: FederateHandle, callback: Callback, out: &mut Vec<Effect>) {
-        self.send(to, Arc::new(Notice::new(callback)), out);
+    pub(crate) fn tell(&mut self, to: FederateHandle, callback: Callback) {
+        self.send(to, Arc::new(Notice::new(callback)));
     }
 
     /// Tells a federate something that others are told too.
-    pub(crate) fn send(&self, to: FederateHandle, notice: Arc<Notice>, out: &mut Vec<Effect>) {
+    pub(crate) fn send(&mut self, to: FederateHandle, notice: Arc<Notice>) {
         let federate = self.federate(to);
         // Clients of 1516-2010 have one grant alone, and wait for ever for it.
         let notice = match (federate.edition, notice.callback()) {
@@ -185,7 +188,8 @@ impl Federation {
             }
             _ => notice,
         };
-        out.push(Effect::Callback(federate.session, notice));
+        let session = federate.session;
+        self.outbox.push(Effect::Callback(session, notice));
     }
 
     /// An instance that a federate knows, and the class it knows it as.

@@ -61,7 +61,7 @@ impl Kernel {
                 if let Some(Member { federation, federate }) = gone.and_then(|gone| gone.member) {
                     let federation = self.federations.get_mut(&federation);
                     let federation = federation.expect("a federation with members exists");
-                    services::federation::lose(federation, federate, &mut self.after_reply);
+                    services::federation::lose(federation, federate);
                     services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
                 }
                 let to_others =
@@ -90,7 +90,7 @@ impl Kernel {
             state.member.ok_or(Exception::FederateNotExecutionMember)?;
         let federation = self.federations.get_mut(&federation);
         let federation = federation.expect("a federation with members exists");
-        let answer = services::call(federation, federate, call, &mut self.after_reply);
+        let answer = services::call(federation, federate, call);
         services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
         answer
     }

@@ -10,7 +10,6 @@ use hemiola_hla::{
 
 use crate::backlog::{Content, Waiting};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::notice::Notice;
 use crate::services::object;
 use crate::time::Sent;
@@ -216,7 +215,6 @@ pub(crate) fn dispatch(
     federation: &mut Federation,
     message: &Message,
     receivers: &[FederateHandle],
-    out: &mut Vec<Effect>,
 ) {
     let subject = message.subject();
     let removes = matches!(message.body, Body::Remove { .. });
@@ -237,7 +235,7 @@ pub(crate) fn dispatch(
         };
         let content = Content::Decided(Arc::clone(notice));
         let waiting = Waiting { content, len, sequence, subject, removes, retraction };
-        pass_on(federation, *receiver, time, waiting, out);
+        pass_on(federation, *receiver, time, waiting);
     }
 }
 
@@ -246,7 +244,6 @@ pub(crate) fn dispatch(
 pub(crate) fn dispatch_undecided(
     federation: &mut Federation,
     message: Message,
-    out: &mut Vec<Effect>,
 ) -> Vec<FederateHandle> {
     federation.sequence += 1;
     let (sequence, len) = (federation.sequence, message.len());
@@ -261,7 +258,7 @@ pub(crate) fn dispatch_undecided(
         // What it is about is looked at with the rest.
         let (subject, removes) = (None, false);
         let waiting = Waiting { content, len, sequence, subject, removes, retraction };
-        pass_on(federation, *receiver, time, waiting, out)
+        pass_on(federation, *receiver, time, waiting)
     });
     others
 }
@@ -284,10 +281,9 @@ fn pass_on(
     receiver: FederateHandle,
     time: Option<LogicalTime>,
     waiting: Waiting,
-    out: &mut Vec<Effect>,
 ) -> bool {
     if time.is_none() && !federation.federate(receiver).time.holds() {
-        return deliver(federation, receiver, waiting, out);
+        return deliver(federation, receiver, waiting);
     }
     let limits = federation.limits;
     let state = &mut federation.federate_mut(receiver).time;
@@ -366,12 +362,7 @@ fn unreached(
 }
 
 /// Gives a federate a message that it may have now, if it is still for it. Was it?
-pub(crate) fn deliver(
-    federation: &mut Federation,
-    to: FederateHandle,
-    message: Waiting,
-    out: &mut Vec<Effect>,
-) -> bool {
+pub(crate) fn deliver(federation: &mut Federation, to: FederateHandle, message: Waiting) -> bool {
     let Waiting { content, subject, removes, retraction, .. } = &message;
     let notice = match content {
         Content::Decided(notice) if is_for(federation, to, &message) => Some(Arc::clone(notice)),
@@ -385,26 +376,21 @@ pub(crate) fn deliver(
         unreached(federation, to, *retraction);
         return false;
     };
-    federation.send(to, notice, out);
+    federation.send(to, notice);
     if let Some(instance) = subject.filter(|_| *removes) {
-        object::forget(federation, to, instance, out);
+        object::forget(federation, to, instance);
     }
     true
 }
 
 /// Gives a federate a message that had to come in the order of its time, and does not any more.
-pub(crate) fn deliver_unordered(
-    federation: &mut Federation,
-    to: FederateHandle,
-    message: Waiting,
-    out: &mut Vec<Effect>,
-) {
+pub(crate) fn deliver_unordered(federation: &mut Federation, to: FederateHandle, message: Waiting) {
     use Callback as C;
     let notice = match &message.content {
         Content::Decided(notice) => notice,
         Content::Undecided(whole, _) => {
             let content = Content::Undecided(Arc::clone(whole), OrderType::Receive);
-            deliver(federation, to, Waiting { content, ..message }, out);
+            deliver(federation, to, Waiting { content, ..message });
             return;
         }
     };
@@ -417,7 +403,7 @@ pub(crate) fn deliver_unordered(
         *received_order_type = OrderType::Receive;
     }
     let content = Content::Decided(Arc::new(Notice::new(callback)));
-    deliver(federation, to, Waiting { content, ..message }, out);
+    deliver(federation, to, Waiting { content, ..message });
 }
 
 /// A new handle to take a message of a federate back with.

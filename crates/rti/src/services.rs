@@ -28,20 +28,15 @@ use crate::session::Session;
 pub(crate) type Answer = Result<Reply, Refusal>;
 
 /// A call of a federate that has joined.
-pub(crate) fn call(
-    federation: &mut Federation,
-    me: FederateHandle,
-    call: Call,
-    out: &mut Vec<Effect>,
-) -> Answer {
+pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
     let name = call.name();
     match call {
-        Call::Federation(call) => federation::call(federation, me, call, out),
-        Call::Declaration(call) => declaration::call(federation, me, call, out),
-        Call::Object(call) => object::call(federation, me, call, out),
-        Call::Time(call) => time::call(federation, me, call, out),
-        Call::Support(call) => support::call(federation, me, call, out),
-        Call::Ownership(call) => ownership::call(federation, me, call, out),
+        Call::Federation(call) => federation::call(federation, me, call),
+        Call::Declaration(call) => declaration::call(federation, me, call),
+        Call::Object(call) => object::call(federation, me, call),
+        Call::Time(call) => time::call(federation, me, call),
+        Call::Support(call) => support::call(federation, me, call),
+        Call::Ownership(call) => ownership::call(federation, me, call),
         Call::Distribution(_) => Err(not_offered(name)),
     }
 }
@@ -54,14 +49,15 @@ pub(crate) fn follow_up(
 ) {
     loop {
         while std::mem::take(&mut federation.time_changed) {
-            time::grant(federation, out);
+            time::grant(federation);
         }
         let Some(federate) = federation.overflowed.pop_first() else { break };
         if federation.joined_federate(federate).is_some() {
             let reason = "too many messages wait for it";
-            self::federation::evict(federation, federate, reason, sessions, out);
+            self::federation::evict(federation, federate, reason, sessions);
         }
     }
+    out.append(&mut federation.outbox);
 }
 
 /// The refusal of a service that this RTI does not have.

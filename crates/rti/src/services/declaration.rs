@@ -13,7 +13,6 @@ use hemiola_hla::{
 use super::Answer;
 use crate::federate::{Activity, Reach};
 use crate::federation::Federation;
-use crate::input::Effect;
 
 pub(crate) use advisory::{advise, advise_of_interactions, advise_of_registration};
 pub(crate) use subscription::{REPORT_OF_CALLS, forget};
@@ -23,33 +22,20 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: DeclarationCall,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     use DeclarationCall as C;
     match call {
         C::PublishObjectClassAttributes { object_class, attributes } => {
-            publication::publish_object_class_attributes(
-                federation,
-                me,
-                object_class,
-                &attributes,
-                out,
-            )
+            publication::publish_object_class_attributes(federation, me, object_class, &attributes)
         }
         C::UnpublishObjectClass { object_class } => {
-            publication::unpublish_object_class(federation, me, object_class, None, out)
+            publication::unpublish_object_class(federation, me, object_class, None)
         }
         C::UnpublishObjectClassAttributes { object_class, attributes } => {
-            publication::unpublish_object_class(
-                federation,
-                me,
-                object_class,
-                Some(&attributes),
-                out,
-            )
+            publication::unpublish_object_class(federation, me, object_class, Some(&attributes))
         }
         C::PublishInteractionClass { interaction_class } => {
-            publication::publish_interaction_class(federation, me, interaction_class, out)
+            publication::publish_interaction_class(federation, me, interaction_class)
         }
         C::UnpublishInteractionClass { interaction_class } => {
             publication::unpublish_interaction_class(federation, me, interaction_class)
@@ -71,7 +57,6 @@ pub(crate) fn call(
             &attributes,
             Activity::Active,
             None,
-            out,
         ),
         C::SubscribeObjectClassAttributesWithRate {
             object_class,
@@ -84,7 +69,6 @@ pub(crate) fn call(
             &attributes,
             Activity::Active,
             Some(&rate),
-            out,
         ),
         C::SubscribeObjectClassAttributesPassively { object_class, attributes } => {
             subscription::subscribe(
@@ -94,7 +78,6 @@ pub(crate) fn call(
                 &attributes,
                 Activity::Passive,
                 None,
-                out,
             )
         }
         C::SubscribeObjectClassAttributesPassivelyWithRate {
@@ -108,13 +91,12 @@ pub(crate) fn call(
             &attributes,
             Activity::Passive,
             Some(&rate),
-            out,
         ),
         C::UnsubscribeObjectClass { object_class } => {
-            subscription::unsubscribe(federation, me, object_class, None, out)
+            subscription::unsubscribe(federation, me, object_class, None)
         }
         C::UnsubscribeObjectClassAttributes { object_class, attributes } => {
-            subscription::unsubscribe(federation, me, object_class, Some(&attributes), out)
+            subscription::unsubscribe(federation, me, object_class, Some(&attributes))
         }
         C::SubscribeInteractionClass { interaction_class } => {
             subscription::subscribe_interaction_class(
@@ -122,7 +104,6 @@ pub(crate) fn call(
                 me,
                 interaction_class,
                 Activity::Active,
-                out,
             )
         }
         C::SubscribeInteractionClassPassively { interaction_class } => {
@@ -131,11 +112,10 @@ pub(crate) fn call(
                 me,
                 interaction_class,
                 Activity::Passive,
-                out,
             )
         }
         C::UnsubscribeInteractionClass { interaction_class } => {
-            subscription::unsubscribe_interaction_class(federation, me, interaction_class, out)
+            subscription::unsubscribe_interaction_class(federation, me, interaction_class)
         }
         C::SubscribeObjectClassDirectedInteractions { object_class, interaction_classes } => {
             directed::subscribe(federation, me, object_class, &interaction_classes, Reach::Owned)

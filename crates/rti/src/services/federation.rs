@@ -12,7 +12,7 @@ use hemiola_hla::call::FederationCall;
 
 use super::{Answer, not_offered};
 use crate::federation::Federation;
-use crate::input::{Effect, SessionId};
+use crate::input::SessionId;
 use crate::kernel::Kernel;
 
 pub(crate) use membership::{evict, lose};
@@ -144,7 +144,6 @@ pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
     call: FederationCall,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     use FederationCall as C;
     let name = call.entry().name;
@@ -158,23 +157,16 @@ pub(crate) fn call(
             label,
             tag,
             &[],
-            out,
         ),
         C::RegisterFederationSynchronizationPointWithSet {
             synchronization_point_label: label,
             user_supplied_tag: tag,
             synchronization_set: set,
         } => synchronization::register_federation_synchronization_point(
-            federation, me, label, tag, &set, out,
+            federation, me, label, tag, &set,
         ),
         C::SynchronizationPointAchieved { synchronization_point_label: label, successfully } => {
-            synchronization::synchronization_point_achieved(
-                federation,
-                me,
-                label,
-                successfully,
-                out,
-            )
+            synchronization::synchronization_point_achieved(federation, me, label, successfully)
         }
         _ => Err(not_offered(name)),
     }

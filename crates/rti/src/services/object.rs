@@ -17,7 +17,6 @@ use hemiola_hla::{
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::instance::Instance;
 
 pub(crate) use instance::{
@@ -28,35 +27,30 @@ pub(crate) use interest::{evaluate, is_wanted};
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 
 /// A service of the clause.
-pub(crate) fn call(
-    federation: &mut Federation,
-    me: FederateHandle,
-    call: ObjectCall,
-    out: &mut Vec<Effect>,
-) -> Answer {
+pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: ObjectCall) -> Answer {
     use ObjectCall as C;
     match call {
         C::ReserveObjectInstanceName { object_instance_name: name } => {
-            name::reserve_object_instance_name(federation, me, name, out)
+            name::reserve_object_instance_name(federation, me, name)
         }
         C::ReleaseObjectInstanceName { object_instance_name: name } => {
             name::release_object_instance_names(federation, me, &[name])
         }
         C::ReserveMultipleObjectInstanceNames { object_instance_names: names } => {
-            name::reserve_multiple_object_instance_names(federation, me, names, out)
+            name::reserve_multiple_object_instance_names(federation, me, names)
         }
         C::ReleaseMultipleObjectInstanceNames { object_instance_names: names } => {
             name::release_object_instance_names(federation, me, &names)
         }
         C::RegisterObjectInstance { object_class } => {
-            instance::register_object_instance(federation, me, object_class, None, out)
+            instance::register_object_instance(federation, me, object_class, None)
         }
         C::RegisterObjectInstanceWithName { object_class, object_instance_name: name } => {
-            instance::register_object_instance(federation, me, object_class, Some(name), out)
+            instance::register_object_instance(federation, me, object_class, Some(name))
         }
         C::UpdateAttributeValues { object_instance, attribute_values, user_supplied_tag } => {
             let (values, tag) = (attribute_values, user_supplied_tag);
-            update::update_attribute_values(federation, me, object_instance, values, tag, None, out)
+            update::update_attribute_values(federation, me, object_instance, values, tag, None)
                 .map(|_| Reply::Done)
         }
         C::UpdateAttributeValuesWithTime {
@@ -66,12 +60,12 @@ pub(crate) fn call(
             time,
         } => {
             let (values, tag, time) = (attribute_values, user_supplied_tag, Some(time));
-            update::update_attribute_values(federation, me, object_instance, values, tag, time, out)
+            update::update_attribute_values(federation, me, object_instance, values, tag, time)
                 .map(Reply::Retraction)
         }
         C::SendInteraction { interaction_class, parameter_values, user_supplied_tag } => {
             let (values, tag) = (parameter_values, user_supplied_tag);
-            interaction::send_interaction(federation, me, interaction_class, values, tag, None, out)
+            interaction::send_interaction(federation, me, interaction_class, values, tag, None)
                 .map(|_| Reply::Done)
         }
         C::SendInteractionWithTime {
@@ -81,7 +75,7 @@ pub(crate) fn call(
             time,
         } => {
             let (values, tag, time) = (parameter_values, user_supplied_tag, Some(time));
-            interaction::send_interaction(federation, me, interaction_class, values, tag, time, out)
+            interaction::send_interaction(federation, me, interaction_class, values, tag, time)
                 .map(Reply::Retraction)
         }
         C::SendDirectedInteraction {
@@ -96,7 +90,7 @@ pub(crate) fn call(
                 values: parameter_values,
                 tag: user_supplied_tag,
             };
-            interaction::send_directed_interaction(federation, me, directed, None, out)
+            interaction::send_directed_interaction(federation, me, directed, None)
                 .map(|_| Reply::Done)
         }
         C::SendDirectedInteractionWithTime {
@@ -112,30 +106,30 @@ pub(crate) fn call(
                 values: parameter_values,
                 tag: user_supplied_tag,
             };
-            interaction::send_directed_interaction(federation, me, directed, Some(time), out)
+            interaction::send_directed_interaction(federation, me, directed, Some(time))
                 .map(Reply::Retraction)
         }
         C::DeleteObjectInstance { object_instance, user_supplied_tag: tag } => {
-            instance::delete_object_instance(federation, me, object_instance, tag, None, out)
+            instance::delete_object_instance(federation, me, object_instance, tag, None)
                 .map(|_| Reply::Done)
         }
         C::DeleteObjectInstanceWithTime { object_instance, user_supplied_tag: tag, time } => {
-            instance::delete_object_instance(federation, me, object_instance, tag, Some(time), out)
+            instance::delete_object_instance(federation, me, object_instance, tag, Some(time))
                 .map(Reply::Retraction)
         }
         C::LocalDeleteObjectInstance { object_instance } => {
-            instance::local_delete_object_instance(federation, me, object_instance, out)
+            instance::local_delete_object_instance(federation, me, object_instance)
         }
         C::RequestInstanceAttributeValueUpdate {
             object_instance,
             attributes,
             user_supplied_tag: tag,
-        } => provide::of_instance(federation, me, object_instance, &attributes, &tag, out),
+        } => provide::of_instance(federation, me, object_instance, &attributes, &tag),
         C::RequestClassAttributeValueUpdate {
             object_class,
             attributes,
             user_supplied_tag: tag,
-        } => provide::of_class(federation, me, object_class, &attributes, &tag, out),
+        } => provide::of_class(federation, me, object_class, &attributes, &tag),
         C::RequestAttributeTransportationTypeChange {
             object_instance,
             attributes,
@@ -146,7 +140,6 @@ pub(crate) fn call(
             object_instance,
             attributes,
             kind,
-            out,
         ),
         C::ChangeDefaultAttributeTransportationType {
             object_class,
@@ -165,7 +158,6 @@ pub(crate) fn call(
                 me,
                 object_instance,
                 attribute,
-                out,
             )
         }
         C::RequestInteractionTransportationTypeChange {
@@ -176,7 +168,6 @@ pub(crate) fn call(
             me,
             interaction_class,
             kind,
-            out,
         ),
         C::QueryInteractionTransportationType { federate, interaction_class } => {
             transportation::query_interaction_transportation_type(
@@ -184,7 +175,6 @@ pub(crate) fn call(
                 me,
                 federate,
                 interaction_class,
-                out,
             )
         }
     }

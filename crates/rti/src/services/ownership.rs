@@ -19,19 +19,13 @@ use hemiola_hla::{
 
 use super::{Answer, object};
 use crate::federation::Federation;
-use crate::input::Effect;
 
 pub(crate) use negotiation::{
     Negotiation, abandon, check_invariants, close, is_sought_by, offer_to, withdraw,
 };
 
 /// A service of the clause.
-pub(crate) fn call(
-    federation: &mut Federation,
-    me: FederateHandle,
-    call: OwnershipCall,
-    out: &mut Vec<Effect>,
-) -> Answer {
+pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: OwnershipCall) -> Answer {
     use OwnershipCall as C;
     match call {
         C::UnconditionalAttributeOwnershipDivestiture {
@@ -44,7 +38,6 @@ pub(crate) fn call(
             instance,
             &attributes,
             &tag,
-            out,
         ),
         C::NegotiatedAttributeOwnershipDivestiture {
             object_instance: instance,
@@ -56,13 +49,12 @@ pub(crate) fn call(
             instance,
             &attributes,
             &tag,
-            out,
         ),
         C::ConfirmDivestiture {
             object_instance: instance,
             confirmed_attributes: attributes,
             user_supplied_tag: tag,
-        } => divestiture::confirm_divestiture(federation, me, instance, &attributes, &tag, out),
+        } => divestiture::confirm_divestiture(federation, me, instance, &attributes, &tag),
         C::AttributeOwnershipAcquisition {
             object_instance: instance,
             desired_attributes: attributes,
@@ -73,7 +65,6 @@ pub(crate) fn call(
             instance,
             &attributes,
             &tag,
-            out,
         ),
         C::AttributeOwnershipAcquisitionIfAvailable {
             object_instance: instance,
@@ -85,7 +76,6 @@ pub(crate) fn call(
             instance,
             &attributes,
             &tag,
-            out,
         ),
         C::AttributeOwnershipReleaseDenied {
             object_instance: instance,
@@ -97,7 +87,6 @@ pub(crate) fn call(
             instance,
             &attributes,
             &tag,
-            out,
         ),
         C::AttributeOwnershipDivestitureIfWanted {
             object_instance: instance,
@@ -109,7 +98,6 @@ pub(crate) fn call(
             instance,
             &attributes,
             &tag,
-            out,
         ),
         C::CancelNegotiatedAttributeOwnershipDivestiture {
             object_instance: instance,
@@ -119,7 +107,6 @@ pub(crate) fn call(
             me,
             instance,
             &attributes,
-            out,
         ),
         C::CancelAttributeOwnershipAcquisition { object_instance: instance, attributes } => {
             acquisition::cancel_attribute_ownership_acquisition(
@@ -127,11 +114,10 @@ pub(crate) fn call(
                 me,
                 instance,
                 &attributes,
-                out,
             )
         }
         C::QueryAttributeOwnership { object_instance: instance, attributes } => {
-            query::query_attribute_ownership(federation, me, instance, &attributes, out)
+            query::query_attribute_ownership(federation, me, instance, &attributes)
         }
         C::IsAttributeOwnedByFederate { object_instance: instance, attribute } => {
             query::is_attribute_owned_by_federate(federation, me, instance, attribute)

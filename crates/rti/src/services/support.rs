@@ -9,15 +9,9 @@ use hemiola_hla::{FederateHandle, Reply, Switch};
 
 use super::{Answer, not_offered};
 use crate::federation::Federation;
-use crate::input::Effect;
 
 /// A service of the clause.
-pub(crate) fn call(
-    federation: &mut Federation,
-    me: FederateHandle,
-    call: SupportCall,
-    out: &mut Vec<Effect>,
-) -> Answer {
+pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: SupportCall) -> Answer {
     use SupportCall as C;
     let service = call.entry().name;
     match call {
@@ -110,31 +104,31 @@ pub(crate) fn call(
             switch::get(federation, me, Switch::ObjectClassRelevanceAdvisory)
         }
         C::SetObjectClassRelevanceAdvisorySwitch { value } => {
-            switch::set(federation, me, Switch::ObjectClassRelevanceAdvisory, value, out)
+            switch::set(federation, me, Switch::ObjectClassRelevanceAdvisory, value)
         }
         C::GetAttributeRelevanceAdvisorySwitch => {
             switch::get(federation, me, Switch::AttributeRelevanceAdvisory)
         }
         C::SetAttributeRelevanceAdvisorySwitch { value } => {
-            switch::set(federation, me, Switch::AttributeRelevanceAdvisory, value, out)
+            switch::set(federation, me, Switch::AttributeRelevanceAdvisory, value)
         }
         C::GetAttributeScopeAdvisorySwitch => {
             switch::get(federation, me, Switch::AttributeScopeAdvisory)
         }
         C::SetAttributeScopeAdvisorySwitch { value } => {
-            switch::set(federation, me, Switch::AttributeScopeAdvisory, value, out)
+            switch::set(federation, me, Switch::AttributeScopeAdvisory, value)
         }
         C::GetInteractionRelevanceAdvisorySwitch => {
             switch::get(federation, me, Switch::InteractionRelevanceAdvisory)
         }
         C::SetInteractionRelevanceAdvisorySwitch { value } => {
-            switch::set(federation, me, Switch::InteractionRelevanceAdvisory, value, out)
+            switch::set(federation, me, Switch::InteractionRelevanceAdvisory, value)
         }
         C::GetConveyRegionDesignatorSetsSwitch => {
             switch::get(federation, me, Switch::ConveyRegionDesignatorSets)
         }
         C::SetConveyRegionDesignatorSetsSwitch { value } => {
-            switch::set(federation, me, Switch::ConveyRegionDesignatorSets, value, out)
+            switch::set(federation, me, Switch::ConveyRegionDesignatorSets, value)
         }
         C::GetAutomaticResignDirective => {
             Ok(Reply::Directive(federation.federate(me).resign_action))
@@ -144,17 +138,17 @@ pub(crate) fn call(
         }
         C::GetServiceReportingSwitch => switch::get(federation, me, Switch::ServiceReporting),
         C::SetServiceReportingSwitch { value } => {
-            switch::set_service_reporting_switch(federation, me, value, out)
+            switch::set_service_reporting_switch(federation, me, value)
         }
         C::GetExceptionReportingSwitch => switch::get(federation, me, Switch::ExceptionReporting),
         C::SetExceptionReportingSwitch { value } => {
-            switch::set(federation, me, Switch::ExceptionReporting, value, out)
+            switch::set(federation, me, Switch::ExceptionReporting, value)
         }
         C::GetSendServiceReportsToFileSwitch => {
             switch::get(federation, me, Switch::SendServiceReportsToFile)
         }
         C::SetSendServiceReportsToFileSwitch { value } => {
-            switch::set(federation, me, Switch::SendServiceReportsToFile, value, out)
+            switch::set(federation, me, Switch::SendServiceReportsToFile, value)
         }
         C::GetAutoProvideSwitch => switch::get(federation, me, Switch::AutoProvide),
         C::GetDelaySubscriptionEvaluationSwitch => {

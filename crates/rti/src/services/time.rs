@@ -14,43 +14,35 @@ use hemiola_hla::{EncodedInterval, Exception, FederateHandle, LogicalInterval, R
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::time::Service;
 
 pub(crate) use advance::grant;
 pub(crate) use galt::{Galts, check_invariants};
 
 /// A service of the clause.
-pub(crate) fn call(
-    federation: &mut Federation,
-    me: FederateHandle,
-    call: TimeCall,
-    out: &mut Vec<Effect>,
-) -> Answer {
+pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCall) -> Answer {
     use TimeCall as C;
     match call {
         C::EnableTimeRegulation { lookahead } => {
-            regulation::enable_time_regulation(federation, me, lookahead, out)
+            regulation::enable_time_regulation(federation, me, lookahead)
         }
         C::DisableTimeRegulation => regulation::disable_time_regulation(federation, me),
         C::EnableTimeConstrained => constrained::enable_time_constrained(federation, me),
-        C::DisableTimeConstrained => constrained::disable_time_constrained(federation, me, out),
+        C::DisableTimeConstrained => constrained::disable_time_constrained(federation, me),
         C::TimeAdvanceRequest { time } => {
-            advance::request(federation, me, Service::TimeAdvanceRequest, time, out)
+            advance::request(federation, me, Service::TimeAdvanceRequest, time)
         }
         C::TimeAdvanceRequestAvailable { time } => {
-            advance::request(federation, me, Service::TimeAdvanceRequestAvailable, time, out)
+            advance::request(federation, me, Service::TimeAdvanceRequestAvailable, time)
         }
         C::NextMessageRequest { time } => {
-            advance::request(federation, me, Service::NextMessageRequest, time, out)
+            advance::request(federation, me, Service::NextMessageRequest, time)
         }
         C::NextMessageRequestAvailable { time } => {
-            advance::request(federation, me, Service::NextMessageRequestAvailable, time, out)
+            advance::request(federation, me, Service::NextMessageRequestAvailable, time)
         }
-        C::FlushQueueRequest { time } => advance::flush_queue_request(federation, me, time, out),
-        C::EnableAsynchronousDelivery => {
-            delivery::enable_asynchronous_delivery(federation, me, out)
-        }
+        C::FlushQueueRequest { time } => advance::flush_queue_request(federation, me, time),
+        C::EnableAsynchronousDelivery => delivery::enable_asynchronous_delivery(federation, me),
         C::DisableAsynchronousDelivery => delivery::disable_asynchronous_delivery(federation, me),
         C::QueryGALT => {
             let galt = Galts::of(federation).galt(me);
@@ -65,7 +57,7 @@ pub(crate) fn call(
         }
         C::ModifyLookahead { lookahead } => lookahead::modify_lookahead(federation, me, lookahead),
         C::QueryLookahead => lookahead::query_lookahead(federation, me),
-        C::Retract { retraction } => retraction::retract(federation, me, retraction, out),
+        C::Retract { retraction } => retraction::retract(federation, me, retraction),
         C::ChangeAttributeOrderType { object_instance, attributes, order_type } => {
             order::change_attribute_order_type(
                 federation,

@@ -10,47 +10,33 @@ use hemiola_hla::{Callback, FederateHandle, InteractionClassHandle, ObjectClassH
 
 use crate::federate::Activity;
 use crate::federation::Federation;
-use crate::input::Effect;
 
 /// After somebody's subscriptions changed.
-pub(crate) fn advise(federation: &mut Federation, out: &mut Vec<Effect>) {
+pub(crate) fn advise(federation: &mut Federation) {
     let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     for federate in all {
-        advise_of_registration(federation, federate, out);
-        advise_of_interactions(federation, federate, out);
+        advise_of_registration(federation, federate);
+        advise_of_interactions(federation, federate);
     }
 }
 
-/// Tells a federate which of the classes that it publishes are wanted now, and which not any more.
-pub(crate) fn advise_of_registration(
-    federation: &mut Federation,
-    me: FederateHandle,
-    out: &mut Vec<Effect>,
-) {
+/// Tells a federate which of its published classes have become wanted and which no longer are.
+pub(crate) fn advise_of_registration(federation: &mut Federation, me: FederateHandle) {
     let federate = federation.federate(me);
+    let is_on = federate.is_on(Switch::ObjectClassRelevanceAdvisory);
+    let classes = federate.published.classes.keys().copied().filter(|_| is_on);
     let wanted: BTreeSet<ObjectClassHandle> =
-        if federate.is_on(Switch::ObjectClassRelevanceAdvisory) {
-            let classes = federate.published.classes.keys().copied();
-            classes.filter(|class| is_class_wanted(federation, me, *class)).collect()
-        } else {
-            BTreeSet::new()
-        };
-    let before = &federate.advised.registration;
-    for class in wanted.difference(before) {
-        federation.tell(
-            me,
-            Callback::StartRegistrationForObjectClass { object_class: *class },
-            out,
-        );
+        classes.filter(|class| is_class_wanted(federation, me, *class)).collect();
+    let federate = federation.federate_mut(me);
+    let before = std::mem::replace(&mut federate.advised.registration, wanted.clone());
+    for object_class in wanted.difference(&before).copied() {
+        federation.tell(me, Callback::StartRegistrationForObjectClass { object_class });
     }
-    if federate.is_on(Switch::ObjectClassRelevanceAdvisory) {
-        let published = |class: &&ObjectClassHandle| federate.published.classes.contains_key(class);
-        for class in before.difference(&wanted).filter(published) {
-            let object_class = *class;
-            federation.tell(me, Callback::StopRegistrationForObjectClass { object_class }, out);
+    for object_class in before.difference(&wanted).copied().filter(|_| is_on) {
+        if federation.federate(me).published.classes.contains_key(&object_class) {
+            federation.tell(me, Callback::StopRegistrationForObjectClass { object_class });
         }
     }
-    federation.federate_mut(me).advised.registration = wanted;
 }
 
 fn is_class_wanted(federation: &Federation, me: FederateHandle, class: ObjectClassHandle) -> bool {
@@ -66,30 +52,21 @@ fn is_class_wanted(federation: &Federation, me: FederateHandle, class: ObjectCla
     })
 }
 
-/// Tells a federate which of the interactions that it publishes are wanted now, and which not any more.
-pub(crate) fn advise_of_interactions(
-    federation: &mut Federation,
-    me: FederateHandle,
-    out: &mut Vec<Effect>,
-) {
+/// Tells a federate which of its published interactions have become wanted and which no longer are.
+pub(crate) fn advise_of_interactions(federation: &mut Federation, me: FederateHandle) {
     let federate = federation.federate(me);
     let is_on = federate.is_on(Switch::InteractionRelevanceAdvisory);
-    let wanted: BTreeSet<InteractionClassHandle> = if is_on {
-        let classes = federate.published.interactions.iter().copied();
-        classes.filter(|class| is_interaction_wanted(federation, me, *class)).collect()
-    } else {
-        BTreeSet::new()
-    };
-    let before = &federate.advised.interactions;
-    for class in wanted.difference(before) {
-        federation.tell(me, Callback::TurnInteractionsOn { interaction_class: *class }, out);
+    let classes = federate.published.interactions.iter().copied().filter(|_| is_on);
+    let wanted: BTreeSet<InteractionClassHandle> =
+        classes.filter(|class| is_interaction_wanted(federation, me, *class)).collect();
+    let federate = federation.federate_mut(me);
+    let before = std::mem::replace(&mut federate.advised.interactions, wanted.clone());
+    for interaction_class in wanted.difference(&before).copied() {
+        federation.tell(me, Callback::TurnInteractionsOn { interaction_class });
     }
-    if is_on {
-        for class in before.difference(&wanted) {
-            federation.tell(me, Callback::TurnInteractionsOff { interaction_class: *class }, out);
-        }
+    for interaction_class in before.difference(&wanted).copied().filter(|_| is_on) {
+        federation.tell(me, Callback::TurnInteractionsOff { interaction_class });
     }
-    federation.federate_mut(me).advised.interactions = wanted;
 }
 
 fn is_interaction_wanted(

@@ -8,7 +8,6 @@ use hemiola_hla::{
 
 use super::{Answer, advise_of_interactions, advise_of_registration, defined, interaction_defined};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::{object, ownership};
 
 /// Clause 5.2. The privilege to delete is published with any attribute.
@@ -17,7 +16,6 @@ pub(super) fn publish_object_class_attributes(
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes)?;
     if attributes.is_empty() {
@@ -28,8 +26,8 @@ pub(super) fn publish_object_class_attributes(
     let set = published.classes.entry(class).or_default();
     let more = attributes.iter().copied().chain([privilege]).filter(|one| set.insert(*one));
     let more: Vec<AttributeHandle> = more.collect();
-    advise_of_registration(federation, me, out);
-    object::offer_published(federation, me, class, &more, out);
+    advise_of_registration(federation, me);
+    object::offer_published(federation, me, class, &more);
     Ok(Reply::Done)
 }
 
@@ -40,7 +38,6 @@ pub(super) fn unpublish_object_class(
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: Option<&[AttributeHandle]>,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
     let privilege = object::privilege(&federation.model);
@@ -66,8 +63,8 @@ pub(super) fn unpublish_object_class(
     } else {
         published.insert(class, left);
     }
-    object::divest_unpublished(federation, me, class, out);
-    advise_of_registration(federation, me, out);
+    object::divest_unpublished(federation, me, class);
+    advise_of_registration(federation, me);
     Ok(Reply::Done)
 }
 
@@ -76,11 +73,10 @@ pub(super) fn publish_interaction_class(
     federation: &mut Federation,
     me: FederateHandle,
     class: InteractionClassHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     interaction_defined(federation, class)?;
     federation.federate_mut(me).published.interactions.insert(class);
-    advise_of_interactions(federation, me, out);
+    advise_of_interactions(federation, me);
     Ok(Reply::Done)
 }
 

@@ -8,7 +8,6 @@ use hemiola_hla::{
 use super::{Answer, advise, defined, interaction_defined};
 use crate::federate::{Activity, Rate, Subscription};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::object;
 
 /// The reports of calls, which nobody may get whose own calls are reported: there would be no end.
@@ -24,7 +23,6 @@ pub(super) fn subscribe(
     attributes: &[AttributeHandle],
     activity: Activity,
     rate: Option<&str>,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes)?;
     let rate = rate.map_or(Ok(None), |designator| rate_of(federation, designator))?;
@@ -37,8 +35,8 @@ pub(super) fn subscribe(
         entries.insert(*attribute, Subscription { activity, rate: rate.clone() });
     }
     federation.class_subscribers.entry(class).or_default().insert(me);
-    object::interest_changed(federation, me, class, out);
-    advise(federation, out);
+    object::interest_changed(federation, me, class);
+    advise(federation);
     Ok(Reply::Done)
 }
 
@@ -58,7 +56,6 @@ pub(super) fn unsubscribe(
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: Option<&[AttributeHandle]>,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
     let subscribed = &mut federation.federate_mut(me).subscribed.classes;
@@ -71,8 +68,8 @@ pub(super) fn unsubscribe(
         subscribed.remove(&class);
         withdraw(&mut federation.class_subscribers, class, me);
     }
-    object::interest_changed(federation, me, class, out);
-    advise(federation, out);
+    object::interest_changed(federation, me, class);
+    advise(federation);
     Ok(Reply::Done)
 }
 
@@ -82,7 +79,6 @@ pub(super) fn subscribe_interaction_class(
     me: FederateHandle,
     class: InteractionClassHandle,
     activity: Activity,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     interaction_defined(federation, class)?;
     let federate = federation.federate(me);
@@ -94,7 +90,7 @@ pub(super) fn subscribe_interaction_class(
     federation.federate_mut(me).subscribed.interactions.insert(class, activity);
     federation.interaction_subscribers.entry(class).or_default().insert(me);
     federation.receivers.clear();
-    advise(federation, out);
+    advise(federation);
     Ok(Reply::Done)
 }
 
@@ -103,13 +99,12 @@ pub(super) fn unsubscribe_interaction_class(
     federation: &mut Federation,
     me: FederateHandle,
     class: InteractionClassHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     interaction_defined(federation, class)?;
     federation.federate_mut(me).subscribed.interactions.remove(&class);
     withdraw(&mut federation.interaction_subscribers, class, me);
     federation.receivers.clear();
-    advise(federation, out);
+    advise(federation);
     Ok(Reply::Done)
 }
 

@@ -71,7 +71,8 @@ pub(super) fn join_federation_execution(
     let federate = federation.join(federate);
     let member = Member { federation: id, federate };
     kernel.sessions.entry(session).or_default().member = Some(member);
-    synchronization::joined(federation, federate, &mut kernel.after_reply);
+    synchronization::joined(federation, federate);
+    follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);
     Ok(Reply::Joined(JoinResult { federate, logical_time_implementation: time.name().to_owned() }))
 }
 
@@ -118,7 +119,7 @@ pub(super) fn resign_federation_execution(
     let action = action.ok_or(Exception::InvalidResignAction)?;
     may_resign(federation, federate, action)?;
     state.member = None;
-    resign(federation, federate, action, &mut kernel.after_reply);
+    resign(federation, federate, action);
     follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);
     Ok(Reply::Done)
 }
@@ -176,9 +177,9 @@ const fn parts(action: ResignAction) -> Parts {
 }
 
 /// A federate whose session is gone resigns with its automatic directive (clause 4.12).
-pub(crate) fn lose(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Effect>) {
+pub(crate) fn lose(federation: &mut Federation, federate: FederateHandle) {
     let action = federation.federate(federate).resign_action;
-    resign(federation, federate, action, out);
+    resign(federation, federate, action);
 }
 
 /// The RTI makes a federate resign, and says why (clause 4.13).
@@ -187,19 +188,18 @@ pub(crate) fn evict(
     federate: FederateHandle,
     reason: &str,
     sessions: &mut BTreeMap<SessionId, Session>,
-    out: &mut Vec<Effect>,
 ) {
     let Federate { session, edition, .. } = *federation.federate(federate);
     match edition {
         Edition::Hla4 => {
             let reason_for_resign_description = reason.to_owned();
             let callback = Callback::FederateResigned { reason_for_resign_description };
-            federation.tell(federate, callback, out);
+            federation.tell(federate, callback);
         }
         // Clients of 1516-2010 have no such callback.
-        Edition::Evolved => out.push(Effect::Close(session)),
+        Edition::Evolved => federation.outbox.push(Effect::Close(session)),
     }
-    lose(federation, federate, out);
+    lose(federation, federate);
     if let Some(state) = sessions.get_mut(&session) {
         state.member = None;
         if edition == Edition::Evolved {
@@ -210,12 +210,7 @@ pub(crate) fn evict(
 
 /// Carries out a directive, and removes what is left of the federate. What it still owns then becomes unowned:
 /// nobody is there to own it.
-fn resign(
-    federation: &mut Federation,
-    me: FederateHandle,
-    action: ResignAction,
-    out: &mut Vec<Effect>,
-) {
+fn resign(federation: &mut Federation, me: FederateHandle, action: ResignAction) {
     let deletes = parts(action).deletes;
     // From now on nothing is for it any more.
     declaration::forget(federation, me);
@@ -228,16 +223,16 @@ fn resign(
     for handle in concerned {
         let Some(instance) = federation.instances.get(&handle) else { continue };
         if deletes && object::may_delete(federation, instance, me) {
-            object::delete(federation, me, handle, Data::new(), None, out);
+            object::delete(federation, me, handle, Data::new(), None);
         }
-        object::leave(federation, me, handle, out);
+        object::leave(federation, me, handle);
     }
     federation.names.retain(|_, name| *name != NameUse::Reserved(me));
-    synchronization::resigned(federation, me, out);
+    synchronization::resigned(federation, me);
     federation.regulating.remove(&me);
     federation.waiting.remove(&me);
     federation.overflowed.remove(&me);
     federation.time_changed = true;
     federation.leave(me);
-    declaration::advise(federation, out);
+    declaration::advise(federation);
 }

@@ -9,7 +9,6 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::notice::Notice;
 use crate::services::{beyond, kept_tag};
 
@@ -43,7 +42,6 @@ pub(super) fn register_federation_synchronization_point(
     label: String,
     tag: Data,
     set: &[FederateHandle],
-    out: &mut Vec<Effect>,
 ) -> Answer {
     if let Some(unknown) = set.iter().find(|one| !federation.was_joined(**one)) {
         return Err(Exception::InvalidFederateHandle.because(unknown.to_string()));
@@ -69,13 +67,13 @@ pub(super) fn register_federation_synchronization_point(
             synchronization_point_label,
             reason,
         };
-        federation.tell(me, callback, out);
+        federation.tell(me, callback);
         return Ok(Reply::Done);
     }
     let succeeded = Callback::SynchronizationPointRegistrationSucceeded {
         synchronization_point_label: label.clone(),
     };
-    federation.tell(me, succeeded, out);
+    federation.tell(me, succeeded);
     let for_all = set.is_empty();
     let members: BTreeSet<FederateHandle> =
         if for_all { federation.joined().clone() } else { set.iter().copied().collect() };
@@ -83,7 +81,7 @@ pub(super) fn register_federation_synchronization_point(
     let point = Point { tag, for_all, members };
     let announcement = announcement(&label, &point);
     for member in point.members.keys() {
-        federation.send(*member, Arc::clone(&announcement), out);
+        federation.send(*member, Arc::clone(&announcement));
     }
     federation.points.insert(label, point);
     Ok(Reply::Done)
@@ -103,7 +101,6 @@ pub(super) fn synchronization_point_achieved(
     me: FederateHandle,
     label: String,
     successfully: bool,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let point = federation.points.get_mut(&label);
     let mine = point.and_then(|point| point.members.get_mut(&me));
@@ -111,12 +108,12 @@ pub(super) fn synchronization_point_achieved(
         return Err(Exception::SynchronizationPointLabelNotAnnounced.because(label));
     };
     *mine = Some(successfully);
-    conclude(federation, label, out);
+    conclude(federation, label);
     Ok(Reply::Done)
 }
 
 /// Clause 4.18: tells the federates of a point that all of them reached it, if they did.
-fn conclude(federation: &mut Federation, label: String, out: &mut Vec<Effect>) {
+fn conclude(federation: &mut Federation, label: String) {
     if !federation.points.get(&label).is_some_and(Point::is_reached) {
         return;
     }
@@ -127,27 +124,27 @@ fn conclude(federation: &mut Federation, label: String, out: &mut Vec<Effect>) {
         failed_to_sync_set: failed.map(|(federate, _)| *federate).collect(),
     }));
     for member in point.members.keys() {
-        federation.send(*member, Arc::clone(&notice), out);
+        federation.send(*member, Arc::clone(&notice));
     }
 }
 
 /// Who joins is told of the points that are for everybody.
-pub(super) fn joined(federation: &mut Federation, federate: FederateHandle, out: &mut Vec<Effect>) {
+pub(super) fn joined(federation: &mut Federation, federate: FederateHandle) {
     let mut announced = Vec::new();
     for (label, point) in federation.points.iter_mut().filter(|(_, point)| point.for_all) {
         point.members.insert(federate, None);
         announced.push(announcement(label, point));
     }
-    announced.into_iter().for_each(|notice| federation.send(federate, notice, out));
+    announced.into_iter().for_each(|notice| federation.send(federate, notice));
 }
 
 /// Nobody waits for who resigned.
-pub(super) fn resigned(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Effect>) {
+pub(super) fn resigned(federation: &mut Federation, me: FederateHandle) {
     let mut left = Vec::new();
     for (label, point) in &mut federation.points {
         if point.members.remove(&me).is_some() {
             left.push(label.clone());
         }
     }
-    left.into_iter().for_each(|label| conclude(federation, label, out));
+    left.into_iter().for_each(|label| conclude(federation, label));
 }

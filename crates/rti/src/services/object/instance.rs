@@ -8,7 +8,6 @@ use hemiola_hla::{
 
 use super::{Answer, advise_of_scope, advise_of_updates, may_delete, privilege, provide, stamped};
 use crate::federation::{Federation, NameUse};
-use crate::input::Effect;
 use crate::instance::{Deletion, Instance, InstanceAttribute};
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, next_retraction, remember};
 use crate::services::{beyond, declaration, ownership};
@@ -19,7 +18,6 @@ pub(super) fn register_object_instance(
     me: FederateHandle,
     class: ObjectClassHandle,
     name: Option<String>,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     declaration::defined(federation, class, &[])?;
     let federate = federation.federate(me);
@@ -53,34 +51,25 @@ pub(super) fn register_object_instance(
     instance.know(me, class);
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
-    discover_by_all(federation, handle, out);
+    discover_by_all(federation, handle);
     Ok(Reply::ObjectInstance(handle))
 }
 
 /// All who now have reason to, discover an instance.
-fn discover_by_all(
-    federation: &mut Federation,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) {
+fn discover_by_all(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let class = federation.instances[&handle].class;
     let mut discovered = false;
     for federate in federation.subscribers_above(class) {
-        discovered |= discover(federation, federate, handle, out);
+        discovered |= discover(federation, federate, handle);
     }
     if discovered {
-        advise_of_updates(federation, handle, out);
+        advise_of_updates(federation, handle);
     }
 }
 
 /// Clause 6.9: a federate discovers an instance as the nearest class that it subscribes to, if another federate owns an
 /// attribute that it subscribes to there. Owners are advised of that afterwards, once for all who discover it.
-fn discover(
-    federation: &mut Federation,
-    me: FederateHandle,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) -> bool {
+fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) -> bool {
     let instance = &federation.instances[&handle];
     if instance.deletion.is_some() || instance.known_as(me).is_some() {
         return false;
@@ -104,12 +93,12 @@ fn discover(
         object_instance_name: instance.name.clone(),
         producing_federate: instance.registered_by,
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     come_to_know(federation, me, handle, class);
-    advise_of_scope(federation, me, handle, out);
-    ownership::offer_to(federation, me, handle, None, out);
+    advise_of_scope(federation, me, handle);
+    ownership::offer_to(federation, me, handle, None);
     if federation.is_on(Switch::AutoProvide) {
-        provide::ask_owners(federation, me, handle, &wanted, &Data::new(), out);
+        provide::ask_owners(federation, me, handle, &wanted, &Data::new());
     }
     true
 }
@@ -133,34 +122,29 @@ pub(crate) fn interest_changed(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
-    out: &mut Vec<Effect>,
 ) {
     for handle in federation.instances_below(class) {
-        if discover(federation, me, handle, out) {
-            advise_of_updates(federation, handle, out);
+        if discover(federation, me, handle) {
+            advise_of_updates(federation, handle);
             continue;
         }
         let known_as = federation.instances[&handle].known_as(me);
         if known_as.is_some_and(|known| known == class || !federation.advises_by_known_class) {
-            advise_of_scope(federation, me, handle, out);
-            advise_of_updates(federation, handle, out);
+            advise_of_scope(federation, me, handle);
+            advise_of_updates(federation, handle);
         }
     }
 }
 
 /// After the owners of an instance's attributes changed: some may discover it, if it is not deleted.
-pub(crate) fn owners_changed(
-    federation: &mut Federation,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) {
+pub(crate) fn owners_changed(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let known = federation.instances[&handle].known().iter().map(|one| one.federate);
     let known: Vec<FederateHandle> = known.collect();
     for federate in known {
-        advise_of_scope(federation, federate, handle, out);
+        advise_of_scope(federation, federate, handle);
     }
-    advise_of_updates(federation, handle, out);
-    discover_by_all(federation, handle, out);
+    advise_of_updates(federation, handle);
+    discover_by_all(federation, handle);
 }
 
 /// A federate does not own these any more; nobody does.
@@ -184,18 +168,17 @@ pub(crate) fn disown(
 
 /// A federate publishes more of a class: asks it whether it wants what is offered of that.
 pub(crate) fn offer_published(
-    federation: &Federation,
+    federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
     more: &[AttributeHandle],
-    out: &mut Vec<Effect>,
 ) {
     if federation.negotiations.is_empty() {
         return;
     }
     for handle in federation.instances_below(class) {
         if federation.instances[&handle].known_as(me) == Some(class) {
-            ownership::offer_to(federation, me, handle, Some(more), out);
+            ownership::offer_to(federation, me, handle, Some(more));
         }
     }
 }
@@ -205,7 +188,6 @@ pub(crate) fn divest_unpublished(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
-    out: &mut Vec<Effect>,
 ) {
     for handle in federation.instances_below(class) {
         let published = federation.federate(me).published.classes.get(&class).cloned();
@@ -218,7 +200,7 @@ pub(crate) fn divest_unpublished(
             instance.owned_by(me).filter(|one| !kept(one)).collect();
         if !divested.is_empty() {
             disown(federation, me, handle, &divested);
-            ownership::abandon(federation, me, handle, &divested, &Data::new(), out);
+            ownership::abandon(federation, me, handle, &divested, &Data::new());
         }
     }
 }
@@ -230,14 +212,13 @@ pub(super) fn delete_object_instance(
     handle: ObjectInstanceHandle,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     let (instance, _) = federation.known(me, handle)?;
     if !may_delete(federation, instance, me) {
         return Err(Exception::DeletePrivilegeNotHeld.into());
     }
     let time = stamped(federation, me, time)?;
-    Ok(delete(federation, me, handle, tag, time, out))
+    Ok(delete(federation, me, handle, tag, time))
 }
 
 /// Deletes an instance: for the federate at once, for the others when they are told. It ends when nobody knows it, and
@@ -248,7 +229,6 @@ pub(crate) fn delete(
     handle: ObjectInstanceHandle,
     tag: Data,
     time: Option<hemiola_hla::LogicalTime>,
-    out: &mut Vec<Effect>,
 ) -> Retraction {
     let instance = &federation.instances[&handle];
     let said = *instance.attribute(privilege(&federation.model)).expect("all instances have it");
@@ -273,7 +253,7 @@ pub(crate) fn delete(
     instance.deletion = Some(Deletion { by: me, known_as, owned: owned.clone(), retractable });
     drop_stale(federation, me);
     forget_details(federation, me, handle);
-    ownership::close(federation, handle, &owned, out);
+    ownership::close(federation, handle, &owned);
     let message = Message {
         body: Body::Remove { instance: handle },
         tag,
@@ -282,7 +262,7 @@ pub(crate) fn delete(
         stamp,
     };
     let first = federation.sequence + 1;
-    dispatch(federation, &message, &receivers, out);
+    dispatch(federation, &message, &receivers);
     remember(federation, me, stamp, first, receivers, Some(handle));
     end_if_unknown(federation, handle);
     retraction
@@ -293,7 +273,6 @@ pub(crate) fn forget(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
 ) {
     let instance = federation.instance_mut(handle);
     let divested = instance.divest(me);
@@ -303,9 +282,9 @@ pub(crate) fn forget(
     drop_stale(federation, me);
     forget_details(federation, me, handle);
     if divested.is_empty() {
-        advise_of_updates(federation, handle, out);
+        advise_of_updates(federation, handle);
     } else {
-        ownership::abandon(federation, me, handle, &divested, &Data::new(), out);
+        ownership::abandon(federation, me, handle, &divested, &Data::new());
     }
     end_if_unknown(federation, handle);
 }
@@ -322,19 +301,14 @@ fn forget_details(federation: &mut Federation, me: FederateHandle, handle: Objec
 }
 
 /// A resigning federate leaves an instance.
-pub(crate) fn leave(
-    federation: &mut Federation,
-    me: FederateHandle,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) {
+pub(crate) fn leave(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     match &mut instance.deletion {
         // Who is gone takes nothing back.
         Some(deletion) if deletion.by == me => deletion.retractable = false,
         _ => {}
     }
-    forget(federation, me, handle, out);
+    forget(federation, me, handle);
     end_if_unknown(federation, handle);
 }
 
@@ -349,11 +323,7 @@ pub(crate) fn deletion_is_final(federation: &mut Federation, handle: ObjectInsta
 }
 
 /// A deletion is taken back: the instance is what it was before, also for who was told of its removal.
-pub(crate) fn undelete(
-    federation: &mut Federation,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) {
+pub(crate) fn undelete(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     let Some(Deletion { by, known_as, owned, .. }) = instance.deletion.take() else { return };
     come_to_know(federation, by, handle, known_as);
@@ -369,7 +339,7 @@ pub(crate) fn undelete(
             attribute.owner = by;
         }
     }
-    owners_changed(federation, handle, out);
+    owners_changed(federation, handle);
 }
 
 /// Removes an instance that is deleted for everybody.
@@ -394,7 +364,6 @@ pub(super) fn local_delete_object_instance(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let (instance, _) = federation.known(me, handle)?;
     if instance.owned_by(me).next().is_some() {
@@ -403,6 +372,6 @@ pub(super) fn local_delete_object_instance(
     if ownership::is_sought_by(federation, me, |other, _| other == handle) {
         return Err(Exception::OwnershipAcquisitionPending.into());
     }
-    forget(federation, me, handle, out);
+    forget(federation, me, handle);
     Ok(Reply::Done)
 }

@@ -12,7 +12,6 @@ use hemiola_hla::{
 use super::{stamped, update};
 use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
-use crate::input::Effect;
 use crate::message::{Body, Message, dispatch, dispatch_undecided, next_retraction, remember};
 use crate::services::declaration;
 
@@ -24,7 +23,6 @@ pub(super) fn send_interaction(
     values: ParameterValues,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     parameters_defined(federation, class, &values)?;
     if !federation.federate(me).published.interactions.contains(&class) {
@@ -39,7 +37,7 @@ pub(super) fn send_interaction(
         }
     }
     let body = |class, values| Body::Interaction { class, values };
-    send(federation, me, (class, values), groups, body, tag, time, out)
+    send(federation, me, (class, values), groups, body, tag, time)
 }
 
 fn parameters_defined(
@@ -82,7 +80,6 @@ fn send(
     body: impl Fn(InteractionClassHandle, ParameterValues) -> Body,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     let time = stamped(federation, me, time)?;
     let federate = federation.federate(me);
@@ -96,7 +93,7 @@ fn send(
     if federation.delays_evaluation {
         let body = body(class, values);
         let message = Message { body, tag, transportation, producer: me, stamp };
-        let told = dispatch_undecided(federation, message, out);
+        let told = dispatch_undecided(federation, message);
         remember(federation, me, stamp, first, told, None);
         return Ok(retraction);
     }
@@ -105,7 +102,7 @@ fn send(
         let values = values_of(federation, class, received, &values);
         let body = body(received, values);
         let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
-        dispatch(federation, &message, &receivers, out);
+        dispatch(federation, &message, &receivers);
         told.extend(receivers);
     }
     remember(federation, me, stamp, first, told, None);
@@ -141,7 +138,6 @@ pub(super) fn send_directed_interaction(
     me: FederateHandle,
     Directed { class, instance: handle, values, tag }: Directed,
     time: Option<EncodedTime>,
-    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     parameters_defined(federation, class, &values)?;
     let published = &federation.federate(me).published.directed;
@@ -168,7 +164,7 @@ pub(super) fn send_directed_interaction(
         }
     }
     let body = |class, values| Body::Directed { class, instance: handle, values };
-    send(federation, me, (class, values), groups, body, tag, time, out)
+    send(federation, me, (class, values), groups, body, tag, time)
 }
 
 /// As what a federate gets an interaction of a class that is directed at an instance, if it gets it.

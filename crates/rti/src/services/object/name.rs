@@ -7,7 +7,6 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Refusal, Reply};
 
 use super::Answer;
 use crate::federation::{Federation, NameUse};
-use crate::input::Effect;
 use crate::services::beyond;
 
 /// Can a federate have such a name at all? Those that begin with `HLA` are the RTI's.
@@ -35,7 +34,6 @@ pub(super) fn reserve_object_instance_name(
     federation: &mut Federation,
     me: FederateHandle,
     name: String,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     is_legal(federation, &name)?;
     has_room(federation, 1)?;
@@ -49,7 +47,7 @@ pub(super) fn reserve_object_instance_name(
             Callback::ObjectInstanceNameReservationFailed { object_instance_name }
         }
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }
 
@@ -58,7 +56,6 @@ pub(super) fn reserve_multiple_object_instance_names(
     federation: &mut Federation,
     me: FederateHandle,
     names: Vec<String>,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     if names.is_empty() {
         return Err(Exception::NameSetWasEmpty.into());
@@ -72,7 +69,7 @@ pub(super) fn reserve_multiple_object_instance_names(
     } else {
         Callback::MultipleObjectInstanceNameReservationFailed { object_instance_names: names }
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }
 

@@ -9,7 +9,6 @@ use hemiola_hla::{
 
 use super::{Answer, available};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::declaration;
 
 /// Clause 6.21 for an instance.
@@ -19,11 +18,10 @@ pub(super) fn of_instance(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let (_, class) = federation.known(me, handle)?;
     available(federation, class, attributes.iter().copied())?;
-    ask_owners(federation, me, handle, attributes, tag, out);
+    ask_owners(federation, me, handle, attributes, tag);
     Ok(Reply::Done)
 }
 
@@ -34,23 +32,21 @@ pub(super) fn of_class(
     class: ObjectClassHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     declaration::defined(federation, class, attributes)?;
     for handle in federation.instances_below(class) {
-        ask_owners(federation, me, handle, attributes, tag, out);
+        ask_owners(federation, me, handle, attributes, tag);
     }
     Ok(Reply::Done)
 }
 
 /// Clause 6.22: asks every other owner for its attributes among these.
 pub(super) fn ask_owners(
-    federation: &Federation,
+    federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) {
     let instance = &federation.instances[&handle];
     let mut owned: BTreeMap<FederateHandle, Vec<AttributeHandle>> = BTreeMap::new();
@@ -66,6 +62,6 @@ pub(super) fn ask_owners(
             attributes,
             user_supplied_tag: tag.clone(),
         };
-        federation.tell(owner, callback, out);
+        federation.tell(owner, callback);
     }
 }

@@ -17,7 +17,6 @@ use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandl
 
 use crate::federate::{Activity, Rate};
 use crate::federation::Federation;
-use crate::input::Effect;
 
 /// Tells a federate which attributes of an instance have come into its scope or gone out of it: those that it
 /// subscribes to and that another federate owns.
@@ -25,7 +24,6 @@ pub(crate) fn advise_of_scope(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
 ) {
     let federate = federation.federate(me);
     if !federate.is_on(Switch::AttributeScopeAdvisory) {
@@ -44,22 +42,18 @@ pub(crate) fn advise_of_scope(
     let object_instance = handle;
     let attributes: Vec<AttributeHandle> = scope.difference(&before).copied().collect();
     if !attributes.is_empty() {
-        federation.tell(me, Callback::AttributesInScope { object_instance, attributes }, out);
+        federation.tell(me, Callback::AttributesInScope { object_instance, attributes });
     }
     let attributes: Vec<AttributeHandle> = before.difference(&scope).copied().collect();
     if !attributes.is_empty() {
-        federation.tell(me, Callback::AttributesOutOfScope { object_instance, attributes }, out);
+        federation.tell(me, Callback::AttributesOutOfScope { object_instance, attributes });
     }
     federation.federate_mut(me).advised.scope.insert(handle, scope);
 }
 
 /// Tells the owners of an instance which of their attributes are wanted now, and which not any more; also if they are
 /// wanted at another rate than before.
-pub(crate) fn advise_of_updates(
-    federation: &mut Federation,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) {
+pub(crate) fn advise_of_updates(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let instance = &federation.instances[&handle];
     let mut owners: Vec<FederateHandle> =
         instance.attributes.iter().map(|attribute| attribute.owner).collect();
@@ -67,17 +61,12 @@ pub(crate) fn advise_of_updates(
     owners.dedup();
     for owner in owners.into_iter().filter(|owner| *owner != FederateHandle::INVALID) {
         if federation.federate(owner).is_on(Switch::AttributeRelevanceAdvisory) {
-            advise_owner(federation, owner, handle, out);
+            advise_owner(federation, owner, handle);
         }
     }
 }
 
-fn advise_owner(
-    federation: &mut Federation,
-    owner: FederateHandle,
-    handle: ObjectInstanceHandle,
-    out: &mut Vec<Effect>,
-) {
+fn advise_owner(federation: &mut Federation, owner: FederateHandle, handle: ObjectInstanceHandle) {
     let instance = &federation.instances[&handle];
     let mut wanted = BTreeMap::new();
     // By rate, the fastest first; without a limit before all.
@@ -95,6 +84,10 @@ fn advise_owner(
             None => news.push((rate, vec![attribute])),
         }
     }
+    let unwanted: Vec<AttributeHandle> = before
+        .into_keys()
+        .filter(|one| !wanted.contains_key(one) && instance.owner(*one) == owner)
+        .collect();
     let object_instance = handle;
     for (rate, attributes) in news {
         let callback = match rate {
@@ -107,15 +100,12 @@ fn advise_owner(
                 }
             }
         };
-        federation.tell(owner, callback, out);
+        federation.tell(owner, callback);
     }
-    let attributes: Vec<AttributeHandle> = before
-        .into_keys()
-        .filter(|one| !wanted.contains_key(one) && instance.owner(*one) == owner)
-        .collect();
-    if !attributes.is_empty() {
+    if !unwanted.is_empty() {
+        let attributes = unwanted;
         let callback = Callback::TurnUpdatesOffForObjectInstance { object_instance, attributes };
-        federation.tell(owner, callback, out);
+        federation.tell(owner, callback);
     }
     federation.federate_mut(owner).advised.updates.insert(handle, wanted);
 }

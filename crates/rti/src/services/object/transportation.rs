@@ -7,7 +7,6 @@ use hemiola_hla::{
 
 use super::{Answer, available};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::declaration;
 
 fn exists(federation: &Federation, kind: TransportationTypeHandle) -> Result<(), Refusal> {
@@ -24,7 +23,6 @@ pub(super) fn request_attribute_transportation_type_change(
     handle: ObjectInstanceHandle,
     attributes: Vec<AttributeHandle>,
     kind: TransportationTypeHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     exists(federation, kind)?;
     let (instance, class) = federation.known(me, handle)?;
@@ -41,7 +39,7 @@ pub(super) fn request_attribute_transportation_type_change(
         attributes,
         transportation_type: kind,
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }
 
@@ -66,7 +64,6 @@ pub(super) fn query_attribute_transportation_type(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attribute: AttributeHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let (instance, class) = federation.known(me, handle)?;
     available(federation, class, [attribute])?;
@@ -75,7 +72,7 @@ pub(super) fn query_attribute_transportation_type(
         attribute,
         transportation_type: instance.attribute(attribute).expect("just seen").transportation,
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }
 
@@ -85,7 +82,6 @@ pub(super) fn request_interaction_transportation_type_change(
     me: FederateHandle,
     class: InteractionClassHandle,
     kind: TransportationTypeHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     exists(federation, kind)?;
     declaration::interaction_defined(federation, class)?;
@@ -98,7 +94,7 @@ pub(super) fn request_interaction_transportation_type_change(
         interaction_class: class,
         transportation_type: kind,
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }
 
@@ -108,7 +104,6 @@ pub(super) fn query_interaction_transportation_type(
     me: FederateHandle,
     federate: FederateHandle,
     class: InteractionClassHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     declaration::interaction_defined(federation, class)?;
     let Some(other) = federation.joined_federate(federate) else {
@@ -123,6 +118,6 @@ pub(super) fn query_interaction_transportation_type(
         interaction_class: class,
         transportation_type,
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }

@@ -10,7 +10,6 @@ use hemiola_units::Span;
 use super::{available, stamped};
 use crate::federate::Federate;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::instance::Knower;
 use crate::message::{
     Body, Message, Stamp, dispatch, dispatch_undecided, next_retraction, remember,
@@ -27,7 +26,6 @@ pub(super) fn update_attribute_values(
     values: AttributeValues,
     tag: Data,
     time: Option<EncodedTime>,
-    out: &mut Vec<Effect>,
 ) -> Result<Retraction, Refusal> {
     let (instance, class) = federation.known(me, handle)?;
     available(federation, class, values.iter().map(|(attribute, _)| *attribute))?;
@@ -53,7 +51,7 @@ pub(super) fn update_attribute_values(
         if federation.delays_evaluation {
             let body = Body::Reflect { instance: handle, values };
             let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
-            let reached = dispatch_undecided(federation, message, out);
+            let reached = dispatch_undecided(federation, message);
             if order == OrderType::TimeStamp {
                 told.extend(reached);
             }
@@ -63,7 +61,7 @@ pub(super) fn update_attribute_values(
         {
             let body = Body::Reflect { instance: handle, values };
             let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
-            dispatch(federation, &message, &receivers, out);
+            dispatch(federation, &message, &receivers);
             if order == OrderType::TimeStamp {
                 told.extend(receivers);
             }

@@ -13,7 +13,6 @@ use super::negotiation::{
 };
 use super::{Answer, named};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::object;
 
 /// The attributes that a federate wants, each once: it owns none of them, and publishes all.
@@ -44,11 +43,10 @@ pub(super) fn attribute_ownership_acquisition(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = acquirable(federation, me, handle, attributes)?;
     has_room(federation, attributes.len(), tag)?;
-    seek(federation, me, handle, attributes, tag, false, out);
+    seek(federation, me, handle, attributes, tag, false);
     Ok(Reply::Done)
 }
 
@@ -59,7 +57,6 @@ pub(super) fn attribute_ownership_acquisition_if_available(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = acquirable(federation, me, handle, attributes)?;
     let is_sought = |one: &&AttributeHandle| {
@@ -70,7 +67,7 @@ pub(super) fn attribute_ownership_acquisition_if_available(
         return Err(Exception::AttributeAlreadyBeingAcquired.because(other.to_string()));
     }
     has_room(federation, attributes.len(), tag)?;
-    seek(federation, me, handle, attributes, tag, true, out);
+    seek(federation, me, handle, attributes, tag, true);
     Ok(Reply::Done)
 }
 
@@ -81,7 +78,6 @@ fn seek(
     attributes: BTreeSet<AttributeHandle>,
     tag: &Data,
     if_available: bool,
-    out: &mut Vec<Effect>,
 ) {
     let is_deleted = federation.instances[&handle].deletion.is_some();
     let (mut free, mut unavailable) = (Vec::new(), Groups::new());
@@ -115,12 +111,12 @@ fn seek(
         });
     }
     if !free.is_empty() {
-        acquire(federation, me, handle, free, &Data::new(), out);
-        object::owners_changed(federation, handle, out);
+        acquire(federation, me, handle, free, &Data::new());
+        object::owners_changed(federation, handle);
     }
-    say_unavailable(federation, handle, unavailable, out);
-    request_confirmation(federation, handle, confirm, out);
-    request_release(federation, handle, release, out);
+    say_unavailable(federation, handle, unavailable);
+    request_confirmation(federation, handle, confirm);
+    request_release(federation, handle, release);
 }
 
 /// Clauses 7.15 and 7.16: the federate seeks these attributes no more. One that it sought only because it was offered
@@ -130,7 +126,6 @@ pub(super) fn cancel_attribute_ownership_acquisition(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let (_, attributes) = named(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];
@@ -155,6 +150,6 @@ pub(super) fn cancel_attribute_ownership_acquisition(
         object_instance: handle,
         attributes: attributes.into_iter().collect(),
     };
-    federation.tell(me, callback, out);
+    federation.tell(me, callback);
     Ok(Reply::Done)
 }

@@ -8,12 +8,11 @@ use hemiola_hla::{
 };
 
 use super::negotiation::{
-    Groups, Offer, abandon, change, has_room, offer, request_confirmation, request_release,
-    say_unavailable,
+    Groups, Offer, abandon, change, has_room, offer_to_others, request_confirmation,
+    request_release, say_unavailable,
 };
 use super::{Answer, owned};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::object;
 
 /// Clause 7.2: at once, whoever wants them.
@@ -23,10 +22,9 @@ pub(super) fn unconditional_attribute_ownership_divestiture(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
-    give_away(federation, me, handle, attributes, tag, out);
+    give_away(federation, me, handle, attributes, tag);
     Ok(Reply::Done)
 }
 
@@ -36,14 +34,13 @@ fn give_away(
     handle: ObjectInstanceHandle,
     attributes: BTreeSet<AttributeHandle>,
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) {
     if attributes.is_empty() {
         return;
     }
     let attributes: Vec<AttributeHandle> = attributes.into_iter().collect();
     object::disown(federation, me, handle, &attributes);
-    abandon(federation, me, handle, &attributes, tag, out);
+    abandon(federation, me, handle, &attributes, tag);
 }
 
 /// Clause 7.3: the federate owns them until it has confirmed, or takes the offer back.
@@ -53,7 +50,6 @@ pub(super) fn negotiated_attribute_ownership_divestiture(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     let is_offered = |one: &&AttributeHandle| is_offered(federation, handle, **one);
@@ -73,11 +69,8 @@ pub(super) fn negotiated_attribute_ownership_divestiture(
             None => free.push(attribute),
         }
     }
-    request_confirmation(federation, handle, confirm, out);
-    let known = federation.instances[&handle].known().iter();
-    for other in known.map(|one| one.federate).filter(|one| *one != me) {
-        offer(federation, other, handle, &free, tag, out);
-    }
+    request_confirmation(federation, handle, confirm);
+    offer_to_others(federation, me, handle, &free, tag);
     Ok(Reply::Done)
 }
 
@@ -119,14 +112,13 @@ pub(super) fn confirm_divestiture(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     all_offered(federation, handle, &attributes)?;
     if let Some(other) = attributes.iter().find(|one| !is_sought(federation, handle, **one)) {
         return Err(Exception::NoAcquisitionPending.because(other.to_string()));
     }
-    give_away(federation, me, handle, attributes, tag, out);
+    give_away(federation, me, handle, attributes, tag);
     Ok(Reply::Done)
 }
 
@@ -138,7 +130,6 @@ pub(super) fn attribute_ownership_release_denied(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     let mut unavailable = Groups::new();
@@ -151,7 +142,7 @@ pub(super) fn attribute_ownership_release_denied(
             }
         });
     }
-    say_unavailable(federation, handle, unavailable, out);
+    say_unavailable(federation, handle, unavailable);
     Ok(Reply::Done)
 }
 
@@ -162,12 +153,11 @@ pub(super) fn attribute_ownership_divestiture_if_wanted(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let mut attributes = owned(federation, me, handle, attributes)?;
     attributes.retain(|one| is_sought(federation, handle, *one));
     let divested = attributes.iter().copied().collect();
-    give_away(federation, me, handle, attributes, tag, out);
+    give_away(federation, me, handle, attributes, tag);
     Ok(Reply::Attributes(divested))
 }
 
@@ -178,7 +168,6 @@ pub(super) fn cancel_negotiated_attribute_ownership_divestiture(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let attributes = owned(federation, me, handle, attributes)?;
     all_offered(federation, handle, &attributes)?;
@@ -196,7 +185,7 @@ pub(super) fn cancel_negotiated_attribute_ownership_divestiture(
             });
         });
     }
-    say_unavailable(federation, handle, unavailable, out);
-    request_release(federation, handle, release, out);
+    say_unavailable(federation, handle, unavailable);
+    request_release(federation, handle, release);
     Ok(Reply::Done)
 }

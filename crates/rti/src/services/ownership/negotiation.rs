@@ -6,7 +6,6 @@ use hemiola_hla::data::Data;
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Refusal};
 
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
@@ -110,10 +109,9 @@ pub(super) type To = (FederateHandle, Data);
 
 /// Clause 7.5.
 pub(super) fn request_confirmation(
-    federation: &Federation,
+    federation: &mut Federation,
     handle: ObjectInstanceHandle,
     groups: Groups<To>,
-    out: &mut Vec<Effect>,
 ) {
     for ((owner, tag), attributes) in groups.into_iter() {
         let callback = Callback::RequestDivestitureConfirmation {
@@ -121,16 +119,15 @@ pub(super) fn request_confirmation(
             released_attributes: attributes,
             user_supplied_tag: tag,
         };
-        federation.tell(owner, callback, out);
+        federation.tell(owner, callback);
     }
 }
 
 /// Clause 7.10.
 pub(super) fn say_unavailable(
-    federation: &Federation,
+    federation: &mut Federation,
     handle: ObjectInstanceHandle,
     groups: Groups<To>,
-    out: &mut Vec<Effect>,
 ) {
     for ((seeker, tag), attributes) in groups.into_iter() {
         let callback = Callback::AttributeOwnershipUnavailable {
@@ -138,16 +135,15 @@ pub(super) fn say_unavailable(
             attributes,
             user_supplied_tag: tag,
         };
-        federation.tell(seeker, callback, out);
+        federation.tell(seeker, callback);
     }
 }
 
 /// Clause 7.11.
 pub(super) fn request_release(
-    federation: &Federation,
+    federation: &mut Federation,
     handle: ObjectInstanceHandle,
     groups: Groups<To>,
-    out: &mut Vec<Effect>,
 ) {
     for ((owner, tag), attributes) in groups.into_iter() {
         let callback = Callback::RequestAttributeOwnershipRelease {
@@ -155,7 +151,7 @@ pub(super) fn request_release(
             candidate_attributes: attributes,
             user_supplied_tag: tag,
         };
-        federation.tell(owner, callback, out);
+        federation.tell(owner, callback);
     }
 }
 
@@ -164,7 +160,6 @@ pub(crate) fn close(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Effect>,
 ) {
     let mut unavailable = Groups::new();
     for attribute in attributes {
@@ -173,7 +168,7 @@ pub(crate) fn close(
             unavailable.add((seeker.federate, seeker.tag), *attribute);
         }
     }
-    say_unavailable(federation, handle, unavailable, out);
+    say_unavailable(federation, handle, unavailable);
 }
 
 /// Attributes have no owner any more: finds new ones, and tells all whom it concerns. Who seeks an attribute gets
@@ -184,11 +179,10 @@ pub(crate) fn abandon(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) {
     if federation.instances[&handle].deletion.is_some() {
-        close(federation, handle, attributes, out);
-        return object::owners_changed(federation, handle, out);
+        close(federation, handle, attributes);
+        return object::owners_changed(federation, handle);
     }
     let (mut secured, mut free) = (Groups::new(), Vec::new());
     for attribute in attributes {
@@ -202,12 +196,23 @@ pub(crate) fn abandon(
         }
     }
     for (seeker, attributes) in secured.into_iter() {
-        acquire(federation, seeker, handle, attributes, tag, out);
+        acquire(federation, seeker, handle, attributes, tag);
     }
-    object::owners_changed(federation, handle, out);
-    let known = federation.instances[&handle].known().iter();
-    for federate in known.map(|one| one.federate).filter(|one| *one != from) {
-        offer(federation, federate, handle, &free, tag, out);
+    object::owners_changed(federation, handle);
+    offer_to_others(federation, from, handle, &free, tag);
+}
+
+/// Offers attributes to all federates but one that know the instance.
+pub(super) fn offer_to_others(
+    federation: &mut Federation,
+    from: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+) {
+    let known = federation.instances[&handle].known().iter().map(|one| one.federate);
+    for federate in known.filter(|one| *one != from).collect::<Vec<_>>() {
+        offer(federation, federate, handle, attributes, tag);
     }
 }
 
@@ -220,7 +225,6 @@ pub(super) fn acquire(
     handle: ObjectInstanceHandle,
     attributes: Vec<AttributeHandle>,
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) {
     let class = federation.instances[&handle].known_as(me).expect("a seeker knows the instance");
     let (mut unavailable, mut release) = (Groups::new(), Groups::new());
@@ -248,19 +252,18 @@ pub(super) fn acquire(
         secured_attributes: attributes,
         user_supplied_tag: tag.clone(),
     };
-    federation.tell(me, callback, out);
-    say_unavailable(federation, handle, unavailable, out);
-    request_release(federation, handle, release, out);
+    federation.tell(me, callback);
+    say_unavailable(federation, handle, unavailable);
+    request_release(federation, handle, release);
 }
 
 /// Clause 7.4: asks a federate whether it wants those of these attributes that it could own: it publishes them.
-pub(super) fn offer(
-    federation: &Federation,
+fn offer(
+    federation: &mut Federation,
     to: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &Data,
-    out: &mut Vec<Effect>,
 ) {
     let Some(class) = federation.instances[&handle].known_as(to) else { return };
     let federate = federation.federate(to);
@@ -272,18 +275,17 @@ pub(super) fn offer(
             offered_attributes: offered,
             user_supplied_tag: tag.clone(),
         };
-        federation.tell(to, callback, out);
+        federation.tell(to, callback);
     }
 }
 
 /// A federate has come to know an instance, or publishes more of its class: asks it whether it wants what is offered
 /// of that, of these attributes or of all.
 pub(crate) fn offer_to(
-    federation: &Federation,
+    federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     only: Option<&[AttributeHandle]>,
-    out: &mut Vec<Effect>,
 ) {
     let instance = &federation.instances[&handle];
     let mut groups = Groups::new();
@@ -297,7 +299,7 @@ pub(crate) fn offer_to(
         }
     }
     for (tag, attributes) in groups.into_iter() {
-        offer(federation, me, handle, &attributes, &tag, out);
+        offer(federation, me, handle, &attributes, &tag);
     }
 }
 

@@ -7,15 +7,13 @@ use hemiola_hla::{
 use super::negotiation::Groups;
 use super::{Answer, named};
 use crate::federation::Federation;
-use crate::input::Effect;
 
 /// Clause 7.17; the answer comes as the callbacks of clause 7.18.
 pub(super) fn query_attribute_ownership(
-    federation: &Federation,
+    federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let (_, attributes) = named(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];
@@ -30,7 +28,7 @@ pub(super) fn query_attribute_ownership(
         } else {
             Callback::InformAttributeOwnership { object_instance, attributes, federate }
         };
-        federation.tell(me, callback, out);
+        federation.tell(me, callback);
     }
     Ok(Reply::Done)
 }

@@ -4,7 +4,6 @@ use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle, Reply, Resign
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::services::{declaration, object};
 
 pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -> Answer {
@@ -21,7 +20,6 @@ pub(super) fn set(
     me: FederateHandle,
     switch: Switch,
     on: bool,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let federate = federation.federate_mut(me);
     if federate.is_on(switch) == on {
@@ -34,10 +32,10 @@ pub(super) fn set(
     }
     match switch {
         Switch::ObjectClassRelevanceAdvisory => {
-            declaration::advise_of_registration(federation, me, out);
+            declaration::advise_of_registration(federation, me);
         }
         Switch::InteractionRelevanceAdvisory => {
-            declaration::advise_of_interactions(federation, me, out);
+            declaration::advise_of_interactions(federation, me);
         }
         Switch::AttributeScopeAdvisory if !on => federate.advised.scope.clear(),
         Switch::AttributeRelevanceAdvisory if !on => federate.advised.updates.clear(),
@@ -47,9 +45,9 @@ pub(super) fn set(
             let known: Vec<ObjectInstanceHandle> = known.map(|(handle, _)| *handle).collect();
             for handle in known {
                 if switch == Switch::AttributeScopeAdvisory {
-                    object::advise_of_scope(federation, me, handle, out);
+                    object::advise_of_scope(federation, me, handle);
                 } else {
-                    object::advise_of_updates(federation, handle, out);
+                    object::advise_of_updates(federation, handle);
                 }
             }
         }
@@ -74,12 +72,11 @@ pub(super) fn set_service_reporting_switch(
     federation: &mut Federation,
     me: FederateHandle,
     on: bool,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let reports = federation.model.interaction_class_named(declaration::REPORT_OF_CALLS);
     let subscribed = &federation.federate(me).subscribed.interactions;
     if on && reports.is_some_and(|reports| subscribed.contains_key(&reports)) {
         return Err(Exception::ReportServiceInvocationsAreSubscribed.into());
     }
-    set(federation, me, Switch::ServiceReporting, on, out)
+    set(federation, me, Switch::ServiceReporting, on)
 }

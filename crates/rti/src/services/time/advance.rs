@@ -7,7 +7,6 @@ use hemiola_hla::{Callback, EncodedTime, Exception, FederateHandle, LogicalTime,
 use super::galt::Galts;
 use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::message::{deliver, drop_stale, drop_unwanted};
 use crate::notice::Notice;
 use crate::time::{Advance, Bound, Service};
@@ -41,14 +40,13 @@ pub(super) fn request(
     me: FederateHandle,
     service: Service,
     time: EncodedTime,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let until = requested(federation, me, time)?;
     let since = federation.now;
     federation.federate_mut(me).time.request(Advance { service, until, since });
     federation.waiting.insert(me);
     federation.time_changed = true;
-    delivery::release(federation, me, out);
+    delivery::release(federation, me);
     Ok(Reply::Done)
 }
 
@@ -59,7 +57,6 @@ pub(super) fn flush_queue_request(
     federation: &mut Federation,
     me: FederateHandle,
     time: EncodedTime,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let until = requested(federation, me, time)?;
     drop_unwanted(federation, me, |_| true);
@@ -72,23 +69,23 @@ pub(super) fn flush_queue_request(
     let granted = granted.max(federation.federate(me).time.now());
     // While it advances, messages without a time stamp are delivered too.
     federation.federate_mut(me).time.request(Advance { service, until: granted, since });
-    delivery::release(federation, me, out);
+    delivery::release(federation, me);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
-        deliver(federation, me, waiting, out);
+        deliver(federation, me, waiting);
     }
     federation.federate_mut(me).time.arrive(granted, Bound::from(granted));
     federation.time_changed = true;
     retraction::prune(federation, me);
     let callback =
         Callback::FlushQueueGrant { time: granted.into(), optimistic_time: optimistic.into() };
-    federation.send(me, Arc::new(Notice::new(callback)), out);
+    federation.send(me, Arc::new(Notice::new(callback)));
     Ok(Reply::Done)
 }
 
 /// Ends every wait that has nothing to wait for any more: grants advances (clause 8.14), and makes federates
 /// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass; who turns
 /// out not to want what it would have stopped at is seen to in the next.
-pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Effect>) {
+pub(crate) fn grant(federation: &mut Federation) {
     if federation.waiting.is_empty() {
         return;
     }
@@ -100,8 +97,8 @@ pub(crate) fn grant(federation: &mut Federation, out: &mut Vec<Effect>) {
         }
         federation.waiting.remove(&federate);
         match federation.federate(federate).time.advance() {
-            Some(advance) => arrive(federation, federate, advance, out),
-            None => constrained::time_constrained_enabled(federation, federate, out),
+            Some(advance) => arrive(federation, federate, advance),
+            None => constrained::time_constrained_enabled(federation, federate),
         }
     }
 }
@@ -147,19 +144,14 @@ fn destination(federation: &Federation, federate: FederateHandle, advance: Advan
 }
 
 /// Clause 8.14: delivers what is due by the time, in the order of time stamps, then grants it.
-fn arrive(
-    federation: &mut Federation,
-    me: FederateHandle,
-    advance: Advance,
-    out: &mut Vec<Effect>,
-) {
+fn arrive(federation: &mut Federation, me: FederateHandle, advance: Advance) {
     let time = destination(federation, me, advance);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one <= time) {
-        deliver(federation, me, waiting, out);
+        deliver(federation, me, waiting);
     }
     drop_stale(federation, me);
     let floor = advance.service.bound_at(time);
     federation.federate_mut(me).time.arrive(time, floor);
     retraction::prune(federation, me);
-    federation.tell(me, Callback::TimeAdvanceGrant { time: time.into() }, out);
+    federation.tell(me, Callback::TimeAdvanceGrant { time: time.into() });
 }

@@ -4,7 +4,6 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
 use super::{Answer, delivery};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::message::deliver_unordered;
 
 /// Clause 8.5. It is one when nothing can come into its past any more; [`grant`](super::grant) sees to that.
@@ -27,32 +26,24 @@ pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateH
 }
 
 /// Clause 8.6.
-pub(super) fn time_constrained_enabled(
-    federation: &mut Federation,
-    me: FederateHandle,
-    out: &mut Vec<Effect>,
-) {
+pub(super) fn time_constrained_enabled(federation: &mut Federation, me: FederateHandle) {
     let state = &mut federation.federate_mut(me).time;
     state.constrain();
     let time = state.now().into();
-    federation.tell(me, Callback::TimeConstrainedEnabled { time }, out);
+    federation.tell(me, Callback::TimeConstrainedEnabled { time });
 }
 
 /// Clause 8.7. What waits for its time is delivered, in that order once more, as messages without order: nothing keeps
 /// them any more.
-pub(super) fn disable_time_constrained(
-    federation: &mut Federation,
-    me: FederateHandle,
-    out: &mut Vec<Effect>,
-) -> Answer {
+pub(super) fn disable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
     let state = &mut federation.federate_mut(me).time;
     if !state.constrained {
         return Err(Exception::TimeConstrainedIsNotEnabled.into());
     }
     state.constrained = false;
-    delivery::release(federation, me, out);
+    delivery::release(federation, me);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
-        deliver_unordered(federation, me, waiting, out);
+        deliver_unordered(federation, me, waiting);
     }
     federation.time_changed = true;
     Ok(Reply::Done)

@@ -5,21 +5,19 @@ use hemiola_hla::{Exception, FederateHandle, Reply};
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::message::deliver;
 
 /// Clause 8.15.
 pub(super) fn enable_asynchronous_delivery(
     federation: &mut Federation,
     me: FederateHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &mut federation.federate_mut(me).time;
     if state.asynchronous_delivery {
         return Err(Exception::AsynchronousDeliveryAlreadyEnabled.into());
     }
     state.asynchronous_delivery = true;
-    release(federation, me, out);
+    release(federation, me);
     Ok(Reply::Done)
 }
 
@@ -37,9 +35,9 @@ pub(super) fn disable_asynchronous_delivery(
 }
 
 /// Delivers what was held, in the order it came, to a federate that may have it now.
-pub(super) fn release(federation: &mut Federation, me: FederateHandle, out: &mut Vec<Effect>) {
+pub(super) fn release(federation: &mut Federation, me: FederateHandle) {
     while !federation.federate(me).time.holds() {
         let Some(waiting) = federation.federate_mut(me).time.backlog.pop_held() else { break };
-        deliver(federation, me, waiting, out);
+        deliver(federation, me, waiting);
     }
 }

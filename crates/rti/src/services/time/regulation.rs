@@ -4,7 +4,6 @@ use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, Reply};
 
 use super::{Answer, decoded};
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::message::{deliver, drop_stale};
 use crate::time::Bound;
 
@@ -15,7 +14,6 @@ pub(super) fn enable_time_regulation(
     federation: &mut Federation,
     me: FederateHandle,
     lookahead: EncodedInterval,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &federation.federate(me).time;
     if state.regulation().is_some() {
@@ -34,14 +32,14 @@ pub(super) fn enable_time_regulation(
         now = now.max(least.time());
     }
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one < now) {
-        deliver(federation, me, waiting, out);
+        deliver(federation, me, waiting);
     }
     drop_stale(federation, me);
     federation.federate_mut(me).time.regulate(now, lookahead, least);
     federation.regulating.insert(me);
     federation.time_changed = true;
     // Clause 8.3.
-    federation.tell(me, Callback::TimeRegulationEnabled { time: now.into() }, out);
+    federation.tell(me, Callback::TimeRegulationEnabled { time: now.into() });
     Ok(Reply::Done)
 }
 

@@ -7,7 +7,6 @@ use hemiola_hla::{Callback, Exception, FederateHandle, MessageRetractionHandle, 
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::input::Effect;
 use crate::message::{drop_stale, sender_and_number};
 use crate::notice::Notice;
 use crate::services::object;
@@ -19,7 +18,6 @@ pub(super) fn retract(
     federation: &mut Federation,
     me: FederateHandle,
     retraction: MessageRetractionHandle,
-    out: &mut Vec<Effect>,
 ) -> Answer {
     let state = &federation.federate(me).time;
     let Some(bound) = state.output_bound() else {
@@ -46,11 +44,11 @@ pub(super) fn retract(
         let has_it = !state.backlog.retract(retraction, time, sequence);
         drop_stale(federation, receiver);
         if has_it {
-            federation.send(receiver, Arc::clone(&notice), out);
+            federation.send(receiver, Arc::clone(&notice));
         }
     }
     if let Some(instance) = deletes {
-        object::undelete(federation, instance, out);
+        object::undelete(federation, instance);
     }
     federation.time_changed = true;
     Ok(Reply::Done)
