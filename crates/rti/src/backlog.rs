@@ -1,4 +1,4 @@
-//! Messages that wait until a federate may have them.
+//! Messages that are queued for a federate until it may receive them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,48 +8,49 @@ use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, Or
 use crate::message::Message;
 use crate::notice::Notice;
 
-/// A message that waits for a federate.
+/// A message that is queued for one federate.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct QueuedMessage {
     pub(crate) content: Content,
-    /// How many bytes it keeps, about.
+    /// Its approximate size in bytes.
     pub(crate) len: usize,
-    /// Its place among the messages of the federation.
+    /// Its position in the sequence of the federation's messages.
     pub(crate) sequence: u64,
-    /// The instance that it is about; who does not know that any more is not told.
+    /// The instance it is about. The message is dropped if the federate no longer knows that instance.
     pub(crate) subject: Option<ObjectInstanceHandle>,
-    /// Does the federate forget the instance with it?
+    /// Whether delivery removes the instance for the federate.
     pub(crate) removes: bool,
-    /// What takes it back, if it was sent with a time stamp.
+    /// The retraction handle, if the message has a time stamp that orders it.
     pub(crate) retraction: Option<MessageRetractionHandle>,
 }
 
-/// What a federate gets of a message that waits for it.
+/// What a queued message delivers.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// This, as was decided when the message was sent.
-    Decided(Arc<Notice>),
-    /// What it wants of this when it can be delivered, in this order.
-    Undecided(Arc<Message>, OrderType),
+    /// A callback whose subscriptions were evaluated when the message was sent.
+    Evaluated(Arc<Notice>),
+    /// A message whose subscriptions are evaluated at delivery, and the order in which it will be received.
+    Unevaluated(Arc<Message>, OrderType),
 }
 
-/// All messages that wait for a federate.
+/// All messages queued for a federate.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
-    /// Those with time stamps, by these and by their place among the messages of the federation.
-    ordered: BTreeMap<(LogicalTime, u64), Waiting>,
-    /// Those without, which a constrained federate gets only while it advances, as they came.
-    held: VecDeque<Waiting>,
+    /// Messages in time stamp order; messages of the same time are in sending order.
+    ordered: BTreeMap<(LogicalTime, u64), QueuedMessage>,
+    /// Messages in receive order, which a constrained federate receives only while it advances. First in, first out.
+    held: VecDeque<QueuedMessage>,
     len: usize,
 }
 
 impl Backlog {
-    /// How many there are.
+    /// Returns the number of messages.
     pub(crate) fn count(&self) -> usize {
         self.ordered.len() + self.held.len()
     }
 
-    /// How many bytes they keep, about. Those that other federates wait for too are counted for each.
+    /// Returns the approximate size of the messages in bytes. A message that is queued for several federates counts for
+    /// each.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -62,38 +63,41 @@ impl Backlog {
         !self.held.is_empty()
     }
 
-    /// The first of those with time stamps.
-    pub(crate) fn first(&self) -> Option<(LogicalTime, &Waiting)> {
+    /// Returns the message with the least time stamp.
+    pub(crate) fn first(&self) -> Option<(LogicalTime, &QueuedMessage)> {
         self.ordered.first_key_value().map(|((time, _), message)| (*time, message))
     }
 
-    pub(crate) fn push_ordered(&mut self, time: LogicalTime, message: Waiting) {
+    pub(crate) fn push_ordered(&mut self, time: LogicalTime, message: QueuedMessage) {
         self.len += message.len;
         self.ordered.insert((time, message.sequence), message);
     }
 
-    pub(crate) fn push_held(&mut self, message: Waiting) {
+    pub(crate) fn push_held(&mut self, message: QueuedMessage) {
         self.len += message.len;
         self.held.push_back(message);
     }
 
-    /// Takes the first of those with time stamps, if there is one that `is_due` is true of.
-    pub(crate) fn pop_if(&mut self, is_due: impl FnOnce(LogicalTime) -> bool) -> Option<Waiting> {
+    /// Removes the message with the least time stamp, if `is_due` holds for that time.
+    pub(crate) fn pop_if(
+        &mut self,
+        is_due: impl FnOnce(LogicalTime) -> bool,
+    ) -> Option<QueuedMessage> {
         let entry = self.ordered.first_entry().filter(|entry| is_due(entry.key().0))?;
         let message = entry.remove();
         self.len -= message.len;
         Some(message)
     }
 
-    /// Takes the first of those without time stamps.
-    pub(crate) fn pop_held(&mut self) -> Option<Waiting> {
+    /// Removes the oldest message in receive order.
+    pub(crate) fn pop_held(&mut self) -> Option<QueuedMessage> {
         let message = self.held.pop_front()?;
         self.len -= message.len;
         Some(message)
     }
 
-    /// Drops the parts of a message that is taken back, which are among those of this time and of these places. Were
-    /// there any?
+    /// Removes the parts of a retracted message, given their time stamp and the range of their sequence numbers.
+    /// Returns whether there were any.
     pub(crate) fn retract(
         &mut self,
         retraction: MessageRetractionHandle,
@@ -101,7 +105,7 @@ impl Backlog {
         (first, last): (u64, u64),
     ) -> bool {
         let before = self.count();
-        // Other messages may have come between the parts of one.
+        // The sequence numbers in between may belong to other messages.
         let parts = self.ordered.range((time, first)..=(time, last));
         let parts = parts.filter(|(_, message)| message.retraction == Some(retraction));
         let parts: Vec<(LogicalTime, u64)> = parts.map(|(key, _)| *key).collect();
@@ -120,7 +124,7 @@ impl Backlog {
         self.count() < before
     }
 
-    /// Checks what must be true of it; gives the time stamps in order.
+    /// Checks the size and returns the time stamps in order.
     pub(crate) fn check_invariants(&self) -> impl Iterator<Item = LogicalTime> {
         let all = self.ordered.values().chain(&self.held);
         assert_eq!(all.map(|message| message.len).sum::<usize>(), self.len);

@@ -1,13 +1,14 @@
-//! One joined federate: what it declared, how it is advised, and its time.
+//! One joined federate: its declarations, advisories and time state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_fom::Model;
+use hemiola_hla::data::AttributeValues;
 use hemiola_hla::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
     ResignAction, Switch, TimeImplementation, TransportationTypeHandle,
 };
-use hemiola_units::Instant;
+use hemiola_units::{Instant, Span};
 
 use crate::input::SessionId;
 use crate::time::TimeState;
@@ -26,40 +27,40 @@ pub(crate) struct Federate {
     pub(crate) switches: BTreeSet<Switch>,
     pub(crate) resign_action: ResignAction,
     pub(crate) time: TimeState,
-    /// Instances that it came to know while messages waited for it, and how many messages the federation had had by
-    /// then: what is older is not for it, even if it knew the instance before.
+    /// Instances it discovered while messages were queued for it, with the federation's message count at that moment.
+    /// Older messages about such an instance are not delivered, even if the federate knew the instance earlier.
     pub(crate) known_since: BTreeMap<ObjectInstanceHandle, u64>,
-    /// When it was last told of an attribute that it wants at a limited rate.
+    /// When each attribute that is subscribed at a limited rate was last reflected.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,
 }
 
-/// Which callbacks a federate's client can deliver.
+/// The callbacks that a federate's client supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Edition {
-    /// All of them.
+    /// All callbacks.
     #[default]
     Hla4,
-    /// Those that 1516-2010 has.
+    /// Only the callbacks of 1516-2010.
     Evolved,
 }
 
-/// What a federate publishes.
+/// The publications of a federate.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
-    /// Never an empty set.
+    /// No set is empty.
     pub(crate) classes: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
     pub(crate) interactions: BTreeSet<InteractionClassHandle>,
-    /// Never an empty set.
+    /// No set is empty.
     pub(crate) directed: BTreeMap<ObjectClassHandle, BTreeSet<InteractionClassHandle>>,
 }
 
-/// What a federate subscribes to.
+/// The subscriptions of a federate.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribed {
-    /// Never an empty map.
+    /// No map is empty.
     pub(crate) classes: BTreeMap<ObjectClassHandle, BTreeMap<AttributeHandle, Subscription>>,
     pub(crate) interactions: BTreeMap<InteractionClassHandle, Activity>,
-    /// Never an empty map.
+    /// No map is empty.
     pub(crate) directed: BTreeMap<ObjectClassHandle, BTreeMap<InteractionClassHandle, Reach>>,
 }
 
@@ -70,46 +71,46 @@ pub(crate) struct Subscription {
     pub(crate) rate: Option<Rate>,
 }
 
-/// How often a subscriber wants updates at most.
+/// The greatest update rate that a subscriber wants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rate {
-    /// The designator of the object model.
+    /// Its designator in the object model.
     pub(crate) designator: String,
-    /// Updates a second; more than zero.
+    /// Updates per second; greater than zero.
     pub(crate) hertz: f64,
 }
 
-/// Does a subscription make others send?
+/// Whether a subscription causes advisories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     Active,
-    /// It takes what is sent anyway, and nobody is advised of it.
+    /// The federate receives what is sent, but publishers are not advised of it.
     Passive,
 }
 
-/// At which instances directed interactions have to be, to be received.
+/// Which instances' directed interactions a subscriber receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Those of which the federate owns an attribute.
+    /// Those of instances of which it owns an attribute.
     Owned,
-    /// All that it knows.
+    /// Those of all instances it knows.
     Universal,
 }
 
-/// What a federate was last told about the interest of others, so that it is told of changes alone.
+/// The state that each advisory last reported to a federate, so that only changes are reported.
 #[derive(Debug, Default)]
 pub(crate) struct Advised {
-    /// Start registration.
+    /// Classes with registration started.
     pub(crate) registration: BTreeSet<ObjectClassHandle>,
-    /// Turn interactions on.
+    /// Interactions turned on.
     pub(crate) interactions: BTreeSet<InteractionClassHandle>,
-    /// In scope.
+    /// Attributes in scope.
     pub(crate) scope: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>>,
-    /// Turn updates on, at which rate.
+    /// Attributes with updates turned on, with their rate.
     pub(crate) updates: BTreeMap<ObjectInstanceHandle, BTreeMap<AttributeHandle, Option<Rate>>>,
 }
 
-/// How a federate sends where the object model is not to decide.
+/// Defaults for sending that override the object model.
 #[derive(Debug, Default)]
 pub(crate) struct Defaults {
     pub(crate) attribute_transportation:
@@ -155,7 +156,7 @@ impl Federate {
         self.published.classes.get(&class).is_some_and(|set| set.contains(&attribute))
     }
 
-    /// Its subscription to an attribute at exactly this class.
+    /// Returns its subscription to an attribute at exactly this class.
     pub(crate) fn subscription(
         &self,
         class: ObjectClassHandle,
@@ -164,40 +165,70 @@ impl Federate {
         self.subscribed.classes.get(&class)?.get(&attribute)
     }
 
-    /// How it sends this attribute of instances that it registers as this class.
-    pub(crate) fn attribute_manner(
+    /// Returns whether it subscribes to an attribute, given its subscriptions at the class it knows the instance as. If
+    /// `rates_at` is given, its rate must also allow a reflection at that time.
+    pub(crate) fn wants(
+        &self,
+        subscribed: &BTreeMap<AttributeHandle, Subscription>,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        rates_at: Option<Instant>,
+    ) -> bool {
+        let Some(subscription) = subscribed.get(&attribute) else { return false };
+        let (Some(rate), Some(now)) = (&subscription.rate, rates_at) else { return true };
+        let last = self.last_reflected.get(&(instance, attribute));
+        last.is_none_or(|last| now.since(*last) >= Span::from_secs_f64(1.0 / rate.hertz))
+    }
+
+    /// Notes that attributes are reflected to it now, as far as it subscribes to them at a limited rate.
+    pub(crate) fn note_reflected(
+        &mut self,
+        class: ObjectClassHandle,
+        instance: ObjectInstanceHandle,
+        values: &AttributeValues,
+        now: Instant,
+    ) {
+        for (attribute, _) in values {
+            if self.subscription(class, *attribute).is_some_and(|one| one.rate.is_some()) {
+                self.last_reflected.insert((instance, *attribute), now);
+            }
+        }
+    }
+
+    /// Returns how it sends this attribute of instances that it registers as this class.
+    pub(crate) fn attribute_send_options(
         &self,
         model: &Model,
         class: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> (OrderType, TransportationTypeHandle) {
-        let said =
+        let definition =
             model.attribute(attribute).expect("a class has only attributes that are defined");
         let key = (class, attribute);
         (
-            self.defaults.attribute_order.get(&key).copied().unwrap_or(said.order),
+            self.defaults.attribute_order.get(&key).copied().unwrap_or(definition.order),
             self.defaults
                 .attribute_transportation
                 .get(&key)
                 .copied()
-                .unwrap_or(said.transportation),
+                .unwrap_or(definition.transportation),
         )
     }
 
-    /// How it sends interactions of this class.
-    pub(crate) fn interaction_manner(
+    /// Returns how it sends interactions of this class.
+    pub(crate) fn interaction_send_options(
         &self,
         model: &Model,
         class: InteractionClassHandle,
     ) -> (OrderType, TransportationTypeHandle) {
-        let said = model.interaction_class(class).expect("the class was looked up before");
+        let definition = model.interaction_class(class).expect("the class was looked up before");
         (
-            self.defaults.interaction_order.get(&class).copied().unwrap_or(said.order),
+            self.defaults.interaction_order.get(&class).copied().unwrap_or(definition.order),
             self.defaults
                 .interaction_transportation
                 .get(&class)
                 .copied()
-                .unwrap_or(said.transportation),
+                .unwrap_or(definition.transportation),
         )
     }
 }

@@ -1,4 +1,4 @@
-//! One federation execution: its tables, and what must always be true of them.
+//! One federation execution: its tables and their invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use hemiola_units::Instant;
 
 use crate::federate::{Edition, Federate};
 use crate::input::Effect;
-use crate::instance::{Instance, Knower};
+use crate::instance::{Instance, KnownBy};
 use crate::limits::Limits;
 use crate::notice::Notice;
-use crate::services::federation::Point;
+use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
 
 /// A federation execution.
@@ -27,50 +27,49 @@ pub(crate) struct Federation {
     pub(crate) implementation: TimeImplementation,
     pub(crate) limits: Limits,
     pub(crate) now: Instant,
-    /// What sessions get after the reply to the call at hand.
+    /// Effects of the current input, which follow the reply.
     pub(crate) outbox: Vec<Effect>,
-    /// Every federate that ever joined has a place, which is its handle; who resigned left it empty.
+    /// Indexed by federate handle; `None` once the federate has resigned.
     federates: Vec<Option<Box<Federate>>>,
     joined: BTreeSet<FederateHandle>,
-    pub(crate) points: BTreeMap<String, Point>,
-    /// Names of instances, reserved or in use.
+    pub(crate) points: BTreeMap<String, SynchronizationPoint>,
+    /// Names of instances that are reserved or in use.
     pub(crate) names: BTreeMap<String, NameUse>,
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
-    /// The instances registered as exactly this class; never an empty set.
+    /// Instances by the exact class they were registered as. No set is empty.
     pub(crate) of_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
-    /// What is going on about who owns attributes of instances.
+    /// Pending negotiations of attribute ownership.
     pub(crate) negotiations: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Negotiation>,
-    /// How many instances were ever registered.
+    /// Number of instances registered so far.
     pub(crate) instance_count: u64,
-    /// Who subscribes to attributes of exactly this class.
+    /// Federates that subscribe to attributes of exactly this class.
     pub(crate) class_subscribers: BTreeMap<ObjectClassHandle, BTreeSet<FederateHandle>>,
-    /// Who subscribes to exactly this class.
+    /// Federates that subscribe to exactly this class.
     pub(crate) interaction_subscribers: BTreeMap<InteractionClassHandle, BTreeSet<FederateHandle>>,
-    /// Who gets interactions of a class, and as which one; made when first needed, dropped when subscriptions
-    /// change.
+    /// Receivers of interactions by the class that is sent. Filled on first use and cleared when subscriptions change.
     pub(crate) receivers: BTreeMap<InteractionClassHandle, Arc<[Receiver]>>,
-    /// How many messages there were.
+    /// Number of messages sent so far.
     pub(crate) sequence: u64,
     pub(crate) regulating: BTreeSet<FederateHandle>,
-    /// Do time-constrained federates wait while nobody regulates? Only if the object model says so: where it says
-    /// nothing they are granted what they ask for, as federates of 1516-2010 expect.
+    /// Whether time-constrained federates wait while no federate is time-regulating. The object model must ask for it
+    /// explicitly; otherwise they are granted at once, as federates of 1516-2010 expect.
     pub(crate) waits_for_regulation: bool,
-    /// Are subscriptions looked at when messages are delivered, not when they are sent?
+    /// Whether subscriptions are evaluated at delivery instead of at sending.
     pub(crate) delays_evaluation: bool,
-    /// Are owners advised by the class that others know an instance as, not by the one it was registered as?
+    /// Whether update advisories use the class an instance is known as instead of the class it was registered as.
     pub(crate) advises_by_known_class: bool,
-    /// Those whose time state waits for that of others.
+    /// Federates that are waiting for an advance or to become time-constrained.
     pub(crate) waiting: BTreeSet<FederateHandle>,
-    /// Has anything happened that may end a wait?
+    /// Whether a change may have ended a federate's wait.
     pub(crate) time_changed: bool,
-    /// Those for whom too much is kept.
+    /// Federates with too many undelivered messages.
     pub(crate) overflowed: BTreeSet<FederateHandle>,
 }
 
-/// A federate that gets interactions, and the class it gets them as.
+/// A receiver of an interaction, and the class it receives it as.
 pub(crate) type Receiver = (FederateHandle, InteractionClassHandle);
 
-/// What a name of an instance is used for.
+/// The use of an instance name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameUse {
     Reserved(FederateHandle),
@@ -116,33 +115,33 @@ impl Federation {
         }
     }
 
-    /// The handles of the joined federates, in order.
+    /// Returns the handles of the joined federates, in order.
     pub(crate) const fn joined(&self) -> &BTreeSet<FederateHandle> {
         &self.joined
     }
 
-    /// The joined federates, by handle.
+    /// Iterates over the joined federates by handle.
     pub(crate) fn federates(&self) -> impl Iterator<Item = (FederateHandle, &Federate)> {
         self.joined.iter().map(|handle| (*handle, self.federate(*handle)))
     }
 
-    /// A federate that has joined.
+    /// Returns a joined federate.
     pub(crate) fn federate(&self, handle: FederateHandle) -> &Federate {
         self.joined_federate(handle).expect("only handles of joined federates are kept")
     }
 
-    /// A federate that has joined.
+    /// Returns a joined federate.
     pub(crate) fn federate_mut(&mut self, handle: FederateHandle) -> &mut Federate {
         let place = handle.index().and_then(|at| self.federates.get_mut(at));
         place.and_then(Option::as_deref_mut).expect("only handles of joined federates are kept")
     }
 
-    /// The federate of this handle, if it is joined.
+    /// Returns the federate with this handle, if it is joined.
     pub(crate) fn joined_federate(&self, handle: FederateHandle) -> Option<&Federate> {
         self.federates.get(handle.index()?)?.as_deref()
     }
 
-    /// Was this handle ever given to a federate?
+    /// Returns whether a federate, joined or resigned, has or had this handle.
     pub(crate) fn was_joined(&self, handle: FederateHandle) -> bool {
         handle.index().is_some_and(|at| at < self.federates.len())
     }
@@ -151,7 +150,7 @@ impl Federation {
         self.federates().find(|(_, federate)| federate.name == name).map(|(handle, _)| handle)
     }
 
-    /// The handle of the federate that joins next.
+    /// Returns the handle that the next federate to join will get.
     pub(crate) fn next_federate(&self) -> FederateHandle {
         FederateHandle::of_index(self.federates.len())
     }
@@ -166,22 +165,22 @@ impl Federation {
     pub(crate) fn leave(&mut self, handle: FederateHandle) -> Box<Federate> {
         self.joined.remove(&handle);
         let place = handle.index().and_then(|at| self.federates.get_mut(at));
-        place.and_then(Option::take).expect("only who has joined leaves")
+        place.and_then(Option::take).expect("only a joined federate leaves")
     }
 
     pub(crate) fn is_on(&self, switch: Switch) -> bool {
         self.model.is_enabled(switch)
     }
 
-    /// Tells one federate something that is for it alone.
-    pub(crate) fn tell(&mut self, to: FederateHandle, callback: Callback) {
-        self.send(to, Arc::new(Notice::new(callback)));
+    /// Sends a callback to one federate.
+    pub(crate) fn send_callback(&mut self, to: FederateHandle, callback: Callback) {
+        self.send_notice(to, Arc::new(Notice::new(callback)));
     }
 
-    /// Tells a federate something that others are told too.
-    pub(crate) fn send(&mut self, to: FederateHandle, notice: Arc<Notice>) {
+    /// Sends a callback that other federates share.
+    pub(crate) fn send_notice(&mut self, to: FederateHandle, notice: Arc<Notice>) {
         let federate = self.federate(to);
-        // Clients of 1516-2010 have one grant alone, and wait for ever for it.
+        // 1516-2010 has only one grant callback, and its clients would wait for it for ever.
         let notice = match (federate.edition, notice.callback()) {
             (Edition::Evolved, Callback::FlushQueueGrant { time, .. }) => {
                 Arc::new(Notice::new(Callback::TimeAdvanceGrant { time: *time }))
@@ -192,7 +191,7 @@ impl Federation {
         self.outbox.push(Effect::Callback(session, notice));
     }
 
-    /// An instance that a federate knows, and the class it knows it as.
+    /// Returns an instance that a federate knows, and the class it is known as.
     pub(crate) fn known(
         &self,
         federate: FederateHandle,
@@ -207,7 +206,7 @@ impl Federation {
         self.instances.get_mut(&handle).expect("the instance was looked up before")
     }
 
-    /// The class and those above it, from below.
+    /// Iterates over a class and its superclasses, upwards.
     pub(crate) fn object_class_line(
         &self,
         class: ObjectClassHandle,
@@ -215,7 +214,7 @@ impl Federation {
         std::iter::successors(Some(class), |class| self.model.object_class(*class)?.parent)
     }
 
-    /// The class and those above it, from below.
+    /// Iterates over a class and its superclasses, upwards.
     pub(crate) fn interaction_class_line(
         &self,
         class: InteractionClassHandle,
@@ -223,23 +222,24 @@ impl Federation {
         std::iter::successors(Some(class), |class| self.model.interaction_class(*class)?.parent)
     }
 
-    /// The instances registered as this class or one below it.
+    /// Returns the instances of a class and its subclasses.
     pub(crate) fn instances_below(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
         let classes = self.of_class.iter();
         let below = classes.filter(|(one, _)| self.model.is_object_class(**one, class));
         below.flat_map(|(_, instances)| instances.iter().copied()).collect()
     }
 
-    /// Who subscribes to a class or one above it.
+    /// Returns the federates that subscribe to a class or a superclass.
     pub(crate) fn subscribers_above(&self, class: ObjectClassHandle) -> BTreeSet<FederateHandle> {
         let lines = self.object_class_line(class);
         lines.filter_map(|class| self.class_subscribers.get(&class)).flatten().copied().collect()
     }
 
-    /// Checks what must be true between any two inputs.
+    /// Checks the invariants that hold between any two inputs.
     ///
     /// # Panics
-    /// Something is not.
+    ///
+    /// If an invariant is broken.
     pub(crate) fn check_invariants(&self) {
         for (handle, federate) in self.federates() {
             let time = &federate.time;
@@ -247,22 +247,28 @@ impl Federation {
             assert_eq!(self.waiting.contains(&handle), time.is_waiting());
             assert!(
                 time.constrained || !time.backlog.has_ordered(),
-                "only constrained federates wait"
+                "only a constrained federate queues messages by time stamp"
             );
             assert!(
                 time.constrained || time.advance().is_none(),
-                "nothing keeps it from advancing"
+                "an unconstrained federate never waits for a grant"
             );
-            assert!(time.holds() || !time.backlog.has_held(), "what it may have, it gets");
+            assert!(
+                time.holds() || !time.backlog.has_held(),
+                "a message that can be delivered is not held"
+            );
             let in_bounds = time.backlog.count() <= self.limits.undelivered
                 && time.backlog.len() <= self.limits.undelivered_len;
-            assert!(in_bounds, "who keeps too much is resigned");
+            assert!(in_bounds, "a federate over its limits is resigned");
             assert!(!(time.constrained && time.constrained_pending.is_some()));
             if let Some((_, head)) = time.backlog.first() {
-                assert!(crate::message::is_for(self, handle, head), "nobody waits for nothing");
+                assert!(
+                    crate::message::is_deliverable(self, handle, head),
+                    "the first message in the queue is deliverable"
+                );
             }
             let in_order = time.backlog.check_invariants().all(|stamp| time.floor().allows(stamp));
-            assert!(in_order, "{}: a message in its past", federate.name);
+            assert!(in_order, "{} has a message in its past", federate.name);
             for class in federate.subscribed.classes.keys() {
                 assert!(self.class_subscribers[class].contains(&handle));
             }
@@ -273,8 +279,8 @@ impl Federation {
         for (handle, instance) in &self.instances {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));
             assert!(self.of_class[&instance.class].contains(handle));
-            assert!(instance.known().is_sorted_by_key(|one| one.federate));
-            for Knower { federate, class } in instance.known() {
+            assert!(instance.known_by().is_sorted_by_key(|one| one.federate));
+            for KnownBy { federate, class } in instance.known_by() {
                 assert!(self.joined.contains(federate));
                 assert!(self.model.is_object_class(instance.class, *class));
             }

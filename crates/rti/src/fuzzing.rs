@@ -1,4 +1,4 @@
-//! The body of the fuzz target: an ordinary function, so that it also runs under proptest.
+//! The body of the fuzz target, as an ordinary function that also runs under proptest.
 
 use hemiola_hla::call::{
     DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall, TimeCall,
@@ -12,7 +12,7 @@ use hemiola_hla::{
 
 use crate::{CallId, Effect, Input, Kernel, Limits, SessionId};
 
-/// The object model of the federation: two classes of each kind below one another.
+/// The object model of the federation: two nested object classes and two nested interaction classes.
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>A</name>
 <directedInteraction><name>HLAinteractionRoot.P</name></directedInteraction>
@@ -23,7 +23,7 @@ const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-20
 <parameter><name>z</name><dataType>HLAoctet</dataType></parameter></interactionClass></interactionClass>
 </interactionClass></interactions></objectModel>"#;
 
-/// Few of everything, so that every limit is met.
+/// Small limits, so that every one is reached.
 const LIMITS: Limits = Limits {
     federations: 2,
     federates: 3,
@@ -38,10 +38,11 @@ const LIMITS: Limits = Limits {
     name_len: 8,
 };
 
-/// Reads arbitrary bytes as what four sessions do one after the other.
+/// Interprets arbitrary bytes as the calls of four sessions.
 ///
 /// # Panics
-/// When a call has no answer, or two, or one that the standard does not have; and when an invariant is broken.
+///
+/// If a call has no reply, several replies or one that the standard does not allow, or if an invariant is broken.
 pub fn calls(bytes: &[u8]) {
     let mut kernel = Kernel::new(LIMITS);
     let mut arguments = Arguments { bytes: bytes.iter() };
@@ -100,14 +101,14 @@ fn feed(kernel: &mut Kernel, input: Input) {
             assert!(entry.exceptions.contains(&refusal.exception), "{entry:?}: {refusal}");
         }
         (None, None) => {}
-        (entry, reply) => panic!("{entry:?} is answered by {reply:?}"),
+        (entry, reply) => panic!("{entry:?} has the reply {reply:?}"),
     }
-    assert!(replies.next().is_none(), "answered twice");
+    assert!(replies.next().is_none(), "a call has one reply");
     let first = out.first();
     assert!(entry.is_none() || matches!(first, Some(Effect::Reply(..))), "the reply is first");
 }
 
-/// Bytes as arguments.
+/// Decodes bytes as arguments.
 struct Arguments<'b> {
     bytes: std::slice::Iter<'b, u8>,
 }
@@ -140,7 +141,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// A name: one of a few.
+    /// Returns one of a few names.
     fn name(&mut self) -> String {
         match self.small() {
             14 => "HLAx".into(),
@@ -149,7 +150,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// The standard module's classes have the numbers around 1 to 4; those of the model are among the last.
+    /// The standard module's classes have the first handles, the model's classes follow.
     fn object_class(&mut self) -> ObjectClassHandle {
         ObjectClassHandle::new(self.small() & 7)
     }

@@ -1,4 +1,4 @@
-//! What goes into the kernel and what comes out of it.
+//! The kernel's inputs and effects.
 
 use std::sync::Arc;
 
@@ -8,37 +8,37 @@ use hemiola_units::Instant;
 use crate::notice::Notice;
 use crate::prepare::Prepared;
 
-/// A connection of a federate, as the shell that owns the kernel numbers them. A number is never used twice.
+/// A federate's session with the RTI. The shell that owns the kernel assigns the numbers and never reuses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
-/// A call of a session, as the session numbers them; the reply has the same.
+/// A call of a session. The session numbers its calls, and the reply carries the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u32);
 
-/// What happens to the kernel.
+/// An input of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A session begins.
     Opened(SessionId),
     /// A federate calls a service.
     Called(SessionId, CallId, Call),
-    /// What the next call brings was read already. It changes nothing but how long that call takes.
+    /// The modules of the next call have already been read. This affects only how long that call takes.
     Prepared(Prepared),
-    /// A session is gone, whatever its federate was doing.
+    /// A session has ended, whatever its federate was doing.
     Lost(SessionId),
-    /// So late it is. Only limits of update rates and status reports look at it; a kernel that is never told
-    /// decides everything else the same.
+    /// The current time. Only update rate limits and status reports use it; without any tick the kernel makes the same
+    /// decisions otherwise.
     Tick(Instant),
 }
 
-/// What the kernel wants done, in this order for each session.
+/// What the shell must do after an input, in this order for each session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Answer a call. Each call has one answer, before all callbacks that come of it.
+    /// Answers a call. Each call has exactly one reply, which comes before the callbacks that the call causes.
     Reply(SessionId, CallId, Result<Reply, Refusal>),
-    /// Tell a federate. Notices are shared among those who get the same.
+    /// Delivers a callback. Federates that receive the same callback share one notice.
     Callback(SessionId, Arc<Notice>),
-    /// End a session, and take no calls of it any more.
+    /// Ends a session. The kernel accepts no further calls of it.
     Close(SessionId),
 }

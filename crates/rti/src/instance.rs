@@ -1,4 +1,4 @@
-//! One object instance: who owns its attributes, and who knows it as what.
+//! One object instance: the owners of its attributes, and the federates that know it.
 
 use hemiola_hla::{
     AttributeHandle, FederateHandle, ObjectClassHandle, OrderType, TransportationTypeHandle,
@@ -11,18 +11,18 @@ pub(crate) struct Instance {
     /// The class it was registered as.
     pub(crate) class: ObjectClassHandle,
     pub(crate) registered_by: FederateHandle,
-    /// By handle: all available attributes of its class.
+    /// All available attributes of its class, by handle.
     pub(crate) attributes: Vec<InstanceAttribute>,
-    /// Who knows it, by handle.
-    known: Vec<Knower>,
+    /// The federates that know it, by handle.
+    known_by: Vec<KnownBy>,
     pub(crate) deletion: Option<Deletion>,
 }
 
 /// A federate that knows an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Knower {
+pub(crate) struct KnownBy {
     pub(crate) federate: FederateHandle,
-    /// As what.
+    /// The class it is known as.
     pub(crate) class: ObjectClassHandle,
 }
 
@@ -30,21 +30,21 @@ pub(crate) struct Knower {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InstanceAttribute {
     pub(crate) handle: AttributeHandle,
-    /// `INVALID` if nobody owns it.
+    /// `INVALID` if it is unowned.
     pub(crate) owner: FederateHandle,
     pub(crate) order: OrderType,
     pub(crate) transportation: TransportationTypeHandle,
 }
 
-/// An instance whose removal is on its way to those who know it.
+/// The deletion of an instance that some federates still know.
 #[derive(Debug)]
 pub(crate) struct Deletion {
     pub(crate) by: FederateHandle,
-    /// As what the federate knew it that deleted it.
+    /// The class the deleting federate knew it as.
     pub(crate) known_as: ObjectClassHandle,
-    /// What that federate owned.
+    /// The attributes that the deleting federate owned.
     pub(crate) owned: Vec<AttributeHandle>,
-    /// May it be taken back?
+    /// Whether the deletion can still be retracted.
     pub(crate) retractable: bool,
 }
 
@@ -55,30 +55,30 @@ impl Instance {
         registered_by: FederateHandle,
         attributes: Vec<InstanceAttribute>,
     ) -> Self {
-        Self { name, class, registered_by, attributes, known: Vec::new(), deletion: None }
+        Self { name, class, registered_by, attributes, known_by: Vec::new(), deletion: None }
     }
 
-    /// Who knows it, by handle.
-    pub(crate) fn known(&self) -> &[Knower] {
-        &self.known
+    /// Returns the federates that know it, by handle.
+    pub(crate) fn known_by(&self) -> &[KnownBy] {
+        &self.known_by
     }
 
-    /// As which class a federate knows it.
+    /// Returns the class a federate knows it as.
     pub(crate) fn known_as(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        let at = self.known.binary_search_by_key(&federate, |one| one.federate).ok()?;
-        Some(self.known[at].class)
+        let at = self.known_by.binary_search_by_key(&federate, |one| one.federate).ok()?;
+        Some(self.known_by[at].class)
     }
 
-    pub(crate) fn know(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
-        let place = self.known.binary_search_by_key(&federate, |one| one.federate);
+    pub(crate) fn add_known_by(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+        let place = self.known_by.binary_search_by_key(&federate, |one| one.federate);
         let at = place.expect_err("a federate discovers an instance once");
-        self.known.insert(at, Knower { federate, class });
+        self.known_by.insert(at, KnownBy { federate, class });
     }
 
-    /// Did it know the instance until now?
+    /// Removes a federate from those that know it. Returns whether it was one.
     pub(crate) fn forget(&mut self, federate: FederateHandle) -> bool {
-        let place = self.known.binary_search_by_key(&federate, |one| one.federate);
-        place.map(|at| self.known.remove(at)).is_ok()
+        let place = self.known_by.binary_search_by_key(&federate, |one| one.federate);
+        place.map(|at| self.known_by.remove(at)).is_ok()
     }
 
     pub(crate) fn attribute(&self, handle: AttributeHandle) -> Option<&InstanceAttribute> {
@@ -94,7 +94,7 @@ impl Instance {
         Some(&mut self.attributes[at])
     }
 
-    /// Who owns an attribute: `INVALID` if nobody does, or if there is none.
+    /// Returns the owner of an attribute: `INVALID` if it is unowned or does not exist.
     pub(crate) fn owner(&self, handle: AttributeHandle) -> FederateHandle {
         self.attribute(handle).map_or(FederateHandle::INVALID, |one| one.owner)
     }
@@ -106,7 +106,7 @@ impl Instance {
         self.attributes.iter().filter(move |one| one.owner == federate).map(|one| one.handle)
     }
 
-    /// Makes unowned what a federate owns; gives what that was.
+    /// Makes a federate's attributes unowned and returns them.
     pub(crate) fn divest(&mut self, federate: FederateHandle) -> Vec<AttributeHandle> {
         let mut divested = Vec::new();
         for one in self.attributes.iter_mut().filter(|one| one.owner == federate) {

@@ -1,4 +1,4 @@
-//! The kernel: inputs one after the other, and what comes of each.
+//! The kernel: takes one input at a time and appends its effects.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::prepare::Prepared;
 use crate::services;
 use crate::session::{FederationId, Member, Session};
 
-/// The federations of an RTI, as a function of all inputs so far: the same inputs give the same outputs.
+/// All federations of an RTI. The state is a function of the inputs so far: the same inputs give the same effects.
 #[derive(Debug, Default)]
 pub struct Kernel {
     pub(crate) limits: Limits,
@@ -22,23 +22,24 @@ pub struct Kernel {
     pub(crate) federations: BTreeMap<FederationId, Federation>,
     pub(crate) names: BTreeMap<String, FederationId>,
     pub(crate) federation_count: u64,
-    /// What is to be told after the reply to the call at hand.
+    /// Effects of the current input, which follow the reply.
     pub(crate) after_reply: Vec<Effect>,
-    /// What was done already for the next call.
+    /// Modules that were read in advance for the next call.
     pub(crate) prepared: Option<Prepared>,
 }
 
 impl Kernel {
-    /// A kernel without federations.
+    /// Creates a kernel without federations.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// Takes an input; appends what comes of it.
+    /// Takes one input and appends its effects.
     ///
     /// # Panics
-    /// A session is opened that is open already.
+    ///
+    /// If an input opens a session that is already open.
     pub fn handle(&mut self, input: Input, out: &mut Vec<Effect>) {
         match input {
             Input::Opened(session) => {
@@ -61,7 +62,7 @@ impl Kernel {
                 if let Some(Member { federation, federate }) = gone.and_then(|gone| gone.member) {
                     let federation = self.federations.get_mut(&federation);
                     let federation = federation.expect("a federation with members exists");
-                    services::federation::lose(federation, federate);
+                    services::federation::resign_lost(federation, federate);
                     services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
                 }
                 let to_others =
@@ -78,7 +79,8 @@ impl Kernel {
 
     fn call(&mut self, session: SessionId, call: Call) -> Result<Reply, Refusal> {
         let call = match call {
-            Call::Federation(call) => match services::federation::of_session(self, session, call) {
+            Call::Federation(call) => match services::federation::session_call(self, session, call)
+            {
                 ControlFlow::Break(answer) => return answer,
                 ControlFlow::Continue(call) => Call::from(call),
             },
@@ -95,10 +97,11 @@ impl Kernel {
         answer
     }
 
-    /// Checks what must be true between any two inputs; tests call it.
+    /// Checks the invariants that hold between any two inputs. Tests call it after every input.
     ///
     /// # Panics
-    /// Something is not.
+    ///
+    /// If an invariant is broken.
     pub fn check_invariants(&self) {
         assert!(self.after_reply.is_empty());
         assert_eq!(self.names.len(), self.federations.len());

@@ -1,23 +1,24 @@
-//! The run-time infrastructure as a pure state machine (IEEE 1516.1-2025): calls of federates in, replies and callbacks
+//! The run-time infrastructure as a pure state machine (IEEE 1516.1-2025): federates' calls in, replies and callbacks
 //! out.
 //!
 //! In reading order:
 //!
-//! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends [`Effect`]s.
-//! * [`SessionId`], [`CallId`]: how the shell around it calls connections and calls.
-//! * [`Notice`]: a callback, shared by all federates that get the same.
+//! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends its [`Effect`]s.
+//! * [`SessionId`], [`CallId`]: the shell's names for sessions and their calls.
+//! * [`Notice`]: a callback that all its receivers share.
 //! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
-//! * [`Limits`]: what federates can make it keep.
-//! * [`Status`]: what is going on, for people; who holds back whom.
+//! * [`Limits`]: what federates can make the kernel keep.
+//! * [`Status`]: a report for operators, including which federate holds back which.
 //!
-//! Inside, a federation is a set of tables, and a service of the standard a function of its name, in a folder for each
-//! clause. The same inputs give the same outputs: a federation can be recorded, replayed and shrunk.
+//! A federation is a set of tables. Each service of the standard is a function with the standard's name, in a folder
+//! per clause. The same inputs give the same effects, so a federation can be recorded, replayed and reduced to a test
+//! case.
 //!
 //! ```
 //! use hemiola_hla::call::FederationCall;
 //! use hemiola_hla::data::FomModule;
 //! use hemiola_hla::{Call, Reply};
-//! use hemiola_rti::{CallId, Input, Kernel, Limits, Effect, SessionId};
+//! use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, SessionId};
 //!
 //! let mut kernel = Kernel::new(Limits::default());
 //! let mut out = Vec::new();
@@ -42,21 +43,35 @@
 //! assert_eq!(joined.logical_time_implementation, "HLAfloat64Time");
 //! ```
 //!
-//! Two switches of the object model say for whom messages and advisories are; both stay as they were when the
-//! federation was created:
+//! # From an update to its callbacks
 //!
-//! * `delaySubscriptionEvaluation` off: a message is for who is subscribed when it is sent. On: it waits for every
-//!   federate that cannot have it yet, and is for those that are subscribed when it could be delivered; a request that
-//!   stops at messages goes on past those that its federate does not want.
-//! * `advisoriesUseKnownClass` off: updates are wanted (clauses 6.23 and 6.24) by who knows the instance and
-//!   subscribes to the attribute at the class it was registered as, or above. On: by who subscribes to it at the class
-//!   that it knows the instance as, and so gets it.
+//! 1. `Kernel::handle` passes the call to `services::call`, which dispatches by clause, and `services::object::call`
+//!    dispatches to `update::update_attribute_values`.
+//! 2. `update_attribute_values` checks the preconditions and groups the values by order and transportation. For each
+//!    group, `receivers` finds the federates that subscribe to the values, and which of them.
+//! 3. `message::dispatch` makes one [`Notice`] for all receivers with the same order. A receiver that can take it now
+//!    gets it through `Federation::send_notice`, which appends it to the federation's outbox. For the others it goes
+//!    into their `Backlog`, from which `advance::grant_advance` or `delivery::release` later takes it through
+//!    `message::deliver`.
+//! 4. `services::follow_up` grants what has become grantable and moves the outbox behind the reply.
 //!
-//! This crate reads no clock, starts no thread, and knows no protocol. It does not offer yet: saving and restoring
-//! (clauses 4.19 to 4.35), data distribution (9) and the management object model (11). Calls of these are refused
-//! with `RTIinternalError`.
+//! # Two switches of the object model
 //!
-//! Its simulation test runs seeded worlds of federates that do anything in any order. One seed is replayed by
+//! Both keep the value that the federation was created with.
+//!
+//! * `delaySubscriptionEvaluation`: off, subscriptions are evaluated when a message is sent; on, when it is delivered.
+//!   A request that stops at messages then continues past messages its federate does not subscribe to.
+//! * `advisoriesUseKnownClass`: off, updates are wanted (clauses 6.23 and 6.24) by federates that know the instance
+//!   and subscribe to the attribute at the class it was registered as, or a superclass; on, by federates that
+//!   subscribe to it at the class they know the instance as, which are those that receive it.
+//!
+//! # Limits of this crate
+//!
+//! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35), data
+//! distribution (9) and the management object model (11) are not implemented; their calls are refused with
+//! `RTIinternalError`.
+//!
+//! The simulation test runs seeded worlds of federates that act in any order. To replay one seed:
 //! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.
 
 #![forbid(unsafe_code)]
@@ -65,6 +80,7 @@ mod backlog;
 mod federate;
 mod federation;
 pub mod fuzzing;
+mod group;
 mod input;
 mod instance;
 mod kernel;

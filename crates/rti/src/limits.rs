@@ -1,38 +1,38 @@
-//! How much federates may make a kernel keep.
+//! Limits on what federates can make the kernel keep.
 
-/// Bounds on everything that calls can make grow. A call beyond one is refused with `RTIinternalError`, which
-/// names it; a federate that leaves too much undelivered is resigned.
+/// Limits on every resource that calls can consume. A call that would exceed one is refused with `RTIinternalError`,
+/// which names the limit; a federate with too many undelivered messages is resigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Federation executions.
     pub federations: usize,
     /// Federates joined to one federation at a time.
     pub federates: usize,
-    /// Object instances of a federation, and as many names in use or reserved for more.
+    /// Object instances of a federation; also the names that are in use or reserved.
     pub instances: usize,
-    /// Synchronization points of a federation that are not yet reached by all.
+    /// Pending synchronization points of a federation.
     pub synchronization_points: usize,
-    /// Messages kept for one federate until its time, or its asking for time, lets it have them. Where the object model
-    /// enables `delaySubscriptionEvaluation`, also those that it does not want, or not yet.
+    /// Messages queued for one federate until its logical time, or its next advance request, allows delivery. With
+    /// `delaySubscriptionEvaluation`, messages it does not subscribe to count as well.
     pub undelivered: usize,
-    /// Bytes of these messages, about; those that several federates wait for are counted for each.
+    /// Approximate bytes of these messages. A message that is queued for several federates counts for each.
     pub undelivered_len: usize,
-    /// Messages of one federate that it may still take back; older ones it may not any more.
+    /// Messages that one federate can still retract. Beyond this, its oldest messages can no longer be retracted.
     pub retractable: usize,
-    /// Attributes of a federation's instances whose ownership is negotiated.
+    /// Attributes of a federation's instances whose ownership is being negotiated.
     pub negotiations: usize,
-    /// Bytes of a tag that is kept until others are told: of a synchronization point, of an offer or a request of
-    /// ownership.
+    /// Bytes of a tag that is stored for later callbacks: of a synchronization point, an ownership offer or an
+    /// ownership request.
     pub kept_tag_len: usize,
     /// Bytes of the text of all modules of a federation's object model.
     pub model_len: usize,
-    /// Bytes of a name: of a federation, a federate, an instance, a synchronization point.
+    /// Bytes of the name of a federation, a federate or an instance, and of a synchronization point's label.
     pub name_len: usize,
 }
 
 impl Default for Limits {
-    /// Far beyond what known federations need, and small enough for a machine of a few gigabytes. Reserved names,
-    /// as many and as long as may be, take a federation about 350 MB.
+    /// Far beyond what known federations need, yet small enough for a machine with a few gigabytes. Reserved names of
+    /// maximum number and length take about 350 MB per federation.
     fn default() -> Self {
         Self {
             federations: 256,

@@ -1,4 +1,4 @@
-//! Messages on their way: made once, delivered to each receiver in the order it is entitled to.
+//! Messages: created once, and delivered to each receiver in the order that applies to it.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use hemiola_hla::{
     ObjectInstanceHandle, OrderType, TransportationTypeHandle,
 };
 
-use crate::backlog::{Content, Waiting};
+use crate::backlog::{Content, QueuedMessage};
 use crate::federation::Federation;
 use crate::notice::Notice;
 use crate::services::object;
-use crate::time::Sent;
+use crate::time::{Sent, TimeState};
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Reflect {
@@ -35,7 +35,7 @@ pub(crate) enum Body {
     },
 }
 
-/// A message and how it was sent.
+/// A message with its sending options.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) body: Body,
@@ -45,35 +45,60 @@ pub(crate) struct Message {
     pub(crate) stamp: Stamp,
 }
 
-/// The time of a message.
+/// The time stamp of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stamp {
-    /// It has none.
+    /// No time stamp.
     None,
-    /// It has one that only says something.
-    Told(LogicalTime),
-    /// It has one that orders it, and can be taken back.
+    /// A time stamp that does not order the message.
+    Informative(LogicalTime),
+    /// A time stamp that orders the message and makes it retractable.
     Ordering(LogicalTime, MessageRetractionHandle),
 }
 
 impl Stamp {
-    const fn retraction(self) -> Option<MessageRetractionHandle> {
+    /// Returns the stamp of a message that `sender` sends with this time and order, with a new retraction handle if the
+    /// time stamp orders it.
+    pub(crate) fn new(
+        federation: &mut Federation,
+        sender: FederateHandle,
+        time: Option<LogicalTime>,
+        order: OrderType,
+    ) -> Self {
+        let Some(time) = time else { return Self::None };
+        let state = &mut federation.federate_mut(sender).time;
+        if order == OrderType::TimeStamp && state.regulation().is_some() {
+            Self::Ordering(time, next_retraction(sender, state))
+        } else {
+            Self::Informative(time)
+        }
+    }
+
+    /// Returns this stamp for a part that is sent in receive order.
+    pub(crate) const fn unordered(self) -> Self {
+        match self {
+            Self::Ordering(time, _) => Self::Informative(time),
+            other => other,
+        }
+    }
+
+    pub(crate) const fn retraction(self) -> Option<MessageRetractionHandle> {
         match self {
             Self::Ordering(_, retraction) => Some(retraction),
-            Self::None | Self::Told(_) => None,
+            Self::None | Self::Informative(_) => None,
         }
     }
 }
 
 impl Message {
-    /// The same message with another body.
+    /// Returns the same message with another body.
     pub(crate) fn with(&self, body: Body) -> Self {
         let Self { tag, transportation, producer, stamp, .. } = self;
         let (tag, transportation, producer) = (tag.clone(), *transportation, *producer);
         Self { body, tag, transportation, producer, stamp: *stamp }
     }
 
-    /// As a federate is told of it that gets it in this order.
+    /// Returns the callback for a federate that receives the message in this order.
     fn callback(&self, received: OrderType) -> Callback {
         let Self { body, tag, transportation, producer, stamp } = self;
         let (user_supplied_tag, transportation_type, producing_federate) =
@@ -81,7 +106,7 @@ impl Message {
         let sent_regions = None;
         let (time, sent) = match stamp {
             Stamp::None => return self.without_time(),
-            Stamp::Told(time) => ((*time).into(), OrderType::Receive),
+            Stamp::Informative(time) => ((*time).into(), OrderType::Receive),
             Stamp::Ordering(time, _) => ((*time).into(), OrderType::TimeStamp),
         };
         let (sent_order_type, received_order_type) = (sent, received);
@@ -183,7 +208,7 @@ impl Message {
         }
     }
 
-    /// How many bytes it keeps while it waits, about: those of the values, and a little for each and for itself.
+    /// Returns the approximate number of bytes it occupies while queued: values, tag and an overhead for each.
     fn len(&self) -> usize {
         const OVERHEAD: usize = 64;
         let of_values = match &self.body {
@@ -198,7 +223,7 @@ impl Message {
         of_values + self.tag.len() + 4 * OVERHEAD
     }
 
-    /// The instance that has to be known to who gets it.
+    /// Returns the instance that a receiver must know.
     const fn subject(&self) -> Option<ObjectInstanceHandle> {
         match &self.body {
             Body::Interaction { .. } => None,
@@ -209,8 +234,8 @@ impl Message {
     }
 }
 
-/// Sends a message to these federates: to those that are time-constrained by its time stamp, if it has one that orders,
-/// and to the others as it comes.
+/// Sends a message whose subscriptions have been evaluated. A time-constrained receiver gets it in time stamp order if
+/// the stamp orders it; other receivers get it in receive order.
 pub(crate) fn dispatch(
     federation: &mut Federation,
     message: &Message,
@@ -220,28 +245,30 @@ pub(crate) fn dispatch(
     let removes = matches!(message.body, Body::Remove { .. });
     let retraction = message.stamp.retraction();
     federation.sequence += 1;
-    let sequence = federation.sequence;
-    // One notice for all who get it in the same order.
-    let (mut ordered, mut unordered): (Option<Arc<Notice>>, Option<Arc<Notice>>) = (None, None);
-    let len = message.len();
+    let (sequence, len) = (federation.sequence, message.len());
+    // Receivers with the same order share one notice.
+    let (mut ordered, mut unordered) = (None, None);
     for receiver in receivers {
         let time = ordering_for(federation, *receiver, message.stamp);
-        let notice = match time {
-            Some(_) => ordered.get_or_insert_with(|| {
-                Arc::new(Notice::new(message.callback(OrderType::TimeStamp)))
-            }),
-            None => unordered
-                .get_or_insert_with(|| Arc::new(Notice::new(message.callback(OrderType::Receive)))),
+        let (shared, order) = match time {
+            Some(_) => (&mut ordered, OrderType::TimeStamp),
+            None => (&mut unordered, OrderType::Receive),
         };
-        let content = Content::Decided(Arc::clone(notice));
-        let waiting = Waiting { content, len, sequence, subject, removes, retraction };
-        pass_on(federation, *receiver, time, waiting);
+        let notice = shared.get_or_insert_with(|| Arc::new(Notice::new(message.callback(order))));
+        let notice = Arc::clone(notice);
+        if time.is_none() && !federation.federate(*receiver).time.holds() {
+            hand_over(federation, *receiver, notice, subject.filter(|_| removes));
+            continue;
+        }
+        let content = Content::Evaluated(notice);
+        let message = QueuedMessage { content, len, sequence, subject, removes, retraction };
+        queue(federation, *receiver, time, message);
     }
 }
 
-/// Sends a message to all others, where the federation looks at subscriptions when messages are delivered. Gives those
-/// that have it now or may get it.
-pub(crate) fn dispatch_undecided(
+/// Sends a message to all other federates, which evaluate their subscriptions at delivery. Returns the federates that
+/// received it or still may.
+pub(crate) fn dispatch_unevaluated(
     federation: &mut Federation,
     message: Message,
 ) -> Vec<FederateHandle> {
@@ -254,16 +281,20 @@ pub(crate) fn dispatch_undecided(
     others.retain(|receiver| {
         let time = ordering_for(federation, *receiver, stamp);
         let order = if time.is_some() { OrderType::TimeStamp } else { OrderType::Receive };
-        let content = Content::Undecided(Arc::clone(&message), order);
-        // What it is about is looked at with the rest.
+        let content = Content::Unevaluated(Arc::clone(&message), order);
+        // The subject is checked with the subscriptions at delivery.
         let (subject, removes) = (None, false);
-        let waiting = Waiting { content, len, sequence, subject, removes, retraction };
-        pass_on(federation, *receiver, time, waiting)
+        let message = QueuedMessage { content, len, sequence, subject, removes, retraction };
+        if time.is_none() && !federation.federate(*receiver).time.holds() {
+            deliver(federation, *receiver, message)
+        } else {
+            queue(federation, *receiver, time, message)
+        }
     });
     others
 }
 
-/// The time by which a message is ordered for a federate, if it is.
+/// Returns the time that orders a message for a federate, if any.
 fn ordering_for(
     federation: &Federation,
     receiver: FederateHandle,
@@ -275,53 +306,52 @@ fn ordering_for(
     }
 }
 
-/// Gives a federate a message, or keeps it until it may have it. `false` if it never gets it.
-fn pass_on(
+/// Queues a message until the federate may receive it. Returns `false` if that exceeds the limits.
+fn queue(
     federation: &mut Federation,
     receiver: FederateHandle,
     time: Option<LogicalTime>,
-    waiting: Waiting,
+    message: QueuedMessage,
 ) -> bool {
-    if time.is_none() && !federation.federate(receiver).time.holds() {
-        return deliver(federation, receiver, waiting);
-    }
     let limits = federation.limits;
     let state = &mut federation.federate_mut(receiver).time;
     let backlog = &mut state.backlog;
-    let too_much = backlog.len() + waiting.len > limits.undelivered_len;
+    let too_much = backlog.len() + message.len > limits.undelivered_len;
     if too_much || backlog.count() >= limits.undelivered {
         federation.overflowed.insert(receiver);
         return false;
     }
     match time {
         Some(time) => {
-            backlog.push_ordered(time, waiting);
-            // A message may be what a federate waits for.
+            backlog.push_ordered(time, message);
+            // The federate may be waiting for this message.
             federation.time_changed |=
                 state.advance().is_some_and(|advance| advance.service.stops_at_messages());
         }
-        None => backlog.push_held(waiting),
+        None => backlog.push_held(message),
     }
     true
 }
 
-/// Is a message still for a federate? Not if it is about an instance that the federate does not know any more, or has
-/// come to know again since.
-pub(crate) fn is_for(federation: &Federation, to: FederateHandle, message: &Waiting) -> bool {
+/// Returns whether a message is still deliverable: the federate knows its instance and has not rediscovered it since.
+pub(crate) fn is_deliverable(
+    federation: &Federation,
+    to: FederateHandle,
+    message: &QueuedMessage,
+) -> bool {
     let Some(subject) = message.subject else { return true };
     let known = federation.instances.get(&subject).and_then(|one| one.known_as(to));
     let since = federation.federate(to).known_since.get(&subject);
     known.is_some() && since.is_none_or(|since| message.sequence > *since)
 }
 
-/// Drops the first messages that wait for a federate, as long as they are not for it any more: nobody is to stop
-/// at them.
+/// Drops messages from the front of a federate's queue that are no longer deliverable, so that no advance stops at
+/// them.
 pub(crate) fn drop_stale(federation: &mut Federation, to: FederateHandle) {
     drop_unwanted(federation, to, |_| false);
 }
 
-/// The same, and of the messages that nothing is decided about, those that `is_due` is true of and that it does not
-/// want.
+/// Like [`drop_stale`], and also drops messages that satisfy `is_due` and that the federate does not subscribe to.
 pub(crate) fn drop_unwanted(
     federation: &mut Federation,
     to: FederateHandle,
@@ -329,8 +359,8 @@ pub(crate) fn drop_unwanted(
 ) {
     while let Some((time, head)) = federation.federate(to).time.backlog.first() {
         let is_kept = match &head.content {
-            Content::Decided(_) => is_for(federation, to, head),
-            Content::Undecided(message, _) => {
+            Content::Evaluated(_) => is_deliverable(federation, to, head),
+            Content::Unevaluated(message, _) => {
                 !is_due(time) || object::is_wanted(federation, to, &message.body)
             }
         };
@@ -339,12 +369,12 @@ pub(crate) fn drop_unwanted(
         }
         let dropped = federation.federate_mut(to).time.backlog.pop_if(|_| true);
         federation.time_changed = true;
-        unreached(federation, to, dropped.and_then(|message| message.retraction));
+        note_unreached(federation, to, dropped.and_then(|message| message.retraction));
     }
 }
 
-/// Notes that a message did not reach a federate: if it is taken back, there is nothing to undo.
-fn unreached(
+/// Notes that a message did not reach a federate. A retraction then has nothing to undo there.
+fn note_unreached(
     federation: &mut Federation,
     to: FederateHandle,
     retraction: Option<MessageRetractionHandle>,
@@ -353,7 +383,7 @@ fn unreached(
     if federation.joined_federate(sender).is_some() {
         let sent = &mut federation.federate_mut(sender).time.sent;
         if let Some(sent) = sent.get_mut(&number) {
-            // It may still get, or have got, another part.
+            // Another part of the message may reach it, or have reached it.
             if let Some(at) = sent.receivers.iter().position(|one| *one == to) {
                 sent.receivers.remove(at);
             }
@@ -361,36 +391,56 @@ fn unreached(
     }
 }
 
-/// Gives a federate a message that it may have now, if it is still for it. Was it?
-pub(crate) fn deliver(federation: &mut Federation, to: FederateHandle, message: Waiting) -> bool {
-    let Waiting { content, subject, removes, retraction, .. } = &message;
+/// Delivers a message that the federate may receive now, if it is still deliverable. Returns whether it was.
+pub(crate) fn deliver(
+    federation: &mut Federation,
+    to: FederateHandle,
+    message: QueuedMessage,
+) -> bool {
+    let QueuedMessage { content, subject, removes, retraction, .. } = &message;
     let notice = match content {
-        Content::Decided(notice) if is_for(federation, to, &message) => Some(Arc::clone(notice)),
-        Content::Decided(_) => None,
-        Content::Undecided(message, order) => {
+        Content::Evaluated(notice) if is_deliverable(federation, to, &message) => {
+            Some(Arc::clone(notice))
+        }
+        Content::Evaluated(_) => None,
+        Content::Unevaluated(message, order) => {
             let wanted = object::evaluate(federation, to, message);
             wanted.map(|message| Arc::new(Notice::new(message.callback(*order))))
         }
     };
     let Some(notice) = notice else {
-        unreached(federation, to, *retraction);
+        note_unreached(federation, to, *retraction);
         return false;
     };
-    federation.send(to, notice);
-    if let Some(instance) = subject.filter(|_| *removes) {
-        object::forget(federation, to, instance);
-    }
+    hand_over(federation, to, notice, subject.filter(|_| *removes));
     true
 }
 
-/// Gives a federate a message that had to come in the order of its time, and does not any more.
-pub(crate) fn deliver_unordered(federation: &mut Federation, to: FederateHandle, message: Waiting) {
+/// Sends a notice; a federate that receives the removal of an instance no longer knows it.
+fn hand_over(
+    federation: &mut Federation,
+    to: FederateHandle,
+    notice: Arc<Notice>,
+    removed: Option<ObjectInstanceHandle>,
+) {
+    federation.send_notice(to, notice);
+    if let Some(instance) = removed {
+        object::forget(federation, to, instance);
+    }
+}
+
+/// Delivers a message that was queued by time stamp to a federate that is no longer constrained, in receive order.
+pub(crate) fn deliver_unordered(
+    federation: &mut Federation,
+    to: FederateHandle,
+    message: QueuedMessage,
+) {
     use Callback as C;
     let notice = match &message.content {
-        Content::Decided(notice) => notice,
-        Content::Undecided(whole, _) => {
-            let content = Content::Undecided(Arc::clone(whole), OrderType::Receive);
-            deliver(federation, to, Waiting { content, ..message });
+        Content::Evaluated(notice) => notice,
+        Content::Unevaluated(whole, _) => {
+            let content = Content::Unevaluated(Arc::clone(whole), OrderType::Receive);
+            deliver(federation, to, QueuedMessage { content, ..message });
             return;
         }
     };
@@ -402,31 +452,27 @@ pub(crate) fn deliver_unordered(federation: &mut Federation, to: FederateHandle,
     {
         *received_order_type = OrderType::Receive;
     }
-    let content = Content::Decided(Arc::new(Notice::new(callback)));
-    deliver(federation, to, Waiting { content, ..message });
+    let content = Content::Evaluated(Arc::new(Notice::new(callback)));
+    deliver(federation, to, QueuedMessage { content, ..message });
 }
 
-/// A new handle to take a message of a federate back with.
-pub(crate) fn next_retraction(
-    federation: &mut Federation,
-    sender: FederateHandle,
-) -> MessageRetractionHandle {
-    let state = &mut federation.federate_mut(sender).time;
-    // The second half tells a federate's messages apart, also after it has begun from 1 again.
+/// Returns a new retraction handle for a message of this federate.
+fn next_retraction(sender: FederateHandle, state: &mut TimeState) -> MessageRetractionHandle {
+    // The lower half distinguishes the federate's messages; after an overflow it restarts at 1.
     state.sent_count = state.sent_count.checked_add(1).unwrap_or(1);
     MessageRetractionHandle::new(u64::from(sender.number()) << 32 | u64::from(state.sent_count))
 }
 
-/// Who sent a message, and which of its messages it is, by the two halves of the handle.
+/// Returns the sender and the number of its message, from the two halves of the handle.
 pub(crate) fn sender_and_number(retraction: MessageRetractionHandle) -> (FederateHandle, u32) {
     let half = |bits: u64| u32::try_from(bits).expect("half of eight bytes");
     let number = retraction.number();
     (FederateHandle::new(half(number >> 32)), half(number & u64::from(u32::MAX)))
 }
 
-/// Remembers who gets a message, so that it can be taken back. `first` is the first of its places among the messages of
-/// the federation; the last is the newest.
-pub(crate) fn remember(
+/// Stores the receivers of a message for a retraction. `first` is the sequence number of its first part; the newest
+/// message is its last.
+pub(crate) fn store_for_retraction(
     federation: &mut Federation,
     sender: FederateHandle,
     stamp: Stamp,

@@ -1,11 +1,11 @@
-//! A callback that may go to many federates.
+//! A callback that several federates can share.
 
 use std::sync::OnceLock;
 
 use hemiola_hla::{Callback, Data};
 
-/// A callback, kept once for all who get it, with room for its encoding, so that it is encoded once too, even if it
-/// is delivered to some federates much later than to others.
+/// A callback that all its receivers share, with a cache for its encoding. It is encoded once, even if some federates
+/// receive it much later than others.
 #[derive(Debug)]
 pub struct Notice {
     callback: Callback,
@@ -13,25 +13,25 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// A notice of this callback.
+    /// Creates a notice of this callback.
     #[must_use]
     pub const fn new(callback: Callback) -> Self {
         Self { callback, encoded: OnceLock::new() }
     }
 
-    /// What it says.
+    /// Returns the callback.
     #[must_use]
     pub const fn callback(&self) -> &Callback {
         &self.callback
     }
 
-    /// Its bytes: those of the first who asked. All who ask have to encode alike.
+    /// Returns the encoded callback. The first caller's `encode` fills the cache, so all callers must encode alike.
     pub fn encoded(&self, encode: impl FnOnce(&Callback) -> Data) -> &Data {
         self.encoded.get_or_init(|| encode(&self.callback))
     }
 }
 
-/// Notices are the same if they say the same.
+/// Two notices are equal if their callbacks are; the cache does not count.
 impl PartialEq for Notice {
     fn eq(&self, other: &Self) -> bool {
         self.callback == other.callback

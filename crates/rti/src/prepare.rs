@@ -1,9 +1,9 @@
-//! Object model modules that a call brings: read and merged before the call, elsewhere than where the kernel runs.
+//! Reading and merging a call's object model modules in advance, outside the kernel's thread.
 //!
-//! That takes milliseconds for large models, and the kernel has other federates. So the shell may ask what there is to
-//! do for a call ([`Kernel::preparation`]), do it on another thread ([`Preparation::run`]), and give what came of it
-//! ([`Input::Prepared`](crate::Input::Prepared)) right before the call. A call does the same whether it was prepared or
-//! not: what was prepared for something else, or for a federation that has changed since, is worked out anew.
+//! For large models this takes milliseconds, during which other federates would wait. The shell asks what a call needs
+//! ([`Kernel::preparation`]), runs it on another thread ([`Preparation::run`]) and passes the result in
+//! ([`Input::Prepared`](crate::Input::Prepared)) right before the call. A call has the same result with or without
+//! preparation: a result that was made for another call, or for a federation that has changed since, is not used.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use hemiola_hla::data::FomModule;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
 
-/// The modules that a call brings, and what they are to be merged with.
+/// The modules of a call, and the model to merge them with.
 #[derive(Clone, Debug)]
 pub struct Preparation {
     modules: Vec<FomModule>,
     mim: Option<FomModule>,
-    onto: Onto,
+    onto: MergeBase,
 }
 
-/// What modules are merged with, besides the standard one.
+/// The model that modules are merged with, besides the standard module.
 #[derive(Clone, Debug)]
-pub(crate) enum Onto {
-    /// Nothing: they are those of a new federation.
+pub(crate) enum MergeBase {
+    /// None: the modules create a federation.
     New,
-    /// The model of a federation.
+    /// The model of an existing federation.
     Model(Arc<Model>),
-    /// There is no such federation; they are read all the same.
+    /// None: the federation does not exist. The modules are read all the same, because their errors take precedence.
     Nowhere,
 }
 
-impl Onto {
+impl MergeBase {
     fn known(&self) -> &[Arc<Module>] {
         match self {
             Self::Model(model) => model.modules(),
@@ -51,28 +51,28 @@ impl Onto {
     }
 }
 
-/// What came of reading modules: the modules, or everything that is wrong with them.
-pub(crate) type Read = Result<Vec<Arc<Module>>, Vec<Problem>>;
+/// Modules that were read, or all problems found in them.
+pub(crate) type ReadResult = Result<Vec<Arc<Module>>, Vec<Problem>>;
 
-/// What came of merging modules: the model, or everything that is wrong with it.
-pub(crate) type Merged = Result<Arc<Model>, Vec<Problem>>;
+/// The merged model, or all problems found in it.
+pub(crate) type MergeResult = Result<Arc<Model>, Vec<Problem>>;
 
-/// What came of a [`Preparation`].
+/// The result of a [`Preparation`].
 #[derive(Clone, Debug)]
-pub struct Prepared(Arc<Work>);
+pub struct Prepared(Arc<PreparedModules>);
 
 #[derive(Debug)]
-struct Work {
-    asked: Preparation,
-    modules: Read,
-    mim: Read,
-    merged: Option<Merged>,
+struct PreparedModules {
+    preparation: Preparation,
+    modules: ReadResult,
+    mim: ReadResult,
+    merged: Option<MergeResult>,
 }
 
-/// Two are the same if they are of the same modules: the rest follows from these.
+/// Two results are equal if they are of the same modules, because the rest follows from these.
 impl PartialEq for Prepared {
     fn eq(&self, other: &Self) -> bool {
-        let (one, other) = (&self.0.asked, &other.0.asked);
+        let (one, other) = (&self.0.preparation, &other.0.preparation);
         one.modules == other.modules && one.mim == other.mim
     }
 }
@@ -80,20 +80,19 @@ impl PartialEq for Prepared {
 impl Eq for Prepared {}
 
 impl Preparation {
-    /// How many bytes the modules have as they came; in an archive they are more.
+    /// Returns the size of the modules in bytes as they were sent; archives expand to more.
     #[must_use]
     pub fn len(&self) -> usize {
         self.modules.iter().chain(&self.mim).map(len).sum()
     }
 
-    /// Is there nothing to do?
+    /// Returns whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads the modules and merges them, which takes its time. It fails never: what is wrong with the modules is
-    /// said by the call.
+    /// Reads and merges the modules, which can take milliseconds. It always succeeds: the call reports the problems.
     #[must_use]
     pub fn run(self) -> Prepared {
         let modules = read(&self.modules, self.onto.known());
@@ -102,14 +101,14 @@ impl Preparation {
             (Ok(modules), Ok(mim)) => {
                 let modules: Vec<Arc<Module>> = modules.iter().chain(mim).cloned().collect();
                 match &self.onto {
-                    Onto::New => Some(merged(&modules, None)),
-                    Onto::Model(model) => Some(merged(&modules, Some(model))),
-                    Onto::Nowhere => None,
+                    MergeBase::New => Some(merged(&modules, None)),
+                    MergeBase::Model(model) => Some(merged(&modules, Some(model))),
+                    MergeBase::Nowhere => None,
                 }
             }
             _ => None,
         };
-        Prepared(Arc::new(Work { asked: self, modules, mim, merged }))
+        Prepared(Arc::new(PreparedModules { preparation: self, modules, mim, merged }))
     }
 }
 
@@ -120,8 +119,8 @@ const fn len(module: &FomModule) -> usize {
     }
 }
 
-/// The modules that a federate sent, with everything that is wrong with any.
-fn read(modules: &[FomModule], known: &[Arc<Module>]) -> Read {
+/// Reads modules that a federate sent, and collects the problems of all of them.
+fn read(modules: &[FomModule], known: &[Arc<Module>]) -> ReadResult {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for module in modules {
         match open(module, known) {
@@ -132,8 +131,8 @@ fn read(modules: &[FomModule], known: &[Arc<Module>]) -> Read {
     if problems.is_empty() { Ok(all) } else { Err(problems) }
 }
 
-/// The model of these modules and those of another; that other itself if they are all in it.
-fn merged(modules: &[Arc<Module>], before: Option<&Arc<Model>>) -> Merged {
+/// Merges these modules with a model. Returns the same model if it already contains them all.
+fn merged(modules: &[Arc<Module>], before: Option<&Arc<Model>>) -> MergeResult {
     if let Some(before) = before {
         let known =
             |module: &Arc<Module>| before.modules().iter().any(|one| Arc::ptr_eq(one, module));
@@ -144,37 +143,37 @@ fn merged(modules: &[Arc<Module>], before: Option<&Arc<Model>>) -> Merged {
     merge(modules, before.map(Arc::as_ref)).map(|(model, _)| Arc::new(model))
 }
 
-/// The modules of one call, with what was prepared of them.
-pub(crate) struct Brought<'c> {
+/// The modules of one call, with the result of their preparation.
+pub(crate) struct CallModules<'c> {
     modules: &'c [FomModule],
     mim: Option<&'c FomModule>,
-    prepared: Option<Arc<Work>>,
+    prepared: Option<Arc<PreparedModules>>,
 }
 
-impl<'c> Brought<'c> {
-    /// The modules of a call. What was prepared is dropped if it was not for these.
+impl<'c> CallModules<'c> {
+    /// Takes the modules of a call. A result that was prepared for other modules is dropped.
     pub(crate) fn new(
         modules: &'c [FomModule],
         mim: Option<&'c FomModule>,
         prepared: Option<Prepared>,
     ) -> Self {
         let prepared = prepared.map(|Prepared(work)| work).filter(|work| {
-            same(&work.asked.modules, modules)
-                && same(work.asked.mim.as_slice(), mim.map_or(&[], std::slice::from_ref))
+            same(&work.preparation.modules, modules)
+                && same(work.preparation.mim.as_slice(), mim.map_or(&[], std::slice::from_ref))
         });
         Self { modules, mim, prepared }
     }
 
-    /// The modules but that of one's own management module, read; `onto` may know some of them.
-    pub(crate) fn read(&self, onto: &Onto) -> Read {
+    /// Reads the modules except the MIM; `onto` may already contain some of them.
+    pub(crate) fn read(&self, onto: &MergeBase) -> ReadResult {
         match &self.prepared {
             Some(work) => work.modules.clone(),
             None => read(self.modules, onto.known()),
         }
     }
 
-    /// One's own management module, read.
-    pub(crate) fn read_mim(&self) -> Read {
+    /// Reads the MIM that the call provides.
+    pub(crate) fn read_mim(&self) -> ReadResult {
         match (&self.prepared, self.mim) {
             (Some(work), _) => work.mim.clone(),
             (None, Some(mim)) => read(std::slice::from_ref(mim), &[]),
@@ -182,21 +181,22 @@ impl<'c> Brought<'c> {
         }
     }
 
-    /// The model of all of them, which were read without problems, upon that of a federation.
-    pub(crate) fn merged(&self, modules: &[Arc<Module>], onto: &Onto) -> Merged {
-        if let Some(work) = self.prepared.as_deref().filter(|work| work.asked.onto.is_still(onto))
+    /// Merges modules that were read without problems.
+    pub(crate) fn merged(&self, modules: &[Arc<Module>], onto: &MergeBase) -> MergeResult {
+        if let Some(work) =
+            self.prepared.as_deref().filter(|work| work.preparation.onto.is_still(onto))
             && let Some(merged) = &work.merged
         {
             return merged.clone();
         }
         match onto {
-            Onto::Model(model) => merged(modules, Some(model)),
-            Onto::New | Onto::Nowhere => merged(modules, None),
+            MergeBase::Model(model) => merged(modules, Some(model)),
+            MergeBase::New | MergeBase::Nowhere => merged(modules, None),
         }
     }
 }
 
-/// Are these the same modules? Those that share their bytes are not looked through.
+/// Compares modules. Modules that share their bytes are equal without a comparison.
 fn same(one: &[FomModule], other: &[FomModule]) -> bool {
     let same = |(one, other): (&FomModule, &FomModule)| match (one, other) {
         (
@@ -214,14 +214,14 @@ fn same_bytes(one: &[u8], other: &[u8]) -> bool {
 }
 
 impl Kernel {
-    /// What there is to do before this call of a session, if it brings modules and will look at them: read and merge
-    /// them. Calls of others may go on meanwhile.
+    /// Returns the work to do before this call, if the call brings modules and will read them. Calls of other sessions
+    /// may come in between.
     #[must_use]
     pub fn preparation(&self, session: SessionId, call: &Call) -> Option<Preparation> {
         let (name, modules, mim, joins) = brought(call)?;
         let state = self.sessions.get(&session)?;
         let model = self.names.get(name).map(|id| &self.federations[id].model);
-        // These are refused before anything is read.
+        // The kernel refuses these calls before it reads any module.
         let exists_already = !joins && model.is_some();
         if state.connected.is_none() || (joins && state.member.is_some()) || exists_already {
             return None;
@@ -230,15 +230,15 @@ impl Kernel {
             return None;
         }
         let onto = match model {
-            Some(model) => Onto::Model(Arc::clone(model)),
-            None if joins => Onto::Nowhere,
-            None => Onto::New,
+            Some(model) => MergeBase::Model(Arc::clone(model)),
+            None if joins => MergeBase::Nowhere,
+            None => MergeBase::New,
         };
         Some(Preparation { modules: modules.to_vec(), mim: mim.cloned(), onto })
     }
 }
 
-/// The federation that a call creates or joins, with which modules, and whether it joins.
+/// Returns the federation that a call creates or joins, its modules, and whether it joins.
 fn brought(call: &Call) -> Option<(&str, &[FomModule], Option<&FomModule>, bool)> {
     let Call::Federation(call) = call else { return None };
     Some(match call {

@@ -1,11 +1,11 @@
-//! The services of the standard, a folder for each clause.
+//! The services of the standard, in one folder per clause.
 //!
-//! A service is a function of its name: it checks its preconditions in the standard's order, changes the
-//! tables, and says what is to be told. What follows from the changes for others (who can now be granted its time, who
-//! has to go) is one step after it: [`follow_up`].
+//! Each service is a function with the standard's name. It checks the preconditions in the standard's order, changes
+//! the tables, and sends callbacks. The consequences for other federates, such as grants and evictions, follow in a
+//! separate step: [`follow_up`].
 //!
-//! The standard lists the exceptions of a service from the particular to the general. Where several apply, the
-//! last in that list is raised: the more general one.
+//! The standard lists the exceptions of a service from the specific to the general. If several apply, the service
+//! raises the last one in that list, which is the most general.
 
 pub(crate) mod declaration;
 pub(crate) mod federation;
@@ -24,10 +24,10 @@ use crate::input::{Effect, SessionId};
 use crate::limits::Limits;
 use crate::session::Session;
 
-/// What a service answers.
+/// The result of a service.
 pub(crate) type Answer = Result<Reply, Refusal>;
 
-/// A call of a federate that has joined.
+/// Dispatches a call of a joined federate.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
     let name = call.name();
     match call {
@@ -41,7 +41,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) 
     }
 }
 
-/// What follows from a change for others.
+/// Grants what a change has made grantable, evicts federates over their limits, and passes on the federation's effects.
 pub(crate) fn follow_up(
     federation: &mut Federation,
     sessions: &mut BTreeMap<SessionId, Session>,
@@ -53,25 +53,25 @@ pub(crate) fn follow_up(
         }
         let Some(federate) = federation.overflowed.pop_first() else { break };
         if federation.joined_federate(federate).is_some() {
-            let reason = "too many messages wait for it";
+            let reason = "it has too many undelivered messages";
             self::federation::evict(federation, federate, reason, sessions);
         }
     }
     out.append(&mut federation.outbox);
 }
 
-/// The refusal of a service that this RTI does not have.
+/// Returns the refusal of a service that is not implemented.
 pub(crate) fn not_offered(name: &str) -> Refusal {
-    Exception::RTIinternalError.because(format!("this RTI does not offer {name}"))
+    Exception::RTIinternalError.because(format!("{name} is not implemented"))
 }
 
-/// Is a tag short enough to be kept?
+/// Checks the length of a tag that has to be stored.
 pub(crate) fn kept_tag(limits: Limits, tag: &Data) -> Result<(), Refusal> {
     let limit = limits.kept_tag_len;
-    if tag.len() > limit { Err(beyond(limit, "bytes of such a tag")) } else { Ok(()) }
+    if tag.len() > limit { Err(beyond(limit, "bytes in this tag")) } else { Ok(()) }
 }
 
-/// The refusal of a call that would exceed one of the [limits](crate::Limits).
+/// Returns the refusal of a call that would exceed one of the [limits](crate::Limits).
 pub(crate) fn beyond(limit: usize, what: &str) -> Refusal {
-    Exception::RTIinternalError.because(format!("this RTI keeps at most {limit} {what}"))
+    Exception::RTIinternalError.because(format!("this RTI allows at most {limit} {what}"))
 }

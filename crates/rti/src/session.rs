@@ -1,24 +1,24 @@
-//! One session: whether its federate is connected, and where it joined.
+//! One session: whether its federate is connected, and which federation it joined.
 
 use hemiola_hla::FederateHandle;
 
 use crate::federate::Edition;
 
-/// What the kernel knows of a session.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Session {
-    /// As what its federate is connected.
+    /// The edition the client connected with, if it is connected.
     pub(crate) connected: Option<Edition>,
     pub(crate) member: Option<Member>,
 }
 
-/// A federate of a federation.
+/// A federate within its federation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) federation: FederationId,
     pub(crate) federate: FederateHandle,
 }
 
-/// A federation execution, for as long as it exists. Its name may have been another's before.
+/// A federation execution. Unlike its name, the identifier is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FederationId(pub(crate) u64);

@@ -1,4 +1,4 @@
-//! What is going on in a kernel, for people.
+//! A report on the state of a kernel, for operators.
 
 use hemiola_hla::{FederateHandle, LogicalInterval, LogicalTime, TimeImplementation};
 use hemiola_units::Instant;
@@ -10,12 +10,12 @@ use crate::kernel::Kernel;
 use crate::services::time::Galts;
 use crate::time::Bound;
 
-/// The federations of a kernel, by name.
+/// The state of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// Sessions that are open.
+    /// Number of open sessions.
     pub sessions: usize,
-    /// The federations.
+    /// The federations, by name.
     pub federations: Vec<FederationStatus>,
 }
 
@@ -24,15 +24,15 @@ pub struct Status {
 pub struct FederationStatus {
     /// Its name.
     pub name: String,
-    /// Its logical time.
+    /// Its logical time implementation.
     pub time: TimeImplementation,
-    /// Object instances.
+    /// Number of object instances.
     pub instances: usize,
-    /// Messages sent since it was created.
+    /// Number of messages sent since it was created.
     pub messages: u64,
-    /// Labels of synchronization points that not all have reached.
+    /// Labels of the pending synchronization points.
     pub synchronization_points: Vec<String>,
-    /// Its federates by handle.
+    /// Its joined federates, by handle.
     pub federates: Vec<FederateStatus>,
 }
 
@@ -53,34 +53,34 @@ pub struct FederateStatus {
     pub lookahead: Option<LogicalInterval>,
     /// Is it time-constrained?
     pub constrained: bool,
-    /// What it waits for.
+    /// What it is waiting for, if anything.
     pub waiting: Option<Waiting>,
-    /// Its GALT, and whose time keeps it there; `None` if no other federate regulates.
+    /// Its GALT and the federate that limits it; `None` if no other federate is time-regulating.
     pub held_back: Option<HeldBack>,
-    /// Messages kept until it may have them.
+    /// Number of messages queued for it.
     pub undelivered: usize,
 }
 
-/// A wait of a federate.
+/// What a federate is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waiting {
-    /// The time it asked for; `None` if it waits to become time-constrained.
+    /// The requested time; `None` if the federate is waiting to become time-constrained.
     pub until: Option<LogicalTime>,
-    /// Since when, by the ticks the kernel was told.
+    /// When the wait began, by the kernel's last tick.
     pub since: Instant,
 }
 
-/// Why a federate cannot go further.
+/// The limit on a federate's advance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldBack {
-    /// The greatest time it can be granted now.
+    /// The greatest time that can be granted now.
     pub galt: LogicalTime,
-    /// The federate that may still send at that time.
+    /// The federate that can still send messages with this time stamp.
     pub by: FederateHandle,
 }
 
 impl Kernel {
-    /// What is going on.
+    /// Reports the current state.
     #[must_use]
     pub fn status(&self) -> Status {
         let federations = self.names.values().map(|id| federation_status(&self.federations[id]));

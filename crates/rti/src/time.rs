@@ -1,4 +1,4 @@
-//! The time of one federate: where it is, what it promised, and what waits for it.
+//! The time state of one federate: its logical time, its promises and its queued messages.
 
 use std::cmp::max;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use hemiola_units::Instant;
 
 use crate::backlog::Backlog;
 
-/// The least time that something may have: this one, or only later ones. Ordered by what it leaves out.
+/// A lower bound on time stamps, inclusive or exclusive. The more it excludes, the greater it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Bound {
     time: LogicalTime,
-    /// Is the time itself left out? With no lookahead, a federate that advanced by one of the services that end
-    /// a time step sends nothing more at the time it has.
+    /// Whether the time itself is excluded. With zero lookahead, a federate that was granted by a service that ends the
+    /// time step sends nothing more with that time stamp.
     exclusive: bool,
 }
 
@@ -38,8 +38,7 @@ impl Bound {
         Self::from(time) >= self
     }
 
-    /// What may come of something within this bound after a lookahead. A sum beyond the last time is a
-    /// bound that leaves out everything.
+    /// Adds a lookahead. Beyond the last representable time, the result excludes everything.
     pub(crate) fn plus(self, lookahead: LogicalInterval) -> Self {
         if lookahead.is_zero() {
             return self;
@@ -49,78 +48,78 @@ impl Bound {
     }
 }
 
-/// The services that ask for an advance and may have to wait for it.
+/// The services that request an advance and can wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
+pub(crate) enum AdvanceService {
     TimeAdvanceRequest,
     TimeAdvanceRequestAvailable,
     NextMessageRequest,
     NextMessageRequestAvailable,
 }
 
-impl Service {
-    /// Is the grant at the time of the next message, if that is earlier?
+impl AdvanceService {
+    /// Returns whether the grant comes at the next message's time, if that is earlier.
     pub(crate) const fn stops_at_messages(self) -> bool {
         matches!(self, Self::NextMessageRequest | Self::NextMessageRequestAvailable)
     }
 
-    /// Is everything over at the time of the grant: nothing comes at it any more, and with no lookahead nothing is
-    /// sent at it?
+    /// Returns whether the grant ends the time step: no further message arrives with that time stamp and, with zero
+    /// lookahead, none is sent with it.
     pub(crate) const fn ends_the_step(self) -> bool {
         matches!(self, Self::TimeAdvanceRequest | Self::NextMessageRequest)
     }
 
-    /// What may still happen to a federate that this service brought to a time.
+    /// Returns the bound on later messages after this service granted `time`.
     pub(crate) const fn bound_at(self, time: LogicalTime) -> Bound {
         Bound { time, exclusive: self.ends_the_step() }
     }
 }
 
-/// A request that waits for its grant.
+/// A pending request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advance {
-    pub(crate) service: Service,
+    pub(crate) service: AdvanceService,
     pub(crate) until: LogicalTime,
     pub(crate) since: Instant,
 }
 
-/// What a time-regulating federate promised.
+/// What a time-regulating federate has promised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Regulation {
-    /// The lookahead it asked for.
+    /// The requested lookahead.
     pub(crate) lookahead: LogicalInterval,
-    /// Nothing it sends is earlier, whatever its time and its lookahead are. Never decreases: this is how a
-    /// lookahead that was made shorter comes into force only while time advances.
+    /// The least time stamp of any future message. It never decreases, so a reduced lookahead takes effect only as time
+    /// advances.
     promise: Bound,
 }
 
-/// A message that may be taken back.
+/// A message that can still be retracted.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) time: LogicalTime,
-    /// Its places among the messages of the federation: first and last.
+    /// First and last sequence number of its parts.
     pub(crate) sequence: (u64, u64),
     pub(crate) receivers: Vec<FederateHandle>,
-    /// The instance that it deletes.
+    /// The instance it deletes.
     pub(crate) deletes: Option<ObjectInstanceHandle>,
 }
 
-/// The time of a federate.
+/// The time state of a federate.
 #[derive(Debug)]
 pub(crate) struct TimeState {
     now: LogicalTime,
-    /// Nothing comes to it with an earlier time stamp.
+    /// The federate receives no message with an earlier time stamp.
     floor: Bound,
     regulation: Option<Regulation>,
     pub(crate) constrained: bool,
-    /// It waits to become time-constrained, since then.
+    /// Since when it has been waiting to become time-constrained.
     pub(crate) constrained_pending: Option<Instant>,
     advance: Option<Advance>,
     pub(crate) asynchronous_delivery: bool,
     pub(crate) backlog: Backlog,
-    /// By the second half of their handles.
+    /// Its retractable messages, by the lower half of their handles.
     pub(crate) sent: BTreeMap<u32, Sent>,
-    /// How many messages with time stamps it has sent.
+    /// Number of messages with time stamps that it has sent.
     pub(crate) sent_count: u32,
 }
 
@@ -161,19 +160,19 @@ impl TimeState {
         self.advance.is_some() || self.constrained_pending.is_some()
     }
 
-    /// Does it get messages without time stamps only when it next asks for an advance?
+    /// Returns whether messages in receive order are held until the next advance request.
     pub(crate) const fn holds(&self) -> bool {
         self.constrained && !self.asynchronous_delivery && self.advance.is_none()
     }
 
-    /// The time stamp of the first message that waits. It is one that the federate will get: others are dropped before
-    /// they are first.
+    /// Returns the time stamp of the first queued message. The federate will receive that message: others are dropped
+    /// before they become first.
     pub(crate) fn head(&self) -> Option<LogicalTime> {
         self.backlog.first().map(|(time, _)| time)
     }
 
-    /// The least time stamp that it may send now, if it regulates (clause 8.1). While it advances, that of the time it
-    /// asked for.
+    /// Returns the least time stamp it may send now, if it is regulating (clause 8.1). While it advances, the requested
+    /// time counts.
     pub(crate) fn output_bound(&self) -> Option<Bound> {
         let Regulation { lookahead, promise } = self.regulation?;
         let base = match self.advance {
@@ -183,7 +182,7 @@ impl TimeState {
         Some(max(base.plus(lookahead), promise))
     }
 
-    /// The least time stamp that it can come to send from where it is, if nothing reaches it before `galt`.
+    /// Returns the least time stamp it can come to send from its current state if no message reaches it before `galt`.
     pub(crate) fn contribution(&self, galt: Option<Bound>) -> Option<Bound> {
         let Regulation { lookahead, promise } = self.regulation?;
         let Some(Advance { service, until, .. }) = self.advance.filter(|_| self.constrained) else {
@@ -194,24 +193,24 @@ impl TimeState {
         }
         let mut base = service.bound_at(self.head().map_or(until, |head| head.min(until)));
         if let Some(galt) = galt {
-            // A message that comes at `galt` would be where it stops.
+            // A message that arrives at `galt` would stop it there.
             base = base.min(max(galt, service.bound_at(galt.time)));
         }
         Some(max(base.plus(lookahead), promise))
     }
 
-    /// Becomes time-regulating at this time; nothing it sends is before `least`.
+    /// Becomes time-regulating at `now`. Nothing it sends is before `least`.
     pub(crate) fn regulate(&mut self, now: LogicalTime, lookahead: LogicalInterval, least: Bound) {
         assert!(now >= self.now, "logical time does not go back");
         self.now = now;
         self.floor = max(self.floor, Bound::from(now));
-        // What it sent at a time that is over for it, others could answer at that time.
+        // Other federates could still respond to what it sent at a time that is over for it.
         let base = if self.constrained { self.floor } else { Bound::from(now) };
         let promise = max(least, base.plus(lookahead));
         self.regulation = Some(Regulation { lookahead, promise });
     }
 
-    /// Becomes time-constrained where it is.
+    /// Becomes time-constrained at its current time.
     pub(crate) const fn constrain(&mut self) {
         self.constrained = true;
         self.constrained_pending = None;
@@ -222,7 +221,7 @@ impl TimeState {
         self.regulation = None;
     }
 
-    /// Another lookahead. What was promised stays so.
+    /// Changes the lookahead. Earlier promises remain valid.
     pub(crate) fn set_lookahead(&mut self, lookahead: LogicalInterval) {
         let promise = self.output_bound();
         if let (Some(regulation), Some(promise)) = (&mut self.regulation, promise) {
@@ -236,20 +235,20 @@ impl TimeState {
         assert!(advance.until >= self.now && self.advance.is_none());
         self.keep_promise();
         self.advance = Some(advance);
-        // One that stops at messages may be granted earlier than it asked for.
+        // A request that stops at messages may be granted earlier than requested.
         if !advance.service.stops_at_messages() {
             self.keep_promise();
         }
     }
 
-    /// Is at this time, and nothing comes to it before `floor`.
+    /// Takes the granted time. No message arrives before `floor` from now on.
     pub(crate) fn arrive(&mut self, time: LogicalTime, floor: Bound) {
         assert!(time >= self.now, "logical time does not go back");
         self.advance = None;
         self.now = time;
         self.floor = max(self.floor, floor);
         if let Some(regulation) = &mut self.regulation {
-            // With no lookahead, what does not come any more is not sent any more either.
+            // With zero lookahead, what no longer arrives is no longer sent either.
             let Regulation { lookahead, promise } = regulation;
             *promise = max(*promise, floor.plus(*lookahead));
         }

@@ -17,7 +17,7 @@ use crate::federation::Federation;
 pub(crate) use advisory::{advise, advise_of_interactions, advise_of_registration};
 pub(crate) use subscription::{REPORT_OF_CALLS, forget};
 
-/// A service of the clause.
+/// Dispatches a call of this clause.
 pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,
@@ -140,23 +140,23 @@ pub(crate) fn call(
     }
 }
 
-/// Are the class and, in it, the attributes defined?
+/// Checks that the class is defined and has these attributes.
 pub(crate) fn defined(
     federation: &Federation,
     class: ObjectClassHandle,
     attributes: &[AttributeHandle],
 ) -> Result<(), Refusal> {
     let model = &federation.model;
-    let Some(said) = model.object_class(class) else {
+    let Some(definition) = model.object_class(class) else {
         return Err(Exception::ObjectClassNotDefined.because(class.to_string()));
     };
     let unknown = attributes.iter().find(|one| !model.has_attribute(class, **one));
     unknown.map_or(Ok(()), |one| {
-        Err(Exception::AttributeNotDefined.because(format!("{one} of {}", said.name)))
+        Err(Exception::AttributeNotDefined.because(format!("{one} of {}", definition.name)))
     })
 }
 
-/// Is the interaction class defined?
+/// Checks that the interaction class is defined.
 pub(crate) fn interaction_defined(
     federation: &Federation,
     class: InteractionClassHandle,

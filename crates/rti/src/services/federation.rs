@@ -15,12 +15,11 @@ use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
 
-pub(crate) use membership::{evict, lose};
-pub(crate) use synchronization::Point;
+pub(crate) use membership::{evict, resign_lost};
+pub(crate) use synchronization::SynchronizationPoint;
 
-/// A service that a federate may use before it has joined, or that ends its membership; the call back if it is none of
-/// these.
-pub(crate) fn of_session(
+/// Dispatches a call that needs no joined federate or ends its membership. Returns other calls.
+pub(crate) fn session_call(
     kernel: &mut Kernel,
     session: SessionId,
     call: FederationCall,
@@ -139,7 +138,7 @@ pub(crate) fn of_session(
     })
 }
 
-/// A service that only a joined federate may use.
+/// Dispatches a call of a joined federate.
 pub(crate) fn call(
     federation: &mut Federation,
     me: FederateHandle,

@@ -26,7 +26,7 @@ pub(crate) use instance::{
 pub(crate) use interest::{evaluate, is_wanted};
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 
-/// A service of the clause.
+/// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: ObjectCall) -> Answer {
     use ObjectCall as C;
     match call {
@@ -124,12 +124,24 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             object_instance,
             attributes,
             user_supplied_tag: tag,
-        } => provide::of_instance(federation, me, object_instance, &attributes, &tag),
+        } => provide::request_instance_attribute_value_update(
+            federation,
+            me,
+            object_instance,
+            &attributes,
+            &tag,
+        ),
         C::RequestClassAttributeValueUpdate {
             object_class,
             attributes,
             user_supplied_tag: tag,
-        } => provide::of_class(federation, me, object_class, &attributes, &tag),
+        } => provide::request_class_attribute_value_update(
+            federation,
+            me,
+            object_class,
+            &attributes,
+            &tag,
+        ),
         C::RequestAttributeTransportationTypeChange {
             object_instance,
             attributes,
@@ -180,18 +192,18 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
     }
 }
 
-/// The attribute whose owner may delete an instance.
+/// Returns the attribute whose owner may delete an instance.
 pub(crate) fn privilege(model: &Model) -> AttributeHandle {
     let privilege = model.attribute_named(ObjectClassHandle::new(1), "HLAprivilegeToDeleteObject");
     privilege.expect("the standard module gives it to the root")
 }
 
-/// May a federate delete an instance?
+/// Returns whether a federate may delete an instance.
 pub(crate) fn may_delete(federation: &Federation, instance: &Instance, me: FederateHandle) -> bool {
     instance.deletion.is_none() && instance.owner(privilege(&federation.model)) == me
 }
 
-/// Are all of these attributes available in the class a federate knows an instance as?
+/// Checks that these attributes are available at the class a federate knows an instance as.
 pub(crate) fn available(
     federation: &Federation,
     class: ObjectClassHandle,
@@ -204,8 +216,8 @@ pub(crate) fn available(
     }
 }
 
-/// The time that a federate gives a message. A time-regulating one may not break its promise; another's time stamps
-/// order nothing.
+/// Decodes and checks a message's time stamp. A time-regulating federate must keep its promise; the time stamps of
+/// other federates order nothing.
 pub(crate) fn stamped(
     federation: &Federation,
     me: FederateHandle,
@@ -217,7 +229,10 @@ pub(crate) fn stamped(
         .map_err(|error| Exception::InvalidLogicalTime.because(error.to_string()))?;
     match federation.federate(me).time.output_bound() {
         Some(bound) if !bound.allows(time) => {
-            let details = format!("{time} is before what the federate may send: {}", bound.time());
+            let details = format!(
+                "the least time stamp the federate may send is {}; {time} is earlier",
+                bound.time()
+            );
             Err(Exception::InvalidLogicalTime.because(details))
         }
         _ => Ok(Some(time)),

@@ -1,8 +1,8 @@
-//! Clause 7, ownership management: who may update an attribute of an instance.
+//! Clause 7, ownership management: which federate may update an attribute of an instance.
 //!
-//! An attribute has one owner or none. Beside that there may be a [negotiation](Negotiation) about it: its owner offers
-//! it, and others seek it. What follows when it has no owner any more is one step for all services, and for resigning
-//! and unpublishing too: [`negotiation::abandon`].
+//! An attribute has at most one owner. A [negotiation](Negotiation) is pending if the owner offers the attribute or
+//! other federates seek it. Every service that makes an attribute unowned, and resigning and unpublishing too,
+//! continues with [`negotiation::abandon`].
 
 mod acquisition;
 mod divestiture;
@@ -24,7 +24,7 @@ pub(crate) use negotiation::{
     Negotiation, abandon, check_invariants, close, is_sought_by, offer_to, withdraw,
 };
 
-/// A service of the clause.
+/// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: OwnershipCall) -> Answer {
     use OwnershipCall as C;
     match call {
@@ -126,8 +126,8 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Owners
     }
 }
 
-/// The attributes that a call is about, each once, and the class the federate knows the instance as.
-fn named(
+/// Returns the attributes of a call, each once, and the class the federate knows the instance as.
+fn known_attributes(
     federation: &Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
@@ -138,14 +138,14 @@ fn named(
     Ok((class, attributes.iter().copied().collect()))
 }
 
-/// The attributes that a call is about, each once: the federate owns them all.
-fn owned(
+/// Returns the attributes of a call, each once, after checking that the federate owns them all.
+fn owned_attributes(
     federation: &Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
 ) -> Result<BTreeSet<AttributeHandle>, Refusal> {
-    let (_, attributes) = named(federation, me, handle, attributes)?;
+    let (_, attributes) = known_attributes(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];
     match attributes.iter().find(|one| instance.owner(**one) != me) {
         Some(other) => Err(Exception::AttributeNotOwned.because(other.to_string())),

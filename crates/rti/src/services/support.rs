@@ -10,21 +10,20 @@ use hemiola_hla::{FederateHandle, Reply, Switch};
 use super::{Answer, not_offered};
 use crate::federation::Federation;
 
-/// A service of the clause.
+/// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: SupportCall) -> Answer {
     use SupportCall as C;
     let service = call.entry().name;
+    let model = &federation.model;
     match call {
         C::GetFederateHandle { federate_name } => {
             name::get_federate_handle(federation, &federate_name)
         }
         C::GetFederateName { federate } => name::get_federate_name(federation, federate),
         C::GetObjectClassHandle { object_class_name } => {
-            name::get_object_class_handle(federation, &object_class_name)
+            name::get_object_class_handle(model, &object_class_name)
         }
-        C::GetObjectClassName { object_class } => {
-            name::get_object_class_name(federation, object_class)
-        }
+        C::GetObjectClassName { object_class } => name::get_object_class_name(model, object_class),
         C::GetKnownObjectClassHandle { object_instance } => {
             let (_, class) = federation.known(me, object_instance)?;
             Ok(Reply::ObjectClass(class))
@@ -37,51 +36,51 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Suppor
             Ok(Reply::Name(instance.name.clone()))
         }
         C::GetAttributeHandle { object_class, attribute_name } => {
-            name::get_attribute_handle(federation, object_class, &attribute_name)
+            name::get_attribute_handle(model, object_class, &attribute_name)
         }
         C::GetAttributeName { object_class, attribute } => {
-            name::get_attribute_name(federation, object_class, attribute)
+            name::get_attribute_name(model, object_class, attribute)
         }
         C::GetUpdateRateValue { update_rate_designator } => {
-            name::get_update_rate_value(federation, &update_rate_designator)
+            name::get_update_rate_value(model, &update_rate_designator)
         }
         C::GetUpdateRateValueForAttribute { object_instance, attribute } => {
             name::get_update_rate_value_for_attribute(federation, me, object_instance, attribute)
         }
         C::GetInteractionClassHandle { interaction_class_name } => {
-            name::get_interaction_class_handle(federation, &interaction_class_name)
+            name::get_interaction_class_handle(model, &interaction_class_name)
         }
         C::GetInteractionClassName { interaction_class } => {
-            name::get_interaction_class_name(federation, interaction_class)
+            name::get_interaction_class_name(model, interaction_class)
         }
         C::GetParameterHandle { interaction_class, parameter_name } => {
-            name::get_parameter_handle(federation, interaction_class, &parameter_name)
+            name::get_parameter_handle(model, interaction_class, &parameter_name)
         }
         C::GetParameterName { interaction_class, parameter } => {
-            name::get_parameter_name(federation, interaction_class, parameter)
+            name::get_parameter_name(model, interaction_class, parameter)
         }
         C::GetOrderType { order_type_name } => name::get_order_type(&order_type_name),
         C::GetOrderName { order_type } => name::get_order_name(order_type),
         C::GetTransportationTypeHandle { transportation_type_name } => {
-            name::get_transportation_type_handle(federation, &transportation_type_name)
+            name::get_transportation_type_handle(model, &transportation_type_name)
         }
         C::GetTransportationTypeName { transportation_type } => {
-            name::get_transportation_type_name(federation, transportation_type)
+            name::get_transportation_type_name(model, transportation_type)
         }
         C::GetAvailableDimensionsForObjectClass { object_class } => {
-            name::get_available_dimensions_for_object_class(federation, object_class)
+            name::get_available_dimensions_for_object_class(model, object_class)
         }
         C::GetAvailableDimensionsForInteractionClass { interaction_class } => {
-            name::get_available_dimensions_for_interaction_class(federation, interaction_class)
+            name::get_available_dimensions_for_interaction_class(model, interaction_class)
         }
         C::GetDimensionHandle { dimension_name } => {
-            name::get_dimension_handle(federation, &dimension_name)
+            name::get_dimension_handle(model, &dimension_name)
         }
-        C::GetDimensionName { dimension } => name::get_dimension_name(federation, dimension),
+        C::GetDimensionName { dimension } => name::get_dimension_name(model, dimension),
         C::GetDimensionUpperBound { dimension } => {
-            name::get_dimension_upper_bound(federation, dimension)
+            name::get_dimension_upper_bound(model, dimension)
         }
-        // They are about regions, which clause 9 makes.
+        // These concern regions, which clause 9 creates.
         C::GetDimensionHandleSet { .. } | C::GetRangeBounds { .. } | C::SetRangeBounds { .. } => {
             Err(not_offered(service))
         }

@@ -14,12 +14,12 @@ use hemiola_hla::{EncodedInterval, Exception, FederateHandle, LogicalInterval, R
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::time::Service;
+use crate::time::AdvanceService;
 
 pub(crate) use advance::grant;
 pub(crate) use galt::{Galts, check_invariants};
 
-/// A service of the clause.
+/// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCall) -> Answer {
     use TimeCall as C;
     match call {
@@ -30,16 +30,16 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
         C::EnableTimeConstrained => constrained::enable_time_constrained(federation, me),
         C::DisableTimeConstrained => constrained::disable_time_constrained(federation, me),
         C::TimeAdvanceRequest { time } => {
-            advance::request(federation, me, Service::TimeAdvanceRequest, time)
+            advance::request(federation, me, AdvanceService::TimeAdvanceRequest, time)
         }
         C::TimeAdvanceRequestAvailable { time } => {
-            advance::request(federation, me, Service::TimeAdvanceRequestAvailable, time)
+            advance::request(federation, me, AdvanceService::TimeAdvanceRequestAvailable, time)
         }
         C::NextMessageRequest { time } => {
-            advance::request(federation, me, Service::NextMessageRequest, time)
+            advance::request(federation, me, AdvanceService::NextMessageRequest, time)
         }
         C::NextMessageRequestAvailable { time } => {
-            advance::request(federation, me, Service::NextMessageRequestAvailable, time)
+            advance::request(federation, me, AdvanceService::NextMessageRequestAvailable, time)
         }
         C::FlushQueueRequest { time } => advance::flush_queue_request(federation, me, time),
         C::EnableAsynchronousDelivery => delivery::enable_asynchronous_delivery(federation, me),
@@ -82,7 +82,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
     }
 }
 
-/// The lookahead that a federate gives.
+/// Decodes a lookahead.
 fn decoded(
     federation: &Federation,
     lookahead: EncodedInterval,

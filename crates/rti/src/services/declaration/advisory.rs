@@ -1,8 +1,8 @@
-//! Publishers are told whether anybody wants what they publish (clauses 5.14 to 5.17).
+//! Advisories to publishers on whether other federates subscribe (clauses 5.14 to 5.17).
 //!
-//! Only active subscriptions of others count, to the published class or one above it. A federate is told
-//! of changes: what it was last told is kept. While its switch is off it is told nothing, and when it turns the
-//! switch on it is told how things are.
+//! Only active subscriptions of other federates count, at the published class or a superclass. Advisories report
+//! changes: the last report to each federate is kept. A federate whose switch is off receives no advisories; when it
+//! turns the switch on, it receives the current state.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use hemiola_hla::{Callback, FederateHandle, InteractionClassHandle, ObjectClassH
 use crate::federate::Activity;
 use crate::federation::Federation;
 
-/// After somebody's subscriptions changed.
+/// Updates the advisories of all federates after subscriptions have changed.
 pub(crate) fn advise(federation: &mut Federation) {
     let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     for federate in all {
@@ -30,11 +30,11 @@ pub(crate) fn advise_of_registration(federation: &mut Federation, me: FederateHa
     let federate = federation.federate_mut(me);
     let before = std::mem::replace(&mut federate.advised.registration, wanted.clone());
     for object_class in wanted.difference(&before).copied() {
-        federation.tell(me, Callback::StartRegistrationForObjectClass { object_class });
+        federation.send_callback(me, Callback::StartRegistrationForObjectClass { object_class });
     }
     for object_class in before.difference(&wanted).copied().filter(|_| is_on) {
         if federation.federate(me).published.classes.contains_key(&object_class) {
-            federation.tell(me, Callback::StopRegistrationForObjectClass { object_class });
+            federation.send_callback(me, Callback::StopRegistrationForObjectClass { object_class });
         }
     }
 }
@@ -62,10 +62,10 @@ pub(crate) fn advise_of_interactions(federation: &mut Federation, me: FederateHa
     let federate = federation.federate_mut(me);
     let before = std::mem::replace(&mut federate.advised.interactions, wanted.clone());
     for interaction_class in wanted.difference(&before).copied() {
-        federation.tell(me, Callback::TurnInteractionsOn { interaction_class });
+        federation.send_callback(me, Callback::TurnInteractionsOn { interaction_class });
     }
     for interaction_class in before.difference(&wanted).copied().filter(|_| is_on) {
-        federation.tell(me, Callback::TurnInteractionsOff { interaction_class });
+        federation.send_callback(me, Callback::TurnInteractionsOff { interaction_class });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Interactions that are directed at instances (clauses 5.6, 5.7, 5.12 and 5.13).
+//! Directed interactions (clauses 5.6, 5.7, 5.12 and 5.13).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Answer, defined, interaction_defined};
 use crate::federate::Reach;
 use crate::federation::Federation;
 
-/// Can these interactions be directed at instances of this class? The object model says which.
+/// Checks that the object model allows these interactions to be directed at instances of this class.
 fn directable(
     federation: &Federation,
     class: ObjectClassHandle,
@@ -18,10 +18,10 @@ fn directable(
 ) -> Result<(), Refusal> {
     defined(federation, class, &[])?;
     let model = &federation.model;
-    let said = &model.object_class(class).expect("just seen").directed_interactions;
+    let allowed = &model.object_class(class).expect("just seen").directed_interactions;
     for one in interactions {
         interaction_defined(federation, *one)?;
-        if !said.iter().any(|(other, _)| model.is_interaction_class(*one, *other)) {
+        if !allowed.iter().any(|(other, _)| model.is_interaction_class(*one, *other)) {
             let details = format!("{one} cannot be directed at instances of class {class}");
             return Err(Exception::InteractionClassNotDefined.because(details));
         }
@@ -44,7 +44,7 @@ pub(super) fn publish(
     Ok(Reply::Done)
 }
 
-/// Clause 5.7, both forms: all interactions, or some.
+/// Clause 5.7, both forms: all interactions or some.
 pub(super) fn unpublish(
     federation: &mut Federation,
     me: FederateHandle,
@@ -80,7 +80,7 @@ pub(super) fn subscribe(
     Ok(Reply::Done)
 }
 
-/// Clause 5.13, both forms: all interactions, or some.
+/// Clause 5.13, both forms: all interactions or some.
 pub(super) fn unsubscribe(
     federation: &mut Federation,
     me: FederateHandle,

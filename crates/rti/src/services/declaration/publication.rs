@@ -1,4 +1,4 @@
-//! What federates say that they will send (clauses 5.2 to 5.5).
+//! Publications (clauses 5.2 to 5.5).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Answer, advise_of_interactions, advise_of_registration, defined, int
 use crate::federation::Federation;
 use crate::services::{object, ownership};
 
-/// Clause 5.2. The privilege to delete is published with any attribute.
+/// Clause 5.2. Publishing any attribute also publishes the privilege to delete.
 pub(super) fn publish_object_class_attributes(
     federation: &mut Federation,
     me: FederateHandle,
@@ -31,8 +31,8 @@ pub(super) fn publish_object_class_attributes(
     Ok(Reply::Done)
 }
 
-/// Clause 5.3, both forms: all attributes, or some. What the federate owns by them becomes unowned. With the last
-/// attribute goes the privilege to delete, which was published because of them.
+/// Clause 5.3, both forms: all attributes or some. Attributes of instances that the federate no longer publishes become
+/// unowned. The privilege to delete, which was published implicitly, goes with the last attribute.
 pub(super) fn unpublish_object_class(
     federation: &mut Federation,
     me: FederateHandle,

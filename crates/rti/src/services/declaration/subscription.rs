@@ -1,4 +1,4 @@
-//! What federates want to get (clauses 5.8 to 5.11).
+//! Subscriptions (clauses 5.8 to 5.11).
 
 use hemiola_hla::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, Refusal,
@@ -10,12 +10,13 @@ use crate::federate::{Activity, Rate, Subscription};
 use crate::federation::Federation;
 use crate::services::object;
 
-/// The reports of calls, which nobody may get whose own calls are reported: there would be no end.
+/// The interaction that reports service invocations. A federate whose own calls are reported may not subscribe to it,
+/// since each report would cause another.
 pub(crate) const REPORT_OF_CALLS: &str =
     "HLAinteractionRoot.HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
 
-/// Clause 5.8, all forms. A subscription adds to those before; of what was subscribed already, it changes activity and
-/// rate.
+/// Clause 5.8, all forms. A subscription adds to earlier ones; for attributes already subscribed it replaces activity
+/// and rate.
 pub(super) fn subscribe(
     federation: &mut Federation,
     me: FederateHandle,
@@ -40,7 +41,7 @@ pub(super) fn subscribe(
     Ok(Reply::Done)
 }
 
-/// The rate of this designator; none if it is not limited.
+/// Returns the rate of a designator; `None` if it is unlimited.
 fn rate_of(federation: &Federation, designator: &str) -> Result<Option<Rate>, Refusal> {
     if designator.is_empty() {
         return Ok(None);
@@ -50,7 +51,7 @@ fn rate_of(federation: &Federation, designator: &str) -> Result<Option<Rate>, Re
     Ok((hertz > 0.0).then(|| Rate { designator: designator.to_owned(), hertz }))
 }
 
-/// Clause 5.9, both forms: all attributes, or some.
+/// Clause 5.9, both forms: all attributes or some.
 pub(super) fn unsubscribe(
     federation: &mut Federation,
     me: FederateHandle,
@@ -108,7 +109,7 @@ pub(super) fn unsubscribe_interaction_class(
     Ok(Reply::Done)
 }
 
-/// Removes a federate from all lists of subscribers.
+/// Removes a federate from all subscriber lists.
 pub(crate) fn forget(federation: &mut Federation, me: FederateHandle) {
     let subscribed = std::mem::take(&mut federation.federate_mut(me).subscribed);
     for class in subscribed.classes.into_keys() {
@@ -122,7 +123,7 @@ pub(crate) fn forget(federation: &mut Federation, me: FederateHandle) {
 
 type Subscribers<C> = std::collections::BTreeMap<C, std::collections::BTreeSet<FederateHandle>>;
 
-/// Takes a federate out of a class's subscribers; the list is dropped with the last.
+/// Removes a federate from a class's subscribers, and the list with the last one.
 fn withdraw<C: Ord>(subscribers: &mut Subscribers<C>, class: C, me: FederateHandle) {
     if let Some(of_class) = subscribers.get_mut(&class) {
         of_class.remove(&me);

@@ -10,10 +10,10 @@ use crate::federate::Edition;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
 
-/// What clients of 1516-2010 send as their first setting.
+/// The first setting that clients of 1516-2010 send.
 const SETTING_OF_2010: &str = "API.version=IEEE 1516-2010";
 
-/// All there are. When answers are sent is the shell's affair.
+/// All settings. The shell handles [`ANSWERS_LATER`].
 const SETTINGS: [&str; 2] = [SETTING_OF_2010, ANSWERS_LATER];
 
 /// Clause 4.2.
@@ -24,43 +24,43 @@ pub(super) fn connect(
     credentials: Option<&Credentials>,
 ) -> Answer {
     let Some(state) = kernel.sessions.get_mut(&session) else {
-        return Err(Exception::ConnectionFailed.because("the session is over"));
+        return Err(Exception::ConnectionFailed.because("the session has ended"));
     };
     if state.connected.is_some() {
         return Err(Exception::AlreadyConnected.into());
     }
-    credentials.map_or(Ok(()), are_of_a_known_kind)?;
-    let (edition, result) = configuration.map_or_else(Default::default, understood);
+    credentials.map_or(Ok(()), check_credentials)?;
+    let (edition, result) = configuration.map_or_else(Default::default, apply_settings);
     state.connected = Some(edition);
     Ok(Reply::Configured(result))
 }
 
-/// This RTI lets everybody in who can reach it. Credentials are looked at only for being what they say they are.
-fn are_of_a_known_kind(credentials: &Credentials) -> Result<(), Refusal> {
+/// Checks that credentials are well-formed. This RTI admits every federate that can reach it.
+fn check_credentials(credentials: &Credentials) -> Result<(), Refusal> {
     let good = match credentials.kind.as_str() {
         "HLAnoCredentials" => credentials.data.is_empty(),
         "HLAplainTextPassword" => decode::<HLAunicodeString>(&credentials.data).is_ok(),
         kind => {
-            let details = format!("credentials of type {kind} are none this RTI knows");
+            let details = format!("unknown type of credentials: {kind}");
             return Err(Exception::InvalidCredentials.because(details));
         }
     };
-    let details = || format!("the data is not what {} has", credentials.kind);
+    let details = || format!("the data does not match the type {}", credentials.kind);
     if good { Ok(()) } else { Err(Exception::InvalidCredentials.because(details())) }
 }
 
-fn understood(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult) {
+fn apply_settings(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult) {
     let settings = configuration.additional_settings.lines().map(str::trim);
     let settings: Vec<&str> = settings.filter(|setting| !setting.is_empty()).collect();
     let is_of_2010 = settings.contains(&SETTING_OF_2010);
     let edition = if is_of_2010 { Edition::Evolved } else { Edition::Hla4 };
-    // A setting may be a password: only its name is repeated.
+    // A value may be a password, so only the name is repeated.
     let name = |setting: &&str| setting.split('=').next().unwrap_or_default().trim().to_owned();
     let unknown = settings.iter().filter(|setting| !SETTINGS.contains(setting)).map(name);
     let unknown: Vec<String> = unknown.collect();
     let message = match &unknown[..] {
         [] => String::new(),
-        unknown => format!("this RTI has no settings of the name {}", unknown.join(", ")),
+        unknown => format!("unknown settings: {}", unknown.join(", ")),
     };
     let applied = !settings.is_empty() && unknown.is_empty();
     let result = ConfigurationResult {
@@ -75,7 +75,8 @@ fn understood(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult
     (edition, result)
 }
 
-/// Clause 4.3. Who is not connected has nothing to end: its client waits for an answer before it ends the session.
+/// Clause 4.3. Disconnecting without a connection succeeds, because clients wait for a reply before they end the
+/// session.
 pub(super) fn disconnect(kernel: &mut Kernel, session: SessionId) -> Answer {
     if let Some(state) = kernel.sessions.get_mut(&session) {
         if state.member.is_some() {

@@ -1,4 +1,4 @@
-//! Federation executions are created, destroyed and listed (clauses 4.5 to 4.11).
+//! Creating, destroying and listing federation executions (clauses 4.5 to 4.10).
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::notice::Notice;
-use crate::prepare::{Brought, Onto};
+use crate::prepare::{CallModules, MergeBase};
 use crate::services::beyond;
 use crate::session::FederationId;
 
-/// The most bytes of text that say what is wrong with modules.
+/// The maximum length in bytes of the problems that a refusal lists.
 const DETAILS_LEN_MAX: usize = 8 << 10;
 
-/// What the session is connected as.
+/// Returns the edition the session is connected with.
 pub(super) fn connected(kernel: &Kernel, session: SessionId) -> Result<Edition, Refusal> {
     let state = kernel.sessions.get(&session);
     state.and_then(|state| state.connected).ok_or_else(|| Exception::NotConnected.into())
 }
 
-/// The refusal for what is wrong with modules.
+/// Returns the refusal that reports these problems.
 pub(super) fn refusal(problems: &[Problem]) -> Refusal {
     let exception = exception(problems).unwrap_or(Exception::RTIinternalError);
     let mut details = render(problems);
@@ -37,7 +37,7 @@ pub(super) fn refusal(problems: &[Problem]) -> Refusal {
     exception.because(details)
 }
 
-/// Is the text of all modules together short enough to keep?
+/// Checks the size of all modules together.
 pub(super) fn has_room(limits: Limits, model: &Model) -> Result<(), Refusal> {
     let len: usize = model.modules().iter().map(|module| module.source.text.len()).sum();
     if len > limits.model_len { Err(beyond(limits.model_len, "bytes of modules")) } else { Ok(()) }
@@ -64,22 +64,22 @@ pub(super) fn create_federation_execution(
         let details = format!("the name of a federation has 1 to {most} bytes");
         return Err(Exception::RTIinternalError.because(details));
     }
-    // A management module of one's own counts like any other: it may only say what the standard one says, and more.
+    // A MIM of the caller's own is merged like any other module: it may only repeat the standard MIM and add to it.
     if matches!(mim, Some(FomModule::Url(name)) if name == hemiola_fom::STANDARD_MIM) {
         return Err(Exception::DesignatorIsHLAstandardMIM.into());
     }
-    let brought = Brought::new(modules, mim, kernel.prepared.take());
+    let brought = CallModules::new(modules, mim, kernel.prepared.take());
     let own_mim = brought.read_mim().map_err(|problems| {
         let refusal = refusal(&problems);
         Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
     })?;
-    let mut modules = brought.read(&Onto::New).map_err(|problems| refusal(&problems))?;
+    let mut modules = brought.read(&MergeBase::New).map_err(|problems| refusal(&problems))?;
     modules.extend(own_mim);
-    let model = brought.merged(&modules, &Onto::New).map_err(|problems| refusal(&problems))?;
+    let model = brought.merged(&modules, &MergeBase::New).map_err(|problems| refusal(&problems))?;
     has_room(kernel.limits, &model)?;
     let Some(implementation) = TimeImplementation::named(time) else {
-        let details = format!("{time} is none of HLAinteger64Time, HLAfloat64Time");
-        // The two forms with a management module cannot raise the exception that says so.
+        let details = format!("{time} is neither HLAinteger64Time nor HLAfloat64Time");
+        // The two forms with a MIM do not have the exception for this.
         let exception = match mim {
             None => Exception::CouldNotCreateLogicalTimeFactory,
             Some(_) => Exception::RTIinternalError,
@@ -115,7 +115,7 @@ pub(super) fn does_not_exist(name: &str) -> Refusal {
     Exception::FederationExecutionDoesNotExist.because(name)
 }
 
-/// Clause 4.7; the answer comes as the callback of clause 4.8.
+/// Clause 4.7. The result is the callback of clause 4.8.
 pub(super) fn list_federation_executions(kernel: &mut Kernel, session: SessionId) -> Answer {
     connected(kernel, session)?;
     let report = kernel.names.values().map(|id| {
@@ -130,7 +130,7 @@ pub(super) fn list_federation_executions(kernel: &mut Kernel, session: SessionId
     Ok(Reply::Done)
 }
 
-/// Clause 4.9; the answer comes as one of the callbacks of clauses 4.10 and 4.11.
+/// Clause 4.9. The result is one of the callbacks of clause 4.10.
 pub(super) fn list_federation_execution_members(
     kernel: &mut Kernel,
     session: SessionId,

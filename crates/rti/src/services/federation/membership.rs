@@ -1,4 +1,4 @@
-//! Federates join, resign, and are lost (clauses 4.11 to 4.13).
+//! Joining, resigning and losing federates (clauses 4.11 to 4.13).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::federate::{Edition, Federate};
 use crate::federation::{Federation, NameUse};
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
-use crate::prepare::{Brought, Onto};
+use crate::prepare::{CallModules, MergeBase};
 use crate::services::{beyond, declaration, follow_up, object, ownership};
 use crate::session::{Member, Session};
 
@@ -31,10 +31,10 @@ pub(super) fn join_federation_execution(
     if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }
-    let brought = Brought::new(modules, None, kernel.prepared.take());
+    let brought = CallModules::new(modules, None, kernel.prepared.take());
     let id = kernel.names.get(federation_name).copied();
     let model = id.map(|id| Arc::clone(&kernel.federations[&id].model));
-    let onto = model.map_or(Onto::Nowhere, Onto::Model);
+    let onto = model.map_or(MergeBase::Nowhere, MergeBase::Model);
     let modules = brought.read(&onto).map_err(|problems| refusal(&problems))?;
     let id = id.ok_or_else(|| does_not_exist(federation_name))?;
     let federation = kernel.federations.get_mut(&id).expect("a name leads to a federation");
@@ -61,7 +61,7 @@ pub(super) fn join_federation_execution(
             return Err(Exception::FederateNameAlreadyInUse.because(name));
         }
         Some(name) => name,
-        None => made_up_name(federation, &federate_type),
+        None => generated_name(federation, &federate_type),
     };
     if let Some(model) = model {
         extend(federation, model);
@@ -76,8 +76,8 @@ pub(super) fn join_federation_execution(
     Ok(Reply::Joined(JoinResult { federate, logical_time_implementation: time.name().to_owned() }))
 }
 
-/// A name that no joined federate has, for one that gives none.
-fn made_up_name(federation: &Federation, federate_type: &str) -> String {
+/// Returns an unused name for a federate that joins without one.
+fn generated_name(federation: &Federation, federate_type: &str) -> String {
     let number = federation.next_federate().number();
     let mut name = format!("{federate_type}-{number}");
     while federation.federate_named(&name).is_some() {
@@ -86,17 +86,17 @@ fn made_up_name(federation: &Federation, federate_type: &str) -> String {
     name
 }
 
-/// Takes a model with more in it. Handles stay, and those of new attributes come after all others.
+/// Takes an extended model. Existing handles stay, and new attributes have greater handles.
 fn extend(federation: &mut Federation, model: Arc<hemiola_fom::Model>) {
     for instance in federation.instances.values_mut() {
         let class = model.object_class(instance.class).expect("classes stay");
         for handle in &class.attributes[instance.attributes.len()..] {
-            let said = model.attribute(*handle).expect("a class has only defined attributes");
+            let definition = model.attribute(*handle).expect("a class has only defined attributes");
             instance.attributes.push(crate::instance::InstanceAttribute {
                 handle: *handle,
                 owner: FederateHandle::INVALID,
-                order: said.order,
-                transportation: said.transportation,
+                order: definition.order,
+                transportation: definition.transportation,
             });
         }
     }
@@ -124,41 +124,41 @@ pub(super) fn resign_federation_execution(
     Ok(Reply::Done)
 }
 
-/// Does the directive leave nothing that the federate owns or seeks?
+/// Checks that the directive deals with everything the federate owns or is acquiring.
 fn may_resign(
     federation: &Federation,
     me: FederateHandle,
     action: ResignAction,
 ) -> Result<(), Refusal> {
-    let Parts { cancels, deletes, divests } = parts(action);
+    let DirectiveSteps { cancels, deletes, divests } = steps_of(action);
     let left = federation.instances.values().find(|instance| {
         let owns = instance.owned_by(me).next().is_some();
         owns && !(deletes && object::may_delete(federation, instance, me))
     });
     if let Some(instance) = left.filter(|_| !divests) {
-        let details = format!("attributes of {}, which {action} leaves", instance.name);
+        let details = format!("{action} keeps attributes of {}", instance.name);
         return Err(Exception::FederateOwnsAttributes.because(details));
     }
     if !cancels && ownership::is_sought_by(federation, me, |_, _| true) {
-        let details = format!("{action} does not cancel acquisitions");
+        let details = format!("{action} keeps pending acquisitions");
         return Err(Exception::OwnershipAcquisitionPending.because(details));
     }
     Ok(())
 }
 
-/// What a directive does.
-struct Parts {
-    /// It takes back requests of ownership.
+/// The steps of a directive.
+struct DirectiveSteps {
+    /// It cancels pending acquisitions.
     cancels: bool,
     /// It deletes the instances that the federate may delete.
     deletes: bool,
-    /// What the federate owns it owns no more.
+    /// It divests the attributes that the federate owns.
     divests: bool,
 }
 
-const fn parts(action: ResignAction) -> Parts {
+const fn steps_of(action: ResignAction) -> DirectiveSteps {
     use ResignAction as A;
-    Parts {
+    DirectiveSteps {
         cancels: matches!(
             action,
             A::CancelPendingOwnershipAcquisitions | A::CancelThenDeleteThenDivest
@@ -176,13 +176,13 @@ const fn parts(action: ResignAction) -> Parts {
     }
 }
 
-/// A federate whose session is gone resigns with its automatic directive (clause 4.12).
-pub(crate) fn lose(federation: &mut Federation, federate: FederateHandle) {
+/// Resigns a federate whose session has ended, with its automatic directive (clause 4.12).
+pub(crate) fn resign_lost(federation: &mut Federation, federate: FederateHandle) {
     let action = federation.federate(federate).resign_action;
     resign(federation, federate, action);
 }
 
-/// The RTI makes a federate resign, and says why (clause 4.13).
+/// Resigns a federate by decision of the RTI and reports the reason (clause 4.13).
 pub(crate) fn evict(
     federation: &mut Federation,
     federate: FederateHandle,
@@ -194,12 +194,12 @@ pub(crate) fn evict(
         Edition::Hla4 => {
             let reason_for_resign_description = reason.to_owned();
             let callback = Callback::FederateResigned { reason_for_resign_description };
-            federation.tell(federate, callback);
+            federation.send_callback(federate, callback);
         }
-        // Clients of 1516-2010 have no such callback.
+        // 1516-2010 has no such callback.
         Edition::Evolved => federation.outbox.push(Effect::Close(session)),
     }
-    lose(federation, federate);
+    resign_lost(federation, federate);
     if let Some(state) = sessions.get_mut(&session) {
         state.member = None;
         if edition == Edition::Evolved {
@@ -208,11 +208,10 @@ pub(crate) fn evict(
     }
 }
 
-/// Carries out a directive, and removes what is left of the federate. What it still owns then becomes unowned:
-/// nobody is there to own it.
+/// Carries out a directive and removes the federate. Attributes it still owns become unowned.
 fn resign(federation: &mut Federation, me: FederateHandle, action: ResignAction) {
-    let deletes = parts(action).deletes;
-    // From now on nothing is for it any more.
+    let deletes = steps_of(action).deletes;
+    // From here on no message is for this federate.
     declaration::forget(federation, me);
     ownership::withdraw(federation, me, None);
     let concerned = federation.instances.iter().filter(|(_, instance)| {

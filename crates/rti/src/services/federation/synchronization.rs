@@ -12,30 +12,30 @@ use crate::federation::Federation;
 use crate::notice::Notice;
 use crate::services::{beyond, kept_tag};
 
-/// A synchronization point that not everybody has reached.
+/// A pending synchronization point.
 #[derive(Debug)]
-pub(crate) struct Point {
+pub(crate) struct SynchronizationPoint {
     tag: Data,
-    /// Is it for everybody, also for who joins later?
+    /// Whether it includes every federate, also those that join later.
     for_all: bool,
-    /// Its federates, and whether they reached it: not yet, or in success or without.
+    /// Its federates. `None` until a federate has achieved it, then whether it succeeded.
     members: BTreeMap<FederateHandle, Option<bool>>,
 }
 
-impl Point {
+impl SynchronizationPoint {
     fn is_reached(&self) -> bool {
         self.members.values().all(Option::is_some)
     }
 
     pub(crate) fn check_invariants(&self, federation: &Federation) {
-        assert!(!self.is_reached(), "who reached it together was told");
+        assert!(!self.is_reached(), "a point that all have achieved is removed");
         let members: BTreeSet<FederateHandle> = self.members.keys().copied().collect();
         assert!(members.is_subset(federation.joined()));
         assert!(!self.for_all || members == *federation.joined());
     }
 }
 
-/// Clause 4.14; an empty set means everybody. What became of it is said by one of the callbacks of clause 4.15.
+/// Clause 4.14. An empty set means all federates. The result is one of the callbacks of clause 4.15.
 pub(super) fn register_federation_synchronization_point(
     federation: &mut Federation,
     me: FederateHandle,
@@ -48,7 +48,7 @@ pub(super) fn register_federation_synchronization_point(
     }
     let limits = federation.limits;
     if label.len() > limits.name_len {
-        return Err(beyond(limits.name_len, "bytes of a label"));
+        return Err(beyond(limits.name_len, "bytes in a label"));
     }
     kept_tag(limits, &tag)?;
     if federation.points.len() >= limits.synchronization_points {
@@ -67,28 +67,28 @@ pub(super) fn register_federation_synchronization_point(
             synchronization_point_label,
             reason,
         };
-        federation.tell(me, callback);
+        federation.send_callback(me, callback);
         return Ok(Reply::Done);
     }
     let succeeded = Callback::SynchronizationPointRegistrationSucceeded {
         synchronization_point_label: label.clone(),
     };
-    federation.tell(me, succeeded);
+    federation.send_callback(me, succeeded);
     let for_all = set.is_empty();
     let members: BTreeSet<FederateHandle> =
         if for_all { federation.joined().clone() } else { set.iter().copied().collect() };
     let members = members.into_iter().map(|one| (one, None)).collect();
-    let point = Point { tag, for_all, members };
+    let point = SynchronizationPoint { tag, for_all, members };
     let announcement = announcement(&label, &point);
     for member in point.members.keys() {
-        federation.send(*member, Arc::clone(&announcement));
+        federation.send_notice(*member, Arc::clone(&announcement));
     }
     federation.points.insert(label, point);
     Ok(Reply::Done)
 }
 
 /// Clause 4.16.
-fn announcement(label: &str, point: &Point) -> Arc<Notice> {
+fn announcement(label: &str, point: &SynchronizationPoint) -> Arc<Notice> {
     Arc::new(Notice::new(Callback::AnnounceSynchronizationPoint {
         synchronization_point_label: label.to_owned(),
         user_supplied_tag: point.tag.clone(),
@@ -112,9 +112,9 @@ pub(super) fn synchronization_point_achieved(
     Ok(Reply::Done)
 }
 
-/// Clause 4.18: tells the federates of a point that all of them reached it, if they did.
+/// Clause 4.18. Completes a point that all its federates have achieved.
 fn conclude(federation: &mut Federation, label: String) {
-    if !federation.points.get(&label).is_some_and(Point::is_reached) {
+    if !federation.points.get(&label).is_some_and(SynchronizationPoint::is_reached) {
         return;
     }
     let Some(point) = federation.points.remove(&label) else { return };
@@ -124,21 +124,21 @@ fn conclude(federation: &mut Federation, label: String) {
         failed_to_sync_set: failed.map(|(federate, _)| *federate).collect(),
     }));
     for member in point.members.keys() {
-        federation.send(*member, Arc::clone(&notice));
+        federation.send_notice(*member, Arc::clone(&notice));
     }
 }
 
-/// Who joins is told of the points that are for everybody.
+/// Adds a new federate to the points that include every federate.
 pub(super) fn joined(federation: &mut Federation, federate: FederateHandle) {
     let mut announced = Vec::new();
     for (label, point) in federation.points.iter_mut().filter(|(_, point)| point.for_all) {
         point.members.insert(federate, None);
         announced.push(announcement(label, point));
     }
-    announced.into_iter().for_each(|notice| federation.send(federate, notice));
+    announced.into_iter().for_each(|notice| federation.send_notice(federate, notice));
 }
 
-/// Nobody waits for who resigned.
+/// Removes a resigned federate from all points.
 pub(super) fn resigned(federation: &mut Federation, me: FederateHandle) {
     let mut left = Vec::new();
     for (label, point) in &mut federation.points {

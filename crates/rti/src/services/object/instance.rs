@@ -1,18 +1,18 @@
-//! Instances are registered, discovered, deleted and forgotten (clauses 6.8, 6.9, 6.16 to 6.18).
+//! Registration, discovery and deletion of instances (clauses 6.8, 6.9, 6.16 to 6.18).
 
 use hemiola_hla::data::{Data, Retraction};
 use hemiola_hla::{
     AttributeHandle, Callback, EncodedTime, Exception, FederateHandle, ObjectClassHandle,
-    ObjectInstanceHandle, OrderType, Refusal, Reply, Switch,
+    ObjectInstanceHandle, Refusal, Reply, Switch,
 };
 
 use super::{Answer, advise_of_scope, advise_of_updates, may_delete, privilege, provide, stamped};
 use crate::federation::{Federation, NameUse};
 use crate::instance::{Deletion, Instance, InstanceAttribute};
-use crate::message::{Body, Message, Stamp, dispatch, drop_stale, next_retraction, remember};
+use crate::message::{Body, Message, Stamp, dispatch, drop_stale, store_for_retraction};
 use crate::services::{beyond, declaration, ownership};
 
-/// Clause 6.8, both forms. The federate owns what it publishes of the class.
+/// Clause 6.8, both forms. The federate owns the attributes of the class that it publishes.
 pub(super) fn register_object_instance(
     federation: &mut Federation,
     me: FederateHandle,
@@ -37,25 +37,26 @@ pub(super) fn register_object_instance(
     }
     let available = &federation.model.object_class(class).expect("just seen").attributes;
     let attributes = available.iter().map(|handle| {
-        let (order, transportation) = federate.attribute_manner(&federation.model, class, *handle);
+        let (order, transportation) =
+            federate.attribute_send_options(&federation.model, class, *handle);
         let owner = if federate.publishes(class, *handle) { me } else { FederateHandle::INVALID };
         InstanceAttribute { handle: *handle, owner, order, transportation }
     });
     let attributes = attributes.collect();
     federation.instance_count += 1;
     let handle = ObjectInstanceHandle::new(federation.instance_count);
-    // Nobody else can have such a name: none that begins with HLA is given to who asks for it.
+    // This name is free: names that begin with HLA cannot be reserved.
     let name = name.unwrap_or_else(|| format!("HLAobject-{handle}"));
     federation.names.insert(name.clone(), NameUse::Registered(handle));
     let mut instance = Instance::new(name, class, me, attributes);
-    instance.know(me, class);
+    instance.add_known_by(me, class);
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
     discover_by_all(federation, handle);
     Ok(Reply::ObjectInstance(handle))
 }
 
-/// All who now have reason to, discover an instance.
+/// Makes every federate that now can discover an instance discover it.
 fn discover_by_all(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let class = federation.instances[&handle].class;
     let mut discovered = false;
@@ -67,8 +68,8 @@ fn discover_by_all(federation: &mut Federation, handle: ObjectInstanceHandle) {
     }
 }
 
-/// Clause 6.9: a federate discovers an instance as the nearest class that it subscribes to, if another federate owns an
-/// attribute that it subscribes to there. Owners are advised of that afterwards, once for all who discover it.
+/// Clause 6.9. A federate discovers an instance as the nearest class it subscribes to, if another federate owns an
+/// attribute that it subscribes to there. The caller advises the owners, once for all federates that discover it.
 fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) -> bool {
     let instance = &federation.instances[&handle];
     if instance.deletion.is_some() || instance.known_as(me).is_some() {
@@ -93,8 +94,8 @@ fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInsta
         object_instance_name: instance.name.clone(),
         producing_federate: instance.registered_by,
     };
-    federation.tell(me, callback);
-    come_to_know(federation, me, handle, class);
+    federation.send_callback(me, callback);
+    mark_known(federation, me, handle, class);
     advise_of_scope(federation, me, handle);
     ownership::offer_to(federation, me, handle, None);
     if federation.is_on(Switch::AutoProvide) {
@@ -103,13 +104,13 @@ fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInsta
     true
 }
 
-fn come_to_know(
+fn mark_known(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     class: ObjectClassHandle,
 ) {
-    federation.instance_mut(handle).know(me, class);
+    federation.instance_mut(handle).add_known_by(me, class);
     let since = federation.sequence;
     let federate = federation.federate_mut(me);
     if federate.time.backlog.count() > 0 {
@@ -117,7 +118,7 @@ fn come_to_know(
     }
 }
 
-/// After a federate's subscription to a class changed: what it discovers, and what others have to know of it.
+/// Follows up on a change of a federate's subscriptions to a class: discoveries and advisories.
 pub(crate) fn interest_changed(
     federation: &mut Federation,
     me: FederateHandle,
@@ -136,9 +137,9 @@ pub(crate) fn interest_changed(
     }
 }
 
-/// After the owners of an instance's attributes changed: some may discover it, if it is not deleted.
+/// Follows up on a change of owners: advisories, and discoveries unless the instance is deleted.
 pub(crate) fn owners_changed(federation: &mut Federation, handle: ObjectInstanceHandle) {
-    let known = federation.instances[&handle].known().iter().map(|one| one.federate);
+    let known = federation.instances[&handle].known_by().iter().map(|one| one.federate);
     let known: Vec<FederateHandle> = known.collect();
     for federate in known {
         advise_of_scope(federation, federate, handle);
@@ -147,7 +148,7 @@ pub(crate) fn owners_changed(federation: &mut Federation, handle: ObjectInstance
     discover_by_all(federation, handle);
 }
 
-/// A federate does not own these any more; nobody does.
+/// Makes attributes of a federate unowned.
 pub(crate) fn disown(
     federation: &mut Federation,
     me: FederateHandle,
@@ -157,16 +158,16 @@ pub(crate) fn disown(
     let instance = federation.instance_mut(handle);
     for attribute in attributes {
         let attribute = instance.attribute_mut(*attribute).expect("it is owned");
-        assert_eq!(attribute.owner, me, "only an owner gives away");
+        assert_eq!(attribute.owner, me, "only the owner divests");
         attribute.owner = FederateHandle::INVALID;
     }
-    // If they become its own again it is told anew whether they are wanted.
+    // If the federate acquires them again, its advisories start afresh.
     if let Some(advised) = federation.federate_mut(me).advised.updates.get_mut(&handle) {
         advised.retain(|one, _| !attributes.contains(one));
     }
 }
 
-/// A federate publishes more of a class: asks it whether it wants what is offered of that.
+/// Asks a federate that publishes more of a class whether it wants to own attributes of it that are offered.
 pub(crate) fn offer_published(
     federation: &mut Federation,
     me: FederateHandle,
@@ -183,7 +184,7 @@ pub(crate) fn offer_published(
     }
 }
 
-/// What a federate owns of a class that it does not publish any more becomes unowned.
+/// Makes a federate's attributes of a class unowned that it no longer publishes.
 pub(crate) fn divest_unpublished(
     federation: &mut Federation,
     me: FederateHandle,
@@ -221,8 +222,8 @@ pub(super) fn delete_object_instance(
     Ok(delete(federation, me, handle, tag, time))
 }
 
-/// Deletes an instance: for the federate at once, for the others when they are told. It ends when nobody knows it, and
-/// nobody can take the deletion back.
+/// Deletes an instance: at once for this federate, and for the others when they receive the message. The instance is
+/// removed when no federate knows it and the deletion can no longer be retracted.
 pub(crate) fn delete(
     federation: &mut Federation,
     me: FederateHandle,
@@ -231,24 +232,17 @@ pub(crate) fn delete(
     time: Option<hemiola_hla::LogicalTime>,
 ) -> Retraction {
     let instance = &federation.instances[&handle];
-    let said = *instance.attribute(privilege(&federation.model)).expect("all instances have it");
-    let regulates = federation.federate(me).time.regulation().is_some();
-    let stamp = match time {
-        Some(time) if regulates && said.order == OrderType::TimeStamp => {
-            Stamp::Ordering(time, next_retraction(federation, me))
-        }
-        Some(time) => Stamp::Told(time),
-        None => Stamp::None,
-    };
-    let retraction = match stamp {
-        Stamp::Ordering(_, retraction) => Some(retraction),
-        Stamp::None | Stamp::Told(_) => None,
-    };
+    let privilege = *instance
+        .attribute(privilege(&federation.model))
+        .expect("all instances have the privilege");
+    let stamp = Stamp::new(federation, me, time, privilege.order);
+    let retraction = stamp.retraction();
     let instance = federation.instance_mut(handle);
-    let known_as = instance.known_as(me).expect("who deletes an instance knows it");
+    let known_as = instance.known_as(me).expect("a federate that deletes an instance knows it");
     let owned = instance.divest(me);
     instance.forget(me);
-    let receivers: Vec<FederateHandle> = instance.known().iter().map(|one| one.federate).collect();
+    let receivers: Vec<FederateHandle> =
+        instance.known_by().iter().map(|one| one.federate).collect();
     let retractable = retraction.is_some();
     instance.deletion = Some(Deletion { by: me, known_as, owned: owned.clone(), retractable });
     drop_stale(federation, me);
@@ -257,18 +251,18 @@ pub(crate) fn delete(
     let message = Message {
         body: Body::Remove { instance: handle },
         tag,
-        transportation: said.transportation,
+        transportation: privilege.transportation,
         producer: me,
         stamp,
     };
     let first = federation.sequence + 1;
     dispatch(federation, &message, &receivers);
-    remember(federation, me, stamp, first, receivers, Some(handle));
-    end_if_unknown(federation, handle);
+    store_for_retraction(federation, me, stamp, first, receivers, Some(handle));
+    remove_if_unknown(federation, handle);
     retraction
 }
 
-/// A federate does not know an instance any more, and owns nothing of it.
+/// Makes a federate forget an instance, with everything it owns of it.
 pub(crate) fn forget(
     federation: &mut Federation,
     me: FederateHandle,
@@ -286,7 +280,7 @@ pub(crate) fn forget(
     } else {
         ownership::abandon(federation, me, handle, &divested, &Data::new());
     }
-    end_if_unknown(federation, handle);
+    remove_if_unknown(federation, handle);
 }
 
 fn forget_details(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
@@ -300,33 +294,33 @@ fn forget_details(federation: &mut Federation, me: FederateHandle, handle: Objec
     }
 }
 
-/// A resigning federate leaves an instance.
+/// Removes a resigning federate from an instance.
 pub(crate) fn leave(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     match &mut instance.deletion {
-        // Who is gone takes nothing back.
+        // A federate that resigns cannot retract its deletion.
         Some(deletion) if deletion.by == me => deletion.retractable = false,
         _ => {}
     }
     forget(federation, me, handle);
-    end_if_unknown(federation, handle);
+    remove_if_unknown(federation, handle);
 }
 
-/// A deletion cannot be taken back any more.
+/// Makes a deletion irrevocable.
 pub(crate) fn deletion_is_final(federation: &mut Federation, handle: ObjectInstanceHandle) {
     if let Some(instance) = federation.instances.get_mut(&handle) {
         if let Some(deletion) = &mut instance.deletion {
             deletion.retractable = false;
         }
-        end_if_unknown(federation, handle);
+        remove_if_unknown(federation, handle);
     }
 }
 
-/// A deletion is taken back: the instance is what it was before, also for who was told of its removal.
+/// Undoes a retracted deletion. The instance is again what it was, also for federates that received the removal.
 pub(crate) fn undelete(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let Some(instance) = federation.instances.get_mut(&handle) else { return };
     let Some(Deletion { by, known_as, owned, .. }) = instance.deletion.take() else { return };
-    come_to_know(federation, by, handle, known_as);
+    mark_known(federation, by, handle, known_as);
     let published = &federation.federate(by).published.classes;
     let kept: Vec<AttributeHandle> = owned
         .into_iter()
@@ -342,11 +336,11 @@ pub(crate) fn undelete(federation: &mut Federation, handle: ObjectInstanceHandle
     owners_changed(federation, handle);
 }
 
-/// Removes an instance that is deleted for everybody.
-fn end_if_unknown(federation: &mut Federation, handle: ObjectInstanceHandle) {
+/// Removes a deleted instance that no federate knows any more.
+fn remove_if_unknown(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let Some(instance) = federation.instances.get(&handle) else { return };
     let over = instance.deletion.as_ref().is_some_and(|deletion| !deletion.retractable);
-    if !over || !instance.known().is_empty() {
+    if !over || !instance.known_by().is_empty() {
         return;
     }
     let instance = federation.instances.remove(&handle).expect("just seen");
@@ -359,7 +353,7 @@ fn end_if_unknown(federation: &mut Federation, handle: ObjectInstanceHandle) {
     }
 }
 
-/// Clause 6.18. The federate may discover the instance again, if it subscribes anew or an owner changes.
+/// Clause 6.18. The federate may discover the instance again after a new subscription or a change of owners.
 pub(super) fn local_delete_object_instance(
     federation: &mut Federation,
     me: FederateHandle,

@@ -1,18 +1,18 @@
-//! Interactions are sent and received (clauses 6.12 to 6.15).
+//! Interactions and directed interactions (clauses 6.12 to 6.15).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hemiola_hla::data::{Data, ParameterValues, Retraction};
 use hemiola_hla::{
-    EncodedTime, Exception, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
-    OrderType, Refusal,
+    EncodedTime, Exception, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Refusal,
 };
 
-use super::{stamped, update};
+use super::stamped;
 use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
-use crate::message::{Body, Message, dispatch, dispatch_undecided, next_retraction, remember};
+use crate::group::Groups;
+use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store_for_retraction};
 use crate::services::declaration;
 
 /// Clause 6.12, both forms.
@@ -29,13 +29,8 @@ pub(super) fn send_interaction(
         return Err(Exception::InteractionClassNotPublished.into());
     }
     let receivers = receivers(federation, class);
-    let mut groups: Vec<(InteractionClassHandle, Vec<FederateHandle>)> = Vec::new();
-    for (federate, received) in receivers.iter().filter(|(federate, _)| *federate != me) {
-        match groups.iter_mut().find(|(class, _)| class == received) {
-            Some((_, group)) => group.push(*federate),
-            None => groups.push((*received, vec![*federate])),
-        }
-    }
+    let others = receivers.iter().filter(|(federate, _)| *federate != me);
+    let groups = others.map(|(federate, received)| (*received, *federate)).collect();
     let body = |class, values| Body::Interaction { class, values };
     send(federation, me, (class, values), groups, body, tag, time)
 }
@@ -53,7 +48,7 @@ fn parameters_defined(
     }
 }
 
-/// Who gets interactions of a class: each federate as the nearest class that it subscribes to.
+/// Returns the receivers of a class, each with the nearest class it subscribes to.
 fn receivers(federation: &mut Federation, class: InteractionClassHandle) -> Arc<[Receiver]> {
     if let Some(known) = federation.receivers.get(&class) {
         return Arc::clone(known);
@@ -69,33 +64,29 @@ fn receivers(federation: &mut Federation, class: InteractionClassHandle) -> Arc<
     receivers
 }
 
-/// Sends an interaction to each group of receivers, as the class the group gets it as and with the parameters
-/// that this class has.
+/// Sends an interaction to each group of receivers, as the class that the group subscribes to and with the parameters
+/// of that class.
 #[expect(clippy::too_many_arguments, reason = "the common end of the two services")]
 fn send(
     federation: &mut Federation,
     me: FederateHandle,
     (class, values): (InteractionClassHandle, ParameterValues),
-    groups: Vec<(InteractionClassHandle, Vec<FederateHandle>)>,
+    groups: Groups<InteractionClassHandle, FederateHandle>,
     body: impl Fn(InteractionClassHandle, ParameterValues) -> Body,
     tag: Data,
     time: Option<EncodedTime>,
 ) -> Result<Retraction, Refusal> {
     let time = stamped(federation, me, time)?;
     let federate = federation.federate(me);
-    let (order, transportation) = federate.interaction_manner(&federation.model, class);
-    let ordering =
-        time.is_some() && order == OrderType::TimeStamp && federate.time.regulation().is_some();
-    let order = if ordering { order } else { OrderType::Receive };
-    let retraction = if ordering { Some(next_retraction(federation, me)) } else { None };
-    let stamp = update::stamp(time, order, retraction);
+    let (order, transportation) = federate.interaction_send_options(&federation.model, class);
+    let stamp = Stamp::new(federation, me, time, order);
     let first = federation.sequence + 1;
     if federation.delays_evaluation {
         let body = body(class, values);
         let message = Message { body, tag, transportation, producer: me, stamp };
-        let told = dispatch_undecided(federation, message);
-        remember(federation, me, stamp, first, told, None);
-        return Ok(retraction);
+        let told = dispatch_unevaluated(federation, message);
+        store_for_retraction(federation, me, stamp, first, told, None);
+        return Ok(stamp.retraction());
     }
     let mut told = Vec::new();
     for (received, receivers) in groups {
@@ -105,11 +96,11 @@ fn send(
         dispatch(federation, &message, &receivers);
         told.extend(receivers);
     }
-    remember(federation, me, stamp, first, told, None);
-    Ok(retraction)
+    store_for_retraction(federation, me, stamp, first, told, None);
+    Ok(stamp.retraction())
 }
 
-/// The parameters of an interaction of a class that one above it has: who gets it as that gets these.
+/// Returns the parameters that a superclass has, for a federate that receives the interaction as that class.
 pub(super) fn values_of(
     federation: &Federation,
     class: InteractionClassHandle,
@@ -123,7 +114,7 @@ pub(super) fn values_of(
     values
 }
 
-/// An interaction directed at an instance.
+/// A directed interaction.
 pub(super) struct Directed {
     pub(super) class: InteractionClassHandle,
     pub(super) instance: ObjectInstanceHandle,
@@ -131,8 +122,8 @@ pub(super) struct Directed {
     pub(super) tag: Data,
 }
 
-/// Clause 6.14, both forms. It reaches who subscribes to it for the class that it knows the instance as, or for one
-/// above: those who own an attribute of the instance, and those who want all.
+/// Clause 6.14, both forms. Receivers subscribe at the class they know the instance as or at a superclass; a
+/// subscription counts if it is universal or if the federate owns an attribute of the instance.
 pub(super) fn send_directed_interaction(
     federation: &mut Federation,
     me: FederateHandle,
@@ -146,7 +137,7 @@ pub(super) fn send_directed_interaction(
         let mut line = federation.object_class_line(*known_as);
         line.any(|above| published.get(&above).is_some_and(|set| set.contains(&class)))
     };
-    // Of an instance that it does not know, nobody can say whether it publishes the class for it.
+    // Publication depends on the class the federate knows the instance as, so an unknown instance is an error first.
     if !known
         .as_ref()
         .map_or_else(|_| published.values().any(|set| set.contains(&class)), publishes)
@@ -154,20 +145,15 @@ pub(super) fn send_directed_interaction(
         return Err(Exception::InteractionClassNotPublished.into());
     }
     let (instance, _) = known?;
-    let mut groups: Vec<(InteractionClassHandle, Vec<FederateHandle>)> = Vec::new();
-    let others = instance.known().iter().map(|one| one.federate).filter(|one| *one != me);
-    for federate in others {
-        let Some(received) = directed_as(federation, federate, handle, class) else { continue };
-        match groups.iter_mut().find(|(other, _)| *other == received) {
-            Some((_, group)) => group.push(federate),
-            None => groups.push((received, vec![federate])),
-        }
-    }
+    let others = instance.known_by().iter().map(|one| one.federate).filter(|one| *one != me);
+    let groups = others
+        .filter_map(|one| Some((directed_as(federation, one, handle, class)?, one)))
+        .collect();
     let body = |class, values| Body::Directed { class, instance: handle, values };
     send(federation, me, (class, values), groups, body, tag, time)
 }
 
-/// As what a federate gets an interaction of a class that is directed at an instance, if it gets it.
+/// Returns the class as which a federate receives a directed interaction; `None` if it does not.
 pub(super) fn directed_as(
     federation: &Federation,
     federate: FederateHandle,

@@ -1,24 +1,26 @@
-//! What a federate wants of a message, as things are when it could be delivered: the switch
-//! `delaySubscriptionEvaluation` (clause 10.53).
+//! Evaluating subscriptions at delivery: the switch `delaySubscriptionEvaluation` (clause 10.53).
 //!
-//! The switch says when the RTI looks at subscriptions to filter messages, with or without time stamps. It is set by
-//! the object model that a federation is created with, and stays. Off, a message is for who was subscribed when it was
-//! sent, and as that federate was. On, it waits for everybody that cannot have it yet, and what comes of it is
-//! seen when it could be delivered: who has unsubscribed since gets nothing, who has subscribed since gets it, also if
-//! it came to know the instance since. Who may have the message at once is looked at at once, as always; who joins
-//! after it was sent does not get it.
+//! The switch decides when subscriptions filter messages, with or without time stamps. The object model that creates
+//! the federation sets it for good.
 //!
-//! A federate whose request stops at messages can only stop at one that it wants. A message that it does not want
-//! when it would be granted the time of that message is over for it, and its request goes on to the next. Until then
-//! the message counts: in LITS, and for how far others may go, because the federate may still come to want it.
+//! Off: a message is for the federates that are subscribed when it is sent, by their subscriptions at that time.
+//!
+//! On: a message is queued for every federate that cannot receive it yet and is filtered when it could be delivered. A
+//! federate that has unsubscribed since gets nothing; a federate that has subscribed since gets it, even if it has
+//! discovered the instance since. Federates that can receive the message now are evaluated now. A federate that joins
+//! later does not get it.
+//!
+//! A request that stops at messages stops only at messages its federate wants. At the moment when it would be granted
+//! the time of an unwanted message, that message is dropped and the request continues. Until then the message counts
+//! for LITS and for other federates' GALT, because the federate may still subscribe.
 
-use hemiola_hla::{AttributeHandle, FederateHandle, InteractionClassHandle};
+use hemiola_hla::{FederateHandle, InteractionClassHandle};
 
 use super::{interaction, update};
 use crate::federation::Federation;
 use crate::message::{Body, Message};
 
-/// Does a federate want anything of this? At what rate does not matter.
+/// Returns whether a federate subscribes to any part of a message, whatever the rate.
 pub(crate) fn is_wanted(federation: &Federation, to: FederateHandle, body: &Body) -> bool {
     let federate = federation.federate(to);
     match body {
@@ -36,7 +38,7 @@ pub(crate) fn is_wanted(federation: &Federation, to: FederateHandle, body: &Body
     }
 }
 
-/// What a federate gets of a message that it is about to get; `None` if it does not want it.
+/// Returns the part of a message that a federate subscribes to, for delivery now; `None` if there is none.
 pub(crate) fn evaluate(
     federation: &mut Federation,
     to: FederateHandle,
@@ -45,24 +47,20 @@ pub(crate) fn evaluate(
     let body = match &message.body {
         Body::Reflect { instance, values } => {
             let class = federation.instances.get(instance)?.known_as(to)?;
-            let limits_rates = update::limits_rates(federation, message);
+            let Message { stamp, transportation, .. } = *message;
+            let limits_rates = update::limits_rates(federation, stamp, transportation);
+            let rates_at = limits_rates.then_some(federation.now);
             let federate = federation.federate(to);
             let subscribed = federate.subscribed.classes.get(&class)?;
-            let wants = |attribute: AttributeHandle| {
-                subscribed.get(&attribute).is_some_and(|one| {
-                    let rate = one.rate.as_ref().filter(|_| limits_rates);
-                    let is_due =
-                        |hertz| update::is_due(federate, federation, *instance, attribute, hertz);
-                    rate.is_none_or(|rate| is_due(rate.hertz))
-                })
-            };
-            let wanted = values.iter().filter(|(attribute, _)| wants(*attribute));
+            let wanted = values.iter().filter(|(attribute, _)| {
+                federate.wants(subscribed, *instance, *attribute, rates_at)
+            });
             let values: Vec<_> = wanted.cloned().collect();
             if values.is_empty() {
                 return None;
             }
-            if limits_rates {
-                update::note(federation, to, class, *instance, &values);
+            if let Some(now) = rates_at {
+                federation.federate_mut(to).note_reflected(class, *instance, &values, now);
             }
             Body::Reflect { instance: *instance, values }
         }
@@ -81,7 +79,7 @@ pub(crate) fn evaluate(
     Some(message.with(body))
 }
 
-/// The nearest class that a federate subscribes to.
+/// Returns the nearest class that a federate subscribes to.
 fn received_as(
     federation: &Federation,
     to: FederateHandle,

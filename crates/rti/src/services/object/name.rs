@@ -1,4 +1,4 @@
-//! Names of instances are reserved and released (clauses 6.2 to 6.7).
+//! Reservation of instance names (clauses 6.2 to 6.7).
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
@@ -9,8 +9,8 @@ use super::Answer;
 use crate::federation::{Federation, NameUse};
 use crate::services::beyond;
 
-/// Can a federate have such a name at all? Those that begin with `HLA` are the RTI's.
-fn is_legal(federation: &Federation, name: &str) -> Result<(), Refusal> {
+/// Checks that a federate may have this name. Names that begin with `HLA` belong to the RTI.
+fn check_name(federation: &Federation, name: &str) -> Result<(), Refusal> {
     let limits = federation.limits;
     if name.is_empty() || name.starts_with("HLA") || name.len() > limits.name_len {
         let most = limits.name_len;
@@ -29,13 +29,13 @@ fn has_room(federation: &Federation, more: usize) -> Result<(), Refusal> {
     }
 }
 
-/// Clause 6.2; what became of it is said by one of the callbacks of clause 6.3.
+/// Clause 6.2. The result is one of the callbacks of clause 6.3.
 pub(super) fn reserve_object_instance_name(
     federation: &mut Federation,
     me: FederateHandle,
     name: String,
 ) -> Answer {
-    is_legal(federation, &name)?;
+    check_name(federation, &name)?;
     has_room(federation, 1)?;
     let object_instance_name = name.clone();
     let callback = match federation.names.entry(name) {
@@ -47,11 +47,11 @@ pub(super) fn reserve_object_instance_name(
             Callback::ObjectInstanceNameReservationFailed { object_instance_name }
         }
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }
 
-/// Clause 6.5: all of the names or none. What became of it is said by one of the callbacks of clause 6.6.
+/// Clause 6.5: all names or none. The result is one of the callbacks of clause 6.6.
 pub(super) fn reserve_multiple_object_instance_names(
     federation: &mut Federation,
     me: FederateHandle,
@@ -60,7 +60,7 @@ pub(super) fn reserve_multiple_object_instance_names(
     if names.is_empty() {
         return Err(Exception::NameSetWasEmpty.into());
     }
-    names.iter().try_for_each(|name| is_legal(federation, name))?;
+    names.iter().try_for_each(|name| check_name(federation, name))?;
     has_room(federation, names.len())?;
     let free = names.iter().all(|name| !federation.names.contains_key(name));
     let callback = if free {
@@ -69,11 +69,11 @@ pub(super) fn reserve_multiple_object_instance_names(
     } else {
         Callback::MultipleObjectInstanceNameReservationFailed { object_instance_names: names }
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }
 
-/// Clauses 6.4 and 6.7: all of the names or none.
+/// Clauses 6.4 and 6.7: all names or none.
 pub(super) fn release_object_instance_names(
     federation: &mut Federation,
     me: FederateHandle,

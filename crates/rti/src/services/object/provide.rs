@@ -1,4 +1,4 @@
-//! Owners are asked for values (clauses 6.21 and 6.22).
+//! Requests for attribute values (clauses 6.21 and 6.22).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::federation::Federation;
 use crate::services::declaration;
 
 /// Clause 6.21 for an instance.
-pub(super) fn of_instance(
+pub(super) fn request_instance_attribute_value_update(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
@@ -25,8 +25,8 @@ pub(super) fn of_instance(
     Ok(Reply::Done)
 }
 
-/// Clause 6.21 for all instances of a class and those below it.
-pub(super) fn of_class(
+/// Clause 6.21 for all instances of a class and its subclasses.
+pub(super) fn request_class_attribute_value_update(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
@@ -40,7 +40,7 @@ pub(super) fn of_class(
     Ok(Reply::Done)
 }
 
-/// Clause 6.22: asks every other owner for its attributes among these.
+/// Clause 6.22. Asks each other owner for its attributes among these.
 pub(super) fn ask_owners(
     federation: &mut Federation,
     me: FederateHandle,
@@ -62,6 +62,6 @@ pub(super) fn ask_owners(
             attributes,
             user_supplied_tag: tag.clone(),
         };
-        federation.tell(owner, callback);
+        federation.send_callback(owner, callback);
     }
 }

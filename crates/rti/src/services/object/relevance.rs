@@ -1,15 +1,19 @@
-//! Federates are told which attributes reach them, and owners which are wanted (clauses 6.19, 6.20, 6.23, 6.24).
+//! Advisories on attributes in scope and on updates that are wanted (clauses 6.19, 6.20, 6.23, 6.24).
 //!
-//! As with the advisories of clause 5, a federate is told of changes to what it was last told, while its switch is on.
+//! Like the advisories of clause 5, these report changes to a federate while its switch is on.
 //!
-//! What is in scope depends on the class that the federate knows the instance as. Which updates are wanted depends on
-//! the switch `advisoriesUseKnownClass` (clause 10.54), which is set by the object model that a federation is created
-//! with, and stays. On, an attribute is wanted by who actively subscribes to it at the class that it knows the instance
-//! as: by who gets the updates. Off, it is wanted by who knows the instance and actively subscribes to the attribute at
-//! the class that the instance was registered as, or at one above it. The two differ for who subscribed to the
-//! registered class only after it had discovered the instance as one above: it does not get those attributes, but
-//! their owner is told that they are wanted, until the switch is on. The advisories of clause 5 are about published
-//! classes, not about instances; the switch does not change them.
+//! Attributes are in scope by the class the federate knows the instance as. Which updates are wanted depends on the
+//! switch `advisoriesUseKnownClass` (clause 10.54), which the object model that creates the federation sets for good.
+//!
+//! On: an attribute is wanted if a federate actively subscribes to it at the class it knows the instance as; these
+//! federates receive the updates.
+//!
+//! Off: an attribute is wanted if a federate knows the instance and actively subscribes to the attribute at the class
+//! the instance was registered as, or at a superclass.
+//!
+//! They differ for a federate that discovered the instance as a superclass and subscribed to the registered class
+//! later. It does not receive those attributes; with the switch off, their owner is advised all the same. The
+//! advisories of clause 5 concern classes, not instances, and do not depend on the switch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +21,10 @@ use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandl
 
 use crate::federate::{Activity, Rate};
 use crate::federation::Federation;
+use crate::group::Groups;
 
-/// Tells a federate which attributes of an instance have come into its scope or gone out of it: those that it
-/// subscribes to and that another federate owns.
+/// Advises a federate of attributes that came into scope or went out of it. In scope are the attributes it subscribes
+/// to and another federate owns.
 pub(crate) fn advise_of_scope(
     federation: &mut Federation,
     me: FederateHandle,
@@ -42,17 +47,17 @@ pub(crate) fn advise_of_scope(
     let object_instance = handle;
     let attributes: Vec<AttributeHandle> = scope.difference(&before).copied().collect();
     if !attributes.is_empty() {
-        federation.tell(me, Callback::AttributesInScope { object_instance, attributes });
+        federation.send_callback(me, Callback::AttributesInScope { object_instance, attributes });
     }
     let attributes: Vec<AttributeHandle> = before.difference(&scope).copied().collect();
     if !attributes.is_empty() {
-        federation.tell(me, Callback::AttributesOutOfScope { object_instance, attributes });
+        federation
+            .send_callback(me, Callback::AttributesOutOfScope { object_instance, attributes });
     }
     federation.federate_mut(me).advised.scope.insert(handle, scope);
 }
 
-/// Tells the owners of an instance which of their attributes are wanted now, and which not any more; also if they are
-/// wanted at another rate than before.
+/// Advises an instance's owners of changes in which of their attributes are wanted, and at which rate.
 pub(crate) fn advise_of_updates(federation: &mut Federation, handle: ObjectInstanceHandle) {
     let instance = &federation.instances[&handle];
     let mut owners: Vec<FederateHandle> =
@@ -69,19 +74,15 @@ pub(crate) fn advise_of_updates(federation: &mut Federation, handle: ObjectInsta
 fn advise_owner(federation: &mut Federation, owner: FederateHandle, handle: ObjectInstanceHandle) {
     let instance = &federation.instances[&handle];
     let mut wanted = BTreeMap::new();
-    // By rate, the fastest first; without a limit before all.
-    let mut news: Vec<(Option<Rate>, Vec<AttributeHandle>)> = Vec::new();
+    // In the order of the attributes; each rate has one callback.
+    let mut changes = Groups::new();
     let before =
         federation.federate(owner).advised.updates.get(&handle).cloned().unwrap_or_default();
     for attribute in instance.owned_by(owner) {
         let Some(rate) = greatest_rate(federation, handle, attribute) else { continue };
         wanted.insert(attribute, rate.clone());
-        if before.get(&attribute) == Some(&rate) {
-            continue;
-        }
-        match news.iter_mut().find(|(other, _)| *other == rate) {
-            Some((_, attributes)) => attributes.push(attribute),
-            None => news.push((rate, vec![attribute])),
+        if before.get(&attribute) != Some(&rate) {
+            changes.add(rate, attribute);
         }
     }
     let unwanted: Vec<AttributeHandle> = before
@@ -89,7 +90,7 @@ fn advise_owner(federation: &mut Federation, owner: FederateHandle, handle: Obje
         .filter(|one| !wanted.contains_key(one) && instance.owner(*one) == owner)
         .collect();
     let object_instance = handle;
-    for (rate, attributes) in news {
+    for (rate, attributes) in changes {
         let callback = match rate {
             None => Callback::TurnUpdatesOnForObjectInstance { object_instance, attributes },
             Some(Rate { designator: update_rate_designator, .. }) => {
@@ -100,18 +101,18 @@ fn advise_owner(federation: &mut Federation, owner: FederateHandle, handle: Obje
                 }
             }
         };
-        federation.tell(owner, callback);
+        federation.send_callback(owner, callback);
     }
     if !unwanted.is_empty() {
         let attributes = unwanted;
         let callback = Callback::TurnUpdatesOffForObjectInstance { object_instance, attributes };
-        federation.tell(owner, callback);
+        federation.send_callback(owner, callback);
     }
     federation.federate_mut(owner).advised.updates.insert(handle, wanted);
 }
 
-/// How often anybody else wants an attribute, by the class that the switch says: `None` if nobody does, and no rate if
-/// somebody wants all updates.
+/// Returns the greatest rate at which another federate wants an attribute, at the class that the switch selects.
+/// `None`: no federate wants it. `Some(None)`: a federate wants all updates.
 fn greatest_rate(
     federation: &Federation,
     handle: ObjectInstanceHandle,
@@ -119,7 +120,7 @@ fn greatest_rate(
 ) -> Option<Option<Rate>> {
     let instance = &federation.instances[&handle];
     let owner = instance.owner(attribute);
-    let others = instance.known().iter().filter(|one| one.federate != owner);
+    let others = instance.known_by().iter().filter(|one| one.federate != owner);
     let by_known_class = federation.advises_by_known_class;
     let subscriptions = others.flat_map(|one| {
         let first = if by_known_class { one.class } else { instance.class };

@@ -1,4 +1,4 @@
-//! How values and interactions are transported (clauses 6.25 to 6.33).
+//! Transportation types (clauses 6.25 to 6.33).
 
 use hemiola_hla::{
     AttributeHandle, Callback, Exception, FederateHandle, InteractionClassHandle,
@@ -9,22 +9,25 @@ use super::{Answer, available};
 use crate::federation::Federation;
 use crate::services::declaration;
 
-fn exists(federation: &Federation, kind: TransportationTypeHandle) -> Result<(), Refusal> {
-    match federation.model.transportation(kind) {
+fn check_transportation(
+    federation: &Federation,
+    transportation: TransportationTypeHandle,
+) -> Result<(), Refusal> {
+    match federation.model.transportation(transportation) {
         Some(_) => Ok(()),
-        None => Err(Exception::InvalidTransportationTypeHandle.because(kind.to_string())),
+        None => Err(Exception::InvalidTransportationTypeHandle.because(transportation.to_string())),
     }
 }
 
-/// Clause 6.25. The change is made at once, and confirmed as clause 6.26 has it.
+/// Clause 6.25. The change is immediate; the callback of clause 6.26 confirms it.
 pub(super) fn request_attribute_transportation_type_change(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: Vec<AttributeHandle>,
-    kind: TransportationTypeHandle,
+    transportation: TransportationTypeHandle,
 ) -> Answer {
-    exists(federation, kind)?;
+    check_transportation(federation, transportation)?;
     let (instance, class) = federation.known(me, handle)?;
     available(federation, class, attributes.iter().copied())?;
     if let Some(other) = attributes.iter().find(|one| instance.owner(**one) != me) {
@@ -32,33 +35,33 @@ pub(super) fn request_attribute_transportation_type_change(
     }
     let instance = federation.instance_mut(handle);
     for attribute in &attributes {
-        instance.attribute_mut(*attribute).expect("it is owned").transportation = kind;
+        instance.attribute_mut(*attribute).expect("it is owned").transportation = transportation;
     }
     let callback = Callback::ConfirmAttributeTransportationTypeChange {
         object_instance: handle,
         attributes,
-        transportation_type: kind,
+        transportation_type: transportation,
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }
 
-/// Clause 6.27: for instances that the federate registers from now on.
+/// Clause 6.27. Applies to instances that the federate registers later.
 pub(super) fn change_default_attribute_transportation_type(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
     attributes: &[AttributeHandle],
-    kind: TransportationTypeHandle,
+    transportation: TransportationTypeHandle,
 ) -> Answer {
-    exists(federation, kind)?;
+    check_transportation(federation, transportation)?;
     declaration::defined(federation, class, attributes)?;
     let defaults = &mut federation.federate_mut(me).defaults.attribute_transportation;
-    defaults.extend(attributes.iter().map(|attribute| ((class, *attribute), kind)));
+    defaults.extend(attributes.iter().map(|attribute| ((class, *attribute), transportation)));
     Ok(Reply::Done)
 }
 
-/// Clause 6.28; the answer comes as the callback of clause 6.29.
+/// Clause 6.28. The result is the callback of clause 6.29.
 pub(super) fn query_attribute_transportation_type(
     federation: &mut Federation,
     me: FederateHandle,
@@ -72,33 +75,33 @@ pub(super) fn query_attribute_transportation_type(
         attribute,
         transportation_type: instance.attribute(attribute).expect("just seen").transportation,
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }
 
-/// Clause 6.30. The change is made at once, and confirmed as clause 6.31 has it.
+/// Clause 6.30. The change is immediate; the callback of clause 6.31 confirms it.
 pub(super) fn request_interaction_transportation_type_change(
     federation: &mut Federation,
     me: FederateHandle,
     class: InteractionClassHandle,
-    kind: TransportationTypeHandle,
+    transportation: TransportationTypeHandle,
 ) -> Answer {
-    exists(federation, kind)?;
+    check_transportation(federation, transportation)?;
     declaration::interaction_defined(federation, class)?;
     let federate = federation.federate_mut(me);
     if !federate.published.interactions.contains(&class) {
         return Err(Exception::InteractionClassNotPublished.into());
     }
-    federate.defaults.interaction_transportation.insert(class, kind);
+    federate.defaults.interaction_transportation.insert(class, transportation);
     let callback = Callback::ConfirmInteractionTransportationTypeChange {
         interaction_class: class,
-        transportation_type: kind,
+        transportation_type: transportation,
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }
 
-/// Clause 6.32; the answer comes as the callback of clause 6.33.
+/// Clause 6.32. The result is the callback of clause 6.33.
 pub(super) fn query_interaction_transportation_type(
     federation: &mut Federation,
     me: FederateHandle,
@@ -107,17 +110,17 @@ pub(super) fn query_interaction_transportation_type(
 ) -> Answer {
     declaration::interaction_defined(federation, class)?;
     let Some(other) = federation.joined_federate(federate) else {
-        // The service has no exception of its own for this.
+        // This service has no exception for a federate that is not joined.
         return Err(
-            Exception::RTIinternalError.because(format!("no federate {federate} has joined"))
+            Exception::RTIinternalError.because(format!("federate {federate} is not joined"))
         );
     };
-    let (_, transportation_type) = other.interaction_manner(&federation.model, class);
+    let (_, transportation_type) = other.interaction_send_options(&federation.model, class);
     let callback = Callback::ReportInteractionTransportationType {
         federate,
         interaction_class: class,
         transportation_type,
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }

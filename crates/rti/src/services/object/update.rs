@@ -1,24 +1,21 @@
-//! Attribute values are updated and reflected (clauses 6.10 and 6.11).
+//! Updating and reflecting attribute values (clauses 6.10 and 6.11).
 
 use hemiola_hla::data::{AttributeValues, Data, Retraction};
 use hemiola_hla::{
-    AttributeHandle, EncodedTime, Exception, FederateHandle, LogicalTime, ObjectClassHandle,
-    ObjectInstanceHandle, OrderType, Refusal, TransportationTypeHandle,
+    AttributeHandle, EncodedTime, Exception, FederateHandle, ObjectInstanceHandle, OrderType,
+    Refusal, TransportationTypeHandle,
 };
-use hemiola_units::Span;
 
 use super::{available, stamped};
-use crate::federate::Federate;
 use crate::federation::Federation;
-use crate::instance::Knower;
-use crate::message::{
-    Body, Message, Stamp, dispatch, dispatch_undecided, next_retraction, remember,
-};
+use crate::group::Groups;
+use crate::instance::KnownBy;
+use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store_for_retraction};
 
-/// How a value travels.
-type Manner = (OrderType, TransportationTypeHandle);
+/// The sending options of a value.
+type SendOptions = (OrderType, TransportationTypeHandle);
 
-/// Clause 6.10, both forms. Values that travel alike are reflected together.
+/// Clause 6.10, both forms. Values with the same sending options are reflected together.
 pub(super) fn update_attribute_values(
     federation: &mut Federation,
     me: FederateHandle,
@@ -33,130 +30,98 @@ pub(super) fn update_attribute_values(
         return Err(Exception::AttributeNotOwned.because(other.to_string()));
     }
     let time = stamped(federation, me, time)?;
-    let regulates = federation.federate(me).time.regulation().is_some();
-    let manner = |attribute: AttributeHandle| -> Manner {
-        let said = federation.instances[&handle].attribute(attribute).expect("it is owned");
-        (
-            if time.is_some() && regulates { said.order } else { OrderType::Receive },
-            said.transportation,
-        )
-    };
-    let passels = alike(values, manner);
-    let ordering = passels.iter().any(|((order, _), _)| *order == OrderType::TimeStamp);
-    let retraction = if ordering { Some(next_retraction(federation, me)) } else { None };
+    let is_ordered = time.is_some() && federation.federate(me).time.regulation().is_some();
+    let groups = alike(values, |attribute| {
+        let attribute = instance.attribute(attribute).expect("it is owned");
+        let order = if is_ordered { attribute.order } else { OrderType::Receive };
+        (order, attribute.transportation)
+    });
+    // The parts share one retraction handle.
+    let is_ordered = groups.iter().any(|((order, _), _)| *order == OrderType::TimeStamp);
+    let order = if is_ordered { OrderType::TimeStamp } else { OrderType::Receive };
+    let whole = Stamp::new(federation, me, time, order);
     let first = federation.sequence + 1;
-    let mut told = Vec::new();
-    for ((order, transportation), values) in passels {
-        let stamp = stamp(time, order, retraction);
-        if federation.delays_evaluation {
+    let mut retractable_from = Vec::new();
+    for ((order, transportation), values) in groups {
+        let is_ordered = order == OrderType::TimeStamp;
+        let stamp = if is_ordered { whole } else { whole.unordered() };
+        let message = |values| {
             let body = Body::Reflect { instance: handle, values };
-            let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
-            let reached = dispatch_undecided(federation, message);
-            if order == OrderType::TimeStamp {
-                told.extend(reached);
-            }
+            Message { body, tag: tag.clone(), transportation, producer: me, stamp }
+        };
+        if federation.delays_evaluation {
+            let reached = dispatch_unevaluated(federation, message(values));
+            retractable_from.extend(reached.into_iter().filter(|_| is_ordered));
             continue;
         }
-        for (values, receivers) in receivers(federation, me, handle, values, order, transportation)
-        {
-            let body = Body::Reflect { instance: handle, values };
-            let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
-            dispatch(federation, &message, &receivers);
-            if order == OrderType::TimeStamp {
-                told.extend(receivers);
-            }
+        let limits_rates = limits_rates(federation, stamp, transportation);
+        for (values, receivers) in receivers(federation, me, handle, values, limits_rates) {
+            dispatch(federation, &message(values), &receivers);
+            retractable_from.extend(receivers.into_iter().filter(|_| is_ordered));
         }
     }
-    if let (Some(time), Some(retraction)) = (time, retraction) {
-        remember(federation, me, Stamp::Ordering(time, retraction), first, told, None);
-    }
-    Ok(retraction)
+    store_for_retraction(federation, me, whole, first, retractable_from, None);
+    Ok(whole.retraction())
 }
 
-/// The stamp of a message of this order.
-pub(super) const fn stamp(
-    time: Option<LogicalTime>,
-    order: OrderType,
-    retraction: Retraction,
-) -> Stamp {
-    match (time, order, retraction) {
-        (None, ..) => Stamp::None,
-        (Some(time), OrderType::TimeStamp, Some(retraction)) => Stamp::Ordering(time, retraction),
-        (Some(time), ..) => Stamp::Told(time),
-    }
-}
-
-/// The values by how they travel, in the order of their first.
+/// Groups values by their sending options, in the order of each group's first value.
 fn alike(
     values: AttributeValues,
-    manner: impl Fn(AttributeHandle) -> Manner,
-) -> Vec<(Manner, AttributeValues)> {
+    send_options: impl Fn(AttributeHandle) -> SendOptions,
+) -> Vec<(SendOptions, AttributeValues)> {
     let Some((first, _)) = values.first() else { return Vec::new() };
-    let first = manner(*first);
-    if values.iter().all(|(attribute, _)| manner(*attribute) == first) {
+    let first = send_options(*first);
+    if values.iter().all(|(attribute, _)| send_options(*attribute) == first) {
         return vec![(first, values)];
     }
-    let mut passels: Vec<(Manner, AttributeValues)> = Vec::new();
-    for (attribute, value) in values {
-        let manner = manner(attribute);
-        match passels.iter_mut().find(|(other, _)| *other == manner) {
-            Some((_, passel)) => passel.push((attribute, value)),
-            None => passels.push((manner, vec![(attribute, value)])),
-        }
-    }
-    passels
+    let groups = values.into_iter().map(|(one, value)| (send_options(one), (one, value)));
+    groups.collect::<Groups<_, _>>().into_iter().collect()
 }
 
-/// Who gets which of the values. Federates that get the same stand together, so that these are kept once.
+/// Returns the receivers of the values. Federates that receive the same values form a group and share them.
 fn receivers(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     values: AttributeValues,
-    order: OrderType,
-    transportation: TransportationTypeHandle,
+    limits_rates: bool,
 ) -> Vec<(AttributeValues, Vec<FederateHandle>)> {
-    let limits_rates = order == OrderType::Receive && is_lossy(federation, transportation);
     let mut all = Vec::new();
     let mut some: Vec<(AttributeValues, Vec<FederateHandle>)> = Vec::new();
+    // Receivers with rate limits, and their place in `some`; `None` if they receive all values.
     let mut limited = Vec::new();
-    for Knower { federate: other, class } in federation.instances[&handle].known() {
-        if *other == me {
-            continue;
-        }
-        let federate = federation.federate(*other);
+    let knowers = federation.instances[&handle].known_by().iter();
+    for KnownBy { federate: receiver, class } in knowers.filter(|one| one.federate != me) {
+        let federate = federation.federate(*receiver);
         let Some(subscribed) = federate.subscribed.classes.get(class) else { continue };
-        let wants = |attribute: AttributeHandle| {
-            subscribed.get(&attribute).is_some_and(|subscription| {
-                let rate = subscription.rate.as_ref().filter(|_| limits_rates);
-                rate.is_none_or(|rate| is_due(federate, federation, handle, attribute, rate.hertz))
-            })
+        let rates_at = limits_rates.then_some(federation.now);
+        let wants = |(attribute, _): &&(AttributeHandle, Data)| {
+            federate.wants(subscribed, handle, *attribute, rates_at)
         };
-        if limits_rates && subscribed.values().any(|subscription| subscription.rate.is_some()) {
-            limited.push((*other, *class));
-        }
-        if values.iter().all(|(attribute, _)| wants(*attribute)) {
-            all.push(*other);
+        let is_limited = limits_rates && subscribed.values().any(|one| one.rate.is_some());
+        if values.iter().all(|value| wants(&value)) {
+            all.push(*receiver);
+            limited.extend(is_limited.then_some((*receiver, *class, None)));
             continue;
         }
-        let wanted: AttributeValues =
-            values.iter().filter(|(attribute, _)| wants(*attribute)).cloned().collect();
+        let wanted: AttributeValues = values.iter().filter(wants).cloned().collect();
         if wanted.is_empty() {
             continue;
         }
-        let same = |one: &&mut (AttributeValues, Vec<FederateHandle>)| {
-            one.0
-                .iter()
-                .map(|(attribute, _)| attribute)
-                .eq(wanted.iter().map(|(attribute, _)| attribute))
-        };
-        match some.iter_mut().find(same) {
-            Some((_, receivers)) => receivers.push(*other),
-            None => some.push((wanted, vec![*other])),
-        }
+        let same = some.iter().position(|(other, _)| {
+            other.iter().map(|(one, _)| one).eq(wanted.iter().map(|(one, _)| one))
+        });
+        let place = same.unwrap_or_else(|| {
+            some.push((wanted, Vec::new()));
+            some.len() - 1
+        });
+        some[place].1.push(*receiver);
+        limited.extend(is_limited.then_some((*receiver, *class, Some(place))));
     }
-    for (other, class) in limited {
-        note_reflection(federation, other, class, handle, &all, &some, &values);
+    let now = federation.now;
+    for (receiver, class, place) in limited {
+        let values = place.map_or(&values, |place| &some[place].0);
+        federation.federate_mut(receiver).note_reflected(class, handle, values, now);
     }
     if !all.is_empty() {
         some.push((values, all));
@@ -164,63 +129,12 @@ fn receivers(
     some
 }
 
-/// May updates that travel like this be left out?
-fn is_lossy(federation: &Federation, transportation: TransportationTypeHandle) -> bool {
-    !federation.model.transportation(transportation).is_some_and(|one| one.reliable)
-}
-
-/// Do subscribers that want updates at a limited rate get this message at that rate?
-pub(super) fn limits_rates(federation: &Federation, message: &Message) -> bool {
-    let has_order = matches!(message.stamp, Stamp::Ordering(..));
-    !has_order && is_lossy(federation, message.transportation)
-}
-
-/// Is it long enough ago that the federate was told of this attribute?
-pub(super) fn is_due(
-    federate: &Federate,
+/// Returns whether update rate limits apply: only to messages that may be dropped.
+pub(super) fn limits_rates(
     federation: &Federation,
-    instance: ObjectInstanceHandle,
-    attribute: AttributeHandle,
-    hertz: f64,
+    stamp: Stamp,
+    transportation: TransportationTypeHandle,
 ) -> bool {
-    let last = federate.last_reflected.get(&(instance, attribute));
-    last.is_none_or(|last| federation.now.since(*last) >= Span::from_secs_f64(1.0 / hertz))
-}
-
-/// Notes when a federate is told of attributes that it wants at a limited rate.
-fn note_reflection(
-    federation: &mut Federation,
-    federate: FederateHandle,
-    class: ObjectClassHandle,
-    instance: ObjectInstanceHandle,
-    all: &[FederateHandle],
-    some: &[(AttributeValues, Vec<FederateHandle>)],
-    values: &AttributeValues,
-) {
-    let told = if all.contains(&federate) {
-        values
-    } else {
-        match some.iter().find(|(_, receivers)| receivers.contains(&federate)) {
-            Some((told, _)) => told,
-            None => return,
-        }
-    };
-    note(federation, federate, class, instance, told);
-}
-
-/// Notes that a federate is told of these attributes now.
-pub(super) fn note(
-    federation: &mut Federation,
-    federate: FederateHandle,
-    class: ObjectClassHandle,
-    instance: ObjectInstanceHandle,
-    told: &AttributeValues,
-) {
-    let now = federation.now;
-    let federate = federation.federate_mut(federate);
-    for (attribute, _) in told {
-        if federate.subscription(class, *attribute).is_some_and(|one| one.rate.is_some()) {
-            federate.last_reflected.insert((instance, *attribute), now);
-        }
-    }
+    let definition = federation.model.transportation(transportation);
+    stamp.retraction().is_none() && !definition.is_some_and(|one| one.reliable)
 }

@@ -1,4 +1,4 @@
-//! Federates seek attributes (clauses 7.8, 7.9, 7.15).
+//! Acquiring attributes (clauses 7.8, 7.9, 7.15).
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use hemiola_hla::{
 };
 
 use super::negotiation::{
-    Groups, Seeker, acquire, change, has_room, request_confirmation, request_release,
-    say_unavailable,
+    Seeker, acquire, change, has_room, report_unavailable, request_confirmation, request_release,
 };
-use super::{Answer, named};
+use super::{Answer, known_attributes};
 use crate::federation::Federation;
+use crate::group::Groups;
 use crate::services::object;
 
-/// The attributes that a federate wants, each once: it owns none of them, and publishes all.
+/// Checks that a federate can acquire these attributes: it publishes them all and owns none. Returns each once.
 fn acquirable(
     federation: &Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
 ) -> Result<BTreeSet<AttributeHandle>, Refusal> {
-    let (class, attributes) = named(federation, me, handle, attributes)?;
+    let (class, attributes) = known_attributes(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];
     if let Some(own) = attributes.iter().find(|one| instance.owner(**one) == me) {
         return Err(Exception::FederateOwnsAttributes.because(own.to_string()));
@@ -35,8 +35,8 @@ fn acquirable(
     }
 }
 
-/// Clause 7.8. What nobody owns the federate gets at once; owners are asked to release the rest, or to confirm what
-/// they offer.
+/// Clause 7.8. The federate acquires unowned attributes at once. The owners of the others are asked to release them, or
+/// to confirm if they have offered them.
 pub(super) fn attribute_ownership_acquisition(
     federation: &mut Federation,
     me: FederateHandle,
@@ -50,7 +50,7 @@ pub(super) fn attribute_ownership_acquisition(
     Ok(Reply::Done)
 }
 
-/// Clause 7.9. What another federate owns and does not offer is not available.
+/// Clause 7.9. Attributes that another federate owns and has not offered are unavailable.
 pub(super) fn attribute_ownership_acquisition_if_available(
     federation: &mut Federation,
     me: FederateHandle,
@@ -85,7 +85,7 @@ fn seek(
     for attribute in attributes {
         let owner = federation.instances[&handle].owner(attribute);
         if owner == FederateHandle::INVALID {
-            // What is deleted is to be had by nobody: it may come back to who owned it.
+            // A retraction of the deletion would return the attribute to its former owner.
             if is_deleted {
                 unavailable.add((me, tag.clone()), attribute);
             } else {
@@ -114,20 +114,19 @@ fn seek(
         acquire(federation, me, handle, free, &Data::new());
         object::owners_changed(federation, handle);
     }
-    say_unavailable(federation, handle, unavailable);
+    report_unavailable(federation, handle, unavailable);
     request_confirmation(federation, handle, confirm);
     request_release(federation, handle, release);
 }
 
-/// Clauses 7.15 and 7.16: the federate seeks these attributes no more. One that it sought only because it was offered
-/// was not asked for by the service that this takes back.
+/// Clauses 7.15 and 7.16. Cancels acquisitions by clause 7.8; those by clause 7.9 are not affected.
 pub(super) fn cancel_attribute_ownership_acquisition(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
 ) -> Answer {
-    let (_, attributes) = named(federation, me, handle, attributes)?;
+    let (_, attributes) = known_attributes(federation, me, handle, attributes)?;
     let instance = &federation.instances[&handle];
     if let Some(own) = attributes.iter().find(|one| instance.owner(**one) == me) {
         return Err(Exception::AttributeAlreadyOwned.because(own.to_string()));
@@ -150,6 +149,6 @@ pub(super) fn cancel_attribute_ownership_acquisition(
         object_instance: handle,
         attributes: attributes.into_iter().collect(),
     };
-    federation.tell(me, callback);
+    federation.send_callback(me, callback);
     Ok(Reply::Done)
 }

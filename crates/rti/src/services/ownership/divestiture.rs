@@ -1,4 +1,4 @@
-//! Owners give attributes away (clauses 7.2, 7.3, 7.6, 7.12 to 7.14).
+//! Divesting attributes (clauses 7.2, 7.3, 7.6, 7.12 to 7.14).
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,15 @@ use hemiola_hla::{
 };
 
 use super::negotiation::{
-    Groups, Offer, abandon, change, has_room, offer_to_others, request_confirmation,
-    request_release, say_unavailable,
+    Offer, abandon, change, has_room, offer_to_others, report_unavailable, request_confirmation,
+    request_release,
 };
-use super::{Answer, owned};
+use super::{Answer, owned_attributes};
 use crate::federation::Federation;
+use crate::group::Groups;
 use crate::services::object;
 
-/// Clause 7.2: at once, whoever wants them.
+/// Clause 7.2: immediate, with or without a new owner.
 pub(super) fn unconditional_attribute_ownership_divestiture(
     federation: &mut Federation,
     me: FederateHandle,
@@ -23,7 +24,7 @@ pub(super) fn unconditional_attribute_ownership_divestiture(
     attributes: &[AttributeHandle],
     tag: &Data,
 ) -> Answer {
-    let attributes = owned(federation, me, handle, attributes)?;
+    let attributes = owned_attributes(federation, me, handle, attributes)?;
     give_away(federation, me, handle, attributes, tag);
     Ok(Reply::Done)
 }
@@ -43,7 +44,7 @@ fn give_away(
     abandon(federation, me, handle, &attributes, tag);
 }
 
-/// Clause 7.3: the federate owns them until it has confirmed, or takes the offer back.
+/// Clause 7.3. The federate remains the owner until it confirms, or withdraws the offer.
 pub(super) fn negotiated_attribute_ownership_divestiture(
     federation: &mut Federation,
     me: FederateHandle,
@@ -51,7 +52,7 @@ pub(super) fn negotiated_attribute_ownership_divestiture(
     attributes: &[AttributeHandle],
     tag: &Data,
 ) -> Answer {
-    let attributes = owned(federation, me, handle, attributes)?;
+    let attributes = owned_attributes(federation, me, handle, attributes)?;
     let is_offered = |one: &&AttributeHandle| is_offered(federation, handle, **one);
     if let Some(other) = attributes.iter().find(is_offered) {
         return Err(Exception::AttributeAlreadyBeingDivested.because(other.to_string()));
@@ -113,7 +114,7 @@ pub(super) fn confirm_divestiture(
     attributes: &[AttributeHandle],
     tag: &Data,
 ) -> Answer {
-    let attributes = owned(federation, me, handle, attributes)?;
+    let attributes = owned_attributes(federation, me, handle, attributes)?;
     all_offered(federation, handle, &attributes)?;
     if let Some(other) = attributes.iter().find(|one| !is_sought(federation, handle, **one)) {
         return Err(Exception::NoAcquisitionPending.because(other.to_string()));
@@ -122,8 +123,8 @@ pub(super) fn confirm_divestiture(
     Ok(Reply::Done)
 }
 
-/// Clause 7.12: who asked for them hears that they are not available, and has asked no more. What the federate offers
-/// is not denied by it.
+/// Clause 7.12. Federates that asked for the attributes are refused, and their requests end. Attributes that the owner
+/// has offered are not affected.
 pub(super) fn attribute_ownership_release_denied(
     federation: &mut Federation,
     me: FederateHandle,
@@ -131,7 +132,7 @@ pub(super) fn attribute_ownership_release_denied(
     attributes: &[AttributeHandle],
     tag: &Data,
 ) -> Answer {
-    let attributes = owned(federation, me, handle, attributes)?;
+    let attributes = owned_attributes(federation, me, handle, attributes)?;
     let mut unavailable = Groups::new();
     for attribute in attributes {
         change(federation, (handle, attribute), |negotiation| {
@@ -142,11 +143,11 @@ pub(super) fn attribute_ownership_release_denied(
             }
         });
     }
-    say_unavailable(federation, handle, unavailable);
+    report_unavailable(federation, handle, unavailable);
     Ok(Reply::Done)
 }
 
-/// Clause 7.13: those that somebody seeks; gives which these are.
+/// Clause 7.13. Divests the attributes that another federate seeks, and returns them.
 pub(super) fn attribute_ownership_divestiture_if_wanted(
     federation: &mut Federation,
     me: FederateHandle,
@@ -154,22 +155,22 @@ pub(super) fn attribute_ownership_divestiture_if_wanted(
     attributes: &[AttributeHandle],
     tag: &Data,
 ) -> Answer {
-    let mut attributes = owned(federation, me, handle, attributes)?;
+    let mut attributes = owned_attributes(federation, me, handle, attributes)?;
     attributes.retain(|one| is_sought(federation, handle, *one));
     let divested = attributes.iter().copied().collect();
     give_away(federation, me, handle, attributes, tag);
     Ok(Reply::Attributes(divested))
 }
 
-/// Clause 7.14. Who seeks them nevertheless has to wait for a release; who does so only because of the offer hears that
-/// they are not available.
+/// Clause 7.14. The owner is asked again to release attributes to federates that requested them by clause 7.8; requests
+/// by clause 7.9 are refused.
 pub(super) fn cancel_negotiated_attribute_ownership_divestiture(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
 ) -> Answer {
-    let attributes = owned(federation, me, handle, attributes)?;
+    let attributes = owned_attributes(federation, me, handle, attributes)?;
     all_offered(federation, handle, &attributes)?;
     let (mut unavailable, mut release) = (Groups::new(), Groups::new());
     for attribute in attributes {
@@ -185,7 +186,7 @@ pub(super) fn cancel_negotiated_attribute_ownership_divestiture(
             });
         });
     }
-    say_unavailable(federation, handle, unavailable);
+    report_unavailable(federation, handle, unavailable);
     request_release(federation, handle, release);
     Ok(Reply::Done)
 }

@@ -1,4 +1,4 @@
-//! What is going on about the ownership of an attribute, and what comes of it.
+//! Negotiations of attribute ownership, and their results.
 
 use std::ops::RangeInclusive;
 
@@ -6,17 +6,18 @@ use hemiola_hla::data::Data;
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Refusal};
 
 use crate::federation::Federation;
+use crate::group::Groups;
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
 pub(super) type Subject = (ObjectInstanceHandle, AttributeHandle);
 
-/// Who offers an attribute, and who seeks it. There is none where nobody does.
+/// The offer and the seekers of an attribute. It exists only while there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Negotiation {
-    /// Its owner would give it away (clause 7.3).
+    /// The owner's offer to divest (clause 7.3).
     pub(super) offer: Option<Offer>,
-    /// First come, first served; each federate once.
+    /// In order of arrival; each federate once.
     pub(super) seekers: Vec<Seeker>,
 }
 
@@ -24,16 +25,16 @@ pub(crate) struct Negotiation {
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) tag: Data,
-    /// Was it asked to confirm, because somebody seeks the attribute (clause 7.5)?
+    /// Whether the owner has been asked to confirm, since a federate seeks the attribute (clause 7.5).
     pub(super) asked: bool,
 }
 
-/// A federate that wants to be the owner.
+/// A federate that seeks ownership.
 #[derive(Debug)]
 pub(super) struct Seeker {
     pub(super) federate: FederateHandle,
     pub(super) tag: Data,
-    /// Only because it is offered (clause 7.9), or whatever the owner thinks of it (clause 7.8)?
+    /// Whether it asked by clause 7.9, which needs an offer, and not by clause 7.8.
     pub(super) if_available: bool,
 }
 
@@ -42,7 +43,7 @@ impl Negotiation {
         self.seekers.iter().find(|seeker| seeker.federate == federate)
     }
 
-    /// A federate does not seek the attribute any more; with the last the owner has nothing to confirm.
+    /// Removes a seeker. Without seekers, the owner has nothing to confirm.
     pub(super) fn forget(&mut self, federate: FederateHandle) {
         self.seekers.retain(|seeker| seeker.federate != federate);
         if let Some(offer) = &mut self.offer {
@@ -55,12 +56,12 @@ impl Negotiation {
     }
 }
 
-/// Is there room for negotiations about so many attributes more, and for their tag?
+/// Checks the limits for negotiations of `more` attributes and for their tag.
 pub(super) fn has_room(federation: &Federation, more: usize, tag: &Data) -> Result<(), Refusal> {
     kept_tag(federation.limits, tag)?;
     let limit = federation.limits.negotiations;
     if federation.negotiations.len() + more > limit {
-        return Err(beyond(limit, "attributes whose ownership is negotiated"));
+        return Err(beyond(limit, "attributes under negotiation"));
     }
     Ok(())
 }
@@ -69,7 +70,7 @@ const fn of_instance(handle: ObjectInstanceHandle) -> RangeInclusive<Subject> {
     (handle, AttributeHandle::new(0))..=(handle, AttributeHandle::new(u32::MAX))
 }
 
-/// Changes a negotiation, which begins with it or ends.
+/// Changes a negotiation. Creates it before if necessary, and removes it if it has ended.
 pub(super) fn change<T>(
     federation: &mut Federation,
     subject: Subject,
@@ -83,59 +84,38 @@ pub(super) fn change<T>(
     changed
 }
 
-/// What is said in one callback: attributes by what else is in it, in the order of the first.
-#[derive(Debug)]
-pub(super) struct Groups<K>(Vec<(K, Vec<AttributeHandle>)>);
-
-impl<K: PartialEq> Groups<K> {
-    pub(super) const fn new() -> Self {
-        Self(Vec::new())
-    }
-
-    pub(super) fn add(&mut self, key: K, attribute: AttributeHandle) {
-        match self.0.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, attributes)) => attributes.push(attribute),
-            None => self.0.push((key, vec![attribute])),
-        }
-    }
-
-    pub(super) fn into_iter(self) -> impl Iterator<Item = (K, Vec<AttributeHandle>)> {
-        self.0.into_iter()
-    }
-}
-
-/// Who is to be told something with a tag.
+/// The receiver and the tag of a callback.
 pub(super) type To = (FederateHandle, Data);
 
 /// Clause 7.5.
 pub(super) fn request_confirmation(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    groups: Groups<To>,
+    groups: Groups<To, AttributeHandle>,
 ) {
-    for ((owner, tag), attributes) in groups.into_iter() {
+    for ((owner, tag), attributes) in groups {
         let callback = Callback::RequestDivestitureConfirmation {
             object_instance: handle,
             released_attributes: attributes,
             user_supplied_tag: tag,
         };
-        federation.tell(owner, callback);
+        federation.send_callback(owner, callback);
     }
 }
 
 /// Clause 7.10.
-pub(super) fn say_unavailable(
+pub(super) fn report_unavailable(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    groups: Groups<To>,
+    groups: Groups<To, AttributeHandle>,
 ) {
-    for ((seeker, tag), attributes) in groups.into_iter() {
+    for ((seeker, tag), attributes) in groups {
         let callback = Callback::AttributeOwnershipUnavailable {
             object_instance: handle,
             attributes,
             user_supplied_tag: tag,
         };
-        federation.tell(seeker, callback);
+        federation.send_callback(seeker, callback);
     }
 }
 
@@ -143,19 +123,19 @@ pub(super) fn say_unavailable(
 pub(super) fn request_release(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
-    groups: Groups<To>,
+    groups: Groups<To, AttributeHandle>,
 ) {
-    for ((owner, tag), attributes) in groups.into_iter() {
+    for ((owner, tag), attributes) in groups {
         let callback = Callback::RequestAttributeOwnershipRelease {
             object_instance: handle,
             candidate_attributes: attributes,
             user_supplied_tag: tag,
         };
-        federation.tell(owner, callback);
+        federation.send_callback(owner, callback);
     }
 }
 
-/// Attributes have no owner any more, because their instance is deleted: nobody offers them, and nobody gets them.
+/// Ends the negotiations of a deleted instance's attributes: there is no offer, and every seeker is refused.
 pub(crate) fn close(
     federation: &mut Federation,
     handle: ObjectInstanceHandle,
@@ -168,11 +148,11 @@ pub(crate) fn close(
             unavailable.add((seeker.federate, seeker.tag), *attribute);
         }
     }
-    say_unavailable(federation, handle, unavailable);
+    report_unavailable(federation, handle, unavailable);
 }
 
-/// Attributes have no owner any more: finds new ones, and tells all whom it concerns. Who seeks an attribute gets
-/// it, the first first; where nobody does, it is offered to those who could own it, but `from`.
+/// Finds new owners for attributes that have become unowned. The first seeker acquires an attribute; without seekers it
+/// is offered to all federates that could own it, except `from`.
 pub(crate) fn abandon(
     federation: &mut Federation,
     from: FederateHandle,
@@ -195,7 +175,7 @@ pub(crate) fn abandon(
             None => free.push(*attribute),
         }
     }
-    for (seeker, attributes) in secured.into_iter() {
+    for (seeker, attributes) in secured {
         acquire(federation, seeker, handle, attributes, tag);
     }
     object::owners_changed(federation, handle);
@@ -210,15 +190,14 @@ pub(super) fn offer_to_others(
     attributes: &[AttributeHandle],
     tag: &Data,
 ) {
-    let known = federation.instances[&handle].known().iter().map(|one| one.federate);
+    let known = federation.instances[&handle].known_by().iter().map(|one| one.federate);
     for federate in known.filter(|one| *one != from).collect::<Vec<_>>() {
         offer(federation, federate, handle, attributes, tag);
     }
 }
 
-/// A federate becomes the owner of attributes that nobody owns, and is told so (clause 7.7). They are sent as it sends
-/// such attributes (clauses 6.25 and 8.24: what another owner chose is over). Who else seeks them has to do with
-/// it now.
+/// Makes a federate the owner of unowned attributes and notifies it (clause 7.7). The attributes get that federate's
+/// sending options (clauses 6.25 and 8.24), not those of a previous owner. The remaining seekers turn to the new owner.
 pub(super) fn acquire(
     federation: &mut Federation,
     me: FederateHandle,
@@ -229,12 +208,13 @@ pub(super) fn acquire(
     let class = federation.instances[&handle].known_as(me).expect("a seeker knows the instance");
     let (mut unavailable, mut release) = (Groups::new(), Groups::new());
     for attribute in &attributes {
-        let manner = federation.federate(me).attribute_manner(&federation.model, class, *attribute);
+        let send_options =
+            federation.federate(me).attribute_send_options(&federation.model, class, *attribute);
         let place = federation.instance_mut(handle).attribute_mut(*attribute);
         let place = place.expect("a seeker seeks what the instance has");
         assert_eq!(place.owner, FederateHandle::INVALID, "an attribute has one owner");
         place.owner = me;
-        (place.order, place.transportation) = manner;
+        (place.order, place.transportation) = send_options;
         change(federation, (handle, *attribute), |negotiation| {
             negotiation.forget(me);
             negotiation.seekers.retain(|seeker| {
@@ -252,12 +232,12 @@ pub(super) fn acquire(
         secured_attributes: attributes,
         user_supplied_tag: tag.clone(),
     };
-    federation.tell(me, callback);
-    say_unavailable(federation, handle, unavailable);
+    federation.send_callback(me, callback);
+    report_unavailable(federation, handle, unavailable);
     request_release(federation, handle, release);
 }
 
-/// Clause 7.4: asks a federate whether it wants those of these attributes that it could own: it publishes them.
+/// Clause 7.4. Asks a federate whether it wants to own these attributes, as far as it publishes them.
 fn offer(
     federation: &mut Federation,
     to: FederateHandle,
@@ -275,12 +255,12 @@ fn offer(
             offered_attributes: offered,
             user_supplied_tag: tag.clone(),
         };
-        federation.tell(to, callback);
+        federation.send_callback(to, callback);
     }
 }
 
-/// A federate has come to know an instance, or publishes more of its class: asks it whether it wants what is offered
-/// of that, of these attributes or of all.
+/// Asks a federate whether it wants to own attributes of an instance that are on offer: `only` these, or all. Called
+/// when it discovers the instance or publishes more of the class.
 pub(crate) fn offer_to(
     federation: &mut Federation,
     me: FederateHandle,
@@ -298,12 +278,12 @@ pub(crate) fn offer_to(
             groups.add(tag.clone(), *attribute);
         }
     }
-    for (tag, attributes) in groups.into_iter() {
+    for (tag, attributes) in groups {
         offer(federation, me, handle, &attributes, &tag);
     }
 }
 
-/// Does a federate seek an attribute that this is true of?
+/// Returns whether a federate seeks an attribute that satisfies `which`.
 pub(crate) fn is_sought_by(
     federation: &Federation,
     me: FederateHandle,
@@ -315,7 +295,7 @@ pub(crate) fn is_sought_by(
     })
 }
 
-/// A federate seeks nothing any more: of an instance, or at all.
+/// Removes a federate from the seekers of one instance, or of all.
 pub(crate) fn withdraw(
     federation: &mut Federation,
     me: FederateHandle,
@@ -339,23 +319,30 @@ pub(crate) fn withdraw(
     }
 }
 
-/// Checks what must be true of all negotiations between any two inputs.
+/// Checks the invariants of all negotiations.
 pub(crate) fn check_invariants(federation: &Federation) {
     for ((handle, attribute), negotiation) in &federation.negotiations {
         assert!(!negotiation.is_over());
         let instance = &federation.instances[handle];
         let owner = instance.owner(*attribute);
         let is_owned = owner != FederateHandle::INVALID;
-        assert!(is_owned, "who seeks what is free gets it");
+        assert!(is_owned, "only an owned attribute is negotiated");
         if let Some(offer) = &negotiation.offer {
-            assert_eq!(offer.asked, !negotiation.seekers.is_empty(), "who is sought is asked");
+            assert_eq!(
+                offer.asked,
+                !negotiation.seekers.is_empty(),
+                "an owner with seekers has been asked"
+            );
         }
         for (at, seeker) in negotiation.seekers.iter().enumerate() {
             let class = instance.known_as(seeker.federate).expect("a seeker knows the instance");
             let federate = federation.federate(seeker.federate);
             assert!(federate.publishes(class, *attribute), "a seeker could own it");
-            assert!(seeker.federate != owner, "nobody seeks what it has");
-            assert!(!seeker.if_available || negotiation.offer.is_some(), "it is not available");
+            assert!(seeker.federate != owner, "no federate seeks an attribute it owns");
+            assert!(
+                !seeker.if_available || negotiation.offer.is_some(),
+                "a request by clause 7.9 needs an offer"
+            );
             let again = negotiation.seekers[..at].iter();
             assert!(again.into_iter().all(|other| other.federate != seeker.federate));
         }

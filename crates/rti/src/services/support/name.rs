@@ -1,5 +1,7 @@
-//! Handles for names, and names for handles (clauses 10.2 to 10.25).
+//! Handles and names (clauses 10.2 to 10.25).
 
+use hemiola_fom::Model;
+use hemiola_fom::model::{InteractionClass, ObjectClass};
 use hemiola_hla::{
     AttributeHandle, DimensionHandle, Exception, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle, Refusal, Reply,
@@ -12,6 +14,17 @@ use crate::services::object;
 
 fn not_found(name: &str) -> Refusal {
     Exception::NameNotFound.because(name)
+}
+
+fn object_class(model: &Model, class: ObjectClassHandle) -> Result<&ObjectClass, Exception> {
+    model.object_class(class).ok_or(Exception::InvalidObjectClassHandle)
+}
+
+fn interaction_class(
+    model: &Model,
+    class: InteractionClassHandle,
+) -> Result<&InteractionClass, Exception> {
+    model.interaction_class(class).ok_or(Exception::InvalidInteractionClassHandle)
 }
 
 /// Clause 10.2.
@@ -29,15 +42,14 @@ pub(super) fn get_federate_name(federation: &Federation, handle: FederateHandle)
 }
 
 /// Clause 10.4.
-pub(super) fn get_object_class_handle(federation: &Federation, name: &str) -> Answer {
-    let class = federation.model.object_class_named(name);
+pub(super) fn get_object_class_handle(model: &Model, name: &str) -> Answer {
+    let class = model.object_class_named(name);
     class.map(Reply::ObjectClass).ok_or_else(|| not_found(name))
 }
 
 /// Clause 10.5.
-pub(super) fn get_object_class_name(federation: &Federation, class: ObjectClassHandle) -> Answer {
-    let said = federation.model.object_class(class).ok_or(Exception::InvalidObjectClassHandle)?;
-    Ok(Reply::Name(said.name.clone()))
+pub(super) fn get_object_class_name(model: &Model, class: ObjectClassHandle) -> Answer {
+    Ok(Reply::Name(object_class(model, class)?.name.clone()))
 }
 
 /// Clause 10.7.
@@ -56,45 +68,41 @@ pub(super) fn get_object_instance_handle(
 }
 
 /// Clause 10.9.
-pub(super) fn get_attribute_handle(
-    federation: &Federation,
-    class: ObjectClassHandle,
-    name: &str,
-) -> Answer {
-    federation.model.object_class(class).ok_or(Exception::InvalidObjectClassHandle)?;
-    let attribute = federation.model.attribute_named(class, name);
+pub(super) fn get_attribute_handle(model: &Model, class: ObjectClassHandle, name: &str) -> Answer {
+    object_class(model, class)?;
+    let attribute = model.attribute_named(class, name);
     attribute.map(Reply::Attribute).ok_or_else(|| not_found(name))
 }
 
 /// Clause 10.10.
 pub(super) fn get_attribute_name(
-    federation: &Federation,
+    model: &Model,
     class: ObjectClassHandle,
     attribute: AttributeHandle,
 ) -> Answer {
-    federation.model.object_class(class).ok_or(Exception::InvalidObjectClassHandle)?;
-    let said = federation.model.attribute(attribute).ok_or(Exception::InvalidAttributeHandle)?;
-    if !federation.model.has_attribute(class, attribute) {
+    object_class(model, class)?;
+    let definition = model.attribute(attribute).ok_or(Exception::InvalidAttributeHandle)?;
+    if !model.has_attribute(class, attribute) {
         return Err(Exception::AttributeNotDefined.into());
     }
-    Ok(Reply::Name(said.name.clone()))
+    Ok(Reply::Name(definition.name.clone()))
 }
 
 /// Clause 10.11.
-pub(super) fn get_update_rate_value(federation: &Federation, designator: &str) -> Answer {
-    let rate = federation.model.update_rates().get(designator);
+pub(super) fn get_update_rate_value(model: &Model, designator: &str) -> Answer {
+    let rate = model.update_rates().get(designator);
     let refusal = || Exception::InvalidUpdateRateDesignator.because(designator);
     rate.map(|rate| Reply::Rate(*rate)).ok_or_else(refusal)
 }
 
-/// Clause 10.12: the rate at which the federate gets an attribute; 0 if it is not limited.
+/// Clause 10.12. Returns the federate's rate for an attribute; 0 if it is unlimited.
 pub(super) fn get_update_rate_value_for_attribute(
     federation: &Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> Answer {
-    // This service lists its exceptions in the other order.
+    // This service lists its exceptions in reverse order.
     let (_, class) = federation.known(me, handle)?;
     object::available(federation, class, [attribute])?;
     let subscription = federation.federate(me).subscription(class, attribute);
@@ -103,45 +111,39 @@ pub(super) fn get_update_rate_value_for_attribute(
 }
 
 /// Clause 10.13.
-pub(super) fn get_interaction_class_handle(federation: &Federation, name: &str) -> Answer {
-    let class = federation.model.interaction_class_named(name);
+pub(super) fn get_interaction_class_handle(model: &Model, name: &str) -> Answer {
+    let class = model.interaction_class_named(name);
     class.map(Reply::InteractionClass).ok_or_else(|| not_found(name))
 }
 
 /// Clause 10.14.
-pub(super) fn get_interaction_class_name(
-    federation: &Federation,
-    class: InteractionClassHandle,
-) -> Answer {
-    let said = federation.model.interaction_class(class);
-    Ok(Reply::Name(said.ok_or(Exception::InvalidInteractionClassHandle)?.name.clone()))
+pub(super) fn get_interaction_class_name(model: &Model, class: InteractionClassHandle) -> Answer {
+    Ok(Reply::Name(interaction_class(model, class)?.name.clone()))
 }
 
 /// Clause 10.15.
 pub(super) fn get_parameter_handle(
-    federation: &Federation,
+    model: &Model,
     class: InteractionClassHandle,
     name: &str,
 ) -> Answer {
-    let said = federation.model.interaction_class(class);
-    said.ok_or(Exception::InvalidInteractionClassHandle)?;
-    let parameter = federation.model.parameter_named(class, name);
+    interaction_class(model, class)?;
+    let parameter = model.parameter_named(class, name);
     parameter.map(Reply::Parameter).ok_or_else(|| not_found(name))
 }
 
 /// Clause 10.16.
 pub(super) fn get_parameter_name(
-    federation: &Federation,
+    model: &Model,
     class: InteractionClassHandle,
     parameter: ParameterHandle,
 ) -> Answer {
-    let said = federation.model.interaction_class(class);
-    said.ok_or(Exception::InvalidInteractionClassHandle)?;
-    let said = federation.model.parameter(parameter).ok_or(Exception::InvalidParameterHandle)?;
-    if !federation.model.has_parameter(class, parameter) {
+    interaction_class(model, class)?;
+    let definition = model.parameter(parameter).ok_or(Exception::InvalidParameterHandle)?;
+    if !model.has_parameter(class, parameter) {
         return Err(Exception::InteractionParameterNotDefined.into());
     }
-    Ok(Reply::Name(said.name.clone()))
+    Ok(Reply::Name(definition.name.clone()))
 }
 
 /// Clause 10.17.
@@ -156,56 +158,51 @@ pub(super) fn get_order_name(order: Option<OrderType>) -> Answer {
 }
 
 /// Clause 10.19.
-pub(super) fn get_transportation_type_handle(federation: &Federation, name: &str) -> Answer {
-    let kind = federation.model.transportation_named(name);
+pub(super) fn get_transportation_type_handle(model: &Model, name: &str) -> Answer {
+    let kind = model.transportation_named(name);
     let refusal = || Exception::InvalidTransportationName.because(name);
     kind.map(Reply::TransportationType).ok_or_else(refusal)
 }
 
 /// Clause 10.20.
 pub(super) fn get_transportation_type_name(
-    federation: &Federation,
+    model: &Model,
     kind: TransportationTypeHandle,
 ) -> Answer {
-    let said = federation.model.transportation(kind);
-    Ok(Reply::Name(said.ok_or(Exception::InvalidTransportationTypeHandle)?.name.clone()))
+    let definition = model.transportation(kind);
+    Ok(Reply::Name(definition.ok_or(Exception::InvalidTransportationTypeHandle)?.name.clone()))
 }
 
 /// Clause 10.21.
 pub(super) fn get_available_dimensions_for_object_class(
-    federation: &Federation,
+    model: &Model,
     class: ObjectClassHandle,
 ) -> Answer {
-    let said = federation.model.object_class(class).ok_or(Exception::InvalidObjectClassHandle)?;
-    Ok(Reply::Dimensions(said.dimensions.clone()))
+    Ok(Reply::Dimensions(object_class(model, class)?.dimensions.clone()))
 }
 
 /// Clause 10.22.
 pub(super) fn get_available_dimensions_for_interaction_class(
-    federation: &Federation,
+    model: &Model,
     class: InteractionClassHandle,
 ) -> Answer {
-    let said = federation.model.interaction_class(class);
-    Ok(Reply::Dimensions(said.ok_or(Exception::InvalidInteractionClassHandle)?.dimensions.clone()))
+    Ok(Reply::Dimensions(interaction_class(model, class)?.dimensions.clone()))
 }
 
 /// Clause 10.23.
-pub(super) fn get_dimension_handle(federation: &Federation, name: &str) -> Answer {
-    let dimension = federation.model.dimension_named(name);
+pub(super) fn get_dimension_handle(model: &Model, name: &str) -> Answer {
+    let dimension = model.dimension_named(name);
     dimension.map(Reply::Dimension).ok_or_else(|| not_found(name))
 }
 
 /// Clause 10.24.
-pub(super) fn get_dimension_name(federation: &Federation, dimension: DimensionHandle) -> Answer {
-    let said = federation.model.dimension(dimension).ok_or(Exception::InvalidDimensionHandle)?;
-    Ok(Reply::Name(said.name.clone()))
+pub(super) fn get_dimension_name(model: &Model, dimension: DimensionHandle) -> Answer {
+    let definition = model.dimension(dimension).ok_or(Exception::InvalidDimensionHandle)?;
+    Ok(Reply::Name(definition.name.clone()))
 }
 
-/// Clause 10.25. Where the object model leaves the bound to the RTI, there is none but that of the number.
-pub(super) fn get_dimension_upper_bound(
-    federation: &Federation,
-    dimension: DimensionHandle,
-) -> Answer {
-    let said = federation.model.dimension(dimension).ok_or(Exception::InvalidDimensionHandle)?;
-    Ok(Reply::Number(said.upper_bound.unwrap_or(u32::MAX)))
+/// Clause 10.25. If the object model leaves the bound to the RTI, only the number's type limits it.
+pub(super) fn get_dimension_upper_bound(model: &Model, dimension: DimensionHandle) -> Answer {
+    let definition = model.dimension(dimension).ok_or(Exception::InvalidDimensionHandle)?;
+    Ok(Reply::Number(definition.upper_bound.unwrap_or(u32::MAX)))
 }

@@ -1,4 +1,4 @@
-//! Handles as points of dimensions (clauses 10.29 to 10.33): their numbers.
+//! Normalization of handles to points of dimensions (clauses 10.29 to 10.33).
 
 use hemiola_hla::{
     Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -14,7 +14,7 @@ pub(super) fn normalize_service_group(group: Option<ServiceGroup>) -> Answer {
     Ok(Reply::Number(u32::try_from(number).expect("the groups are numbered from 0")))
 }
 
-/// Clause 10.30. Also for who has resigned: regions may still speak of it.
+/// Clause 10.30. Includes resigned federates, since regions may still refer to them.
 pub(super) fn normalize_federate_handle(federation: &Federation, handle: FederateHandle) -> Answer {
     if federation.was_joined(handle) {
         Ok(Reply::Number(handle.number()))
@@ -41,7 +41,7 @@ pub(super) fn normalize_interaction_class_handle(
     Ok(Reply::Number(handle.number()))
 }
 
-/// Clause 10.33. A dimension has fewer points than instances may ever be registered: those far apart share one.
+/// Clause 10.33. There are more instance handles than points, so distant handles may share a point.
 pub(super) fn normalize_object_instance_handle(
     federation: &Federation,
     handle: ObjectInstanceHandle,

@@ -1,4 +1,4 @@
-//! Switches of the federate and of the federation (clauses 10.34 to 10.56).
+//! Switches and the resign directive (clauses 10.34 to 10.56).
 
 use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle, Reply, ResignAction, Switch};
 
@@ -14,7 +14,7 @@ pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -
     }))
 }
 
-/// Sets a switch of the federate. Who turns advice on is told how things are; who turns it off is told nothing more.
+/// Sets a federate's switch. Turning an advisory on reports the current state.
 pub(super) fn set(
     federation: &mut Federation,
     me: FederateHandle,

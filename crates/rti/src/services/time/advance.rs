@@ -1,4 +1,4 @@
-//! Federates ask for an advance, and are granted it (clauses 8.8 to 8.14).
+//! Advance requests and their grants (clauses 8.8 to 8.14).
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
 use crate::message::{deliver, drop_stale, drop_unwanted};
 use crate::notice::Notice;
-use crate::time::{Advance, Bound, Service};
+use crate::time::{Advance, AdvanceService, Bound};
 
-/// The preconditions that all requests have in common, and the time that is asked for.
+/// Checks the preconditions of every request and decodes the requested time.
 fn requested(
     federation: &Federation,
     me: FederateHandle,
@@ -34,11 +34,11 @@ fn requested(
     Ok(time)
 }
 
-/// Clauses 8.8 to 8.11. What is asked for is granted by [`grant`], which may be at once.
+/// Clauses 8.8 to 8.11. [`grant`] grants the request, possibly at once.
 pub(super) fn request(
     federation: &mut Federation,
     me: FederateHandle,
-    service: Service,
+    service: AdvanceService,
     time: EncodedTime,
 ) -> Answer {
     let until = requested(federation, me, time)?;
@@ -50,9 +50,8 @@ pub(super) fn request(
     Ok(Reply::Done)
 }
 
-/// Clause 8.12: everything that waits is delivered, whatever its time stamp, and the grant is at once: to GALT or the
-/// first message, if one of these is before the time asked for. Without GALT the federate could have gone on to
-/// the first message, or to the time it asked for: that is the optimistic time.
+/// Clause 8.12. Delivers every queued message whatever its time stamp, and grants at once: the least of GALT, the first
+/// message's time and the requested time. The optimistic time leaves GALT out.
 pub(super) fn flush_queue_request(
     federation: &mut Federation,
     me: FederateHandle,
@@ -65,9 +64,9 @@ pub(super) fn flush_queue_request(
     let galt = if state.constrained { Galts::of(federation).galt(me) } else { None };
     let granted = galt.map_or(optimistic, |galt| galt.time().min(optimistic));
     let since = federation.now;
-    let service = Service::TimeAdvanceRequestAvailable;
+    let service = AdvanceService::TimeAdvanceRequestAvailable;
     let granted = granted.max(federation.federate(me).time.now());
-    // While it advances, messages without a time stamp are delivered too.
+    // While it advances, the federate receives held messages too.
     federation.federate_mut(me).time.request(Advance { service, until: granted, since });
     delivery::release(federation, me);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
@@ -78,13 +77,13 @@ pub(super) fn flush_queue_request(
     retraction::prune(federation, me);
     let callback =
         Callback::FlushQueueGrant { time: granted.into(), optimistic_time: optimistic.into() };
-    federation.send(me, Arc::new(Notice::new(callback)));
+    federation.send_notice(me, Arc::new(Notice::new(callback)));
     Ok(Reply::Done)
 }
 
-/// Ends every wait that has nothing to wait for any more: grants advances (clause 8.14), and makes federates
-/// time-constrained (clause 8.6). None of this changes the GALT of others, so all are seen to in one pass; who turns
-/// out not to want what it would have stopped at is seen to in the next.
+/// Ends every wait that can end: grants advances (clause 8.14) and makes federates time-constrained (clause 8.6). This
+/// does not change the GALT of other federates, so one pass is enough. A federate that does not want the message it
+/// would stop at is handled in the next pass.
 pub(crate) fn grant(federation: &mut Federation) {
     if federation.waiting.is_empty() {
         return;
@@ -92,18 +91,18 @@ pub(crate) fn grant(federation: &mut Federation) {
     let galts = Galts::of(federation);
     let waiting: Vec<FederateHandle> = federation.waiting.iter().copied().collect();
     for federate in waiting {
-        if !is_due(federation, federate, galts) || goes_on(federation, federate) {
+        if !is_due(federation, federate, galts) || skips_unwanted(federation, federate) {
             continue;
         }
         federation.waiting.remove(&federate);
         match federation.federate(federate).time.advance() {
-            Some(advance) => arrive(federation, federate, advance),
+            Some(advance) => grant_advance(federation, federate, advance),
             None => constrained::time_constrained_enabled(federation, federate),
         }
     }
 }
 
-/// Does a federate wait for something that it can have?
+/// Returns whether a federate's wait can end.
 pub(super) fn is_due(federation: &Federation, federate: FederateHandle, galts: Galts) -> bool {
     let state = &federation.federate(federate).time;
     let galt = galts.galt(federate);
@@ -123,8 +122,9 @@ pub(super) fn is_due(federation: &Federation, federate: FederateHandle, galts: G
     }
 }
 
-/// Does a federate not want what it would stop at? That is over for it, and it waits for what comes next.
-fn goes_on(federation: &mut Federation, federate: FederateHandle) -> bool {
+/// Drops messages that the federate would stop at but does not subscribe to. Returns whether its request now leads
+/// further.
+fn skips_unwanted(federation: &mut Federation, federate: FederateHandle) -> bool {
     let Some(advance) = federation.federate(federate).time.advance() else { return false };
     if !federation.delays_evaluation || !advance.service.stops_at_messages() {
         return false;
@@ -134,7 +134,7 @@ fn goes_on(federation: &mut Federation, federate: FederateHandle) -> bool {
     destination(federation, federate, advance) != time
 }
 
-/// Where a request leads: to its time, or to that of an earlier message if it stops at messages.
+/// Returns where a request leads: to its time, or to an earlier message if it stops at messages.
 fn destination(federation: &Federation, federate: FederateHandle, advance: Advance) -> LogicalTime {
     let head = federation.federate(federate).time.head();
     match head {
@@ -143,8 +143,8 @@ fn destination(federation: &Federation, federate: FederateHandle, advance: Advan
     }
 }
 
-/// Clause 8.14: delivers what is due by the time, in the order of time stamps, then grants it.
-fn arrive(federation: &mut Federation, me: FederateHandle, advance: Advance) {
+/// Clause 8.14. Delivers the messages that are due, in time stamp order, and then grants the time.
+fn grant_advance(federation: &mut Federation, me: FederateHandle, advance: Advance) {
     let time = destination(federation, me, advance);
     while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one <= time) {
         deliver(federation, me, waiting);
@@ -153,5 +153,5 @@ fn arrive(federation: &mut Federation, me: FederateHandle, advance: Advance) {
     let floor = advance.service.bound_at(time);
     federation.federate_mut(me).time.arrive(time, floor);
     retraction::prune(federation, me);
-    federation.tell(me, Callback::TimeAdvanceGrant { time: time.into() });
+    federation.send_callback(me, Callback::TimeAdvanceGrant { time: time.into() });
 }

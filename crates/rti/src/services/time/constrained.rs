@@ -1,4 +1,4 @@
-//! Federates become time-constrained, and cease to be (clauses 8.5 to 8.7).
+//! Enabling and disabling the time-constrained state (clauses 8.5 to 8.7).
 
 use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
@@ -6,7 +6,7 @@ use super::{Answer, delivery};
 use crate::federation::Federation;
 use crate::message::deliver_unordered;
 
-/// Clause 8.5. It is one when nothing can come into its past any more; [`grant`](super::grant) sees to that.
+/// Clause 8.5. It takes effect when no message can arrive in the federate's past; [`grant`](super::grant) decides that.
 pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
     let now = federation.now;
     let state = &mut federation.federate_mut(me).time;
@@ -30,11 +30,10 @@ pub(super) fn time_constrained_enabled(federation: &mut Federation, me: Federate
     let state = &mut federation.federate_mut(me).time;
     state.constrain();
     let time = state.now().into();
-    federation.tell(me, Callback::TimeConstrainedEnabled { time });
+    federation.send_callback(me, Callback::TimeConstrainedEnabled { time });
 }
 
-/// Clause 8.7. What waits for its time is delivered, in that order once more, as messages without order: nothing keeps
-/// them any more.
+/// Clause 8.7. Queued messages are delivered at once, still in time stamp order, but as receive-order messages.
 pub(super) fn disable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
     let state = &mut federation.federate_mut(me).time;
     if !state.constrained {

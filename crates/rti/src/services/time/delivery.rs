@@ -1,5 +1,5 @@
-//! Messages without time stamps reach a time-constrained federate only while it advances, unless it wants them
-//! always (clauses 8.15 and 8.16).
+//! Asynchronous delivery (clauses 8.15 and 8.16). Without it, a time-constrained federate receives messages in receive
+//! order only while it advances.
 
 use hemiola_hla::{Exception, FederateHandle, Reply};
 
@@ -34,7 +34,7 @@ pub(super) fn disable_asynchronous_delivery(
     Ok(Reply::Done)
 }
 
-/// Delivers what was held, in the order it came, to a federate that may have it now.
+/// Delivers held messages, in sending order, to a federate that may receive them now.
 pub(super) fn release(federation: &mut Federation, me: FederateHandle) {
     while !federation.federate(me).time.holds() {
         let Some(waiting) = federation.federate_mut(me).time.backlog.pop_held() else { break };

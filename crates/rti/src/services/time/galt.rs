@@ -1,26 +1,26 @@
-//! The greatest available logical time: how far each federate may be granted without waiting (clauses 8.1, 8.17).
+//! The greatest available logical time: how far each federate can be granted without waiting (clauses 8.1, 8.17).
 //!
-//! GALT of a federate is the least time stamp that any *other* time-regulating federate can still send: the
-//! least of their contributions. The contribution of one that is granted, or that waits for a time by a time advance
-//! request, is its promise. One that waits by a next message request may be granted at the first message before the
-//! time it asked for, and such a message may come at its own GALT; so its contribution depends on others', in circles.
+//! A federate's GALT is the least time stamp that any *other* time-regulating federate can still send, which is the
+//! least of their contributions. A federate that has been granted, or that waits for a time advance request,
+//! contributes its promise. A federate that waits for a next message request may be granted at a message before the
+//! requested time, and such a message may arrive at its own GALT; so contributions depend on each other in a cycle.
 //!
-//! The circles are solved at once. Let each contribute what it would if no more messages came to it. The least of
-//! these, `first`, stands: whatever any message that is still to be sent causes, comes later. It is the GALT of
-//! all federates but the one it belongs to. With it, the contributions of the others are known, and the least of those
-//! is the GALT of that one.
+//! The cycle has a closed form. Assume that no further messages arrive, and take the least contribution under this
+//! assumption, `first`. It stands: everything that a future message causes comes later. It is the GALT of every
+//! federate except the one that contributes it. With it, the contributions of the others are known, and the least of
+//! these is the GALT of that one federate.
 
 use hemiola_hla::FederateHandle;
 
 use crate::federation::Federation;
 use crate::time::Bound;
 
-/// The GALT of all federates of a federation.
+/// The GALTs of all federates of a federation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Galts {
-    /// The least contribution, and whose it is.
+    /// The least contribution, and the federate that makes it.
     first: Option<(Bound, FederateHandle)>,
-    /// The least of the others, and whose it is.
+    /// The least contribution of the others, and the federate that makes it.
     second: Option<(Bound, FederateHandle)>,
 }
 
@@ -39,18 +39,18 @@ impl Galts {
         Self { first, second }
     }
 
-    /// That of a federate; `None` if no other federate regulates.
+    /// Returns a federate's GALT; `None` if no other federate is regulating.
     pub(crate) fn galt(self, federate: FederateHandle) -> Option<Bound> {
         self.held_by(federate).map(|(bound, _)| bound)
     }
 
-    /// That of a federate, and who holds it there.
+    /// Returns a federate's GALT and the federate that limits it.
     pub(crate) fn held_by(self, federate: FederateHandle) -> Option<(Bound, FederateHandle)> {
         self.first.filter(|(_, whose)| *whose != federate).or(self.second)
     }
 }
 
-/// Checks what must be true of the times of federates between any two inputs.
+/// Checks the invariants of time between any two inputs.
 pub(crate) fn check_invariants(federation: &Federation) {
     let galts = Galts::of(federation);
     for (handle, federate) in federation.federates() {
@@ -59,14 +59,14 @@ pub(crate) fn check_invariants(federation: &Federation) {
             let galt = galts.galt(handle);
             assert!(
                 galt.is_none_or(|galt| galt >= time.floor()),
-                "{} may still get what it was told would not come: {galt:?}, {:?}",
+                "{} may still receive a message it was promised not to: {galt:?}, {:?}",
                 federate.name,
                 time.floor()
             );
         }
         assert!(
             !super::advance::is_due(federation, handle, galts),
-            "{} waits for nothing",
+            "{} waits although it can be granted",
             federate.name
         );
     }
@@ -81,18 +81,18 @@ mod tests {
     use hemiola_units::{Instant, Random};
 
     use super::*;
-    use crate::backlog::{Content, Waiting};
+    use crate::backlog::{Content, QueuedMessage};
     use crate::federate::{Edition, Federate};
     use crate::input::SessionId;
     use crate::limits::Limits;
     use crate::notice::Notice;
-    use crate::time::{Advance, Service};
+    use crate::time::{Advance, AdvanceService};
 
     fn time(value: u64) -> LogicalTime {
         LogicalTime::integer(value as i64).unwrap()
     }
 
-    /// A federation whose federates are at random times, wait for random ones, and have random messages waiting.
+    /// A federation whose federates have random times, requests and queued messages.
     fn random(model: &Arc<Model>, random: &mut Random) -> Federation {
         let integer = TimeImplementation::Integer64;
         let mut federation = Federation::new(
@@ -120,8 +120,8 @@ mod tests {
             state.constrain();
             for sequence in 0..random.below(3) {
                 let notice = Arc::new(Notice::new(Callback::FederationSaved));
-                let message = Waiting {
-                    content: Content::Decided(notice),
+                let message = QueuedMessage {
+                    content: Content::Evaluated(notice),
                     len: 1,
                     sequence,
                     subject: None,
@@ -131,10 +131,10 @@ mod tests {
                 state.backlog.push_ordered(time(now + random.below(10)), message);
             }
             let services = [
-                Service::NextMessageRequest,
-                Service::NextMessageRequestAvailable,
-                Service::TimeAdvanceRequest,
-                Service::TimeAdvanceRequestAvailable,
+                AdvanceService::NextMessageRequest,
+                AdvanceService::NextMessageRequestAvailable,
+                AdvanceService::TimeAdvanceRequest,
+                AdvanceService::TimeAdvanceRequestAvailable,
             ];
             if let Some(service) = services.get(random.below(5) as usize) {
                 let until = time(now + random.below(12));
@@ -144,7 +144,7 @@ mod tests {
         federation
     }
 
-    /// By the definition: from no bounds at all, down to where nothing changes.
+    /// Follows the definition: iterates from no bounds down to a fixed point.
     fn by_iteration(federation: &Federation) -> Vec<Option<Bound>> {
         let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
         let mut galts = vec![None; all.len()];

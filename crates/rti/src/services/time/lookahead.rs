@@ -1,11 +1,12 @@
-//! The lookahead is changed and asked for (clauses 8.20 and 8.21).
+//! Changing and querying the lookahead (clauses 8.20 and 8.21).
 
 use hemiola_hla::{EncodedInterval, Exception, FederateHandle, Reply};
 
 use super::{Answer, decoded};
 use crate::federation::Federation;
 
-/// Clause 8.20. A longer one holds at once; a shorter one as time advances, because what was promised is kept.
+/// Clause 8.20. A longer lookahead takes effect at once. A shorter one takes effect as time advances, because promises
+/// are kept.
 pub(super) fn modify_lookahead(
     federation: &mut Federation,
     me: FederateHandle,
@@ -24,7 +25,7 @@ pub(super) fn modify_lookahead(
     Ok(Reply::Done)
 }
 
-/// Clause 8.21: the actual lookahead, which is longer than the one asked for while that is not yet reached.
+/// Clause 8.21. Returns the actual lookahead, which exceeds the requested one until a reduction has taken full effect.
 pub(super) fn query_lookahead(federation: &Federation, me: FederateHandle) -> Answer {
     let state = &federation.federate(me).time;
     let Some(regulation) = state.regulation() else {
@@ -32,7 +33,7 @@ pub(super) fn query_lookahead(federation: &Federation, me: FederateHandle) -> An
     };
     let base = state.advance().map_or(state.now(), |advance| advance.until);
     let bound = state.output_bound().expect("it regulates").time();
-    // Where the difference of two doubles is less than the lookahead, that is only the rounding of their sum.
+    // If the difference of two doubles is less than the lookahead, their sum was rounded.
     let actual =
         bound.since(base).map_or(regulation.lookahead, |actual| actual.max(regulation.lookahead));
     Ok(Reply::Interval(actual.into()))

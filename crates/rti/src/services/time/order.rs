@@ -1,4 +1,4 @@
-//! In which order values and interactions are sent (clauses 8.24 to 8.26).
+//! The order of attribute values and interactions (clauses 8.24 to 8.26).
 
 use hemiola_hla::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -9,9 +9,9 @@ use super::Answer;
 use crate::federation::Federation;
 use crate::services::{declaration, object};
 
-/// The services have no exception of their own for a number that means no order.
-fn meant(order: Option<OrderType>) -> Result<OrderType, Refusal> {
-    order.ok_or_else(|| Exception::RTIinternalError.because("the number means no order"))
+/// These services have no exception for a number that is not an order type.
+fn checked_order(order: Option<OrderType>) -> Result<OrderType, Refusal> {
+    order.ok_or_else(|| Exception::RTIinternalError.because("unknown order type"))
 }
 
 /// Clause 8.24.
@@ -22,7 +22,7 @@ pub(super) fn change_attribute_order_type(
     attributes: &[AttributeHandle],
     order: Option<OrderType>,
 ) -> Answer {
-    let order = meant(order)?;
+    let order = checked_order(order)?;
     let (instance, class) = federation.known(me, handle)?;
     object::available(federation, class, attributes.iter().copied())?;
     if let Some(other) = attributes.iter().find(|one| instance.owner(**one) != me) {
@@ -35,7 +35,7 @@ pub(super) fn change_attribute_order_type(
     Ok(Reply::Done)
 }
 
-/// Clause 8.25: for instances that the federate registers from now on.
+/// Clause 8.25. Applies to instances that the federate registers later.
 pub(super) fn change_default_attribute_order_type(
     federation: &mut Federation,
     me: FederateHandle,
@@ -43,7 +43,7 @@ pub(super) fn change_default_attribute_order_type(
     attributes: &[AttributeHandle],
     order: Option<OrderType>,
 ) -> Answer {
-    let order = meant(order)?;
+    let order = checked_order(order)?;
     declaration::defined(federation, class, attributes)?;
     let defaults = &mut federation.federate_mut(me).defaults.attribute_order;
     defaults.extend(attributes.iter().map(|attribute| ((class, *attribute), order)));
@@ -57,7 +57,7 @@ pub(super) fn change_interaction_order_type(
     class: InteractionClassHandle,
     order: Option<OrderType>,
 ) -> Answer {
-    let order = meant(order)?;
+    let order = checked_order(order)?;
     declaration::interaction_defined(federation, class)?;
     let federate = federation.federate_mut(me);
     if !federate.published.interactions.contains(&class) {

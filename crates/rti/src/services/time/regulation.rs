@@ -1,4 +1,4 @@
-//! Federates become time-regulating, and cease to be (clauses 8.2 to 8.4).
+//! Enabling and disabling time regulation (clauses 8.2 to 8.4).
 
 use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, Reply};
 
@@ -7,9 +7,10 @@ use crate::federation::Federation;
 use crate::message::{deliver, drop_stale};
 use crate::time::Bound;
 
-/// Clause 8.2. Nothing may come into the past of a time-constrained federate. So who could send earlier than what some
-/// federate has passed, begins at the time of the most advanced one. It never has to wait for that: what all other
-/// regulating federates promised lies there or later, also for a federate that is time-constrained itself.
+/// Clause 8.2. No message may arrive in the past of a time-constrained federate. A federate that could send one
+/// therefore starts regulating at the time of the most advanced constrained federate. It never has to wait for that:
+/// the promises of all other regulating federates are at that time or later, which also covers a federate that is
+/// itself time-constrained.
 pub(super) fn enable_time_regulation(
     federation: &mut Federation,
     me: FederateHandle,
@@ -39,11 +40,11 @@ pub(super) fn enable_time_regulation(
     federation.regulating.insert(me);
     federation.time_changed = true;
     // Clause 8.3.
-    federation.tell(me, Callback::TimeRegulationEnabled { time: now.into() });
+    federation.send_callback(me, Callback::TimeRegulationEnabled { time: now.into() });
     Ok(Reply::Done)
 }
 
-/// Clause 8.4. What it sent with time stamps stays so; it cannot be taken back any more.
+/// Clause 8.4. Messages already sent keep their time stamps, but can no longer be retracted.
 pub(super) fn disable_time_regulation(federation: &mut Federation, me: FederateHandle) -> Answer {
     let state = &mut federation.federate_mut(me).time;
     if state.regulation().is_none() {

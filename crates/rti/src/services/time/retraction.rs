@@ -1,4 +1,4 @@
-//! Messages are taken back (clauses 8.22 and 8.23).
+//! Retraction of messages (clauses 8.22 and 8.23).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::notice::Notice;
 use crate::services::object;
 use crate::time::Sent;
 
-/// Clause 8.22. A federate may take back what it could still send: later it may already have been acted upon. Who has
-/// got the message is asked to undo it (clause 8.23), the others never get it.
+/// Clause 8.22. A federate may retract a message as long as it could still send it; later, receivers may have acted on
+/// it. Receivers that have the message are asked to undo it (clause 8.23); the others never receive it.
 pub(super) fn retract(
     federation: &mut Federation,
     me: FederateHandle,
@@ -34,7 +34,7 @@ pub(super) fn retract(
     let sent = federation.federate_mut(me).time.sent.remove(&number);
     let Sent { time, sequence, receivers, deletes } = sent.expect("just seen");
     let notice = Arc::new(Notice::new(Callback::RequestRetraction { retraction }));
-    // One that was constrained when only a part was sent may have it in both ways, and is asked once.
+    // A receiver that became constrained between two parts may have both kinds, and is asked once.
     let receivers: BTreeSet<FederateHandle> = receivers.into_iter().collect();
     for receiver in receivers {
         if federation.joined_federate(receiver).is_none() {
@@ -44,7 +44,7 @@ pub(super) fn retract(
         let has_it = !state.backlog.retract(retraction, time, sequence);
         drop_stale(federation, receiver);
         if has_it {
-            federation.send(receiver, Arc::clone(&notice));
+            federation.send_notice(receiver, Arc::clone(&notice));
         }
     }
     if let Some(instance) = deletes {
@@ -54,7 +54,7 @@ pub(super) fn retract(
     Ok(Reply::Done)
 }
 
-/// Forgets what a federate cannot take back any more.
+/// Forgets messages that a federate can no longer retract.
 pub(super) fn prune(federation: &mut Federation, me: FederateHandle) {
     let state = &mut federation.federate_mut(me).time;
     if state.sent.is_empty() {

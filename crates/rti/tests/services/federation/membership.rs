@@ -145,7 +145,7 @@ fn whoever_leaves_too_much_undelivered_is_resigned() {
     for _ in 0..11 {
         w.send(a, "Command", "What");
     }
-    assert_eq!(w.told(b), ["constrained 0", "resigned: too many messages wait for it"]);
+    assert_eq!(w.told(b), ["constrained 0", "resigned: it has too many undelivered messages"]);
     assert_eq!(w.told(c).len(), 11);
     let call = SupportCall::GetAutoProvideSwitch;
     assert_eq!(w.refused(b, call), Exception::FederateNotExecutionMember);
@@ -172,7 +172,7 @@ fn what_waits_is_counted_in_bytes_too() {
         assert_eq!(w.told(b), Vec::<String>::new());
     }
     w.ok(a, call);
-    assert_eq!(w.told(b), ["resigned: too many messages wait for it"]);
+    assert_eq!(w.told(b), ["resigned: it has too many undelivered messages"]);
 }
 
 #[test]

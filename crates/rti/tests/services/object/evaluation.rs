@@ -327,7 +327,7 @@ fn everybody_keeps_what_waits_for_it_within_the_limit() {
     }
     assert_eq!(w.told(b), nothing());
     w.send_at(a, "Command.Stop", 5);
-    assert_eq!(w.told(b), ["resigned: too many messages wait for it"]);
+    assert_eq!(w.told(b), ["resigned: it has too many undelivered messages"]);
     assert_eq!(w.refused(b, TimeCall::QueryLITS), Exception::FederateNotExecutionMember);
     assert_eq!(w.ok(a, TimeCall::QueryGALT), Reply::OptionalTime(None));
 }
