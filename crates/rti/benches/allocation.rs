@@ -1,4 +1,4 @@
-//! How much memory does the kernel keep for many federates and instances, and how often does a call allocate?
+//! The memory that the kernel keeps for many federates and instances, and the number of allocations per call.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it found")]
@@ -21,7 +21,7 @@ const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-20
 static LIVE: AtomicU64 = AtomicU64::new(0);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator, counting bytes that live and how often it is asked.
+/// The system's allocator, with counters of live bytes and of allocations.
 struct Counting;
 
 // SAFETY: every call goes to the system's allocator unchanged; the counters are atomics, which allocate nothing.
@@ -64,7 +64,7 @@ fn live() -> u64 {
     LIVE.load(Ordering::Relaxed)
 }
 
-/// How often something allocates.
+/// Counts the allocations of `run`.
 fn allocations(run: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     run();
@@ -117,7 +117,7 @@ fn main() {
         };
         cars.push(car);
     }
-    last = report("10,000 instances that nobody wants", last);
+    last = report("10,000 instances without subscribers", last);
     for session in 1..=FEDERATES {
         let (object_class, attributes) = (class, vec![position]);
         world.call(

@@ -1,5 +1,5 @@
-//! What does the kernel itself cost: an update to few and to many, beside federates that want none of it; one step of
-//! federates that advance together?
+//! The cost of the kernel alone: updates to few and many subscribers, steps of federates that advance together, and
+//! subscriptions to many classes.
 
 use std::hint::black_box;
 
@@ -23,23 +23,33 @@ struct Bench {
     out: Vec<Effect>,
     class: ObjectClassHandle,
     position: AttributeHandle,
+    privilege: AttributeHandle,
 }
 
 impl Bench {
     fn new() -> Self {
-        let (modules, _) = hemiola_fom::read("bench.xml", MODEL.as_bytes()).expect("it is sound");
+        Self::with_model(MODEL)
+    }
+
+    fn with_model(content: &str) -> Self {
+        let (modules, _) = hemiola_fom::read("bench.xml", content.as_bytes()).expect("it is sound");
         let (model, _): (Model, _) = hemiola_fom::merge(&modules, None).expect("it is sound");
         let class = model.object_class_named("Car").expect("it is there");
         let position = model.attribute_named(class, "Position").expect("it is there");
-        let mut bench =
-            Self { kernel: Kernel::new(Limits::default()), out: Vec::new(), class, position };
+        let privilege = model.attribute_named(class, "HLAprivilegeToDeleteObject");
+        let privilege = privilege.expect("it is there");
+        let kernel = Kernel::new(Limits::default());
+        let mut bench = Self { kernel, out: Vec::new(), class, position, privilege };
         bench.kernel.handle(Input::Opened(SessionId(0)), &mut bench.out);
         bench.call(0, FederationCall::Connect);
         bench.call(
             0,
             FederationCall::CreateFederationExecutionWithTime {
                 federation_name: "Bench".into(),
-                fom_module: FomModule::File { name: "bench.xml".into(), content: MODEL.into() },
+                fom_module: FomModule::File {
+                    name: "bench.xml".into(),
+                    content: content.to_owned().into(),
+                },
                 logical_time_implementation_name: "HLAinteger64Time".into(),
             },
         );
@@ -123,7 +133,7 @@ fn update(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Every federate is regulating and constrained, sends one update to all others, and advances by one.
+/// Federates that are regulating and constrained each send one update to all others and advance by one.
 fn step(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("step");
     for federates in [2, 4, 8, 32] {
@@ -153,7 +163,7 @@ fn step(criterion: &mut Criterion) {
                 for session in 1..=federates {
                     bench.call(session, TimeCall::TimeAdvanceRequest { time });
                 }
-                // The last request is what all are granted by: one grant and the others' updates each.
+                // The last request causes all grants: each federate receives the updates of the others and its grant.
                 assert!(bench.out.len() as u64 > federates * (federates - 1));
             });
         });
@@ -161,5 +171,81 @@ fn step(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, update, step);
+/// Many regulating and constrained federates advance by one and send nothing.
+fn advance(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("advance");
+    for (name, federates, next_message) in
+        [("request", 100, false), ("request", 1000, false), ("next message", 1000, true)]
+    {
+        let mut bench = Bench::new();
+        for session in 1..=federates {
+            bench.join(session);
+            bench.in_time(session);
+        }
+        let mut now = 0;
+        group.bench_function(BenchmarkId::new(name, federates), |timer| {
+            timer.iter(|| {
+                now += 1;
+                let time = LogicalTime::integer(now).expect("it is positive").into();
+                for session in 1..=federates {
+                    let call = if next_message {
+                        TimeCall::NextMessageRequest { time }
+                    } else {
+                        TimeCall::TimeAdvanceRequest { time }
+                    };
+                    bench.call(session, call);
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A federate subscribes to 10,000 classes, alone and beside one that publishes them all.
+fn subscribe(criterion: &mut Criterion) {
+    const CLASSES: u32 = 10_000;
+    let mut group = criterion.benchmark_group("subscribe");
+    group.sample_size(10);
+    let classes: String = (0..CLASSES)
+        .map(|number| format!("<objectClass><name>C{number}</name></objectClass>"))
+        .collect();
+    let content = MODEL.replace(
+        "<objectClass><name>Car</name>",
+        &format!("{classes}<objectClass><name>Car</name>"),
+    );
+    for publishes in [false, true] {
+        let mut bench = Bench::with_model(&content);
+        bench.join(1);
+        bench.join(2);
+        let first = bench.class.number() - CLASSES;
+        let attributes = vec![bench.privilege];
+        let classes = (first..first + CLASSES).map(ObjectClassHandle::new);
+        for object_class in classes.clone().filter(|_| publishes) {
+            let attributes = attributes.clone();
+            bench.call(
+                2,
+                DeclarationCall::PublishObjectClassAttributes { object_class, attributes },
+            );
+        }
+        let name = if publishes { "beside a publisher" } else { "alone" };
+        group.bench_function(name, |timer| {
+            timer.iter(|| {
+                for object_class in classes.clone() {
+                    let attributes = attributes.clone();
+                    let call = DeclarationCall::SubscribeObjectClassAttributes {
+                        object_class,
+                        attributes,
+                    };
+                    bench.call(1, call);
+                }
+                for object_class in classes.clone() {
+                    bench.call(1, DeclarationCall::UnsubscribeObjectClass { object_class });
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, update, step, advance, subscribe);
 criterion_main!(benches);

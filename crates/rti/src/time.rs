@@ -275,21 +275,21 @@ mod tests {
     }
 
     #[test]
-    fn later_than_a_time_is_between_it_and_the_next() {
+    fn an_exclusive_bound_lies_between_two_times() {
         assert!(Bound::from(time(5)) < Bound::after(time(5)));
         assert!(Bound::after(time(5)) < Bound::from(time(6)));
         assert!(Bound::from(time(5)).allows(time(5)) && !Bound::after(time(5)).allows(time(5)));
     }
 
     #[test]
-    fn a_positive_lookahead_reaches_the_time_itself() {
+    fn a_positive_lookahead_makes_the_bound_inclusive() {
         assert_eq!(Bound::after(time(5)).plus(interval(2)), Bound::from(time(7)));
         assert_eq!(Bound::after(time(5)).plus(interval(0)), Bound::after(time(5)));
         assert!(!Bound::from(time(i64::MAX)).plus(interval(1)).allows(time(i64::MAX)));
     }
 
     #[test]
-    fn a_shorter_lookahead_comes_into_force_while_time_advances() {
+    fn a_reduced_lookahead_takes_effect_as_time_advances() {
         let mut state = TimeState::new(TimeImplementation::Integer64);
         state.regulate(time(0), interval(10), Bound::from(time(0)));
         state.set_lookahead(interval(3));

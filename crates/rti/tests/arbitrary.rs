@@ -1,4 +1,4 @@
-//! Whatever is called, the kernel answers once, as the standard has it, and its invariants hold.
+//! Arbitrary calls: each has one reply that the standard allows, and the invariants hold.
 
 use hemiola_rti::fuzzing;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn any_sequence_of_calls_is_answered(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn any_sequence_of_calls_has_one_reply_each(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         fuzzing::calls(&bytes);
     }
 }

@@ -1,4 +1,4 @@
-//! The kernel as federates see it: a folder for each clause, and seeded worlds of federates.
+//! Tests of the kernel from the federates' point of view: a folder per clause, and the simulation.
 
 mod arbitrary;
 mod services;

@@ -1,4 +1,4 @@
-//! A small language: a kernel, federates as plain values, and verbs for what they do.
+//! A small language for tests: a kernel, federates as plain values, and verbs for their calls.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use hemiola_hla::{
 };
 use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId};
 
-/// The object model of all tests: vehicles and commands to them.
+/// The object model of all tests: vehicles, and commands to them.
 pub(crate) const MODEL: &str = include_str!("world.xml");
 
-/// The same with a switch on.
+/// Returns this object model with a switch turned on.
 pub(crate) fn model_with(switch: &str) -> String {
     let on = format!("</interactions><switches><{switch} isEnabled=\"true\"/></switches>");
     MODEL.replace("</interactions>", &on)
 }
 
-/// The name of the federation that all tests use.
+/// The name of the federation in all tests.
 pub(crate) const YARD: &str = "Yard";
 
 /// A federate: its session, and its handle once it has joined.
@@ -31,7 +31,7 @@ pub(crate) struct Fed {
     pub(crate) handle: FederateHandle,
 }
 
-/// A kernel and all that it has said.
+/// A kernel and its effects.
 pub(crate) struct World {
     pub(crate) kernel: Kernel,
     pub(crate) model: Model,
@@ -54,12 +54,12 @@ pub(crate) fn interval(value: i64) -> LogicalInterval {
 }
 
 impl World {
-    /// A kernel with the federation `Yard` in integer time.
+    /// Creates a kernel with the federation `Yard` in integer time.
     pub(crate) fn new() -> Self {
         Self::with(Limits::default(), MODEL)
     }
 
-    /// The same with a switch on.
+    /// Creates the same with a switch turned on.
     pub(crate) fn with_switch(switch: &str) -> Self {
         Self::with(Limits::default(), &model_with(switch))
     }
@@ -78,7 +78,7 @@ impl World {
         world
     }
 
-    /// A kernel without federations.
+    /// Creates a kernel without federations.
     pub(crate) fn empty(limits: Limits, model: &str) -> Self {
         let (modules, _) = read("world.xml", model.as_bytes()).unwrap();
         let (model, _) = merge(&modules, None).unwrap();
@@ -95,7 +95,7 @@ impl World {
             match output {
                 Effect::Reply(_, number, reply) => {
                     assert_eq!(number, CallId(self.calls));
-                    assert!(answer.replace(reply).is_none(), "answered twice");
+                    assert!(answer.replace(reply).is_none(), "a call has one reply");
                 }
                 Effect::Callback(session, notice) => self.inbox.push((session, notice)),
                 Effect::Close(session) => self.closed.push(session),
@@ -109,7 +109,7 @@ impl World {
         let call = call.into();
         let entry = call.entry();
         let answer = self.input(Input::Called(fed.session, CallId(self.calls), call));
-        let answer = answer.expect("every call is answered");
+        let answer = answer.expect("every call has a reply");
         match &answer {
             Ok(reply) => assert_eq!(reply.shape(), entry.shape, "{entry:?}"),
             Err(refusal) => assert!(entry.exceptions.contains(&refusal.exception), "{refusal}"),
@@ -117,12 +117,12 @@ impl World {
         answer
     }
 
-    /// The reply to a call that is not refused.
+    /// Returns the reply to a call, which must succeed.
     pub(crate) fn ok(&mut self, fed: Fed, call: impl Into<Call>) -> Reply {
         self.call(fed, call).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// The exception of a call that is refused.
+    /// Returns the exception of a call, which must be refused.
     pub(crate) fn refused(&mut self, fed: Fed, call: impl Into<Call>) -> Exception {
         match self.call(fed, call) {
             Ok(reply) => panic!("not refused: {reply:?}"),
@@ -147,7 +147,7 @@ impl World {
         self.input(Input::Lost(fed.session));
     }
 
-    /// A federate of this name that has joined `Yard`.
+    /// Adds a federate of this name and joins it to `Yard`.
     pub(crate) fn federate(&mut self, name: &str) -> Fed {
         let fed = self.connect();
         self.join(fed, name)
@@ -238,7 +238,7 @@ impl World {
         handle
     }
 
-    /// An update without a time.
+    /// Updates attributes without a time stamp.
     pub(crate) fn update(&mut self, fed: Fed, instance: ObjectInstanceHandle, names: &str) {
         let call = ObjectCall::UpdateAttributeValues {
             object_instance: instance,
@@ -320,12 +320,12 @@ impl World {
         self.ok(fed, TimeCall::EnableTimeConstrained);
     }
 
-    /// Time-regulating with this lookahead, and time-constrained; what it is told of that is forgotten.
+    /// Adds a federate that is time-regulating with this lookahead and time-constrained, without keeping the callbacks.
     pub(crate) fn in_time(&mut self, name: &str, lookahead: i64) -> Fed {
         let fed = self.federate(name);
         self.regulate(fed, lookahead);
         self.constrain(fed);
-        self.told(fed);
+        self.callbacks(fed);
         fed
     }
 
@@ -361,15 +361,15 @@ impl World {
         lits.map(number)
     }
 
-    // What federates are told.
+    // Callbacks.
 
-    /// The callbacks that a federate has got since it was last asked, in short.
-    pub(crate) fn told(&mut self, fed: Fed) -> Vec<String> {
+    /// Takes a federate's new callbacks, in short form.
+    pub(crate) fn callbacks(&mut self, fed: Fed) -> Vec<String> {
         let notices = self.notices(fed);
         notices.iter().map(|notice| self.short(notice.callback())).collect()
     }
 
-    /// The same as they came.
+    /// Takes a federate's new callbacks.
     pub(crate) fn notices(&mut self, fed: Fed) -> Vec<Arc<Notice>> {
         let mine = |(session, _): &mut (SessionId, Arc<Notice>)| *session == fed.session;
         self.inbox.extract_if(.., mine).map(|(_, notice)| notice).collect()
@@ -404,7 +404,7 @@ impl World {
         self.model.interaction_class(class).unwrap().name.replace("HLAinteractionRoot.", "")
     }
 
-    /// A callback about ownership, with its tag.
+    /// Formats a callback about ownership with its tag.
     fn ownership(
         &self,
         what: &str,
@@ -416,7 +416,7 @@ impl World {
         format!("{what} {instance} {names} ({})", String::from_utf8_lossy(tag))
     }
 
-    /// A callback in a few words.
+    /// Formats a callback in a few words.
     fn short(&self, callback: &Callback) -> String {
         use Callback as C;
         let at = |time: &hemiola_hla::EncodedTime, received: &OrderType| match received {

@@ -1,4 +1,4 @@
-//! What a federate knows of itself, and what must be true of everything it is told.
+//! A federate's model of itself, which checks every callback.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,42 +11,42 @@ use hemiola_rti::SessionId;
 
 use crate::world::Fed;
 
-/// A federate's own record.
+/// The model of one federate.
 #[derive(Debug)]
-pub(super) struct Mate {
+pub(super) struct Peer {
     pub(super) fed: Fed,
     pub(super) time: i64,
-    /// Was it last granted by a service after which nothing comes at its time any more?
+    /// Whether the last grant ended the time step.
     pub(super) ended: bool,
     pub(super) lookahead: Option<i64>,
     pub(super) constrained: bool,
-    /// Does it wait to become time-constrained?
+    /// Whether it waits to become time-constrained.
     pub(super) pending: bool,
-    /// Does it become time-regulating?
+    /// Whether it waits to become time-regulating.
     pub(super) enabling: bool,
     pub(super) asynchronous: bool,
     pub(super) advance: Option<Asked>,
     pub(super) interactions: BTreeSet<InteractionClassHandle>,
-    /// By class: the attributes by their numbers.
+    /// Its subscriptions: the numbers of the attributes, by class.
     pub(super) classes: BTreeMap<ObjectClassHandle, BTreeSet<u32>>,
     pub(super) known: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
-    /// What it publishes, by class.
+    /// Its publications by class.
     pub(super) published: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
-    /// What it owns, as far as it was told.
+    /// The attributes it owns, by its callbacks.
     pub(super) owned: BTreeSet<(ObjectInstanceHandle, AttributeHandle)>,
     /// The time stamp of the last message since the last request.
     last_stamp: i64,
-    /// The last message without order, by its number.
+    /// The number of the last message in receive order.
     last_unordered: u64,
     pub(super) synchronized: BTreeSet<String>,
-    /// Has it come to want more since its request? It may have been past a message that it did not want before.
+    /// Whether it has subscribed to more since its request. It may then have passed messages it did not want before.
     pub(super) wants_more: bool,
-    /// How many parts of messages it got that it did not want when they were sent, and the other way round.
+    /// Number of message parts it received though it did not want them at sending, and the other way round.
     pub(super) gained: u64,
     pub(super) lost: u64,
 }
 
-/// A request that is not granted yet.
+/// A pending request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Asked {
     pub(super) service: Asks,
@@ -70,32 +70,32 @@ pub(super) struct Sent {
     pub(super) retraction: Option<MessageRetractionHandle>,
     pub(super) retracted: bool,
     pub(super) subject: Option<ObjectInstanceHandle>,
-    /// Was it the end of its subject, and as what did the sender know that?
+    /// Whether it deleted its subject, and the class the sender knew the subject as.
     pub(super) deletes: Option<ObjectClassHandle>,
-    /// What the sender owned of it then.
+    /// The attributes of the subject that the sender owned then.
     pub(super) owned: BTreeSet<AttributeHandle>,
-    /// Who has still to get which parts of it, by numbers of attributes.
+    /// The parts that each federate must still receive, by the numbers of the attributes.
     pub(super) missing: BTreeMap<FederateHandle, BTreeSet<u32>>,
-    /// Of these, by whom it is to be seen when they could be delivered which it wants.
+    /// Of these, the federates that decide at delivery which parts they want.
     pub(super) undecided: BTreeMap<FederateHandle, BTreeSet<u32>>,
-    /// What these wanted when it was sent.
+    /// The parts that these wanted at sending.
     pub(super) wanted_then: BTreeMap<FederateHandle, BTreeSet<u32>>,
-    /// As which classes it can be received, if it is an interaction.
+    /// The classes it can be received as, if it is an interaction.
     pub(super) classes: Vec<InteractionClassHandle>,
-    /// Those parts that were sent in the order of time: they can be taken back.
+    /// The parts sent in time stamp order, which can be retracted.
     pub(super) ordering: BTreeSet<u32>,
-    /// Who was time-constrained when it was sent: they get these parts in that order.
+    /// The federates that were time-constrained at sending: they receive these parts in time stamp order.
     pub(super) constrained: BTreeSet<FederateHandle>,
-    /// Who has got these parts.
+    /// The federates that received these parts.
     pub(super) reached: BTreeSet<FederateHandle>,
-    /// Who has to be told that it is taken back.
+    /// The federates that must be asked to undo it.
     pub(super) to_undo: BTreeSet<FederateHandle>,
 }
 
-/// Messages by the numbers that their tags carry.
+/// Messages by the numbers in their tags.
 pub(super) type Messages = BTreeMap<u64, Sent>;
 
-/// The part of a message that has no attributes.
+/// The part of a message without attributes.
 pub(super) const WHOLE: u32 = 0;
 
 fn number_of(tag: &Data) -> u64 {
@@ -106,7 +106,7 @@ fn value(time: EncodedTime) -> i64 {
     i64::from_be_bytes(time.bytes())
 }
 
-impl Mate {
+impl Peer {
     pub(super) fn new(session: SessionId, handle: FederateHandle) -> Self {
         Self {
             fed: Fed { session, handle },
@@ -132,8 +132,8 @@ impl Mate {
         }
     }
 
-    /// Checks a callback, and takes note of it.
-    pub(super) fn told(&mut self, callback: &Callback, messages: &mut Messages) {
+    /// Checks a callback and updates the model.
+    pub(super) fn callback(&mut self, callback: &Callback, messages: &mut Messages) {
         use Callback as C;
         match callback {
             C::DiscoverObjectInstance { object_instance, object_class, .. } => {
@@ -202,15 +202,15 @@ impl Mate {
             } => {
                 let published = &self.published[&self.known[object_instance]];
                 for attribute in secured_attributes {
-                    assert!(published.contains(attribute), "who owns it publishes it");
+                    assert!(published.contains(attribute), "an owner publishes its attributes");
                     let is_new = self.owned.insert((*object_instance, *attribute));
-                    assert!(is_new, "it owns that already");
+                    assert!(is_new, "acquired twice");
                 }
             }
             C::RequestRetraction { retraction } => {
                 let sent = messages.values_mut().find(|one| one.retraction == Some(*retraction));
                 let asked = sent.expect("it was sent").to_undo.remove(&self.fed.handle);
-                assert!(asked, "it has nothing to undo");
+                assert!(asked, "a message to undo was received");
             }
             C::TimeRegulationEnabled { time } => {
                 assert!(self.enabling && value(*time) >= self.time);
@@ -242,14 +242,14 @@ impl Mate {
     }
 
     fn knows(&self, instance: ObjectInstanceHandle) {
-        assert!(self.known.contains_key(&instance), "nothing comes of what it does not know");
+        assert!(self.known.contains_key(&instance), "no callback about an unknown instance");
     }
 
-    /// What is about an instance that the federate does not know any more does not reach it.
+    /// Forgets an instance: messages about it no longer reach this federate.
     pub(super) fn forget(&mut self, instance: ObjectInstanceHandle, messages: &mut Messages) {
         assert!(self.known.remove(&instance).is_some());
         self.owned.retain(|(other, _)| *other != instance);
-        // Unless it comes to know the instance again.
+        // Unless it discovers the instance again.
         let about = |one: &&mut Sent| {
             one.subject == Some(instance) && !one.undecided.contains_key(&self.fed.handle)
         };
@@ -258,12 +258,12 @@ impl Mate {
         }
     }
 
-    /// Does it get messages without order only when it next asks for an advance?
+    /// Returns whether receive-order messages are held until the next advance request.
     pub(super) fn holds(&self) -> bool {
         self.constrained && !self.asynchronous && self.advance.is_none()
     }
 
-    /// What it wants, as things are, of a message.
+    /// Returns the parts of a message that it wants now.
     fn wanted(&self, sent: &Sent) -> BTreeSet<u32> {
         match sent.subject {
             Some(subject) => {
@@ -277,8 +277,8 @@ impl Mate {
         }
     }
 
-    /// These parts could have been delivered: what has not come of them never comes, and the federate did not want it.
-    /// `maybe` it did, but only after it was past it.
+    /// These parts could have been delivered: parts that have not arrived never will, and the federate must not have
+    /// wanted them. With `maybe`, it may have wanted them, but only after it had passed the message.
     pub(super) fn decide(
         &mut self,
         messages: &mut Messages,
@@ -290,7 +290,7 @@ impl Mate {
             let undecided = sent.undecided.get(&me).into_iter().flatten().copied();
             let over: BTreeSet<u32> = undecided.filter(|part| is_over(sent, *part)).collect();
             let kept = maybe || over.is_disjoint(&self.wanted(sent));
-            assert!(kept, "{me} was to get it: {sent:?}");
+            assert!(kept, "{me} should have received {sent:?}");
             for part in over {
                 sent.undecided.get_mut(&me).unwrap().remove(&part);
                 sent.missing.get_mut(&me).unwrap().remove(&part);
@@ -299,7 +299,7 @@ impl Mate {
         }
     }
 
-    /// Checks that these parts of a message were on their way, and that they come in order and never late.
+    /// Checks that these parts were due, arrive in order and are not late.
     fn got(
         &mut self,
         messages: &mut Messages,
@@ -316,19 +316,22 @@ impl Mate {
             panic!("{number} is not for {me}: {sent:?}");
         };
         for part in parts {
-            assert!(missing.remove(&part), "{part} of {number} came twice, or was for nobody");
+            assert!(missing.remove(&part), "{part} of {number} is a duplicate or has no receiver");
             if sent.undecided.get_mut(&me).is_some_and(|parts| parts.remove(&part)) {
-                assert!(wanted.contains(&part), "{part} of {number} is not wanted any more");
+                assert!(wanted.contains(&part), "{part} of {number} is no longer wanted");
                 self.gained += u64::from(!sent.wanted_then[&me].contains(&part));
             }
             if sent.ordering.contains(&part) {
-                assert!(!sent.retracted, "taken back before");
+                assert!(!sent.retracted, "a retracted message");
                 sent.reached.insert(me);
             }
         }
         match stamp {
             Some((time, OrderType::TimeStamp)) if self.constrained => {
-                assert!(self.advance.is_some() || self.enabling, "only while it advances");
+                assert!(
+                    self.advance.is_some() || self.enabling,
+                    "held until the next advance request"
+                );
                 assert!(
                     if self.ended { time > self.time } else { time >= self.time },
                     "in its past"
@@ -336,24 +339,26 @@ impl Mate {
                 assert!(time >= self.last_stamp, "out of order");
                 self.last_stamp = time;
             }
-            Some((_, OrderType::TimeStamp)) => panic!("only constrained federates get it in order"),
-            // Those that waited come in the order of time, when nothing keeps them any more.
+            Some((_, OrderType::TimeStamp)) => {
+                panic!("time stamp order for an unconstrained federate")
+            }
+            // Messages that were queued arrive in time stamp order when the constraint ends.
             Some(_) if !self.constrained && sent.constrained.contains(&me) => {}
             _ => {
-                assert!(!self.holds(), "only while it advances");
-                assert!(number >= self.last_unordered, "overtaken");
+                assert!(!self.holds(), "held until the next advance request");
+                assert!(number >= self.last_unordered, "out of sending order");
                 self.last_unordered = number;
             }
         }
     }
 
-    /// A grant is for what was asked, and nothing that was to come before is missing.
+    /// Checks that the grant matches the request and that no earlier message is missing.
     fn granted(&mut self, time: i64, messages: &mut Messages) {
-        let Asked { service, until } = self.advance.expect("it has asked");
+        let Asked { service, until } = self.advance.expect("a grant follows a request");
         match service {
             Asks::Tar | Asks::Tara => assert_eq!(time, until),
             Asks::Nmr | Asks::Nmra => assert!(time <= until && time >= self.time),
-            Asks::Fqr => panic!("a flush has a grant of its own"),
+            Asks::Fqr => panic!("a flush has its own grant"),
         }
         if time < until {
             assert_eq!(self.last_stamp, time, "earlier only for a message");
@@ -376,7 +381,7 @@ impl Mate {
 
     fn arrive(&mut self, time: i64) {
         assert!(time >= self.time);
-        // What has ended at a time has ended, whatever is asked for at the same time again.
+        // A finished time step stays finished, whatever is requested for the same time again.
         self.ended &= time == self.time;
         self.time = time;
         self.last_stamp = 0;

@@ -1,10 +1,10 @@
-//! Seeded worlds of federates that join, declare, send, advance, resign and die at random.
+//! Seeded worlds of federates that join, declare, send, advance, resign and disconnect at random.
 //!
-//! After every event the kernel's invariants are checked, and each federate checks what it is told against what it
-//! knows ([`checker`]). In the end everybody asks for the same far time and has to be granted it.
+//! After every event the kernel's invariants are checked, and each federate checks its callbacks against its own model
+//! ([`checker`]). In the end, all federates request the same distant time and must be granted it.
 //!
-//! A seed is replayed alone, with everything said that goes in and comes out, by
-//! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation --nocapture`; `HEMIOLA_SEEDS=n` runs so many.
+//! To replay one seed with all inputs and effects: `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation
+//! --nocapture`. `HEMIOLA_SEEDS=n` runs the first `n` seeds.
 
 mod checker;
 mod run;
@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use run::Run;
 
-/// Worlds to run if nothing else is asked for.
+/// Default number of worlds.
 const SEEDS: u64 = 2_000;
 
 /// Events of one world.
@@ -25,43 +25,43 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn worlds_are_safe_and_everybody_is_granted_in_the_end() {
+fn worlds_are_safe_and_every_federate_is_granted_in_the_end() {
     let seeds = match number("HEMIOLA_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number("HEMIOLA_SEEDS").unwrap_or(SEEDS),
     };
-    let (mut told, mut kinds, mut gained, mut lost) = (0, BTreeSet::new(), 0, 0);
+    let (mut callback_count, mut callback_kinds, mut gained, mut lost) = (0, BTreeSet::new(), 0, 0);
     for seed in seeds {
         let world = || {
             let mut run = Run::new(seed);
             run.is_shown = number("HEMIOLA_SEED").is_some();
             run.events(EVENTS);
             run.end();
-            (run.told, run.kinds, run.gained, run.lost)
+            (run.callback_count, run.callback_kinds, run.gained, run.lost)
         };
-        let (of_world, kinds_of_world, gained_there, lost_there) =
+        let (count_in_world, kinds_in_world, gained_there, lost_there) =
             catch_unwind(AssertUnwindSafe(world)).unwrap_or_else(|panic| {
                 println!("failed with HEMIOLA_SEED={seed}");
                 resume_unwind(panic)
             });
-        told += of_world;
+        callback_count += count_in_world;
         gained += gained_there;
         lost += lost_there;
-        kinds.extend(kinds_of_world);
+        callback_kinds.extend(kinds_in_world);
     }
-    assert!(told > 0);
+    assert!(callback_count > 0);
     if number("HEMIOLA_SEED").is_none() {
-        // Worlds in which something never happens would show nothing about it.
+        // Worlds in which a callback never occurs would prove nothing about it.
         let expected =
             [6, 8, 9, 30].into_iter().chain(31..35).chain(37..39).chain(49..55).chain(58..63);
-        let missing: Vec<u32> = expected.filter(|kind| !kinds.contains(kind)).collect();
-        assert!(missing.is_empty(), "callbacks that nobody got: {missing:?}");
-        assert!(gained > 0 && lost > 0, "nobody changed its mind: {gained}, {lost}");
+        let missing: Vec<u32> = expected.filter(|kind| !callback_kinds.contains(kind)).collect();
+        assert!(missing.is_empty(), "callbacks that never occurred: {missing:?}");
+        assert!(gained > 0 && lost > 0, "no subscription changed in between: {gained}, {lost}");
     }
 }
 
 #[test]
-fn the_same_inputs_give_the_same_outputs() {
+fn the_same_inputs_give_the_same_effects() {
     for seed in 0..20 {
         let [first, again] = [(); 2].map(|()| {
             let mut run = Run::new(seed);

@@ -1,4 +1,4 @@
-//! One world: federates that do something at random, one after the other.
+//! One world: federates that act at random, one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use hemiola_hla::{
 use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId};
 use hemiola_units::{Instant, Random};
 
-use super::checker::{Asked, Asks, Mate, Messages, Sent, WHOLE};
+use super::checker::{Asked, Asks, Messages, Peer, Sent, WHOLE};
 use crate::world::{MODEL, interval, model_with, module, time};
 
-/// The time that all ask for in the end.
+/// The time that all federates request in the end.
 const END: i64 = 1 << 40;
 
 /// A world.
@@ -29,26 +29,27 @@ pub(super) struct Run {
     random: Random,
     sessions: u64,
     calls: u32,
-    mates: Vec<Mate>,
+    peers: Vec<Peer>,
     inbox: Vec<(SessionId, Arc<Notice>)>,
     messages: Messages,
     next_message: u64,
     classes: Vec<ObjectClassHandle>,
     interactions: Vec<InteractionClassHandle>,
     privilege: AttributeHandle,
-    /// How many callbacks there were.
-    pub(super) told: usize,
-    /// Of which kinds, by number.
-    pub(super) kinds: BTreeSet<u32>,
-    /// How many parts of messages federates got that they had not wanted when they were sent, and the other way round.
+    /// Number of callbacks.
+    pub(super) callback_count: usize,
+    /// The callbacks that occurred, by number.
+    pub(super) callback_kinds: BTreeSet<u32>,
+    /// Number of message parts that federates received though they did not want them at sending, and the other way
+    /// round.
     pub(super) gained: u64,
     pub(super) lost: u64,
-    /// All that the kernel said.
+    /// All effects of the kernel.
     pub(super) log: Vec<Effect>,
     keep_log: bool,
-    /// Are subscriptions looked at when messages are delivered?
+    /// Whether subscriptions are evaluated at delivery.
     delays: bool,
-    /// Is all that goes in and comes out printed?
+    /// Whether inputs and effects are printed.
     pub(super) is_shown: bool,
 }
 
@@ -69,12 +70,12 @@ impl Run {
             random: Random::from_seed(seed),
             sessions: 0,
             calls: 0,
-            mates: Vec::new(),
+            peers: Vec::new(),
             inbox: Vec::new(),
             messages: Messages::new(),
             next_message: 0,
-            told: 0,
-            kinds: BTreeSet::new(),
+            callback_count: 0,
+            callback_kinds: BTreeSet::new(),
             gained: 0,
             lost: 0,
             log: Vec::new(),
@@ -108,7 +109,7 @@ impl Run {
         from[self.below(from.len() as u64) as usize]
     }
 
-    // Inputs, and what comes of them.
+    // Inputs and their effects.
 
     #[expect(clippy::print_stdout, reason = "a world that is replayed says what happens")]
     fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
@@ -129,8 +130,8 @@ impl Run {
             match output {
                 Effect::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
                 Effect::Callback(session, notice) => {
-                    self.told += 1;
-                    self.kinds.insert(notice.callback().number());
+                    self.callback_count += 1;
+                    self.callback_kinds.insert(notice.callback().number());
                     self.inbox.push((session, notice));
                 }
                 Effect::Close(session) => panic!("{session:?} is closed"),
@@ -164,15 +165,15 @@ impl Run {
         }
     }
 
-    /// Lets everybody look at what they were told.
+    /// Passes the callbacks to their federates' models.
     fn drain(&mut self) {
         for (session, notice) in std::mem::take(&mut self.inbox) {
-            if let Some(mate) = self.mates.iter_mut().find(|mate| mate.fed.session == session) {
-                mate.told(notice.callback(), &mut self.messages);
+            if let Some(peer) = self.peers.iter_mut().find(|peer| peer.fed.session == session) {
+                peer.callback(notice.callback(), &mut self.messages);
             }
         }
         let mut all = BTreeSet::new();
-        for owned in self.mates.iter().flat_map(|mate| &mate.owned) {
+        for owned in self.peers.iter().flat_map(|peer| &peer.owned) {
             assert!(all.insert(owned), "{owned:?} has two owners");
         }
     }
@@ -188,10 +189,10 @@ impl Run {
     }
 
     fn event(&mut self) {
-        if self.mates.len() < 2 || (self.mates.len() < 6 && self.one_in(20)) {
+        if self.peers.len() < 2 || (self.peers.len() < 6 && self.one_in(20)) {
             return self.join();
         }
-        let at = self.below(self.mates.len() as u64) as usize;
+        let at = self.below(self.peers.len() as u64) as usize;
         match self.below(100) {
             0..10 => self.declare(at),
             10..15 => self.register(at),
@@ -216,45 +217,45 @@ impl Run {
             federation_name: "Yard".into(),
         };
         let Ok(Reply::Joined(joined)) = self.call(session, call) else {
-            panic!("everybody may join")
+            panic!("every federate can join")
         };
-        self.mates.push(Mate::new(session, joined.federate));
-        // Most take part in time and talk to each other from the beginning: then every message matters.
+        self.peers.push(Peer::new(session, joined.federate));
+        // Most federates take part in time and subscribe to each other from the start, so that every message matters.
         if !self.one_in(4) {
-            self.take_part(self.mates.len() - 1);
+            self.take_part(self.peers.len() - 1);
         }
     }
 
     fn take_part(&mut self, at: usize) {
-        let session = self.mates[at].fed.session;
+        let session = self.peers[at].fed.session;
         for interaction_class in self.interactions.clone() {
             self.call(session, DeclarationCall::PublishInteractionClass { interaction_class })
                 .unwrap();
             self.call(session, DeclarationCall::SubscribeInteractionClass { interaction_class })
                 .unwrap();
-            self.mates[at].interactions.insert(interaction_class);
+            self.peers[at].interactions.insert(interaction_class);
         }
         let lookahead = self.below(3) as i64;
         let encoded = interval(lookahead).into();
         self.call(session, TimeCall::EnableTimeConstrained).unwrap();
-        self.mates[at].pending = true;
+        self.peers[at].pending = true;
         self.drain();
         if self.call(session, TimeCall::EnableTimeRegulation { lookahead: encoded }).is_ok() {
-            self.mates[at].lookahead = Some(lookahead);
-            self.mates[at].enabling = true;
+            self.peers[at].lookahead = Some(lookahead);
+            self.peers[at].enabling = true;
         }
     }
 
     fn leave(&mut self, at: usize) {
-        let mate = self.mates.remove(at);
-        let (session, handle) = (mate.fed.session, mate.fed.handle);
+        let peer = self.peers.remove(at);
+        let (session, handle) = (peer.fed.session, peer.fed.handle);
         if self.one_in(2) {
             self.input(Input::Lost(session));
         } else {
             let resign_action = Some(self.pick(ResignAction::ALL));
             let resign = FederationCall::ResignFederationExecution { resign_action };
             if self.call(session, resign).is_err() {
-                self.mates.insert(at, mate);
+                self.peers.insert(at, peer);
                 return;
             }
             self.call(session, FederationCall::Disconnect).unwrap();
@@ -273,7 +274,7 @@ impl Run {
     }
 
     fn declare(&mut self, at: usize) {
-        let session = self.mates[at].fed.session;
+        let session = self.peers[at].fed.session;
         let classes = self.classes.clone();
         let object_class = self.pick(&classes);
         let interactions = self.interactions.clone();
@@ -281,7 +282,7 @@ impl Run {
         let attributes = self.attributes(object_class);
         match self.below(6) {
             0 | 1 => {
-                let published = &mut self.mates[at].published;
+                let published = &mut self.peers[at].published;
                 if !attributes.is_empty() {
                     let set = published.entry(object_class).or_default();
                     set.extend(attributes.iter().copied().chain([self.privilege]));
@@ -298,25 +299,25 @@ impl Run {
                     DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
                 self.call(session, call).unwrap();
                 if !wanted.is_empty() {
-                    self.mates[at].classes.entry(object_class).or_default().extend(wanted);
-                    self.mates[at].wants_more = true;
+                    self.peers[at].classes.entry(object_class).or_default().extend(wanted);
+                    self.peers[at].wants_more = true;
                 }
             }
             3 => {
                 let call = DeclarationCall::SubscribeInteractionClass { interaction_class };
                 self.call(session, call).unwrap();
-                self.mates[at].interactions.insert(interaction_class);
-                self.mates[at].wants_more = true;
+                self.peers[at].interactions.insert(interaction_class);
+                self.peers[at].wants_more = true;
             }
             4 => {
                 let call = DeclarationCall::UnsubscribeInteractionClass { interaction_class };
                 self.call(session, call).unwrap();
-                self.mates[at].interactions.remove(&interaction_class);
+                self.peers[at].interactions.remove(&interaction_class);
             }
             _ => {
                 self.call(session, DeclarationCall::UnsubscribeObjectClass { object_class })
                     .unwrap();
-                self.mates[at].classes.remove(&object_class);
+                self.peers[at].classes.remove(&object_class);
                 self.unpublish(at, object_class, attributes);
             }
         }
@@ -332,13 +333,13 @@ impl Run {
             object_class,
             attributes: attributes.clone(),
         };
-        match self.call(self.mates[at].fed.session, call) {
+        match self.call(self.peers[at].fed.session, call) {
             Ok(_) => {}
             Err(Exception::OwnershipAcquisitionPending) => return,
             Err(other) => panic!("{other:?}"),
         }
         let privilege = self.privilege;
-        let Mate { published, owned, known, .. } = &mut self.mates[at];
+        let Peer { published, owned, known, .. } = &mut self.peers[at];
         let Some(set) = published.get_mut(&object_class) else { return };
         set.retain(|one| !attributes.contains(one));
         if set.iter().all(|one| *one == privilege) {
@@ -350,20 +351,20 @@ impl Run {
         });
     }
 
-    /// Somebody gives away what it owns, or seeks what it does not.
+    /// A federate divests attributes, or seeks some.
     fn negotiate(&mut self, at: usize) {
         use OwnershipCall as C;
         let Some(object_instance) = self.known(at) else { return };
-        let session = self.mates[at].fed.session;
-        let class = self.mates[at].known[&object_instance];
+        let session = self.peers[at].fed.session;
+        let class = self.peers[at].known[&object_instance];
         let of_class = self.attributes(class);
-        let mine: Vec<AttributeHandle> = self.mates[at]
+        let mine: Vec<AttributeHandle> = self.peers[at]
             .owned
             .iter()
             .filter(|(instance, one)| *instance == object_instance && of_class.contains(one))
             .map(|(_, one)| *one)
             .collect();
-        let published = self.mates[at].published.get(&class).cloned().unwrap_or_default();
+        let published = self.peers[at].published.get(&class).cloned().unwrap_or_default();
         let others = of_class.iter().filter(|one| !mine.contains(one) && published.contains(one));
         let others: Vec<AttributeHandle> = others.copied().collect();
         let user_supplied_tag = Data::new();
@@ -454,7 +455,7 @@ impl Run {
             Err(_) => Vec::new(),
         };
         for attribute in given {
-            assert!(self.mates[at].owned.remove(&(object_instance, attribute)));
+            assert!(self.peers[at].owned.remove(&(object_instance, attribute)));
         }
     }
 
@@ -462,22 +463,22 @@ impl Run {
         let classes = self.classes.clone();
         let object_class = self.pick(&classes);
         let call = ObjectCall::RegisterObjectInstance { object_class };
-        if let Ok(Reply::ObjectInstance(instance)) = self.call(self.mates[at].fed.session, call) {
-            let mate = &mut self.mates[at];
-            mate.known.insert(instance, object_class);
-            let published = mate.published[&object_class].iter();
-            mate.owned.extend(published.map(|attribute| (instance, *attribute)));
+        if let Ok(Reply::ObjectInstance(instance)) = self.call(self.peers[at].fed.session, call) {
+            let peer = &mut self.peers[at];
+            peer.known.insert(instance, object_class);
+            let published = peer.published[&object_class].iter();
+            peer.owned.extend(published.map(|attribute| (instance, *attribute)));
         }
     }
 
-    /// A time to send at: mostly one that is allowed, or none.
+    /// Returns a time stamp, which is usually allowed, or none.
     fn stamp(&mut self, at: usize) -> Option<i64> {
         if self.one_in(3) {
             return None;
         }
-        let mate = &self.mates[at];
-        let base = mate.advance.map_or(mate.time, |asked| asked.until);
-        let least = base + mate.lookahead.unwrap_or(0);
+        let peer = &self.peers[at];
+        let base = peer.advance.map_or(peer.time, |asked| asked.until);
+        let least = base + peer.lookahead.unwrap_or(0);
         Some((least + self.below(6) as i64 - 1).max(0))
     }
 
@@ -486,7 +487,7 @@ impl Run {
         self.next_message.to_be_bytes().to_vec().into()
     }
 
-    /// Notes a message that was sent: who has to get what of it.
+    /// Records a message that was sent, and the federates that must receive its parts.
     fn sent(
         &mut self,
         at: usize,
@@ -494,20 +495,20 @@ impl Run {
         subject: Option<ObjectInstanceHandle>,
         reply: &Reply,
         ordering: BTreeSet<u32>,
-        wanted: impl Fn(&Mate) -> BTreeSet<u32>,
+        wanted: impl Fn(&Peer) -> BTreeSet<u32>,
     ) {
         let retraction = match reply {
             Reply::Retraction(retraction) => *retraction,
             _ => None,
         };
-        let others = self.mates.iter().enumerate().filter(|(other, _)| *other != at);
-        let others: Vec<&Mate> = others.map(|(_, mate)| mate).collect();
-        let missing = others.iter().map(|mate| (mate.fed.handle, wanted(mate)));
+        let others = self.peers.iter().enumerate().filter(|(other, _)| *other != at);
+        let others: Vec<&Peer> = others.map(|(_, peer)| peer).collect();
+        let missing = others.iter().map(|peer| (peer.fed.handle, wanted(peer)));
         let missing: BTreeMap<FederateHandle, BTreeSet<u32>> =
             missing.filter(|(_, parts)| !parts.is_empty()).collect();
-        let constrained = others.iter().filter(|mate| mate.constrained);
+        let constrained = others.iter().filter(|peer| peer.constrained);
         let sent = Sent {
-            sender: self.mates[at].fed.handle,
+            sender: self.peers[at].fed.handle,
             stamp,
             retraction,
             retracted: false,
@@ -519,25 +520,25 @@ impl Run {
             wanted_then: BTreeMap::new(),
             classes: Vec::new(),
             ordering: if retraction.is_some() { ordering } else { BTreeSet::new() },
-            constrained: constrained.map(|mate| mate.fed.handle).collect(),
+            constrained: constrained.map(|peer| peer.fed.handle).collect(),
             reached: BTreeSet::new(),
             to_undo: BTreeSet::new(),
         };
         self.messages.insert(self.next_message, sent);
     }
 
-    /// Where subscriptions are looked at when messages are delivered, nobody knows yet what those want of the last
-    /// message that it waits for.
+    /// If subscriptions are evaluated at delivery, the parts that these federates want of the queued last message are
+    /// still open.
     fn delay(&mut self, at: usize, parts: &BTreeSet<u32>, classes: &[InteractionClassHandle]) {
         if !self.delays {
             return;
         }
         let sent = self.messages.get_mut(&self.next_message).unwrap();
         sent.classes = classes.to_vec();
-        for (_, mate) in self.mates.iter().enumerate().filter(|(other, _)| *other != at) {
-            let handle = mate.fed.handle;
+        for (_, peer) in self.peers.iter().enumerate().filter(|(other, _)| *other != at) {
+            let handle = peer.fed.handle;
             let waits = |part: &u32| {
-                if sent.ordering.contains(part) { mate.constrained } else { mate.holds() }
+                if sent.ordering.contains(part) { peer.constrained } else { peer.holds() }
             };
             let waiting: BTreeSet<u32> = parts.iter().copied().filter(waits).collect();
             if waiting.is_empty() {
@@ -550,21 +551,21 @@ impl Run {
         }
     }
 
-    /// Everything that waited for a federate could be delivered, or all that had no order.
+    /// Records that all messages queued for a federate could be delivered, or all in receive order.
     fn released(&mut self, at: usize, all: bool) {
         self.drain();
-        self.mates[at]
+        self.peers[at]
             .decide(&mut self.messages, false, |one, part| all || !one.ordering.contains(&part));
     }
 
     fn known(&mut self, at: usize) -> Option<ObjectInstanceHandle> {
-        let known: Vec<ObjectInstanceHandle> = self.mates[at].known.keys().copied().collect();
+        let known: Vec<ObjectInstanceHandle> = self.peers[at].known.keys().copied().collect();
         if known.is_empty() { None } else { Some(self.pick(&known)) }
     }
 
     fn update(&mut self, at: usize) {
         let Some(instance) = self.known(at) else { return };
-        let class = self.mates[at].known[&instance];
+        let class = self.peers[at].known[&instance];
         let attributes = self.attributes(class);
         let stamp = self.stamp(at);
         let tag = self.tag();
@@ -583,8 +584,8 @@ impl Run {
                 time: time(stamp).into(),
             },
         };
-        let answer = self.call(self.mates[at].fed.session, call);
-        let owns = |one: &AttributeHandle| self.mates[at].owned.contains(&(instance, *one));
+        let answer = self.call(self.peers[at].fed.session, call);
+        let owns = |one: &AttributeHandle| self.peers[at].owned.contains(&(instance, *one));
         let owns_all = attributes.iter().all(owns);
         assert_eq!(answer == Err(Exception::AttributeNotOwned), !owns_all, "it knows what it owns");
         let Ok(reply) = answer else { return };
@@ -593,9 +594,9 @@ impl Run {
         };
         let ordering = attributes.iter().filter(ordered).map(|one| one.number()).collect();
         let sent: BTreeSet<u32> = attributes.iter().map(|one| one.number()).collect();
-        self.sent(at, stamp, Some(instance), &reply, ordering, |mate| {
-            let class = mate.known.get(&instance);
-            let wanted = class.and_then(|class| mate.classes.get(class));
+        self.sent(at, stamp, Some(instance), &reply, ordering, |peer| {
+            let class = peer.known.get(&instance);
+            let wanted = class.and_then(|class| peer.classes.get(class));
             wanted.map(|wanted| wanted.intersection(&sent).copied().collect()).unwrap_or_default()
         });
         self.delay(at, &sent, &[]);
@@ -620,11 +621,11 @@ impl Run {
                 time: time(stamp).into(),
             },
         };
-        let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
+        let Ok(reply) = self.call(self.peers[at].fed.session, call) else { return };
         let command = interactions[0];
-        self.sent(at, stamp, None, &reply, BTreeSet::from([WHOLE]), |mate| {
+        self.sent(at, stamp, None, &reply, BTreeSet::from([WHOLE]), |peer| {
             let wants =
-                [interaction_class, command].iter().any(|one| mate.interactions.contains(one));
+                [interaction_class, command].iter().any(|one| peer.interactions.contains(one));
             if wants { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
         });
         self.delay(at, &BTreeSet::from([WHOLE]), &[interaction_class, command]);
@@ -644,15 +645,15 @@ impl Run {
                 time: time(stamp).into(),
             },
         };
-        let Ok(reply) = self.call(self.mates[at].fed.session, call) else { return };
-        let mate = &mut self.mates[at];
-        let class = mate.known[&instance];
-        let owned = mate.owned.iter().filter(|(other, _)| *other == instance);
+        let Ok(reply) = self.call(self.peers[at].fed.session, call) else { return };
+        let peer = &mut self.peers[at];
+        let class = peer.known[&instance];
+        let owned = peer.owned.iter().filter(|(other, _)| *other == instance);
         let owned: BTreeSet<AttributeHandle> = owned.map(|(_, attribute)| *attribute).collect();
         assert!(owned.contains(&self.privilege), "only who may deletes");
-        mate.forget(instance, &mut self.messages);
-        self.sent(at, stamp, Some(instance), &reply, BTreeSet::from([WHOLE]), |mate| {
-            let knows = mate.known.contains_key(&instance);
+        peer.forget(instance, &mut self.messages);
+        self.sent(at, stamp, Some(instance), &reply, BTreeSet::from([WHOLE]), |peer| {
+            let knows = peer.known.contains_key(&instance);
             if knows { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
         });
         let sent = self.messages.get_mut(&self.next_message).unwrap();
@@ -662,53 +663,53 @@ impl Run {
     fn forget(&mut self, at: usize) {
         let Some(instance) = self.known(at) else { return };
         let call = ObjectCall::LocalDeleteObjectInstance { object_instance: instance };
-        if self.call(self.mates[at].fed.session, call).is_ok() {
-            self.mates[at].forget(instance, &mut self.messages);
+        if self.call(self.peers[at].fed.session, call).is_ok() {
+            self.peers[at].forget(instance, &mut self.messages);
         }
     }
 
     fn change_time(&mut self, at: usize) {
-        let session = self.mates[at].fed.session;
+        let session = self.peers[at].fed.session;
         let lookahead = self.below(4) as i64;
         let encoded = interval(lookahead).into();
         match self.below(10) {
             0..3 => {
                 if self.call(session, TimeCall::EnableTimeRegulation { lookahead: encoded }).is_ok()
                 {
-                    self.mates[at].lookahead = Some(lookahead);
-                    self.mates[at].enabling = true;
+                    self.peers[at].lookahead = Some(lookahead);
+                    self.peers[at].enabling = true;
                 }
             }
             3..6 => {
                 if self.call(session, TimeCall::EnableTimeConstrained).is_ok() {
-                    self.mates[at].pending = true;
+                    self.peers[at].pending = true;
                 }
             }
             6 => {
                 if self.call(session, TimeCall::DisableTimeRegulation).is_ok() {
-                    self.mates[at].lookahead = None;
+                    self.peers[at].lookahead = None;
                 }
             }
             7 => {
                 if self.call(session, TimeCall::DisableTimeConstrained).is_ok() {
-                    self.mates[at].constrained = false;
+                    self.peers[at].constrained = false;
                     self.released(at, true);
                 }
             }
             8 => {
                 if self.call(session, TimeCall::ModifyLookahead { lookahead: encoded }).is_ok() {
-                    self.mates[at].lookahead = Some(lookahead);
+                    self.peers[at].lookahead = Some(lookahead);
                 }
             }
             _ => {
-                let on = !self.mates[at].asynchronous;
+                let on = !self.peers[at].asynchronous;
                 let call = if on {
                     TimeCall::EnableAsynchronousDelivery
                 } else {
                     TimeCall::DisableAsynchronousDelivery
                 };
                 self.call(session, call).unwrap();
-                self.mates[at].asynchronous = on;
+                self.peers[at].asynchronous = on;
                 if on {
                     self.released(at, false);
                 }
@@ -719,7 +720,7 @@ impl Run {
     fn advance(&mut self, at: usize) {
         let service =
             self.pick(&[Asks::Tar, Asks::Tar, Asks::Tara, Asks::Nmr, Asks::Nmra, Asks::Fqr]);
-        let until = self.mates[at].time + self.below(5) as i64;
+        let until = self.peers[at].time + self.below(5) as i64;
         self.ask(at, Asked { service, until });
     }
 
@@ -732,20 +733,20 @@ impl Run {
             Asks::Nmra => TimeCall::NextMessageRequestAvailable { time },
             Asks::Fqr => TimeCall::FlushQueueRequest { time },
         };
-        let mate = &self.mates[at];
-        let free = mate.advance.is_none() && !mate.pending;
-        let answer = self.call(self.mates[at].fed.session, call);
+        let peer = &self.peers[at];
+        let free = peer.advance.is_none() && !peer.pending;
+        let answer = self.call(self.peers[at].fed.session, call);
         assert_eq!(answer.is_ok(), free);
         if free {
-            self.mates[at].advance = Some(asked);
-            self.mates[at].wants_more = false;
+            self.peers[at].advance = Some(asked);
+            self.peers[at].wants_more = false;
             self.released(at, false);
         }
         free
     }
 
     fn retract(&mut self, at: usize) {
-        let me = self.mates[at].fed.handle;
+        let me = self.peers[at].fed.handle;
         let mine = |one: &&Sent| one.sender == me && one.retraction.is_some();
         let mine: Vec<MessageRetractionHandle> =
             self.messages.values().filter(mine).filter_map(|one| one.retraction).collect();
@@ -753,7 +754,7 @@ impl Run {
             return;
         }
         let retraction = self.pick(&mine);
-        if self.call(self.mates[at].fed.session, TimeCall::Retract { retraction }).is_err() {
+        if self.call(self.peers[at].fed.session, TimeCall::Retract { retraction }).is_err() {
             return;
         }
         let sent =
@@ -761,30 +762,30 @@ impl Run {
         assert!(!sent.retracted, "taken back twice");
         sent.retracted = true;
         let joined: BTreeSet<FederateHandle> =
-            self.mates.iter().map(|mate| mate.fed.handle).collect();
+            self.peers.iter().map(|peer| peer.fed.handle).collect();
         sent.to_undo = sent.reached.intersection(&joined).copied().collect();
         for parts in sent.missing.values_mut().chain(sent.undecided.values_mut()) {
             parts.retain(|part| !sent.ordering.contains(part));
         }
         if let (Some(instance), Some(class)) = (sent.subject, sent.deletes) {
-            let mate = &mut self.mates[at];
-            mate.known.insert(instance, class);
-            mate.wants_more = true;
-            let published = mate.published.get(&class).cloned().unwrap_or_default();
+            let peer = &mut self.peers[at];
+            peer.known.insert(instance, class);
+            peer.wants_more = true;
+            let published = peer.published.get(&class).cloned().unwrap_or_default();
             let back = sent.owned.intersection(&published);
-            mate.owned.extend(back.map(|attribute| (instance, *attribute)));
+            peer.owned.extend(back.map(|attribute| (instance, *attribute)));
         }
     }
 
     fn synchronize(&mut self, at: usize) {
-        let session = self.mates[at].fed.session;
-        let announced: Vec<String> = self.mates[at].synchronized.iter().cloned().collect();
+        let session = self.peers[at].fed.session;
+        let announced: Vec<String> = self.peers[at].synchronized.iter().cloned().collect();
         if announced.is_empty() || self.one_in(3) {
             self.next_message += 1;
             let set = if self.one_in(2) {
                 Vec::new()
             } else {
-                self.mates.iter().map(|mate| mate.fed.handle).step_by(2).collect()
+                self.peers.iter().map(|peer| peer.fed.handle).step_by(2).collect()
             };
             let call = FederationCall::RegisterFederationSynchronizationPointWithSet {
                 synchronization_point_label: format!("point {}", self.next_message),
@@ -803,11 +804,11 @@ impl Run {
             synchronization_point_label,
             successfully: true,
         };
-        // It may have done so before.
-        let _ = self.call(self.mates[at].fed.session, call);
+        // It may have achieved it before.
+        let _ = self.call(self.peers[at].fed.session, call);
     }
 
-    /// Calls that mean nothing, with handles that mean nothing: each has an answer, and nothing changes.
+    /// Makes calls with meaningless handles: each has a reply and changes nothing.
     fn ask_nonsense(&mut self, at: usize) {
         let number = self.random.bits();
         let small = number as u32;
@@ -841,22 +842,22 @@ impl Run {
             .into(),
         ];
         let call = calls[self.below(8) as usize].clone();
-        assert!(self.call(self.mates[at].fed.session, call).is_err());
+        assert!(self.call(self.peers[at].fed.session, call).is_err());
     }
 
     // The end.
 
-    /// Everybody asks for the end of time, and has to get there; nothing is left undelivered on the way.
+    /// All federates request the end of time and must be granted it, with every message delivered on the way.
     pub(super) fn end(&mut self) {
         loop {
             let mut moved = false;
-            for at in 0..self.mates.len() {
-                let mate = &self.mates[at];
-                if mate.time < END && mate.advance.is_none() && !mate.pending {
+            for at in 0..self.peers.len() {
+                let peer = &self.peers[at];
+                if peer.time < END && peer.advance.is_none() && !peer.pending {
                     moved |= self.ask(at, Asked { service: Asks::Tar, until: END });
                     self.drain();
                 }
-                for label in self.mates[at].synchronized.clone() {
+                for label in self.peers[at].synchronized.clone() {
                     self.achieve(at, label);
                     self.drain();
                 }
@@ -865,15 +866,15 @@ impl Run {
                 break;
             }
         }
-        for mate in &self.mates {
-            self.gained += mate.gained;
-            self.lost += mate.lost;
-            assert_eq!((mate.time, mate.advance, mate.pending), (END, None, false), "{mate:?}");
-            assert!(mate.synchronized.is_empty(), "{mate:?}");
+        for peer in &self.peers {
+            self.gained += peer.gained;
+            self.lost += peer.lost;
+            assert_eq!((peer.time, peer.advance, peer.pending), (END, None, false), "{peer:?}");
+            assert!(peer.synchronized.is_empty(), "{peer:?}");
         }
         for (number, sent) in &self.messages {
             assert!(sent.to_undo.is_empty(), "{number}: {sent:?}");
-            // A deletion makes all that comes after it about nothing, and nobody is told how far that is.
+            // A deletion makes later messages about the instance obsolete, and when it takes effect is not reported.
             let missing = sent.missing.values().any(|parts| !parts.is_empty());
             assert!(!missing, "{number}: {sent:?}");
         }

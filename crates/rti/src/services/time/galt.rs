@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closed_form_is_what_iteration_leads_to() {
+    fn the_closed_form_equals_the_fixed_point() {
         let (model, _) = hemiola_fom::merge(&[], None).unwrap();
         let model = Arc::new(model);
         let mut numbers = Random::from_seed(8);

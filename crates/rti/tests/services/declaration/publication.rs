@@ -1,4 +1,4 @@
-//! What federates say that they will send (clauses 5.2 to 5.7).
+//! Publications (clauses 5.2 to 5.7).
 
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall};
 use hemiola_hla::{
@@ -8,7 +8,7 @@ use hemiola_hla::{
 use crate::world::World;
 
 #[test]
-fn what_is_not_defined_cannot_be_published() {
+fn undefined_classes_cannot_be_published() {
     let mut w = World::new();
     let a = w.federate("a");
     let publish = |object_class, attributes| DeclarationCall::PublishObjectClassAttributes {
@@ -44,7 +44,7 @@ fn publishing_nothing_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_published_any_more_is_not_owned() {
+fn unpublished_attributes_become_unowned() {
     let mut w = World::new();
     let a = w.federate("a");
     w.publish(a, "Vehicle", "Position Load");
@@ -62,7 +62,7 @@ fn what_is_not_published_any_more_is_not_owned() {
 }
 
 #[test]
-fn with_the_last_attribute_goes_the_class() {
+fn the_class_is_unpublished_with_its_last_attribute() {
     let mut w = World::new();
     let a = w.federate("a");
     w.publish(a, "Vehicle", "Position");
@@ -90,7 +90,7 @@ fn interactions_are_sent_while_they_are_published() {
 }
 
 #[test]
-fn only_what_the_object_model_directs_at_a_class_is_directed_at_it() {
+fn only_interactions_that_the_object_model_allows_are_directed() {
     let mut w = World::new();
     let a = w.federate("a");
     let publish = |object_class, interaction_classes| {

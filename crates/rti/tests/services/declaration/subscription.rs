@@ -1,4 +1,4 @@
-//! What federates want to get (clauses 5.8 to 5.13).
+//! Subscriptions (clauses 5.8 to 5.13).
 
 use hemiola_hla::call::{DeclarationCall, SupportCall};
 use hemiola_hla::{AttributeHandle, Exception};
@@ -8,17 +8,17 @@ use hemiola_units::Instant;
 use crate::world::World;
 
 #[test]
-fn a_subscription_finds_what_is_there_already() {
+fn a_subscription_discovers_existing_instances() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle.Car", "Position");
     let car = w.register(a, "Vehicle.Car");
     w.subscribe(b, "Vehicle", "Load");
-    assert_eq!(w.told(b), Vec::<String>::new(), "nobody owns its load");
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "nobody owns its load");
     w.subscribe(b, "Vehicle", "Position");
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
     w.subscribe(b, "Vehicle.Car", "Position");
-    assert_eq!(w.told(b), Vec::<String>::new(), "once");
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "once");
 }
 
 #[test]
@@ -30,30 +30,30 @@ fn an_instance_is_discovered_as_the_nearest_class() {
     w.subscribe(c, "Vehicle", "Position");
     w.subscribe(c, "Vehicle.Car", "Driver");
     let car = w.register(a, "Vehicle.Car");
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
-    assert_eq!(w.told(c), [format!("discover {car} as Vehicle.Car")]);
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
+    assert_eq!(w.callbacks(c), [format!("discover {car} as Vehicle.Car")]);
     w.update(a, car, "Position Driver");
-    assert_eq!(w.told(b), [format!("reflect {car} Position")]);
-    assert_eq!(w.told(c), [format!("reflect {car} Driver")]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Position")]);
+    assert_eq!(w.callbacks(c), [format!("reflect {car} Driver")]);
 }
 
 #[test]
-fn what_is_unsubscribed_is_not_reflected() {
+fn unsubscribed_attributes_are_not_reflected() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position Load");
     w.subscribe(b, "Vehicle", "Position Load");
     let car = w.register(a, "Vehicle");
-    w.told(b);
+    w.callbacks(b);
     let (object_class, attributes) = (w.class("Vehicle"), w.attributes("Position"));
     w.ok(b, DeclarationCall::UnsubscribeObjectClassAttributes { object_class, attributes });
     w.update(a, car, "Position Load");
-    assert_eq!(w.told(b), [format!("reflect {car} Load")]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Load")]);
     w.unsubscribe(b, "Vehicle");
     w.update(a, car, "Position Load");
-    assert_eq!(w.told(b), Vec::<String>::new());
+    assert_eq!(w.callbacks(b), Vec::<String>::new());
     w.delete(a, car);
-    assert_eq!(w.told(b), [format!("remove {car}")], "it is known all the same");
+    assert_eq!(w.callbacks(b), [format!("remove {car}")], "it is known all the same");
 }
 
 #[test]
@@ -66,17 +66,17 @@ fn interactions_are_received_as_the_nearest_class() {
     w.subscribe_interaction(c, "Command");
     w.subscribe_interaction(c, "Command.Stop");
     w.send(a, "Command.Stop", "What Within");
-    assert_eq!(w.told(b), ["receive Command What"]);
-    assert_eq!(w.told(c), ["receive Command.Stop What+Within"]);
-    assert_eq!(w.told(a), Vec::<String>::new(), "not by who sent it");
+    assert_eq!(w.callbacks(b), ["receive Command What"]);
+    assert_eq!(w.callbacks(c), ["receive Command.Stop What+Within"]);
+    assert_eq!(w.callbacks(a), Vec::<String>::new(), "not by who sent it");
     let interaction_class = w.interaction("Command.Stop");
     w.ok(c, DeclarationCall::UnsubscribeInteractionClass { interaction_class });
     w.send(a, "Command.Stop", "");
-    assert_eq!(w.told(c), ["receive Command"]);
+    assert_eq!(w.callbacks(c), ["receive Command"]);
 }
 
 #[test]
-fn a_limited_rate_drops_what_comes_too_soon() {
+fn a_rate_limit_drops_early_updates() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position Load");
@@ -91,26 +91,30 @@ fn a_limited_rate_drops_what_comes_too_soon() {
     let call = subscribe(&w, "Position Load", "Slow");
     w.ok(b, call);
     let car = w.register(a, "Vehicle");
-    w.told(b);
+    w.callbacks(b);
     let rate = SupportCall::GetUpdateRateValueForAttribute {
         object_instance: car,
         attribute: w.attribute("Load"),
     };
     assert_eq!(w.ok(b, rate), hemiola_hla::Reply::Rate(2.0));
-    let mut told = Vec::new();
+    let mut callbacks = Vec::new();
     for millis in [0, 100, 499, 500, 700, 1000] {
         w.input(Input::Tick(Instant::from_nanos(millis * 1_000_000)));
         w.update(a, car, "Position Load");
         let of_load = |one: &String| one.contains("Load");
-        told.push(w.told(b).iter().any(of_load));
+        callbacks.push(w.callbacks(b).iter().any(of_load));
     }
-    assert_eq!(told, [true, false, false, true, false, true]);
+    assert_eq!(callbacks, [true, false, false, true, false, true]);
     w.update(a, car, "Position");
-    assert_eq!(w.told(b), [format!("reflect {car} Position")], "what is reliable always comes");
+    assert_eq!(
+        w.callbacks(b),
+        [format!("reflect {car} Position")],
+        "what is reliable always comes"
+    );
 }
 
 #[test]
-fn whose_calls_are_reported_may_not_read_reports() {
+fn a_federate_with_service_reporting_cannot_subscribe_to_the_reports() {
     let mut w = World::new();
     let a = w.federate("a");
     let report = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
@@ -125,7 +129,7 @@ fn whose_calls_are_reported_may_not_read_reports() {
 }
 
 #[test]
-fn what_is_not_defined_cannot_be_subscribed() {
+fn undefined_classes_cannot_be_subscribed() {
     let mut w = World::new();
     let a = w.federate("a");
     let call = DeclarationCall::SubscribeObjectClassAttributesPassively {

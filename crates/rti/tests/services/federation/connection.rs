@@ -22,7 +22,7 @@ fn configured(w: &mut World, fed: Fed, settings: &str) -> ConfigurationResult {
 }
 
 #[test]
-fn nothing_is_done_before_connect() {
+fn calls_before_connect_are_refused() {
     let mut w = empty();
     let fed = w.open();
     assert_eq!(w.refused(fed, FederationCall::ListFederationExecutions), Exception::NotConnected);
@@ -55,7 +55,7 @@ fn disconnecting_is_always_answered() {
 }
 
 #[test]
-fn credentials_have_to_be_what_they_say() {
+fn credentials_must_be_well_formed() {
     let mut w = empty();
     let fed = w.open();
     let connect = |kind: &str, data: Vec<u8>| FederationCall::ConnectWithCredentials {
@@ -73,7 +73,7 @@ fn credentials_have_to_be_what_they_say() {
 }
 
 #[test]
-fn settings_that_are_not_known_are_named_without_their_values() {
+fn unknown_settings_are_reported_without_their_values() {
     let mut w = empty();
     let fed = w.open();
     let result = configured(&mut w, fed, "colour=blue\nsecret=1234\n");
@@ -83,7 +83,7 @@ fn settings_that_are_not_known_are_named_without_their_values() {
 }
 
 #[test]
-fn who_wants_answers_later_is_told_that_they_may_come_later() {
+fn the_setting_for_later_answers_is_applied() {
     let mut w = empty();
     let fed = w.open();
     let result = configured(&mut w, fed, hemiola_hla::data::ANSWERS_LATER);
@@ -92,18 +92,18 @@ fn who_wants_answers_later_is_told_that_they_may_come_later() {
 }
 
 #[test]
-fn clients_of_2010_get_only_callbacks_that_they_have() {
+fn clients_of_2010_receive_only_callbacks_of_2010() {
     let mut w = World::new();
     let fed = w.open();
     let result = configured(&mut w, fed, "API.version=IEEE 1516-2010");
     assert_eq!(result.additional_settings_result, AdditionalSettingsResultCode::SettingsApplied);
     let fed = w.join(fed, "old");
     w.fqr(fed, 10);
-    assert_eq!(w.told(fed), ["grant 10"]);
+    assert_eq!(w.callbacks(fed), ["grant 10"]);
 }
 
 #[test]
-fn a_call_of_a_session_that_is_gone_is_still_answered() {
+fn a_call_of_a_lost_session_has_a_reply() {
     let mut w = World::new();
     let fed = w.federate("a");
     w.lose(fed);

@@ -1,4 +1,4 @@
-//! Federation executions are created, destroyed and listed (clauses 4.5 to 4.11).
+//! Creating, destroying and listing federation executions (clauses 4.5 to 4.11).
 
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{FederationExecutionInformation, FomModule};
@@ -37,7 +37,7 @@ fn listed(w: &mut World, fed: Fed) -> Vec<FederationExecutionInformation> {
 }
 
 #[test]
-fn every_form_creates() {
+fn every_form_creates_a_federation() {
     let mut w = World::empty(Limits::default(), MODEL);
     let fed = w.connect();
     let (federation_name, fom_modules) = (YARD.to_owned(), vec![module(MODEL)]);
@@ -74,7 +74,7 @@ fn every_form_creates() {
 }
 
 #[test]
-fn a_name_is_used_once_at_a_time() {
+fn a_federation_name_is_unique() {
     let mut w = World::new();
     let fed = w.connect();
     assert_eq!(w.refused(fed, create("")), Exception::FederationExecutionAlreadyExists);
@@ -85,7 +85,7 @@ fn a_name_is_used_once_at_a_time() {
 }
 
 #[test]
-fn modules_are_refused_with_what_is_wrong() {
+fn refused_modules_are_reported_with_their_problems() {
     let mut w = World::empty(Limits::default(), MODEL);
     let fed = w.connect();
     let of = |fom_module| FederationCall::CreateFederationExecution {
@@ -111,7 +111,7 @@ fn modules_are_refused_with_what_is_wrong() {
 }
 
 #[test]
-fn federates_keep_their_federation() {
+fn a_federation_with_federates_is_not_destroyed() {
     let mut w = World::new();
     let (a, other) = (w.federate("a"), w.connect());
     assert_eq!(w.refused(other, destroy()), Exception::FederatesCurrentlyJoined);
@@ -142,7 +142,7 @@ fn members_are_listed() {
 }
 
 #[test]
-fn there_is_an_end_to_federations() {
+fn federations_are_limited() {
     let limits = Limits { federations: 1, ..Limits::default() };
     let mut w = World::with(limits, MODEL);
     let fed = w.connect();

@@ -1,4 +1,4 @@
-//! Federates join, resign, and are lost (clauses 4.11 to 4.13).
+//! Joining, resigning and losing federates (clauses 4.11 to 4.13).
 
 use hemiola_hla::call::{FederationCall, ObjectCall, SupportCall};
 use hemiola_hla::data::{FomModule, RtiConfiguration};
@@ -20,7 +20,7 @@ fn resign(action: ResignAction) -> FederationCall {
 }
 
 #[test]
-fn the_reply_says_who_the_federate_is() {
+fn the_reply_has_the_federate_handle() {
     let mut w = World::new();
     let fed = w.connect();
     let Reply::Joined(joined) = w.ok(fed, join("a", YARD)) else { panic!() };
@@ -30,7 +30,7 @@ fn the_reply_says_who_the_federate_is() {
 }
 
 #[test]
-fn names_of_federates_differ() {
+fn federate_names_are_unique() {
     let mut w = World::new();
     let (_a, other) = (w.federate("a"), w.connect());
     assert_eq!(w.refused(other, join("a", YARD)), Exception::FederateNameAlreadyInUse);
@@ -68,7 +68,7 @@ fn a_federate_may_bring_modules() {
     w.ok(fed, bring(&more));
     let object_class = w.class("Vehicle.Car");
     let wheels = SupportCall::GetAttributeHandle { object_class, attribute_name: "Wheels".into() };
-    assert!(matches!(w.ok(a, wheels), Reply::Attribute(_)), "for everybody");
+    assert!(matches!(w.ok(a, wheels), Reply::Attribute(_)), "for all federates");
     let driver = SupportCall::GetAttributeHandle { object_class, attribute_name: "Driver".into() };
     assert_eq!(w.ok(fed, driver), Reply::Attribute(w.attribute("Driver")), "handles stay");
     let class =
@@ -77,7 +77,7 @@ fn a_federate_may_bring_modules() {
 }
 
 #[test]
-fn directives_have_to_leave_nothing_owned() {
+fn directives_must_deal_with_everything_owned() {
     let mut w = World::new();
     let a = w.federate("a");
     w.publish(a, "Vehicle", "Position");
@@ -106,11 +106,11 @@ fn a_directive_deletes_or_divests() {
         w.publish(a, "Vehicle", "Position");
         let car = w.register(a, "Vehicle");
         w.resign(a, action);
-        let mut told = vec![format!("discover {car} as Vehicle")];
+        let mut callbacks = vec![format!("discover {car} as Vehicle")];
         if remains == 0 {
-            told.push(format!("remove {car}"));
+            callbacks.push(format!("remove {car}"));
         }
-        assert_eq!(w.told(b), told, "{action}");
+        assert_eq!(w.callbacks(b), callbacks, "{action}");
         assert_eq!(w.kernel.status().federations[0].instances, remains, "{action}");
     }
 }
@@ -125,15 +125,15 @@ fn a_lost_federate_resigns_with_its_directive() {
     let value = Some(ResignAction::DeleteObjects);
     w.ok(a, SupportCall::SetAutomaticResignDirective { value });
     w.lose(a);
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle"), format!("remove {car}")]);
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle"), format!("remove {car}")]);
     let name = SupportCall::GetFederateName { federate: a.handle };
     assert_eq!(w.refused(b, name), Exception::FederateHandleNotKnown);
     let again = w.federate("a");
-    assert_ne!(again.handle, a.handle, "a handle is never another's");
+    assert_ne!(again.handle, a.handle, "handles are not reused");
 }
 
 #[test]
-fn whoever_leaves_too_much_undelivered_is_resigned() {
+fn a_federate_with_too_many_undelivered_messages_is_resigned() {
     let limits = Limits { undelivered: 10, ..Limits::default() };
     let mut w = World::with(limits, MODEL);
     let (a, b, c) = (w.federate("a"), w.federate("b"), w.federate("c"));
@@ -145,22 +145,22 @@ fn whoever_leaves_too_much_undelivered_is_resigned() {
     for _ in 0..11 {
         w.send(a, "Command", "What");
     }
-    assert_eq!(w.told(b), ["constrained 0", "resigned: it has too many undelivered messages"]);
-    assert_eq!(w.told(c).len(), 11);
+    assert_eq!(w.callbacks(b), ["constrained 0", "resigned: it has too many undelivered messages"]);
+    assert_eq!(w.callbacks(c).len(), 11);
     let call = SupportCall::GetAutoProvideSwitch;
     assert_eq!(w.refused(b, call), Exception::FederateNotExecutionMember);
     w.join(b, "b");
 }
 
 #[test]
-fn what_waits_is_counted_in_bytes_too() {
+fn queued_messages_are_limited_in_bytes_too() {
     let limits = Limits { undelivered_len: 100_000, ..Limits::default() };
     let mut w = World::with(limits, MODEL);
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish(a, "Vehicle", "Position");
     w.subscribe(b, "Vehicle", "Position");
     let car = w.register(a, "Vehicle");
-    w.told(b);
+    w.callbacks(b);
     let call = ObjectCall::UpdateAttributeValuesWithTime {
         object_instance: car,
         attribute_values: vec![(w.attribute("Position"), vec![0; 40_000].into())],
@@ -169,14 +169,14 @@ fn what_waits_is_counted_in_bytes_too() {
     };
     for _ in 0..2 {
         w.ok(a, call.clone());
-        assert_eq!(w.told(b), Vec::<String>::new());
+        assert_eq!(w.callbacks(b), Vec::<String>::new());
     }
     w.ok(a, call);
-    assert_eq!(w.told(b), ["resigned: it has too many undelivered messages"]);
+    assert_eq!(w.callbacks(b), ["resigned: it has too many undelivered messages"]);
 }
 
 #[test]
-fn modules_are_kept_up_to_a_limit() {
+fn the_size_of_modules_is_limited() {
     let model_len = MODEL.len() * 2 + hemiola_fom::standard_mim_text().len();
     let mut w = World::with(Limits { model_len, ..Limits::default() }, MODEL);
     let join = |name: &str| FederationCall::JoinFederationExecutionWithModules {
@@ -209,7 +209,7 @@ fn a_client_of_2010_that_is_resigned_loses_its_session() {
         w.send(a, "Command", "What");
     }
     assert!(w.is_closed(b));
-    assert_eq!(w.told(b), ["constrained 0"]);
+    assert_eq!(w.callbacks(b), ["constrained 0"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Modules are read before the call that brings them, which does the same with it as without.
+//! Modules that are read before their call, with the same result as without.
 
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::{Call, Exception, Refusal, Reply};
@@ -33,7 +33,7 @@ fn preparation(w: &World, fed: Fed, call: &FederationCall) -> Option<Preparation
     w.kernel.preparation(fed.session, &Call::from(call.clone()))
 }
 
-/// The answer after the modules were read elsewhere.
+/// Returns the reply to a prepared call.
 fn prepared(w: &mut World, fed: Fed, call: FederationCall) -> Result<Reply, Refusal> {
     let preparation = preparation(w, fed, &call).expect("it brings modules");
     assert!(!preparation.is_empty());
@@ -41,18 +41,18 @@ fn prepared(w: &mut World, fed: Fed, call: FederationCall) -> Result<Reply, Refu
     w.call(fed, call)
 }
 
-/// It could be there: it is sent as it is.
+/// The shell could move it to another thread.
 fn on_another_thread<T: Send + 'static>(sent: T) -> T {
     sent
 }
 
-/// More of the same federation, under a name of its own.
+/// An additional module of the same federation, with its own name.
 fn more() -> String {
     MODEL.replace("<name>Car</name>", "<name>Bicycle</name>")
 }
 
 #[test]
-fn a_prepared_call_is_answered_as_one_that_is_not() {
+fn preparation_does_not_change_the_reply() {
     let clash = MODEL.replace("<order>TimeStamp</order>", "<order>Receive</order>");
     let invalid = MODEL.replace("<name>Load</name>", "<name>Position</name>");
     let mim = hemiola_fom::standard_mim_text();
@@ -79,12 +79,12 @@ fn a_prepared_call_is_answered_as_one_that_is_not() {
 }
 
 #[test]
-fn what_was_prepared_for_something_else_is_worked_out_anew() {
+fn a_preparation_for_something_else_is_not_used() {
     let mut w = World::new();
     let (a, b) = (w.connect(), w.connect());
     let (call_a, call_b) = (join("a", &more()), join("b", MODEL));
     let ready = preparation(&w, a, &call_a).unwrap().run();
-    // Another call of other modules comes first, then the federation is another one.
+    // Another call with other modules comes first; then the federation has changed.
     w.input(Input::Prepared(ready.clone()));
     w.ok(b, call_b);
     let other = MODEL.replace("Vehicle", "Ship");
@@ -110,7 +110,7 @@ fn what_was_prepared_for_something_else_is_worked_out_anew() {
 }
 
 #[test]
-fn nothing_is_prepared_for_calls_that_are_refused_before_modules_are_read() {
+fn calls_refused_before_reading_modules_need_no_preparation() {
     let mut w = World::new();
     let (stranger, fed) = (w.open(), w.connect());
     assert!(preparation(&w, stranger, &join("a", MODEL)).is_none(), "not connected");
@@ -129,7 +129,7 @@ fn nothing_is_prepared_for_calls_that_are_refused_before_modules_are_read() {
 }
 
 #[test]
-fn modules_for_a_federation_that_does_not_exist_are_looked_at_first() {
+fn modules_are_checked_before_the_federation_exists() {
     let mut w = World::empty(Limits::default(), MODEL);
     let fed = w.connect();
     let answer = prepared(&mut w, fed, join("a", "<a>"));

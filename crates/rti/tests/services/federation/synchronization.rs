@@ -21,7 +21,7 @@ fn achieved(label: &str, successfully: bool) -> FederationCall {
 }
 
 #[test]
-fn all_are_told_when_all_have_reached_it() {
+fn federates_are_synchronized_when_all_have_achieved_the_point() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     let call = FederationCall::RegisterFederationSynchronizationPoint {
@@ -29,37 +29,37 @@ fn all_are_told_when_all_have_reached_it() {
         user_supplied_tag: "tag".into(),
     };
     w.ok(a, call);
-    assert_eq!(w.told(a), ["registered go", "announce go"]);
-    assert_eq!(w.told(b), ["announce go"]);
+    assert_eq!(w.callbacks(a), ["registered go", "announce go"]);
+    assert_eq!(w.callbacks(b), ["announce go"]);
     w.ok(a, achieved("go", true));
-    assert_eq!(w.told(a), Vec::<String>::new());
+    assert_eq!(w.callbacks(a), Vec::<String>::new());
     w.ok(b, achieved("go", false));
-    assert_eq!(w.told(a), ["synchronized go without [2]"]);
-    assert_eq!(w.told(b), ["synchronized go without [2]"]);
+    assert_eq!(w.callbacks(a), ["synchronized go without [2]"]);
+    assert_eq!(w.callbacks(b), ["synchronized go without [2]"]);
 }
 
 #[test]
-fn whoever_joins_late_has_to_reach_it_too() {
+fn a_federate_that_joins_late_must_achieve_it_too() {
     let mut w = World::new();
     let a = w.federate("a");
     w.ok(a, register("go", &[]));
     let b = w.federate("b");
-    assert_eq!(w.told(b), ["announce go"]);
+    assert_eq!(w.callbacks(b), ["announce go"]);
     w.ok(a, achieved("go", true));
     w.ok(b, achieved("go", true));
-    assert_eq!(w.told(b), ["synchronized go without []"]);
+    assert_eq!(w.callbacks(b), ["synchronized go without []"]);
     let c = w.federate("c");
-    assert_eq!(w.told(c), Vec::<String>::new());
+    assert_eq!(w.callbacks(c), Vec::<String>::new());
 }
 
 #[test]
-fn a_set_is_for_its_members_alone() {
+fn a_set_includes_only_its_members() {
     let mut w = World::new();
     let (a, b, c) = (w.federate("a"), w.federate("b"), w.federate("c"));
     w.ok(a, register("two", &[b, c]));
     let d = w.federate("d");
-    assert_eq!(w.told(a), ["registered two"]);
-    assert_eq!((w.told(b), w.told(d)), (vec!["announce two".into()], vec![]));
+    assert_eq!(w.callbacks(a), ["registered two"]);
+    assert_eq!((w.callbacks(b), w.callbacks(d)), (vec!["announce two".into()], vec![]));
     assert_eq!(
         w.refused(a, achieved("two", true)),
         Exception::SynchronizationPointLabelNotAnnounced
@@ -70,42 +70,42 @@ fn a_set_is_for_its_members_alone() {
         Exception::SynchronizationPointLabelNotAnnounced
     );
     w.ok(c, achieved("two", true));
-    assert_eq!(w.told(c), ["announce two", "synchronized two without []"]);
-    assert_eq!((w.told(a), w.told(d)), (vec![], vec![]));
+    assert_eq!(w.callbacks(c), ["announce two", "synchronized two without []"]);
+    assert_eq!((w.callbacks(a), w.callbacks(d)), (vec![], vec![]));
 }
 
 #[test]
-fn registrations_fail_for_their_reasons() {
+fn failed_registrations_report_the_reason() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.ok(a, register("go", &[]));
     w.ok(b, register("go", &[]));
     assert_eq!(
-        w.told(b),
+        w.callbacks(b),
         ["announce go", "not registered go: SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE"]
     );
     w.resign(b, ResignAction::NoAction);
     w.ok(a, register("other", &[b]));
-    let told = [
+    let callbacks = [
         "registered go",
         "announce go",
         "not registered other: SYNCHRONIZATION_SET_MEMBER_NOT_JOINED",
     ];
-    assert_eq!(w.told(a), told);
+    assert_eq!(w.callbacks(a), callbacks);
     let nobody = Fed { handle: FederateHandle::new(99), ..a };
     assert_eq!(w.refused(a, register("third", &[nobody])), Exception::InvalidFederateHandle);
 }
 
 #[test]
-fn nobody_waits_for_who_has_gone() {
+fn resigned_federates_are_not_waited_for() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.ok(a, register("go", &[]));
     w.ok(a, register("only b", &[b]));
     w.ok(a, achieved("go", true));
-    w.told(a);
+    w.callbacks(a);
     w.lose(b);
-    assert_eq!(w.told(a), ["synchronized go without []"]);
+    assert_eq!(w.callbacks(a), ["synchronized go without []"]);
     w.ok(a, register("only b", &[]));
-    assert_eq!(w.told(a), ["registered only b", "announce only b"], "its label is free again");
+    assert_eq!(w.callbacks(a), ["registered only b", "announce only b"], "its label is free again");
 }

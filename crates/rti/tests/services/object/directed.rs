@@ -1,4 +1,4 @@
-//! Interactions directed at instances (clauses 6.14 and 6.15).
+//! Directed interactions (clauses 6.14 and 6.15).
 
 use hemiola_hla::call::{DeclarationCall, ObjectCall};
 use hemiola_hla::{Exception, ObjectInstanceHandle};
@@ -41,7 +41,7 @@ fn send(w: &World, to: ObjectInstanceHandle) -> ObjectCall {
 }
 
 #[test]
-fn it_reaches_the_owner_and_who_wants_all() {
+fn it_reaches_owners_and_universal_subscribers() {
     let mut w = World::new();
     let feds = ["sender", "owner", "log", "other"].map(|name| w.federate(name));
     let [sender, owner, log, other] = feds;
@@ -55,22 +55,22 @@ fn it_reaches_the_owner_and_who_wants_all() {
     subscribe(&mut w, log, "Command.Stop", true);
     subscribe(&mut w, other, "Command.Stop", false);
     for fed in feds {
-        w.told(fed);
+        w.callbacks(fed);
     }
     let call = send(&w, car);
     w.ok(sender, call);
-    assert_eq!(w.told(owner), [format!("receive Command to {car}")]);
-    assert_eq!(w.told(log), [format!("receive Command.Stop to {car}")]);
-    assert_eq!((w.told(other), w.told(sender)), (vec![], vec![]));
+    assert_eq!(w.callbacks(owner), [format!("receive Command to {car}")]);
+    assert_eq!(w.callbacks(log), [format!("receive Command.Stop to {car}")]);
+    assert_eq!((w.callbacks(other), w.callbacks(sender)), (vec![], vec![]));
     let object_class = w.class("Vehicle");
     w.ok(log, DeclarationCall::UnsubscribeObjectClassDirectedInteractions { object_class });
     let call = send(&w, car);
     w.ok(sender, call);
-    assert_eq!(w.told(log), Vec::<String>::new());
+    assert_eq!(w.callbacks(log), Vec::<String>::new());
 }
 
 #[test]
-fn it_has_to_be_published_for_the_class_of_a_known_instance() {
+fn it_must_be_published_at_the_known_class() {
     let mut w = World::new();
     let (sender, owner) = (w.federate("sender"), w.federate("owner"));
     w.publish(owner, "Vehicle", "Position");

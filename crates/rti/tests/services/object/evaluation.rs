@@ -1,5 +1,4 @@
-//! Subscriptions are looked at when messages are sent, or when they are delivered: the switch
-//! `delaySubscriptionEvaluation` (clause 10.53).
+//! Evaluating subscriptions at sending or at delivery: the switch `delaySubscriptionEvaluation` (clause 10.53).
 
 use hemiola_hla::call::{DeclarationCall, ObjectCall, OwnershipCall, TimeCall};
 use hemiola_hla::{Exception, Reply};
@@ -10,7 +9,7 @@ use crate::world::{Fed, World, model_with};
 
 const SWITCH: &str = "delaySubscriptionEvaluation";
 
-/// With the switch off and on: a sender and a receiver that take part in time.
+/// Two worlds, with the switch off and on, each with a sender and a receiver that are regulating and constrained.
 fn both() -> [(bool, World, Fed, Fed); 2] {
     [false, true].map(|on| {
         let mut w = if on { World::with_switch(SWITCH) } else { World::new() };
@@ -21,7 +20,7 @@ fn both() -> [(bool, World, Fed, Fed); 2] {
     })
 }
 
-/// The same with the switch on alone.
+/// The world with the switch on.
 fn delayed() -> (World, Fed, Fed) {
     let [_, (_, w, a, b)] = both();
     (w, a, b)
@@ -32,12 +31,12 @@ fn nothing() -> Vec<String> {
 }
 
 #[test]
-fn who_unsubscribes_before_the_delivery_gets_nothing_if_the_switch_is_on() {
+fn unsubscribing_before_delivery_drops_the_message_if_the_switch_is_on() {
     for (on, mut w, a, b) in both() {
         w.subscribe(b, "Vehicle", "Position");
         w.subscribe_interaction(b, "Command");
         let car = w.register(a, "Vehicle.Car");
-        w.told(b);
+        w.callbacks(b);
         w.update_at(a, car, "Position", 5);
         w.send_at(a, "Command.Stop", 6);
         w.unsubscribe(b, "Vehicle");
@@ -45,40 +44,40 @@ fn who_unsubscribes_before_the_delivery_gets_nothing_if_the_switch_is_on() {
         w.ok(b, DeclarationCall::UnsubscribeInteractionClass { interaction_class });
         w.tar(a, 10);
         w.tar(b, 10);
-        let told = w.told(b);
+        let callbacks = w.callbacks(b);
         if on {
-            assert_eq!(told, ["grant 10"]);
+            assert_eq!(callbacks, ["grant 10"]);
         } else {
             let update = format!("reflect {car} Position at 5");
-            assert_eq!(told, [update.as_str(), "receive Command at 6", "grant 10"]);
+            assert_eq!(callbacks, [update.as_str(), "receive Command at 6", "grant 10"]);
         }
     }
 }
 
 #[test]
-fn who_subscribes_before_the_delivery_gets_the_message_if_the_switch_is_on() {
+fn subscribing_before_delivery_delivers_the_message_if_the_switch_is_on() {
     for (on, mut w, a, b) in both() {
         let car = w.register(a, "Vehicle.Car");
         w.update_at(a, car, "Position Driver", 5);
         w.send_at(a, "Command.Stop", 6);
-        // It only now comes to know the car.
+        // It discovers the car only now.
         w.subscribe(b, "Vehicle", "Position");
         w.subscribe_interaction(b, "Command");
-        assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+        assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
         w.tar(a, 10);
         w.tar(b, 10);
-        let told = w.told(b);
+        let callbacks = w.callbacks(b);
         if on {
             let update = format!("reflect {car} Position at 5");
-            assert_eq!(told, [update.as_str(), "receive Command at 6", "grant 10"]);
+            assert_eq!(callbacks, [update.as_str(), "receive Command at 6", "grant 10"]);
         } else {
-            assert_eq!(told, ["grant 10"]);
+            assert_eq!(callbacks, ["grant 10"]);
         }
     }
 }
 
 #[test]
-fn each_gets_the_attributes_that_it_subscribes_to_at_the_delivery() {
+fn federates_receive_the_attributes_they_subscribe_to_at_delivery() {
     let (mut w, a, b) = delayed();
     let c = w.in_time("c", 1);
     w.subscribe(b, "Vehicle.Car", "Position Driver");
@@ -91,25 +90,28 @@ fn each_gets_the_attributes_that_it_subscribes_to_at_the_delivery() {
     for fed in [a, b, c] {
         w.tar(fed, 10);
     }
-    assert_eq!(w.told(b)[1..], [format!("reflect {car} Driver at 5"), "grant 10".into()]);
-    assert_eq!(w.told(c)[1..], [format!("reflect {car} Position+Driver at 5"), "grant 10".into()]);
+    assert_eq!(w.callbacks(b)[1..], [format!("reflect {car} Driver at 5"), "grant 10".into()]);
+    assert_eq!(
+        w.callbacks(c)[1..],
+        [format!("reflect {car} Position+Driver at 5"), "grant 10".into()]
+    );
 }
 
 #[test]
-fn who_may_have_a_message_at_once_has_to_be_subscribed_when_it_is_sent() {
+fn an_immediate_delivery_needs_a_subscription_at_sending() {
     let (mut w, a, _) = delayed();
     let c = w.federate("c");
     w.send_at(a, "Command.Stop", 5);
     w.send(a, "Command.Stop", "");
     w.subscribe_interaction(c, "Command");
-    assert_eq!(w.told(c), nothing());
+    assert_eq!(w.callbacks(c), nothing());
     w.send_at(a, "Command.Stop", 5);
     w.send(a, "Command.Stop", "What Within");
-    assert_eq!(w.told(c), ["receive Command of 5", "receive Command What"]);
+    assert_eq!(w.callbacks(c), ["receive Command of 5", "receive Command What"]);
 }
 
 #[test]
-fn who_joins_after_a_message_was_sent_does_not_get_it() {
+fn a_federate_that_joins_later_does_not_receive_earlier_messages() {
     let (mut w, a, b) = delayed();
     w.send_at(a, "Command.Stop", 5);
     let c = w.in_time("c", 1);
@@ -117,11 +119,11 @@ fn who_joins_after_a_message_was_sent_does_not_get_it() {
     for fed in [a, b, c] {
         w.tar(fed, 10);
     }
-    assert_eq!(w.told(c), ["grant 10"]);
+    assert_eq!(w.callbacks(c), ["grant 10"]);
 }
 
 #[test]
-fn messages_without_a_time_that_are_held_are_looked_at_when_they_are_released() {
+fn held_messages_are_evaluated_when_they_are_released() {
     for (on, mut w, a, b) in both() {
         w.subscribe_interaction(b, "Command");
         w.send(a, "Command.Stop", "What");
@@ -130,16 +132,16 @@ fn messages_without_a_time_that_are_held_are_looked_at_when_they_are_released() 
         let car = w.register(a, "Vehicle.Car");
         w.update(a, car, "Load");
         w.subscribe(b, "Vehicle", "Load");
-        assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+        assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
         w.ok(b, TimeCall::EnableAsynchronousDelivery);
         let expected =
             if on { format!("reflect {car} Load") } else { "receive Command What".into() };
-        assert_eq!(w.told(b), [expected]);
+        assert_eq!(w.callbacks(b), [expected]);
     }
 }
 
 #[test]
-fn the_rate_of_a_subscription_is_looked_at_when_updates_are_released() {
+fn update_rates_apply_when_held_updates_are_released() {
     let (mut w, a, b) = delayed();
     let slowly = DeclarationCall::SubscribeObjectClassAttributesWithRate {
         object_class: w.class("Vehicle"),
@@ -148,22 +150,22 @@ fn the_rate_of_a_subscription_is_looked_at_when_updates_are_released() {
     };
     w.ok(b, slowly);
     let car = w.register(a, "Vehicle.Car");
-    w.told(b);
+    w.callbacks(b);
     let expected = format!("reflect {car} Load");
     for (millis, is_due) in [(1_000, true), (1_400, false), (1_500, true)] {
         w.input(Input::Tick(Instant::from_nanos(millis * 1_000_000)));
         w.update(a, car, "Load");
         w.update(a, car, "Load");
-        assert_eq!(w.told(b), nothing(), "it is held");
+        assert_eq!(w.callbacks(b), nothing(), "it is held");
         w.ok(b, TimeCall::EnableAsynchronousDelivery);
         w.ok(b, TimeCall::DisableAsynchronousDelivery);
         let expected = if is_due { vec![expected.clone()] } else { Vec::new() };
-        assert_eq!(w.told(b), expected, "of two at most one, at {millis} ms");
+        assert_eq!(w.callbacks(b), expected, "of two at most one, at {millis} ms");
     }
 }
 
 #[test]
-fn a_request_stops_at_no_message_that_is_not_wanted() {
+fn a_request_does_not_stop_at_unwanted_messages() {
     let (mut w, a, b) = delayed();
     w.subscribe_interaction(b, "Command");
     let car = w.register(a, "Vehicle.Car");
@@ -171,12 +173,12 @@ fn a_request_stops_at_no_message_that_is_not_wanted() {
     w.send_at(a, "Command.Stop", 5);
     w.nmr(b, 10);
     w.tar(a, 4);
-    assert_eq!(w.told(b), nothing(), "not at 3, where it could");
+    assert_eq!(w.callbacks(b), nothing(), "not at 3, where it could");
     w.tar(a, 20);
-    assert_eq!(w.told(b), ["receive Command at 5", "grant 5"]);
+    assert_eq!(w.callbacks(b), ["receive Command at 5", "grant 5"]);
     w.update_at(a, car, "Position", 21);
     w.nmr(b, 20);
-    assert_eq!(w.told(b), ["grant 20"]);
+    assert_eq!(w.callbacks(b), ["grant 20"]);
 }
 
 #[test]
@@ -185,52 +187,52 @@ fn a_waiting_federate_that_subscribes_in_time_stops_at_the_message() {
     w.send_at(a, "Command.Stop", 3);
     w.send_at(a, "Command.Stop", 6);
     w.nmr(b, 10);
-    // With this the first is over: b could have been granted 3.
+    // This ends the wait for the first message: b could have been granted 3.
     w.tar(a, 4);
     w.subscribe_interaction(b, "Command");
-    assert_eq!(w.told(b), nothing());
+    assert_eq!(w.callbacks(b), nothing());
     w.tar(a, 20);
-    assert_eq!(w.told(b), ["receive Command at 6", "grant 6"]);
+    assert_eq!(w.callbacks(b), ["receive Command at 6", "grant 6"]);
 }
 
 #[test]
-fn what_it_may_come_to_want_holds_others_back_until_it_is_over() {
+fn a_message_that_may_become_wanted_holds_back_other_federates() {
     let (mut w, a, b) = delayed();
     w.send_at(a, "Command.Stop", 3);
     assert_eq!(w.lits(b), Some(1), "GALT");
     w.tara(a, 8);
     assert_eq!((w.galt(b), w.lits(b)), (Some(9), Some(3)));
-    w.told(a);
+    w.callbacks(a);
     w.nmr(b, 50);
-    assert_eq!(w.lits(b), Some(9), "it could stop at 3 and does not want to");
+    assert_eq!(w.lits(b), Some(9), "the unwanted message at 3 still counts");
     w.nmr(a, 50);
     assert_eq!(
-        (w.told(a).last(), w.told(b).last()),
+        (w.callbacks(a).last(), w.callbacks(b).last()),
         (Some(&"grant 50".into()), Some(&"grant 50".into()))
     );
 }
 
 #[test]
-fn a_flush_and_the_end_of_constraint_look_at_everything() {
+fn flushing_and_disabling_constraint_evaluate_all_messages() {
     let (mut w, a, b) = delayed();
     let car = w.register(a, "Vehicle.Car");
     w.update_at(a, car, "Position", 3);
     w.send_at(a, "Command.Stop", 5);
     w.subscribe_interaction(b, "Command");
     w.fqr(b, 20);
-    assert_eq!(w.told(b), ["receive Command at 5", "flush grant 1 optimistic 5"]);
+    assert_eq!(w.callbacks(b), ["receive Command at 5", "flush grant 1 optimistic 5"]);
     w.subscribe(b, "Vehicle", "Position");
     w.update_at(a, car, "Position Driver", 7);
     w.send_at(a, "Command.Stop", 8);
     let interaction_class = w.interaction("Command");
     w.ok(b, DeclarationCall::UnsubscribeInteractionClass { interaction_class });
-    w.told(b);
+    w.callbacks(b);
     w.ok(b, TimeCall::DisableTimeConstrained);
-    assert_eq!(w.told(b), [format!("reflect {car} Position of 7")]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Position of 7")]);
 }
 
 #[test]
-fn only_those_whom_it_reached_are_asked_to_undo_a_message() {
+fn only_federates_that_received_a_message_are_asked_to_undo_it() {
     let (mut w, a, b) = delayed();
     let (c, d) = (w.in_time("c", 1), w.federate("d"));
     w.subscribe_interaction(b, "Command");
@@ -240,20 +242,20 @@ fn only_those_whom_it_reached_are_asked_to_undo_a_message() {
     for fed in [b, c] {
         w.fqr(fed, 20);
     }
-    assert_eq!(w.told(b)[..2], ["receive Command at 5", "receive Command at 6"]);
-    w.told(c);
+    assert_eq!(w.callbacks(b)[..2], ["receive Command at 5", "receive Command at 6"]);
+    w.callbacks(c);
     w.ok(a, TimeCall::Retract { retraction: first.unwrap() });
     w.ok(a, TimeCall::Retract { retraction: second.unwrap() });
-    assert_eq!([w.told(b).len(), w.told(c).len(), w.told(d).len()], [2, 0, 0]);
+    assert_eq!([w.callbacks(b).len(), w.callbacks(c).len(), w.callbacks(d).len()], [2, 0, 0]);
     let third = w.send_at(a, "Command.Stop", 7);
     w.ok(a, TimeCall::Retract { retraction: third.unwrap() });
     w.subscribe_interaction(c, "Command");
     w.fqr(c, 20);
-    assert_eq!(w.told(c).len(), 1, "what was taken back while it waited never comes");
+    assert_eq!(w.callbacks(c).len(), 1, "what was taken back while it waited never comes");
 }
 
 #[test]
-fn directed_interactions_reach_who_owns_an_attribute_at_the_delivery() {
+fn directed_interactions_reach_owners_at_delivery() {
     let (mut w, a, b) = delayed();
     let (object_class, interaction_classes) =
         (w.class("Vehicle"), vec![w.interaction("Command.Stop")]);
@@ -274,7 +276,7 @@ fn directed_interactions_reach_who_owns_an_attribute_at_the_delivery() {
     w.publish(b, "Vehicle", "Position");
     w.subscribe(b, "Vehicle", "Position");
     let car = w.register(a, "Vehicle.Car");
-    w.told(b);
+    w.callbacks(b);
     let send = ObjectCall::SendDirectedInteraction {
         interaction_class: w.interaction("Command.Stop"),
         object_instance: car,
@@ -284,7 +286,7 @@ fn directed_interactions_reach_who_owns_an_attribute_at_the_delivery() {
     w.ok(a, send.clone());
     w.ok(b, TimeCall::EnableAsynchronousDelivery);
     w.ok(b, TimeCall::DisableAsynchronousDelivery);
-    assert_eq!(w.told(b), nothing(), "it owns nothing of the car");
+    assert_eq!(w.callbacks(b), nothing(), "it owns nothing of the car");
     w.ok(a, send);
     let give = OwnershipCall::UnconditionalAttributeOwnershipDivestiture {
         object_instance: car,
@@ -298,26 +300,26 @@ fn directed_interactions_reach_who_owns_an_attribute_at_the_delivery() {
         user_supplied_tag: "tag".into(),
     };
     w.ok(b, take);
-    w.told(b);
+    w.callbacks(b);
     w.ok(b, TimeCall::EnableAsynchronousDelivery);
-    assert_eq!(w.told(b), [format!("receive Command.Stop to {car}")]);
+    assert_eq!(w.callbacks(b), [format!("receive Command.Stop to {car}")]);
 }
 
 #[test]
-fn nothing_comes_of_an_instance_that_was_removed_before() {
+fn messages_about_removed_instances_are_dropped() {
     let (mut w, a, b) = delayed();
     w.subscribe(b, "Vehicle", "Position");
     let car = w.register(a, "Vehicle.Car");
-    w.told(b);
+    w.callbacks(b);
     w.update_at(a, car, "Position", 5);
     w.delete(a, car);
     w.tar(a, 10);
     w.tar(b, 10);
-    assert_eq!(w.told(b), [format!("remove {car}"), "grant 10".into()]);
+    assert_eq!(w.callbacks(b), [format!("remove {car}"), "grant 10".into()]);
 }
 
 #[test]
-fn everybody_keeps_what_waits_for_it_within_the_limit() {
+fn unevaluated_messages_count_towards_the_limit() {
     let limits = Limits { undelivered: 10, ..Limits::default() };
     let mut w = World::with(limits, &model_with(SWITCH));
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
@@ -325,9 +327,9 @@ fn everybody_keeps_what_waits_for_it_within_the_limit() {
     for _ in 0..10 {
         w.send_at(a, "Command.Stop", 5);
     }
-    assert_eq!(w.told(b), nothing());
+    assert_eq!(w.callbacks(b), nothing());
     w.send_at(a, "Command.Stop", 5);
-    assert_eq!(w.told(b), ["resigned: it has too many undelivered messages"]);
+    assert_eq!(w.callbacks(b), ["resigned: it has too many undelivered messages"]);
     assert_eq!(w.refused(b, TimeCall::QueryLITS), Exception::FederateNotExecutionMember);
     assert_eq!(w.ok(a, TimeCall::QueryGALT), Reply::OptionalTime(None));
 }

@@ -1,4 +1,4 @@
-//! Instances are registered, discovered, deleted and forgotten (clauses 6.8, 6.9, 6.16 to 6.18).
+//! Registration, discovery and deletion of instances (clauses 6.8, 6.9, 6.16 to 6.18).
 
 use hemiola_hla::call::{ObjectCall, SupportCall};
 use hemiola_hla::{Callback, Exception, ObjectClassHandle, ObjectInstanceHandle, Reply};
@@ -14,7 +14,7 @@ fn local_delete(object_instance: ObjectInstanceHandle) -> ObjectCall {
 }
 
 #[test]
-fn discovery_tells_class_name_and_who() {
+fn discovery_reports_class_name_and_producer() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle.Car", "Driver");
@@ -52,7 +52,7 @@ fn only_published_classes_are_registered() {
 }
 
 #[test]
-fn only_who_has_the_privilege_deletes() {
+fn deletion_needs_the_privilege() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position");
@@ -61,14 +61,14 @@ fn only_who_has_the_privilege_deletes() {
     w.subscribe(b, "Vehicle", "Position");
     assert_eq!(w.refused(b, delete(car)), Exception::DeletePrivilegeNotHeld);
     w.delete(a, car);
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle"), format!("remove {car}")]);
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle"), format!("remove {car}")]);
     assert_eq!(w.refused(a, delete(car)), Exception::ObjectInstanceNotKnown);
     w.subscribe(b, "Vehicle.Car", "Position");
-    assert_eq!(w.told(b), Vec::<String>::new());
+    assert_eq!(w.callbacks(b), Vec::<String>::new());
 }
 
 #[test]
-fn a_removal_waits_like_any_message() {
+fn a_removal_is_queued_like_any_message() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.in_time("b", 1));
     w.publish(a, "Vehicle", "Position");
@@ -79,18 +79,18 @@ fn a_removal_waits_like_any_message() {
     let name = SupportCall::GetObjectInstanceName { object_instance: car };
     w.ok(b, name.clone());
     w.tar(b, 5);
-    let told = [
+    let callbacks = [
         format!("discover {car} as Vehicle"),
         format!("reflect {car} Position"),
         format!("remove {car}"),
         "grant 5".into(),
     ];
-    assert_eq!(w.told(b), told);
+    assert_eq!(w.callbacks(b), callbacks);
     assert_eq!(w.refused(b, name), Exception::ObjectInstanceNotKnown);
 }
 
 #[test]
-fn what_is_forgotten_may_be_discovered_again() {
+fn a_locally_deleted_instance_can_be_discovered_again() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position");
@@ -99,11 +99,11 @@ fn what_is_forgotten_may_be_discovered_again() {
     assert_eq!(w.refused(a, local_delete(car)), Exception::FederateOwnsAttributes);
     w.ok(b, local_delete(car));
     assert_eq!(w.refused(b, local_delete(car)), Exception::ObjectInstanceNotKnown);
-    w.told(b);
+    w.callbacks(b);
     w.update(a, car, "Position");
-    assert_eq!(w.told(b), Vec::<String>::new());
+    assert_eq!(w.callbacks(b), Vec::<String>::new());
     w.subscribe(b, "Vehicle", "Position");
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn owners_are_asked_for_values() {
     };
     let call = of_instance(w.attributes("Position Load"));
     w.ok(b, call);
-    assert_eq!(w.told(a), [format!("provide {car} Position")], "nobody owns its load");
+    assert_eq!(w.callbacks(a), [format!("provide {car} Position")], "nobody owns its load");
     let call = of_instance(w.attributes("Driver"));
     assert_eq!(w.refused(b, call), Exception::AttributeNotDefined, "known as a Vehicle");
     let of_class = |object_class, attributes| ObjectCall::RequestClassAttributeValueUpdate {
@@ -130,13 +130,13 @@ fn owners_are_asked_for_values() {
     };
     let call = of_class(w.class("Vehicle"), w.attributes("Position"));
     w.ok(b, call.clone());
-    assert_eq!(w.told(a), [format!("provide {car} Position")]);
+    assert_eq!(w.callbacks(a), [format!("provide {car} Position")]);
     w.ok(a, call);
-    assert_eq!(w.told(a), Vec::<String>::new(), "one does not ask oneself");
+    assert_eq!(w.callbacks(a), Vec::<String>::new(), "one does not ask oneself");
 }
 
 #[test]
-fn auto_provide_asks_for_the_newcomer() {
+fn auto_provide_requests_values_for_a_new_subscriber() {
     let on = "</interactions><switches><autoProvide isEnabled=\"true\"/></switches>";
     let model = MODEL.replace("</interactions>", on);
     let mut w = World::with(hemiola_rti::Limits::default(), &model);
@@ -144,6 +144,6 @@ fn auto_provide_asks_for_the_newcomer() {
     w.publish(a, "Vehicle", "Position Load");
     let car = w.register(a, "Vehicle");
     w.subscribe(b, "Vehicle", "Position");
-    assert_eq!(w.told(a), [format!("provide {car} Position")]);
+    assert_eq!(w.callbacks(a), [format!("provide {car} Position")]);
     assert_eq!(w.ok(a, SupportCall::GetAutoProvideSwitch), Reply::Flag(true));
 }

@@ -23,13 +23,13 @@ fn register(w: &World, name: &str) -> ObjectCall {
 }
 
 #[test]
-fn a_name_is_reserved_by_one() {
+fn one_federate_at_a_time_reserves_a_name() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.ok(a, reserve("van"));
     w.ok(b, reserve("van"));
     assert_eq!(
-        (w.told(a), w.told(b)),
+        (w.callbacks(a), w.callbacks(b)),
         (vec!["reserved van".into()], vec!["not reserved van".into()])
     );
     for name in ["HLAvan", ""] {
@@ -37,7 +37,7 @@ fn a_name_is_reserved_by_one() {
     }
     w.resign(a, ResignAction::NoAction);
     w.ok(b, reserve("van"));
-    assert_eq!(w.told(b), ["reserved van"]);
+    assert_eq!(w.callbacks(b), ["reserved van"]);
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn several_names_are_reserved_together_or_not_at_all() {
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.ok(a, reserve("two"));
     w.ok(b, reserve_all(&["one", "two"]));
-    assert_eq!(w.told(b), ["not reserved one two"]);
+    assert_eq!(w.callbacks(b), ["not reserved one two"]);
     w.ok(a, reserve_all(&["one", "three"]));
-    assert_eq!(w.told(a), ["reserved two", "reserved one three"]);
+    assert_eq!(w.callbacks(a), ["reserved two", "reserved one three"]);
     assert_eq!(w.refused(a, reserve_all(&[])), Exception::NameSetWasEmpty);
     assert_eq!(w.refused(a, reserve_all(&["x", "HLA"])), Exception::IllegalName);
     let release = |names: &[&str]| ObjectCall::ReleaseMultipleObjectInstanceNames {
@@ -62,7 +62,7 @@ fn several_names_are_reserved_together_or_not_at_all() {
 }
 
 #[test]
-fn an_instance_has_the_name_that_was_reserved_for_it() {
+fn an_instance_takes_its_reserved_name() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position");
@@ -78,11 +78,11 @@ fn an_instance_has_the_name_that_was_reserved_for_it() {
     assert_eq!(w.refused(a, name), Exception::ObjectInstanceNotKnown);
     w.delete(b, van);
     w.ok(a, reserve("van"));
-    assert_eq!(w.told(a), ["reserved van"], "it is free again");
+    assert_eq!(w.callbacks(a), ["reserved van"], "it is free again");
 }
 
 #[test]
-fn there_is_an_end_to_names_and_instances() {
+fn names_and_instances_are_limited() {
     let mut w = World::with(Limits { instances: 2, ..Limits::default() }, MODEL);
     let a = w.federate("a");
     w.publish(a, "Vehicle", "Position");

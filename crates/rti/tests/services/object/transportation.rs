@@ -1,4 +1,4 @@
-//! How values and interactions are transported (clauses 6.25 to 6.33).
+//! Transportation types (clauses 6.25 to 6.33).
 
 use hemiola_hla::call::ObjectCall;
 use hemiola_hla::{Callback, Exception, TransportationTypeHandle};
@@ -9,13 +9,13 @@ const RELIABLE: TransportationTypeHandle = TransportationTypeHandle::RELIABLE;
 const BEST_EFFORT: TransportationTypeHandle = TransportationTypeHandle::BEST_EFFORT;
 
 #[test]
-fn the_owner_may_change_how_values_travel() {
+fn the_owner_can_change_the_transportation() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position Load");
     w.subscribe(b, "Vehicle", "Position Load");
     let car = w.register(a, "Vehicle");
-    w.told(b);
+    w.callbacks(b);
     let attributes = w.attributes("Load");
     let change = |kind| ObjectCall::RequestAttributeTransportationTypeChange {
         object_instance: car,
@@ -33,7 +33,7 @@ fn the_owner_may_change_how_values_travel() {
     };
     assert_eq!(w.notices(a)[0].callback(), &expected);
     w.update(a, car, "Position Load");
-    assert_eq!(w.told(b), [format!("reflect {car} Position+Load")], "alike now");
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Position+Load")], "alike now");
     let attribute = attributes[0];
     w.ok(b, ObjectCall::QueryAttributeTransportationType { object_instance: car, attribute });
     let expected = Callback::ReportAttributeTransportationType {
@@ -45,7 +45,7 @@ fn the_owner_may_change_how_values_travel() {
 }
 
 #[test]
-fn a_default_is_for_instances_to_come() {
+fn a_default_applies_to_later_instances() {
     let mut w = World::new();
     let a = w.federate("a");
     w.publish(a, "Vehicle", "Load");
@@ -75,7 +75,7 @@ fn a_default_is_for_instances_to_come() {
 }
 
 #[test]
-fn interactions_travel_as_their_publisher_wants() {
+fn interactions_use_the_transportation_of_their_publisher() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     let interaction_class = w.interaction("Command");

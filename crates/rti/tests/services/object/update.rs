@@ -11,7 +11,7 @@ use hemiola_hla::{
 use crate::world::{World, time};
 
 #[test]
-fn an_update_to_many_is_one_value() {
+fn receivers_share_the_value_of_an_update() {
     let mut w = World::new();
     let a = w.in_time("a", 1);
     w.publish(a, "Vehicle", "Position Load");
@@ -36,11 +36,11 @@ fn an_update_to_many_is_one_value() {
     }
     all.sort_unstable();
     all.dedup();
-    assert_eq!(all.len(), 2, "one in the order of time, one as it comes");
+    assert_eq!(all.len(), 2, "one in time stamp order, one in receive order");
 }
 
 #[test]
-fn a_reflection_tells_everything_about_the_update() {
+fn a_reflection_reports_all_details_of_the_update() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.federate("b"));
     w.publish(a, "Vehicle", "Position");
@@ -63,19 +63,19 @@ fn a_reflection_tells_everything_about_the_update() {
 }
 
 #[test]
-fn values_that_travel_apart_are_reflected_apart() {
+fn values_with_different_transportation_are_reflected_separately() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position Load");
     w.subscribe(b, "Vehicle", "Position Load");
     let car = w.register(a, "Vehicle");
-    w.told(b);
+    w.callbacks(b);
     w.update(a, car, "Load Position");
-    assert_eq!(w.told(b), [format!("reflect {car} Load"), format!("reflect {car} Position")]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Load"), format!("reflect {car} Position")]);
 }
 
 #[test]
-fn wrong_updates_are_refused_from_the_general_to_the_particular() {
+fn wrong_updates_raise_the_most_general_exception() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 10), w.federate("b"));
     w.publish(a, "Vehicle", "Position");
@@ -94,11 +94,11 @@ fn wrong_updates_are_refused_from_the_general_to_the_particular() {
     assert_eq!(w.refused(a, update(car, load, 1)), Exception::AttributeNotOwned);
     assert_eq!(w.refused(a, update(car, position, 1)), Exception::InvalidLogicalTime);
     assert_eq!(w.refused(b, update(car, position, 1)), Exception::AttributeNotOwned);
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
 }
 
 #[test]
-fn wrong_interactions_are_refused_from_the_general_to_the_particular() {
+fn wrong_interactions_raise_the_most_general_exception() {
     let mut w = World::new();
     let a = w.in_time("a", 10);
     let send = |class, parameter, at| ObjectCall::SendInteractionWithTime {

@@ -1,4 +1,4 @@
-//! Federates seek attributes (clauses 7.8 to 7.11, 7.15 to 7.19).
+//! Acquiring attributes (clauses 7.8 to 7.11, 7.15 to 7.19).
 
 use hemiola_hla::call::{DeclarationCall, ObjectCall, OwnershipCall as C};
 use hemiola_hla::{Exception, ObjectInstanceHandle, Reply};
@@ -8,22 +8,22 @@ use super::pair;
 use crate::world::MODEL;
 
 #[test]
-fn what_nobody_owns_is_acquired_at_once() {
+fn unowned_attributes_are_acquired_at_once() {
     let mut p = pair();
     let (a, b, car) = (p.a, p.b, p.car);
     let divest = p.divest("Position Load");
     p.w.ok(a, divest);
-    p.told(b);
+    p.callbacks(b);
     for seek in [p.seek("Position", "tag"), p.seek_if_available("Load")] {
         p.w.ok(b, seek);
     }
     assert_eq!(
-        p.told(b),
+        p.callbacks(b),
         [format!("acquired {car} Position ()"), format!("acquired {car} Load ()")]
     );
     p.w.update(b, car, "Position Load");
-    // They travel differently.
-    assert_eq!(p.told(a), [format!("reflect {car} Position"), format!("reflect {car} Load")]);
+    // They have other sending options.
+    assert_eq!(p.callbacks(a), [format!("reflect {car} Position"), format!("reflect {car} Load")]);
 }
 
 #[test]
@@ -32,35 +32,39 @@ fn an_owner_is_asked_to_release() {
     let (a, b, car) = (p.a, p.b, p.car);
     let seek = p.seek("Position", "please");
     p.w.ok(b, seek.clone());
-    assert_eq!(p.told(a), [format!("release {car} Position (please)")]);
+    assert_eq!(p.callbacks(a), [format!("release {car} Position (please)")]);
     assert!(!p.owns(b, "Position"));
     p.w.ok(b, seek);
-    assert_eq!(p.told(a), [format!("release {car} Position (please)")], "again, if asked again");
+    assert_eq!(
+        p.callbacks(a),
+        [format!("release {car} Position (please)")],
+        "again, if asked again"
+    );
 }
 
 #[test]
-fn what_another_owns_is_not_available_unless_it_is_offered() {
+fn owned_attributes_are_unavailable_unless_offered() {
     let mut p = pair();
     let (a, b, car) = (p.a, p.b, p.car);
     let seek = p.seek_if_available("Position");
     p.w.ok(b, seek.clone());
-    assert_eq!(p.told(b), [format!("unavailable {car} Position (if)")]);
-    assert_eq!(p.told(a), Vec::<String>::new());
+    assert_eq!(p.callbacks(b), [format!("unavailable {car} Position (if)")]);
+    assert_eq!(p.callbacks(a), Vec::<String>::new());
     let offer = p.offer("Position");
     p.w.ok(a, offer);
-    p.told(b);
+    p.callbacks(b);
     p.w.ok(b, seek.clone());
-    assert_eq!(p.told(a), [format!("confirm {car} Position (if)")]);
+    assert_eq!(p.callbacks(a), [format!("confirm {car} Position (if)")]);
     assert_eq!(p.w.refused(b, seek), Exception::AttributeAlreadyBeingAcquired);
     let cancel = p.cancel_seeking("Position");
     assert_eq!(p.w.refused(b, cancel), Exception::AttributeAcquisitionWasNotRequested);
     let confirm = p.confirm("Position");
     p.w.ok(a, confirm);
-    assert_eq!(p.told(b), [format!("acquired {car} Position (confirm)")]);
+    assert_eq!(p.callbacks(b), [format!("acquired {car} Position (confirm)")]);
 }
 
 #[test]
-fn an_acquisition_is_cancelled_and_that_is_confirmed() {
+fn cancelling_an_acquisition_is_confirmed() {
     let mut p = pair();
     let (a, b, car) = (p.a, p.b, p.car);
     let (seek, cancel) = (p.seek("Position", ""), p.cancel_seeking("Position"));
@@ -68,7 +72,7 @@ fn an_acquisition_is_cancelled_and_that_is_confirmed() {
     assert_eq!(p.w.refused(a, cancel.clone()), Exception::AttributeAlreadyOwned);
     p.w.ok(b, seek);
     p.w.ok(b, cancel.clone());
-    assert_eq!(p.told(b), [format!("cancelled {car} Position")]);
+    assert_eq!(p.callbacks(b), [format!("cancelled {car} Position")]);
     assert_eq!(p.w.refused(b, cancel), Exception::AttributeAcquisitionWasNotRequested);
     let offer = p.offer("Position");
     p.w.ok(a, offer);
@@ -77,7 +81,7 @@ fn an_acquisition_is_cancelled_and_that_is_confirmed() {
 }
 
 #[test]
-fn an_owner_that_was_asked_to_confirm_is_asked_again_by_the_next() {
+fn an_owner_is_asked_to_confirm_again_for_the_next_seeker() {
     let mut p = pair();
     let (a, b, c, car) = (p.a, p.b, p.third(), p.car);
     let (offer, first, cancel, second) =
@@ -86,11 +90,14 @@ fn an_owner_that_was_asked_to_confirm_is_asked_again_by_the_next() {
     p.w.ok(b, first);
     p.w.ok(b, cancel);
     p.w.ok(c, second);
-    assert_eq!(p.told(a), [format!("confirm {car} Load (b)"), format!("confirm {car} Load (c)")]);
+    assert_eq!(
+        p.callbacks(a),
+        [format!("confirm {car} Load (b)"), format!("confirm {car} Load (c)")]
+    );
 }
 
 #[test]
-fn only_who_publishes_may_own() {
+fn only_publishers_can_own() {
     let mut p = pair();
     let c = p.w.federate("c");
     p.w.subscribe(c, "Vehicle", "Position");
@@ -107,9 +114,9 @@ fn only_who_publishes_may_own() {
     }
 }
 
-/// The later in the list of the standard goes before the earlier.
+/// An exception that is later in the standard's list takes precedence.
 #[test]
-fn an_unknown_instance_goes_before_all_other_exceptions() {
+fn an_unknown_instance_precedes_all_other_exceptions() {
     let mut p = pair();
     let (a, driver) = (p.a, p.w.attributes("Driver"));
     let nobody = ObjectInstanceHandle::new(99);
@@ -172,23 +179,23 @@ fn an_unknown_instance_goes_before_all_other_exceptions() {
 }
 
 #[test]
-fn who_owns_what_is_told() {
+fn owners_are_reported() {
     let mut p = pair();
     let (a, b, object_instance) = (p.a, p.b, p.car);
     let divest = p.divest("Load");
     p.w.ok(a, divest);
-    p.told(b);
+    p.callbacks(b);
     let attributes = p.w.attributes("Position Load");
     p.w.ok(b, C::QueryAttributeOwnership { object_instance, attributes });
     let car = p.car;
     assert_eq!(
-        p.told(b),
+        p.callbacks(b),
         [format!("{car} Load of nobody"), format!("{car} Position of {}", a.handle)]
     );
 }
 
 #[test]
-fn what_a_federate_waits_for_keeps_it_from_leaving_it() {
+fn a_pending_acquisition_prevents_local_deletion_and_unpublishing() {
     let mut p = pair();
     let (b, car) = (p.b, p.car);
     let (seek, cancel) = (p.seek("Position", ""), p.cancel_seeking("Position"));
@@ -211,7 +218,7 @@ fn what_a_federate_waits_for_keeps_it_from_leaving_it() {
 }
 
 #[test]
-fn there_is_an_end_to_negotiations() {
+fn negotiations_are_limited() {
     let limits = Limits { negotiations: 1, kept_tag_len: 4, ..Limits::default() };
     let mut p = pair();
     let mut w = crate::world::World::with(limits, MODEL);

@@ -1,4 +1,4 @@
-//! What becomes of ownership when federates leave and instances end (clauses 4.12, 6.16).
+//! Ownership when federates leave and instances are deleted (clauses 4.12, 6.16).
 
 use hemiola_hla::call::{FederationCall, ObjectCall, TimeCall};
 use hemiola_hla::{Exception, ResignAction};
@@ -7,7 +7,7 @@ use super::pair;
 use crate::world::time;
 
 #[test]
-fn what_a_lost_federate_owned_goes_to_who_seeks_it() {
+fn attributes_of_a_lost_federate_go_to_their_seeker() {
     let mut p = pair();
     let (a, b, car) = (p.a, p.b, p.car);
     let seek = p.seek("Position", "");
@@ -19,13 +19,16 @@ fn what_a_lost_federate_owned_goes_to_who_seeks_it() {
         },
     );
     p.w.lose(a);
-    let told = p.told(b);
-    assert_eq!(told[0], format!("acquired {car} Position ()"));
-    assert!(told[1].starts_with(&format!("assume {car}")) && told[1].contains("Load"), "{told:?}");
+    let callbacks = p.callbacks(b);
+    assert_eq!(callbacks[0], format!("acquired {car} Position ()"));
+    assert!(
+        callbacks[1].starts_with(&format!("assume {car}")) && callbacks[1].contains("Load"),
+        "{callbacks:?}"
+    );
 }
 
 #[test]
-fn who_waits_for_ownership_resigns_only_by_a_directive_that_cancels_it() {
+fn a_seeker_resigns_only_by_a_directive_that_cancels() {
     let actions = [
         (ResignAction::UnconditionallyDivestAttributes, false),
         (ResignAction::DeleteObjects, false),
@@ -53,7 +56,7 @@ fn who_waits_for_ownership_resigns_only_by_a_directive_that_cancels_it() {
 }
 
 #[test]
-fn a_directive_leaves_nothing_that_it_does_not_divest_or_delete() {
+fn a_directive_must_divest_or_delete_everything_owned() {
     let refused = |action| {
         let mut p = pair();
         let (a, b) = (p.a, p.b);
@@ -61,7 +64,7 @@ fn a_directive_leaves_nothing_that_it_does_not_divest_or_delete() {
         p.w.ok(a, divest);
         p.w.ok(b, seek);
         let call = FederationCall::ResignFederationExecution { resign_action: Some(action) };
-        // It owns an attribute of an instance that it may not delete.
+        // It owns an attribute of an instance that it cannot delete.
         p.w.call(b, call).err().map(|refusal| refusal.exception)
     };
     let owns = Some(Exception::FederateOwnsAttributes);
@@ -74,7 +77,7 @@ fn a_directive_leaves_nothing_that_it_does_not_divest_or_delete() {
 }
 
 #[test]
-fn the_privilege_to_delete_changes_hands_like_any_other_attribute() {
+fn the_privilege_to_delete_changes_owners_like_any_attribute() {
     let mut p = pair();
     let (a, b, car) = (p.a, p.b, p.car);
     let names = "HLAprivilegeToDeleteObject";
@@ -86,29 +89,29 @@ fn the_privilege_to_delete_changes_hands_like_any_other_attribute() {
         user_supplied_tag: hemiola_hla::Data::new(),
     };
     assert_eq!(p.w.refused(a, call.clone()), Exception::DeletePrivilegeNotHeld);
-    p.told(a);
+    p.callbacks(a);
     p.w.ok(b, call);
-    assert_eq!(p.told(a), [format!("remove {car}")]);
+    assert_eq!(p.callbacks(a), [format!("remove {car}")]);
 }
 
 #[test]
-fn nobody_acquires_what_is_deleted_and_a_deletion_taken_back_restores_the_owner() {
+fn deleted_instances_are_not_acquired_and_retraction_restores_the_owner() {
     let mut p = pair();
     let (a, b, car) = (p.a, p.b, p.car);
     p.w.regulate(a, 1);
     p.w.constrain(b);
     let seek = p.seek("Position", "b");
     p.w.ok(b, seek.clone());
-    let (_, _) = (p.told(a), p.told(b));
+    let (_, _) = (p.callbacks(a), p.callbacks(b));
     let call = ObjectCall::DeleteObjectInstanceWithTime {
         object_instance: car,
         user_supplied_tag: hemiola_hla::Data::new(),
         time: time(5).into(),
     };
     let hemiola_hla::Reply::Retraction(Some(retraction)) = p.w.ok(a, call) else { panic!() };
-    assert_eq!(p.told(b), [format!("unavailable {car} Position (b)")]);
+    assert_eq!(p.callbacks(b), [format!("unavailable {car} Position (b)")]);
     p.w.ok(b, seek);
-    assert_eq!(p.told(b), [format!("unavailable {car} Position (b)")]);
+    assert_eq!(p.callbacks(b), [format!("unavailable {car} Position (b)")]);
     p.w.ok(a, TimeCall::Retract { retraction });
     assert!(p.owns(a, "Position") && !p.owns(b, "Position"));
 }

@@ -9,7 +9,7 @@ use hemiola_hla::{ObjectInstanceHandle, Reply};
 
 use crate::world::{Fed, World};
 
-/// `a` owns position and load of a car; `b` publishes the same, and knows the car.
+/// `a` owns position and load of a car; `b` publishes the same attributes and knows the car.
 struct Pair {
     w: World,
     a: Fed,
@@ -25,17 +25,17 @@ fn pair() -> Pair {
         w.subscribe(fed, "Vehicle", "Position Load");
     }
     let car = w.register(a, "Vehicle");
-    w.told(b);
+    w.callbacks(b);
     Pair { w, a, b, car }
 }
 
 impl Pair {
-    /// A federate like `b`.
+    /// Adds a federate like `b`.
     fn third(&mut self) -> Fed {
         let c = self.w.federate("c");
         self.w.publish(c, "Vehicle", "Position Load");
         self.w.subscribe(c, "Vehicle", "Position Load");
-        self.w.told(c);
+        self.w.callbacks(c);
         c
     }
 
@@ -112,8 +112,8 @@ impl Pair {
         reply == Reply::Flag(true)
     }
 
-    /// What a federate is told about ownership.
-    fn told(&mut self, fed: Fed) -> Vec<String> {
-        self.w.told(fed)
+    /// Returns the ownership callbacks of a federate.
+    fn callbacks(&mut self, fed: Fed) -> Vec<String> {
+        self.w.callbacks(fed)
     }
 }

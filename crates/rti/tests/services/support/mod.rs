@@ -85,7 +85,7 @@ fn names_and_handles_lead_to_each_other() {
 }
 
 #[test]
-fn what_has_no_name_or_handle_gets_its_own_exception() {
+fn unknown_names_and_handles_have_their_own_exceptions() {
     let mut w = World::new();
     let a = w.federate("a");
     let (class, vehicle) = (w.class("Vehicle.Car"), w.class("Vehicle"));
@@ -174,7 +174,7 @@ fn what_has_no_name_or_handle_gets_its_own_exception() {
 }
 
 #[test]
-fn switches_begin_as_the_object_model_has_them_and_belong_to_each_federate() {
+fn switches_start_from_the_object_model_and_are_per_federate() {
     let on = "</interactions><switches><attributeScopeAdvisory isEnabled=\"true\"/>\
               <automaticResignAction resignAction=\"DeleteObjects\"/></switches>";
     let model = crate::world::MODEL.replace("</interactions>", on);

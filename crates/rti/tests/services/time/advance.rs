@@ -11,16 +11,16 @@ fn grant_waits_for_the_slowest_regulating_federate() {
     let (a, b, c) = (w.in_time("a", 10), w.in_time("b", 5), w.in_time("c", 20));
     w.tar(a, 15);
     w.tar(c, 15);
-    assert_eq!((w.told(a), w.galt(a)), (vec![], Some(5)));
+    assert_eq!((w.callbacks(a), w.galt(a)), (vec![], Some(5)));
     w.tar(b, 8);
-    assert_eq!(w.told(b), ["grant 8"]);
-    assert_eq!((w.told(a), w.galt(a)), (vec![], Some(13)));
+    assert_eq!(w.callbacks(b), ["grant 8"]);
+    assert_eq!((w.callbacks(a), w.galt(a)), (vec![], Some(13)));
     w.tar(b, 10);
-    assert_eq!((w.galt(a), w.told(a)), (Some(15), vec![]), "b may still send at 15");
-    assert_eq!(w.told(b), ["grant 10"]);
+    assert_eq!((w.galt(a), w.callbacks(a)), (Some(15), vec![]), "b may still send at 15");
+    assert_eq!(w.callbacks(b), ["grant 10"]);
     w.tar(b, 11);
     assert_eq!(
-        (w.told(a), w.told(b), w.told(c)),
+        (w.callbacks(a), w.callbacks(b), w.callbacks(c)),
         (vec!["grant 15".into()], vec!["grant 11".into()], vec!["grant 15".into()])
     );
 }
@@ -30,15 +30,15 @@ fn available_is_granted_at_galt_itself() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 10), w.in_time("b", 5));
     w.tara(a, 5);
-    assert_eq!((w.galt(a), w.told(a)), (Some(5), vec!["grant 5".into()]));
+    assert_eq!((w.galt(a), w.callbacks(a)), (Some(5), vec!["grant 5".into()]));
     w.tar(b, 15);
-    assert_eq!(w.told(b), Vec::<String>::new(), "a may still send at 15");
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "a may still send at 15");
     w.tara(a, 6);
-    assert_eq!(w.told(b), ["grant 15"]);
+    assert_eq!(w.callbacks(b), ["grant 15"]);
 }
 
 #[test]
-fn messages_come_in_the_order_of_their_time_stamps_before_the_grant() {
+fn messages_arrive_in_time_stamp_order_before_the_grant() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish_interaction(a, "Command.Stop");
@@ -47,16 +47,16 @@ fn messages_come_in_the_order_of_their_time_stamps_before_the_grant() {
         assert!(w.send_at(a, "Command.Stop", at).is_some());
     }
     w.tar(a, 20);
-    assert_eq!(w.told(b), Vec::<String>::new());
+    assert_eq!(w.callbacks(b), Vec::<String>::new());
     assert_eq!((w.galt(b), w.lits(b)), (Some(21), Some(3)));
     w.tar(b, 7);
-    let told = [
+    let callbacks = [
         "receive Command.Stop at 3",
         "receive Command.Stop at 5",
         "receive Command.Stop at 7",
         "grant 7",
     ];
-    assert_eq!(w.told(b), told);
+    assert_eq!(w.callbacks(b), callbacks);
     assert_eq!(w.lits(b), Some(9));
 }
 
@@ -70,30 +70,33 @@ fn next_message_request_is_granted_at_the_next_message() {
     w.send_at(a, "Command.Stop", 4);
     w.send_at(a, "Command.Stop", 6);
     w.nmr(b, 10);
-    assert_eq!(w.told(b), Vec::<String>::new(), "an earlier one may still come");
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "an earlier one may still come");
     w.tar(a, 4);
-    assert_eq!(w.told(b), ["receive Command.Stop at 4", "receive Command.Stop at 4", "grant 4"]);
+    assert_eq!(
+        w.callbacks(b),
+        ["receive Command.Stop at 4", "receive Command.Stop at 4", "grant 4"]
+    );
     w.nmr(b, 5);
-    assert_eq!(w.told(a), ["grant 4"]);
+    assert_eq!(w.callbacks(a), ["grant 4"]);
     w.tar(a, 5);
-    assert_eq!(w.told(b), ["grant 5"], "nothing comes by 5");
+    assert_eq!(w.callbacks(b), ["grant 5"], "nothing comes by 5");
     w.nmra(b, 10);
-    assert_eq!(w.told(b), ["receive Command.Stop at 6", "grant 6"], "at GALT itself");
+    assert_eq!(w.callbacks(b), ["receive Command.Stop at 6", "grant 6"], "at GALT itself");
 }
 
 #[test]
-fn all_waiting_for_messages_go_on_together() {
+fn federates_that_wait_for_messages_advance_together() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.nmr(a, 100);
-    assert_eq!((w.told(a), w.galt(b)), (vec![], Some(2)), "a message of b may come at 1");
+    assert_eq!((w.callbacks(a), w.galt(b)), (vec![], Some(2)), "a message of b may come at 1");
     w.nmr(b, 200);
-    assert_eq!(w.told(a), ["grant 100"]);
-    assert_eq!((w.told(b), w.galt(b)), (vec![], Some(101)));
+    assert_eq!(w.callbacks(a), ["grant 100"]);
+    assert_eq!((w.callbacks(b), w.galt(b)), (vec![], Some(101)));
 }
 
 #[test]
-fn a_message_on_its_way_makes_a_waiting_federate_answer_earlier() {
+fn a_queued_message_makes_a_waiting_federate_respond_earlier() {
     let mut w = World::new();
     let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.in_time("c", 1));
     w.publish_interaction(c, "Command.Stop");
@@ -103,10 +106,10 @@ fn a_message_on_its_way_makes_a_waiting_federate_answer_earlier() {
     assert_eq!(w.galt(b), Some(1));
     w.send_at(c, "Command.Stop", 10);
     w.tar(c, 60);
-    assert_eq!(w.told(a), ["receive Command.Stop at 10", "grant 10"], "b has promised 51");
-    assert_eq!((w.told(b), w.galt(b)), (vec![], Some(11)));
+    assert_eq!(w.callbacks(a), ["receive Command.Stop at 10", "grant 10"], "b has promised 51");
+    assert_eq!((w.callbacks(b), w.galt(b)), (vec![], Some(11)));
     w.tar(a, 60);
-    assert_eq!(w.told(b), ["grant 50"]);
+    assert_eq!(w.callbacks(b), ["grant 50"]);
 }
 
 #[test]
@@ -118,23 +121,26 @@ fn flush_queue_delivers_everything_and_is_granted_at_once() {
     w.send_at(a, "Command.Stop", 9);
     w.send_at(a, "Command.Stop", 7);
     w.fqr(b, 20);
-    let told =
+    let callbacks =
         ["receive Command.Stop at 7", "receive Command.Stop at 9", "flush grant 5 optimistic 7"];
-    assert_eq!(w.told(b), told);
+    assert_eq!(w.callbacks(b), callbacks);
     w.fqr(b, 5);
-    assert_eq!(w.told(b), ["flush grant 5 optimistic 5"]);
+    assert_eq!(w.callbacks(b), ["flush grant 5 optimistic 5"]);
 }
 
 #[test]
-fn a_federate_that_is_not_constrained_waits_for_nobody() {
+fn an_unconstrained_federate_never_waits() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.federate("b"));
     w.tar(b, 1000);
-    assert_eq!(w.told(b), ["grant 1000"]);
+    assert_eq!(w.callbacks(b), ["grant 1000"]);
     w.regulate(b, 0);
     w.nmr(b, 2000);
     w.fqr(b, 3000);
-    assert_eq!(w.told(b), ["regulating 1000", "grant 2000", "flush grant 3000 optimistic 3000"]);
+    assert_eq!(
+        w.callbacks(b),
+        ["regulating 1000", "grant 2000", "flush grant 3000 optimistic 3000"]
+    );
     assert_eq!(w.galt(a), Some(3000));
 }
 
@@ -145,7 +151,7 @@ fn without_regulating_federates_everything_is_granted() {
     w.constrain(a);
     w.tar(a, 1_000_000);
     assert_eq!(
-        (w.galt(a), w.told(a)),
+        (w.galt(a), w.callbacks(a)),
         (None, vec!["constrained 0".into(), "grant 1000000".into()])
     );
 }
@@ -158,25 +164,25 @@ fn unless_the_object_model_says_otherwise() {
     let a = w.federate("a");
     w.constrain(a);
     w.tar(a, 100);
-    assert_eq!(w.told(a), ["constrained 0"]);
+    assert_eq!(w.callbacks(a), ["constrained 0"]);
     let b = w.federate("b");
     w.regulate(b, 1);
     w.tar(b, 100);
-    assert_eq!(w.told(a), ["grant 100"]);
+    assert_eq!(w.callbacks(a), ["grant 100"]);
 }
 
 #[test]
-fn who_resigns_holds_nobody_back() {
+fn a_resigned_federate_holds_back_no_other() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.tar(a, 10);
     w.resign(b, ResignAction::NoAction);
-    assert_eq!(w.told(a), ["grant 10"]);
+    assert_eq!(w.callbacks(a), ["grant 10"]);
     let c = w.in_time("c", 1);
     w.tar(a, 100);
-    assert_eq!(w.told(a), Vec::<String>::new());
+    assert_eq!(w.callbacks(a), Vec::<String>::new());
     w.lose(c);
-    assert_eq!(w.told(a), ["grant 100"]);
+    assert_eq!(w.callbacks(a), ["grant 100"]);
 }
 
 #[test]
@@ -187,11 +193,11 @@ fn a_second_request_is_refused_until_the_first_is_granted() {
     let again = TimeCall::NextMessageRequest { time: time(20).into() };
     assert_eq!(w.refused(a, again), Exception::InTimeAdvancingState);
     let bad = TimeCall::FlushQueueRequest { time: EncodedTime::new(b"no") };
-    assert_eq!(w.refused(a, bad), Exception::InTimeAdvancingState, "the more general first");
+    assert_eq!(w.refused(a, bad), Exception::InTimeAdvancingState, "the more general exception");
 }
 
 #[test]
-fn time_does_not_go_back() {
+fn time_never_decreases() {
     let mut w = World::new();
     let a = w.federate("a");
     w.tar(a, 10);
@@ -200,11 +206,11 @@ fn time_does_not_go_back() {
     let bad = TimeCall::TimeAdvanceRequest { time: EncodedTime::new(&[255; 8]) };
     assert_eq!(w.refused(a, bad), Exception::InvalidLogicalTime);
     w.tar(a, 10);
-    assert_eq!(w.told(a), ["grant 10", "grant 10"]);
+    assert_eq!(w.callbacks(a), ["grant 10", "grant 10"]);
 }
 
 #[test]
-fn calls_need_a_federate() {
+fn time_services_need_a_joined_federate() {
     let mut w = World::new();
     let nobody = w.open();
     let call = || TimeCall::TimeAdvanceRequest { time: EncodedTime::new(b"") };
@@ -214,7 +220,7 @@ fn calls_need_a_federate() {
 }
 
 #[test]
-fn status_says_who_holds_back_whom() {
+fn status_reports_which_federate_holds_back_which() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 10), w.in_time("b", 5));
     w.input(hemiola_rti::Input::Tick(hemiola_units::Instant::from_nanos(7)));

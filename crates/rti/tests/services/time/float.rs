@@ -1,4 +1,4 @@
-//! The same in `HLAfloat64Time`.
+//! Time management in `HLAfloat64Time`.
 
 use hemiola_hla::call::{FederationCall, ObjectCall, TimeCall};
 use hemiola_hla::{
@@ -43,7 +43,7 @@ fn grants(w: &mut World, fed: Fed) -> Vec<f64> {
 }
 
 #[test]
-fn federates_go_on_in_steps_of_a_fraction() {
+fn federates_advance_in_fractional_steps() {
     let mut w = world();
     let (a, b) = (in_time(&mut w, "a", 0.1), in_time(&mut w, "b", 0.1));
     let mut now = 0.0;
@@ -56,7 +56,7 @@ fn federates_go_on_in_steps_of_a_fraction() {
 }
 
 #[test]
-fn a_lookahead_too_small_to_be_seen_still_leads_on() {
+fn a_lookahead_below_the_resolution_still_advances() {
     let mut w = world();
     let (a, b) = (in_time(&mut w, "a", 1e-9), in_time(&mut w, "b", 1e-9));
     for at in [1e15, 1e15, 2e15, f64::MAX] {
@@ -67,7 +67,7 @@ fn a_lookahead_too_small_to_be_seen_still_leads_on() {
 }
 
 #[test]
-fn what_is_no_time_is_refused() {
+fn invalid_times_are_refused() {
     let mut w = world();
     let a = in_time(&mut w, "a", 0.0);
     w.publish_interaction(a, "Command");

@@ -1,4 +1,4 @@
-//! In which order messages are sent (clauses 8.24 to 8.26).
+//! The order of messages (clauses 8.24 to 8.26).
 
 use hemiola_hla::call::TimeCall;
 use hemiola_hla::{Exception, OrderType};
@@ -6,22 +6,22 @@ use hemiola_hla::{Exception, OrderType};
 use crate::world::World;
 
 #[test]
-fn values_of_different_orders_are_reflected_apart() {
+fn values_of_different_orders_are_reflected_separately() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish(a, "Vehicle.Car", "Position Load Driver");
     w.subscribe(b, "Vehicle.Car", "Position Load Driver");
     let car = w.register(a, "Vehicle.Car");
     w.tar(b, 5);
-    w.told(b);
+    w.callbacks(b);
     assert!(w.update_at(a, car, "Position Load Driver", 3).is_some());
-    assert_eq!(w.told(b), [format!("reflect {car} Load of 3")]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Load of 3")]);
     w.tar(a, 10);
-    assert_eq!(w.told(b), [format!("reflect {car} Position+Driver at 3"), "grant 5".into()]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Position+Driver at 3"), "grant 5".into()]);
 }
 
 #[test]
-fn the_owner_may_change_the_order() {
+fn the_owner_can_change_the_order() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish(a, "Vehicle", "Position Load");
@@ -43,7 +43,7 @@ fn the_owner_may_change_the_order() {
 }
 
 #[test]
-fn interactions_have_the_order_their_publisher_gives_them() {
+fn interactions_use_the_order_of_their_publisher() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.subscribe_interaction(b, "Command");
@@ -59,5 +59,5 @@ fn interactions_have_the_order_their_publisher_gives_them() {
     assert!(w.send_at(a, "Command", 3).is_some());
     w.tar(a, 5);
     w.tar(b, 5);
-    assert_eq!(w.told(b), ["receive Command of 3", "receive Command at 3", "grant 5"]);
+    assert_eq!(w.callbacks(b), ["receive Command of 3", "receive Command at 3", "grant 5"]);
 }

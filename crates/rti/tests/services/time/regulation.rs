@@ -12,22 +12,22 @@ fn lookahead(w: &mut World, fed: Fed) -> i64 {
 }
 
 #[test]
-fn a_late_regulating_federate_begins_where_the_others_are() {
+fn regulation_starts_at_the_time_of_the_most_advanced_federate() {
     let mut w = World::new();
     let a = w.federate("a");
     w.constrain(a);
     w.tar(a, 100);
     let b = w.federate("b");
     w.regulate(b, 10);
-    assert_eq!(w.told(b), ["regulating 100"]);
+    assert_eq!(w.callbacks(b), ["regulating 100"]);
     let c = w.federate("c");
     w.regulate(c, 200);
-    assert_eq!(w.told(c), ["regulating 0"], "it cannot send before 200 anyway");
+    assert_eq!(w.callbacks(c), ["regulating 0"], "it cannot send before 200 anyway");
     assert_eq!(w.galt(a), Some(110));
 }
 
 #[test]
-fn nothing_is_sent_before_time_and_lookahead() {
+fn time_stamps_before_time_plus_lookahead_are_refused() {
     let mut w = World::new();
     let a = w.in_time("a", 10);
     w.publish(a, "Vehicle", "Position");
@@ -38,13 +38,13 @@ fn nothing_is_sent_before_time_and_lookahead() {
     let b = w.in_time("b", 1);
     w.tar(a, 20);
     let call = w.update_at_call(car, "Position", 29);
-    assert_eq!(w.refused(a, call), Exception::InvalidLogicalTime, "by the time that it asked for");
+    assert_eq!(w.refused(a, call), Exception::InvalidLogicalTime, "the requested time counts");
     assert!(w.update_at(a, car, "Position", 30).is_some());
-    assert_eq!((w.told(a), w.galt(b)), (vec![], Some(30)));
+    assert_eq!((w.callbacks(a), w.galt(b)), (vec![], Some(30)));
 }
 
 #[test]
-fn who_does_not_regulate_stamps_as_it_likes_and_orders_nothing() {
+fn time_stamps_of_unregulating_federates_order_nothing() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.in_time("b", 1));
     w.tar(a, 50);
@@ -52,11 +52,11 @@ fn who_does_not_regulate_stamps_as_it_likes_and_orders_nothing() {
     w.subscribe_interaction(b, "Command.Stop");
     assert_eq!(w.send_at(a, "Command.Stop", 3), None);
     w.tar(b, 10);
-    assert_eq!(w.told(b), ["receive Command.Stop of 3", "grant 10"]);
+    assert_eq!(w.callbacks(b), ["receive Command.Stop of 3", "grant 10"]);
 }
 
 #[test]
-fn a_shorter_lookahead_is_reached_as_time_advances() {
+fn a_shorter_lookahead_takes_effect_as_time_advances() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 10), w.in_time("b", 100));
     w.ok(a, TimeCall::ModifyLookahead { lookahead: interval(2).into() });
@@ -70,7 +70,7 @@ fn a_shorter_lookahead_is_reached_as_time_advances() {
 }
 
 #[test]
-fn what_is_no_lookahead_is_refused() {
+fn invalid_lookaheads_are_refused() {
     let mut w = World::new();
     let a = w.federate("a");
     let enable =
@@ -89,7 +89,7 @@ fn what_is_no_lookahead_is_refused() {
 }
 
 #[test]
-fn who_stops_regulating_holds_nobody_back_and_its_messages_stay() {
+fn disabling_regulation_releases_others_and_keeps_messages() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish_interaction(a, "Command.Stop");
@@ -97,9 +97,9 @@ fn who_stops_regulating_holds_nobody_back_and_its_messages_stay() {
     w.send_at(a, "Command.Stop", 5);
     w.tar(b, 10);
     w.ok(a, TimeCall::DisableTimeRegulation);
-    assert_eq!(w.told(b), ["receive Command.Stop at 5", "grant 10"]);
+    assert_eq!(w.callbacks(b), ["receive Command.Stop at 5", "grant 10"]);
     w.regulate(a, 1);
-    assert_eq!(w.told(a), ["regulating 10"]);
+    assert_eq!(w.callbacks(a), ["regulating 10"]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn the_end_of_time_can_be_reached() {
     w.tar(a, i64::MAX);
     w.tar(b, i64::MAX);
     assert_eq!(
-        (w.told(a), w.told(b)),
+        (w.callbacks(a), w.callbacks(b)),
         (vec![format!("grant {}", i64::MAX)], vec![format!("grant {}", i64::MAX)])
     );
 }

@@ -1,4 +1,4 @@
-//! Messages that are taken back (clauses 8.22 and 8.23).
+//! Retraction (clauses 8.22 and 8.23).
 
 use hemiola_hla::call::{ObjectCall, TimeCall};
 use hemiola_hla::{Exception, MessageRetractionHandle, ObjectInstanceHandle, Reply};
@@ -25,7 +25,7 @@ fn delete_at(
 }
 
 #[test]
-fn a_message_that_waits_is_never_delivered() {
+fn a_retracted_queued_message_is_never_delivered() {
     let mut w = World::new();
     let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.federate("c"));
     w.publish_interaction(a, "Command.Stop");
@@ -33,18 +33,18 @@ fn a_message_that_waits_is_never_delivered() {
     w.subscribe_interaction(c, "Command.Stop");
     let message = w.send_at(a, "Command.Stop", 5);
     w.send_at(a, "Command.Stop", 5);
-    assert_eq!(w.told(c), ["receive Command.Stop of 5", "receive Command.Stop of 5"]);
+    assert_eq!(w.callbacks(c), ["receive Command.Stop of 5", "receive Command.Stop of 5"]);
     retract(&mut w, a, message);
-    assert_eq!(w.told(c), ["retract"], "it has it already");
+    assert_eq!(w.callbacks(c), ["retract"], "it has it already");
     let again = TimeCall::Retract { retraction: message.unwrap() };
     assert_eq!(w.refused(a, again), Exception::MessageCanNoLongerBeRetracted);
     w.tar(a, 10);
     w.tar(b, 10);
-    assert_eq!(w.told(b), ["receive Command at 5", "grant 10"]);
+    assert_eq!(w.callbacks(b), ["receive Command at 5", "grant 10"]);
 }
 
 #[test]
-fn a_waiting_federate_goes_on_without_the_message() {
+fn a_waiting_federate_advances_past_a_retracted_message() {
     let mut w = World::new();
     let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.in_time("c", 1));
     w.publish_interaction(a, "Command.Stop");
@@ -53,14 +53,14 @@ fn a_waiting_federate_goes_on_without_the_message() {
     w.nmr(b, 100);
     w.tar(c, 200);
     w.tara(a, 40);
-    assert_eq!(w.told(b), Vec::<String>::new());
+    assert_eq!(w.callbacks(b), Vec::<String>::new());
     retract(&mut w, a, message);
     w.tar(a, 200);
-    assert_eq!(w.told(b), ["grant 100"]);
+    assert_eq!(w.callbacks(b), ["grant 100"]);
 }
 
 #[test]
-fn only_what_could_still_be_sent_is_taken_back() {
+fn only_messages_that_could_still_be_sent_can_be_retracted() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish_interaction(a, "Command.Stop");
@@ -69,7 +69,11 @@ fn only_what_could_still_be_sent_is_taken_back() {
     w.tara(a, 5);
     let call = TimeCall::Retract { retraction: message.unwrap() };
     assert_eq!(w.refused(a, call.clone()), Exception::MessageCanNoLongerBeRetracted);
-    assert_eq!(w.refused(b, call), Exception::InvalidMessageRetractionHandle, "of another");
+    assert_eq!(
+        w.refused(b, call),
+        Exception::InvalidMessageRetractionHandle,
+        "a handle of another federate"
+    );
     let never = MessageRetractionHandle::new(77);
     assert_eq!(
         w.refused(a, TimeCall::Retract { retraction: never }),
@@ -83,7 +87,7 @@ fn only_what_could_still_be_sent_is_taken_back() {
 }
 
 #[test]
-fn a_deletion_that_is_taken_back_never_was() {
+fn a_retracted_deletion_has_no_effect() {
     let mut w = World::new();
     let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.federate("c"));
     w.publish(a, "Vehicle", "Position");
@@ -99,21 +103,24 @@ fn a_deletion_that_is_taken_back_never_was() {
     w.subscribe(c, "Vehicle", "Position");
     let car = w.register(a, "Vehicle");
     let deletion = delete_at(&mut w, a, car, 5);
-    assert_eq!(w.told(c), [format!("discover {car} as Vehicle"), format!("remove {car} of 5")]);
-    assert_eq!(w.told(b), [format!("discover {car} as Vehicle")]);
+    assert_eq!(
+        w.callbacks(c),
+        [format!("discover {car} as Vehicle"), format!("remove {car} of 5")]
+    );
+    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
     let call = w.update_at_call(car, "Position", 6);
     assert_eq!(w.refused(a, call), Exception::ObjectInstanceNotKnown);
     retract(&mut w, a, deletion);
-    assert_eq!(w.told(c), ["retract".to_owned(), format!("discover {car} as Vehicle")]);
+    assert_eq!(w.callbacks(c), ["retract".to_owned(), format!("discover {car} as Vehicle")]);
     w.update_at(a, car, "Position", 6);
     w.tar(a, 10);
     w.tar(b, 10);
-    assert_eq!(w.told(b), [format!("reflect {car} Position at 6"), "grant 10".into()]);
-    assert_eq!(w.told(c), [format!("reflect {car} Position of 6")]);
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Position at 6"), "grant 10".into()]);
+    assert_eq!(w.callbacks(c), [format!("reflect {car} Position of 6")]);
 }
 
 #[test]
-fn a_deletion_takes_place_at_its_time() {
+fn a_deletion_takes_effect_at_its_time() {
     let mut w = World::new();
     let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
     w.publish(a, "Vehicle", "Position HLAprivilegeToDeleteObject");
@@ -131,13 +138,13 @@ fn a_deletion_takes_place_at_its_time() {
     delete_at(&mut w, a, car, 5);
     w.tar(a, 10);
     w.tar(b, 10);
-    let told = [
+    let callbacks = [
         format!("discover {car} as Vehicle"),
         format!("reflect {car} Position at 5"),
         format!("remove {car} at 5"),
         "grant 10".into(),
     ];
-    assert_eq!(w.told(b), told);
+    assert_eq!(w.callbacks(b), callbacks);
     let status = w.kernel.status();
     assert_eq!(status.federations[0].instances, 0);
 }
