@@ -1,15 +1,14 @@
-//! The 178 calls a federate may make, one enum for each clause, and what answers them.
+//! The 178 calls of federates, one enum per clause, and their replies.
 //!
-//! Each call is written down once, with its number in the Federate Protocol, its clause, its method in the
-//! programming interfaces, its arguments, the shape of its answer and the exceptions it may raise, in the
-//! order the standard lists them.
+//! Each call is declared once, with its number in the Federate Protocol, its clause, its method in the programming
+//! interfaces, its arguments, the shape of its reply, and the exceptions it may raise in the standard's order.
 //!
-//! Arguments are data as they came: a wrong handle is [`INVALID`](crate::FederateHandle::INVALID), a wrong time is an
-//! [`EncodedTime`] that does not decode, a number that means nothing is `None`. So each of
-//! them reaches the service that has an exception for it.
+//! Arguments are not validated: an invalid handle is [`INVALID`](crate::FederateHandle::INVALID), an invalid time is an
+//! [`EncodedTime`] that does not decode, and an unknown number is `None`. Each of them thus reaches the service that
+//! has an exception for it.
 //!
-//! A macro that wants the list of calls, as an encoding does, gets it from `federation_calls!` and its likes.
-//! Arguments stand in the order in which the Federate Protocol numbers them, from 1.
+//! A macro that needs the list of calls, such as an encoding, gets it from `federation_calls!` and the like. Arguments
+//! are in the order in which the Federate Protocol numbers them, from 1.
 
 mod declaration;
 mod distribution;
@@ -71,10 +70,10 @@ macro_rules! calls {
                 },
             )*];
 
-            /// What the standard says about this call.
+            /// Returns the table entry of this call.
             #[must_use]
             pub fn entry(&self) -> &'static $crate::call::Entry {
-                // The variants stand in the table's order, their numbers without a gap.
+                // The variants are in the table's order, with consecutive numbers.
                 let number = match self { $(Self::$name { .. } => $number,)* };
                 &Self::TABLE[number - Self::TABLE[0].number as usize]
             }
@@ -92,10 +91,10 @@ macro_rules! calls {
 }
 use calls;
 
-/// What the standard says about a call.
+/// The standard's facts about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its case in a `CallRequest`; that of its answer in a `CallResponse` is one more.
+    /// Its case in a `CallRequest`; the case of its reply in a `CallResponse` is one greater.
     pub number: u32,
     /// The name of its message, without `Request`.
     pub name: &'static str,
@@ -103,21 +102,21 @@ pub struct Entry {
     pub clause: &'static str,
     /// Its method in the programming interfaces; calls with more or fewer arguments share one.
     pub method: &'static str,
-    /// What a successful answer holds.
+    /// The shape of a successful reply.
     pub shape: Shape,
-    /// What it may raise, in the standard's order.
+    /// The exceptions it may raise, in the standard's order.
     pub exceptions: &'static [Exception],
 }
 
 impl Entry {
-    /// Whether it sends something to others: an update or an interaction. Its answer is no reason to wake a federate
-    /// that waits for something else.
+    /// Returns whether it sends a message to other federates: an update or an interaction. Its reply alone is no reason
+    /// to wake a federate that waits for something else.
     #[must_use]
     pub const fn sends(&self) -> bool {
         matches!(self.number, 62..=67 | 121 | 122)
     }
 
-    /// Whether it asks to advance time, which is granted by a callback.
+    /// Returns whether it requests a time advance, which a callback grants.
     #[must_use]
     pub const fn advances(&self) -> bool {
         matches!(self.number, 93..=97)
@@ -155,7 +154,7 @@ impl Call {
         SupportCall::TABLE,
     ];
 
-    /// What the standard says about this call.
+    /// Returns the table entry of this call.
     #[must_use]
     pub fn entry(&self) -> &'static Entry {
         match self {
@@ -169,25 +168,25 @@ impl Call {
         }
     }
 
-    /// Its case in a `CallRequest`.
+    /// Returns its case in a `CallRequest`.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.entry().number
     }
 
-    /// The name of its message, without `Request`.
+    /// Returns the name of its message, without `Request`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.entry().name
     }
 
-    /// Where IEEE 1516.1-2025 describes it.
+    /// Returns its clause in IEEE 1516.1-2025.
     #[must_use]
     pub fn clause(&self) -> &'static str {
         self.entry().clause
     }
 
-    /// The group of services it belongs to.
+    /// Returns its service group.
     #[must_use]
     pub const fn group(&self) -> ServiceGroup {
         match self {
@@ -224,20 +223,20 @@ clauses! {
 
 macro_rules! replies {
     ($($(#[$doc:meta])* $name:ident $(($type:ty))?,)*) => {
-        /// What a call answers when it is not refused.
+        /// The reply to a call that is not refused.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Reply {
             $($(#[$doc])* $name $(($type))?,)*
         }
 
-        /// What a [`Reply`] holds, without its value.
+        /// The shape of a [`Reply`], without its value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Shape {
             $($(#[$doc])* $name,)*
         }
 
         impl Reply {
-            /// What it holds.
+            /// Returns its shape.
             #[must_use]
             pub const fn shape(&self) -> Shape {
                 match self { $(Self::$name { .. } => Shape::$name,)* }
@@ -247,23 +246,23 @@ macro_rules! replies {
 }
 
 replies! {
-    /// Nothing: it is done.
+    /// No value.
     Done,
-    /// What became of a configuration.
+    /// The result of a configuration.
     Configured(ConfigurationResult),
-    /// Who the federate is now.
+    /// The result of joining.
     Joined(JoinResult),
     /// An object instance.
     ObjectInstance(ObjectInstanceHandle),
-    /// A way to take a message back, if there is one.
+    /// A retraction handle, if the message can be retracted.
     Retraction(Retraction),
-    /// Yes or no.
+    /// A truth value.
     Flag(bool),
     /// A name; never empty.
     Name(String),
-    /// A point of a dimension, or how many it has.
+    /// A point of a dimension, or its upper bound.
     Number(u32),
-    /// Updates a second.
+    /// Updates per second.
     Rate(f64),
     /// Attributes.
     Attributes(Vec<AttributeHandle>),
@@ -289,13 +288,13 @@ replies! {
     Parameter(ParameterHandle),
     /// An order.
     Order(OrderType),
-    /// A kind of transportation.
+    /// A transportation type.
     TransportationType(TransportationTypeHandle),
     /// A dimension.
     Dimension(DimensionHandle),
-    /// A piece of a dimension.
+    /// A range of a dimension.
     Range(RangeBounds),
-    /// What becomes of a lost federate's objects.
+    /// A resign directive.
     Directive(ResignAction),
 }
 

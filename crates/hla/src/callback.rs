@@ -1,7 +1,7 @@
-//! The 62 callbacks a federate may get.
+//! The 62 callbacks to federates.
 //!
-//! Written down once each, as calls are: number in the Federate Protocol, clause, method, arguments. A macro that
-//! wants the list gets it from `callbacks!`.
+//! Each is declared once, like calls: number in the Federate Protocol, clause, method, arguments. A macro that needs
+//! the list gets it from `callbacks!`.
 
 use crate::data::{
     AttributeValues, ConveyedRegion, Data, FederateRestoreStatus, FederateSaveStatus,
@@ -20,9 +20,9 @@ macro_rules! declare {
         $number:literal $clause:literal $name:ident $method:literal
         $({ $($field:ident: $type:ty),* $(,)? })?;
     )*) => {
-        /// What an RTI tells a federate of its own accord.
+        /// A callback to a federate.
         ///
-        /// `sent_regions` is `None` where regions are not conveyed, and empty where none was given; an
+        /// `sent_regions` is `None` if regions are not conveyed, and empty if the message was sent without any. An
         /// `INVALID` producing federate means that there is none.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "arguments have the standard's names")]
@@ -34,7 +34,7 @@ macro_rules! declare {
         }
 
         impl Callback {
-            /// What the standard says about every callback, by number.
+            /// The table of all callbacks, by number.
             pub const TABLE: &[Entry] = &[$(
                 Entry {
                     number: $number,
@@ -44,10 +44,10 @@ macro_rules! declare {
                 },
             )*];
 
-            /// What the standard says about this callback.
+            /// Returns the table entry of this callback.
             #[must_use]
             pub fn entry(&self) -> &'static Entry {
-                // The variants stand in the table's order, numbered from 1 without a gap.
+                // The variants are in the table's order, numbered consecutively from 1.
                 let number: usize = match self { $(Self::$name { .. } => $number,)* };
                 &Self::TABLE[number - 1]
             }
@@ -63,7 +63,7 @@ macro_rules! declare {
     };
 }
 
-/// What the standard says about a callback.
+/// The standard's facts about a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its case in a `CallbackRequest`.
@@ -326,13 +326,13 @@ declare! {
 }
 
 impl Callback {
-    /// Its case in a `CallbackRequest`.
+    /// Returns its case in a `CallbackRequest`.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.entry().number
     }
 
-    /// The name of its message.
+    /// Returns the name of its message.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.entry().name

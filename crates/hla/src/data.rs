@@ -1,4 +1,4 @@
-//! What calls and callbacks carry besides handles, times and text.
+//! Further data of calls and callbacks, besides handles, times and text.
 
 use crate::handle::{
     AttributeHandle, DimensionHandle, FederateHandle, MessageRetractionHandle, ParameterHandle,
@@ -6,8 +6,8 @@ use crate::handle::{
 };
 use crate::status::{AdditionalSettingsResultCode, RestoreStatus, SaveStatus};
 
-/// Bytes that only federates understand: values, tags. Shared, so that a value that goes to many
-/// federates is kept once.
+/// Bytes that only federates interpret, such as values and tags. Shared, so that a value for many receivers is stored
+/// once.
 pub type Data = bytes::Bytes;
 
 /// Attributes with their new values, in the order they were sent.
@@ -16,63 +16,63 @@ pub type AttributeValues = Vec<(AttributeHandle, Data)>;
 /// Parameters with their values, in the order they were sent.
 pub type ParameterValues = Vec<(ParameterHandle, Data)>;
 
-/// An object model module as a federate sends it.
+/// An object model module as a federate provides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FomModule {
     /// A file with its name, as bytes of XML.
     File {
-        /// As the federate named it: a file name or a whole path.
+        /// The name that the federate gave: a file name or a path.
         name: String,
         /// The XML in the encoding it declares.
         content: Data,
     },
     /// A ZIP archive with the file in it.
     Compressed(Data),
-    /// A name that is no file of the federate's: an address, or `HLAstandardMIM`.
+    /// A name that is not a local file: a URL, or `HLAstandardMIM`.
     Url(String),
 }
 
-/// Who a federate says it is (clause 4.2).
+/// The credentials of a federate (clause 4.2).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The kind: `HLAnoCredentials`, `HLAplainTextPassword`, or one's own.
+    /// The type: `HLAnoCredentials`, `HLAplainTextPassword` or a custom one.
     pub kind: String,
-    /// What proves it, as its kind encodes it.
+    /// The secret, encoded as the type requires.
     pub data: Data,
 }
 
-/// Never shows what proves it.
+/// Never prints the secret.
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Credentials").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
-/// How a federate wants to be connected (clause 4.2).
+/// The connection settings of a federate (clause 4.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RtiConfiguration {
     /// The name of a configuration the RTI may know.
     pub configuration_name: String,
     /// The address of the RTI; clients of the Federate Protocol use it themselves and send it empty.
     pub rti_address: String,
-    /// Further settings, one a line.
+    /// Additional settings, one per line.
     pub additional_settings: String,
 }
 
-/// The additional setting by which a federate tells Hemiola that it waits for no answer to an update, an interaction or
-/// a request to advance time: these answers may come later, together with something else.
+/// The additional setting by which a federate allows delayed replies to updates, interactions and time advance
+/// requests, since it does not wait for them: these replies may be sent together with something else.
 pub const ANSWERS_LATER: &str = "Hemiola.answers=later";
 
-/// What became of a federate's configuration (clause 4.2).
+/// The result of a federate's configuration (clause 4.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationResult {
-    /// Was the named configuration used?
+    /// Whether the named configuration was used.
     pub configuration_used: bool,
-    /// Was the address used?
+    /// Whether the address was used.
     pub address_used: bool,
-    /// What became of the additional settings.
+    /// The result of the additional settings.
     pub additional_settings_result: AdditionalSettingsResultCode,
-    /// For people.
+    /// A message for people.
     pub message: String,
 }
 
@@ -87,25 +87,25 @@ impl Default for ConfigurationResult {
     }
 }
 
-/// What a federate is told when it has joined (clause 4.11).
+/// The result of joining (clause 4.11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinResult {
     /// Its handle.
     pub federate: FederateHandle,
-    /// The name of the federation's logical time.
+    /// The name of the federation's logical time implementation.
     pub logical_time_implementation: String,
 }
 
-/// A federation execution in a list of them (clause 4.8).
+/// A federation execution in a report (clause 4.8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FederationExecutionInformation {
     /// Its name.
     pub federation_name: String,
-    /// The name of its logical time.
+    /// The name of its logical time implementation.
     pub logical_time_implementation: String,
 }
 
-/// A joined federate in a list of them (clause 4.10).
+/// A joined federate in a report (clause 4.10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FederationExecutionMember {
     /// Its name.
@@ -114,56 +114,56 @@ pub struct FederationExecutionMember {
     pub federate_type: String,
 }
 
-/// How far one federate is with a save (clause 4.26).
+/// A federate's status during a save (clause 4.26).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FederateSaveStatus {
-    /// Which.
+    /// The federate.
     pub federate: FederateHandle,
-    /// How far.
+    /// Its status.
     pub status: SaveStatus,
 }
 
-/// How far one federate is with a restore (clause 4.35).
+/// A federate's status during a restore (clause 4.35).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FederateRestoreStatus {
-    /// Its handle before.
+    /// Its handle before the restore.
     pub before: FederateHandle,
-    /// Its handle afterwards; `INVALID` until it is known.
+    /// Its handle after the restore; `INVALID` until known.
     pub after: FederateHandle,
-    /// How far.
+    /// Its status.
     pub status: RestoreStatus,
 }
 
-/// A piece of a dimension: from `lower` up to but without `upper`.
+/// A range of a dimension: from `lower` up to but excluding `upper`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RangeBounds {
-    /// The first point in it.
+    /// The first point.
     pub lower: u32,
-    /// The first point after it.
+    /// The first point after the range.
     pub upper: u32,
 }
 
 impl RangeBounds {
-    /// Do the two overlap: do they have a point in common, or begin at the same (clause 9.1)?
+    /// Returns whether the ranges overlap: they share a point or have the same lower bound (clause 9.1).
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         self.lower == other.lower || (self.lower < other.upper && other.lower < self.upper)
     }
 }
 
-/// A region as a receiver is told of it: by value, because regions belong to who made them.
+/// A region by value, for receivers: handles are known only to the federate that created the region.
 pub type ConveyedRegion = Vec<(DimensionHandle, RangeBounds)>;
 
-/// Attributes and the regions they are meant for.
+/// Attributes with the regions that apply to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributeRegions {
-    /// Which attributes.
+    /// The attributes.
     pub attributes: Vec<AttributeHandle>,
-    /// Which regions.
+    /// The regions.
     pub regions: Vec<RegionHandle>,
 }
 
-/// The handle to take a message back with; `None` if that is not possible.
+/// A retraction handle; `None` if the message cannot be retracted.
 pub type Retraction = Option<MessageRetractionHandle>;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The standard's data types as bytes (IEEE 1516.2-2025, clause 4.14).
+//! The encoding of the standard's data types (IEEE 1516.2-2025, clause 4.14).
 //!
-//! An [`Element`] is a value of one data type. Every data type has an octet boundary: in a message, its values
-//! begin at multiples of it, and zero bytes are put in front where they would not. Basic types are as long as
-//! their boundary; a record has the greatest of its parts. Padding stands only between parts, never behind
-//! the last. Since every part begins at its boundary, offsets may be counted from the start of the message.
+//! An [`Element`] is a value of a data type. Each data type has an octet boundary: in a message, its values begin at
+//! multiples of it, after zero bytes of padding where needed. A basic type's boundary is its size; a record's boundary
+//! is the greatest of its parts. Padding comes only between parts, never after the last. Since every part begins at its
+//! boundary, offsets count from the start of the message.
 //!
-//! [`decode`] takes any bytes: what they do not say is an error, never a panic, and it allocates
-//! no more than a small multiple of what it was given.
+//! [`decode`] accepts arbitrary bytes: invalid ones give an error, never a panic, and it allocates no more than a small
+//! multiple of its input.
 
 mod array;
 mod basic;
@@ -33,20 +33,21 @@ pub trait Element: Sized {
     /// Its values begin at multiples of this many bytes: 1, 2, 4 or 8.
     const BOUNDARY: usize;
 
-    /// The fewest bytes a value takes. Bounds how many values bytes can hold.
+    /// The minimum size of a value in bytes. It limits how many values an input can hold.
     const LEN_MIN: usize;
 
-    /// Appends the value. The writer already stands at a boundary.
+    /// Appends the value. The writer is at the boundary.
     fn write(&self, to: &mut Writer);
 
-    /// Takes a value. The reader already stands at a boundary.
+    /// Reads a value. The reader is at the boundary.
     ///
     /// # Errors
-    /// Bytes that end too early or mean no value.
+    ///
+    /// If the bytes end too early or do not encode a value.
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// The bytes of a value.
+/// Encodes a value.
 #[must_use]
 pub fn encode<T: Element>(value: &T) -> Vec<u8> {
     let mut writer = Writer::default();
@@ -54,10 +55,11 @@ pub fn encode<T: Element>(value: &T) -> Vec<u8> {
     writer.bytes
 }
 
-/// The value that these bytes, all of them, mean.
+/// Decodes a value from all of these bytes.
 ///
 /// # Errors
-/// Bytes that end too early, go on too long, or mean no value.
+///
+/// If the bytes end too early, continue after the value or do not encode one.
 pub fn decode<T: Element>(bytes: &[u8]) -> Result<T, DecodeError> {
     let mut reader = Reader::new(bytes);
     let value = reader.get()?;
@@ -67,50 +69,50 @@ pub fn decode<T: Element>(bytes: &[u8]) -> Result<T, DecodeError> {
     }
 }
 
-/// Why bytes are no value of a data type.
+/// Why bytes do not decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// They end in the middle of it.
-    #[error("byte {at}: {needed} bytes are needed, {left} are left")]
+    /// They end within the value.
+    #[error("byte {at}: {needed} bytes needed, {left} left")]
     TooShort {
-        /// Where.
+        /// The position.
         at: usize,
-        /// How many bytes the next part takes at least.
+        /// The least number of bytes that the next part needs.
         needed: usize,
-        /// How many there are.
+        /// The number of bytes left.
         left: usize,
     },
-    /// They go on behind it.
+    /// They continue after the value.
     #[error("{more} bytes follow the value")]
     TooLong {
-        /// How many.
+        /// The number of excess bytes.
         more: usize,
     },
-    /// An array has a negative number of elements, or more than there can be.
-    #[error("byte {at}: there cannot be {count} elements")]
+    /// An array's element count is negative or exceeds what the input can hold.
+    #[error("byte {at}: invalid element count {count}")]
     Count {
-        /// Where the number stands.
+        /// The position of the count.
         at: usize,
-        /// The number.
+        /// The count.
         count: i32,
     },
-    /// A part has a value that its data type does not have.
+    /// A part has a value outside its data type.
     #[error("byte {at}: not a value of {datatype}")]
     Value {
-        /// Where it stands.
+        /// Its position.
         at: usize,
         /// The data type.
         datatype: &'static str,
     },
-    /// The part of an extendable record is not as long as it says.
-    #[error("byte {at}: the alternative is {said} bytes long, not {is}")]
+    /// The part of an extendable record has another length than declared.
+    #[error("byte {at}: the alternative is {is} bytes long, not {said} as declared")]
     Length {
-        /// Where the alternative begins.
+        /// The position of the alternative.
         at: usize,
-        /// How long it says it is.
+        /// The declared length.
         said: usize,
-        /// How long its value is.
+        /// The actual length.
         is: usize,
     },
 }
@@ -147,19 +149,19 @@ impl Writer {
         self.put_bytes(&count.to_be_bytes());
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Is there none yet?
+    /// Returns whether there are no bytes yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Writes a value with its own beginning and end; gives how long it is.
+    /// Writes a value as a message of its own; returns its length.
     fn put_measured(&mut self, write: impl FnOnce(&mut Self), length_at: usize) {
         let start = self.len();
         write(self);
@@ -168,7 +170,7 @@ impl Writer {
     }
 }
 
-/// Bytes that are being understood.
+/// A reader of encoded bytes.
 #[derive(Debug)]
 pub struct Reader<'b> {
     bytes: &'b [u8],
@@ -176,37 +178,39 @@ pub struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// At the beginning of these.
+    /// Creates a reader at the start of these bytes.
     #[must_use]
     pub const fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// Where it stands.
+    /// Returns the position.
     #[must_use]
     pub const fn at(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     #[must_use]
     pub const fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// Takes a value at its boundary.
+    /// Reads a value at its boundary.
     ///
     /// # Errors
-    /// Bytes that end too early or mean no value.
+    ///
+    /// If the bytes end too early or do not encode a value.
     pub fn get<T: Element>(&mut self) -> Result<T, DecodeError> {
         self.align(T::BOUNDARY)?;
         T::read(self)
     }
 
-    /// Takes so many bytes.
+    /// Reads this number of bytes.
     ///
     /// # Errors
-    /// Fewer are left.
+    ///
+    /// If fewer are left.
     pub fn get_bytes(&mut self, len: usize) -> Result<&'b [u8], DecodeError> {
         let too_short = DecodeError::TooShort { at: self.at, needed: len, left: self.left() };
         let end = self.at.checked_add(len).ok_or(too_short)?;
@@ -215,28 +219,31 @@ impl<'b> Reader<'b> {
         Ok(bytes)
     }
 
-    /// Takes a fixed number of bytes.
+    /// Reads a fixed number of bytes.
     ///
     /// # Errors
-    /// Fewer are left.
+    ///
+    /// If fewer are left.
     pub fn get_array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let bytes = self.get_bytes(N)?;
         Ok(bytes.try_into().expect("just as many were taken"))
     }
 
-    /// Passes padding up to a multiple of `boundary`. Its bytes are not looked at: the standard has them
-    /// zero, and other encoders leave what was there.
+    /// Skips padding up to a multiple of `boundary`, whatever its bytes: the standard requires zeros, but other
+    /// encoders leave arbitrary bytes.
     ///
     /// # Errors
-    /// The bytes end before.
+    ///
+    /// If the bytes end before.
     pub fn align(&mut self, boundary: usize) -> Result<(), DecodeError> {
         self.get_bytes(self.at.next_multiple_of(boundary) - self.at).map(|_| ())
     }
 
-    /// Takes the number of elements of an array whose elements take at least `len_min` bytes.
+    /// Reads the element count of an array whose elements have at least `len_min` bytes.
     ///
     /// # Errors
-    /// A number that is negative, or greater than the bytes that are left allow.
+    ///
+    /// If the count is negative or exceeds what the remaining bytes can hold.
     pub fn get_count(&mut self, len_min: usize) -> Result<usize, DecodeError> {
         let at = self.at;
         let count = i32::from_be_bytes(self.get_array()?);
@@ -248,10 +255,10 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// The most elements of an array whose elements take no bytes; nothing else bounds them.
+/// The maximum number of elements of an array whose elements have no bytes, which the input does not limit.
 const EMPTY_ELEMENTS_MAX: usize = 65_536;
 
-/// The greatest of some boundaries, for data types put together from others.
+/// Returns the greatest of these boundaries, for composite data types.
 #[must_use]
 pub const fn greatest(boundaries: &[usize]) -> usize {
     let mut greatest = 1;

@@ -1,13 +1,13 @@
-//! Every exception of the standard, by its name.
+//! The exceptions of the standard.
 
 use std::fmt;
 
 macro_rules! exceptions {
     ($($name:ident $meaning:literal,)*) => {
-        /// Why a call was refused. What federates get is the name; text besides is for people.
+        /// The exception that refuses a call. Federates receive its name; any further text is for people.
         ///
-        /// The 95 that services raise, and those the programming interfaces define for the client's own use:
-        /// the names that clients of the Federate Protocol understand.
+        /// These are the 95 that services raise and those that the programming interfaces define for the client's own
+        /// use, which together are the names that clients of the Federate Protocol understand.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Exception {
             $(#[doc = $meaning] $name,)*
@@ -17,13 +17,13 @@ macro_rules! exceptions {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Its standard name, as it travels.
+            /// Returns its standard name, as sent on the wire.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
 
-            /// One sentence for people.
+            /// Returns a sentence for people.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)* }
@@ -33,34 +33,34 @@ macro_rules! exceptions {
 }
 
 exceptions! {
-    AlreadyConnected "The federate is connected already.",
+    AlreadyConnected "The federate is already connected.",
     AsynchronousDeliveryAlreadyDisabled "Asynchronous delivery is off already.",
     AsynchronousDeliveryAlreadyEnabled "Asynchronous delivery is on already.",
     AttributeAcquisitionWasNotRequested "There is no request for ownership of the attribute to take back.",
-    AttributeAlreadyBeingAcquired "The federate has asked for the attribute already.",
-    AttributeAlreadyBeingChanged "A change of the attribute is under way already.",
-    AttributeAlreadyBeingDivested "The federate has offered the attribute already.",
-    AttributeAlreadyOwned "The federate owns the attribute already.",
+    AttributeAlreadyBeingAcquired "The federate has already asked for the attribute.",
+    AttributeAlreadyBeingChanged "A change of the attribute is already in progress.",
+    AttributeAlreadyBeingDivested "The federate has already offered the attribute.",
+    AttributeAlreadyOwned "The federate already owns the attribute.",
     AttributeDivestitureWasNotRequested "The federate has not offered the attribute.",
     AttributeNotDefined "The class has no such attribute.",
     AttributeNotOwned "The federate does not own the attribute.",
     AttributeNotPublished "The federate does not publish the attribute.",
     CallNotAllowedFromWithinCallback "The call cannot be made while a callback is being handled.",
     ConnectionFailed "The RTI cannot be reached.",
-    CouldNotCreateLogicalTimeFactory "The logical time is none of those the RTI has.",
-    CouldNotDecode "The bytes are no value of the data type.",
-    CouldNotEncode "The value has no bytes.",
+    CouldNotCreateLogicalTimeFactory "The RTI does not have this logical time implementation.",
+    CouldNotDecode "The bytes do not encode a value of the data type.",
+    CouldNotEncode "The value cannot be encoded.",
     CouldNotOpenFOM "A module of the object model cannot be opened.",
-    CouldNotOpenMIM "The management module cannot be opened.",
+    CouldNotOpenMIM "The MIM cannot be opened.",
     DeletePrivilegeNotHeld "The federate does not own the privilege to delete the instance.",
-    DesignatorIsHLAstandardMIM "The standard management module cannot be given by its name.",
+    DesignatorIsHLAstandardMIM "The standard MIM cannot be specified by its name.",
     ErrorReadingFOM "A module of the object model cannot be read.",
-    ErrorReadingMIM "The management module cannot be read.",
-    FederateAlreadyExecutionMember "The federate has joined already.",
+    ErrorReadingMIM "The MIM cannot be read.",
+    FederateAlreadyExecutionMember "The federate has already joined.",
     FederateHandleNotKnown "No joined federate has this handle.",
-    FederateHasNotBegunSave "The federate has not said that it begins to save.",
+    FederateHasNotBegunSave "The federate has not begun to save.",
     FederateInternalError "The federate failed in a callback.",
-    FederateIsExecutionMember "The federate has to resign first.",
+    FederateIsExecutionMember "The federate must resign first.",
     FederateNameAlreadyInUse "A joined federate has this name.",
     FederateNotExecutionMember "The federate has not joined.",
     FederateOwnsAttributes "The federate owns attributes.",
@@ -69,41 +69,41 @@ exceptions! {
     FederatesCurrentlyJoined "Federates are still joined.",
     FederationExecutionAlreadyExists "A federation execution has this name.",
     FederationExecutionDoesNotExist "No federation execution has this name.",
-    IllegalName "The name is one that cannot be had.",
-    IllegalTimeArithmetic "The result is no value of the logical time.",
+    IllegalName "The name is not allowed.",
+    IllegalTimeArithmetic "The result is not a value of the logical time.",
     InTimeAdvancingState "The federate waits for a time advance.",
     InconsistentFOM "The modules contradict each other.",
-    InteractionClassAlreadyBeingChanged "A change of the interaction class is under way already.",
+    InteractionClassAlreadyBeingChanged "A change of the interaction class is already in progress.",
     InteractionClassNotDefined "No interaction class has this handle.",
     InteractionClassNotPublished "The federate does not publish the interaction class.",
     InteractionParameterNotDefined "The interaction class has no such parameter.",
     InternalError "The client failed.",
     InvalidAttributeHandle "No attribute has this handle.",
-    InvalidCredentials "The credentials are of no kind the RTI knows, or wrong.",
+    InvalidCredentials "The credentials have an unknown type or are invalid.",
     InvalidDimensionHandle "No dimension has this handle.",
-    InvalidFOM "A module of the object model is no sound module.",
+    InvalidFOM "A module of the object model is not valid.",
     InvalidFederateHandle "No federate has this handle.",
     InvalidInteractionClassHandle "No interaction class has this handle.",
-    InvalidLogicalTime "The bytes are no value of the federation's logical time.",
-    InvalidLogicalTimeInterval "The bytes are no interval of the federation's logical time.",
-    InvalidLookahead "The bytes are no interval a lookahead can be.",
-    InvalidMIM "The management module is no sound one.",
+    InvalidLogicalTime "The bytes do not encode a time of the federation, or the time is not allowed.",
+    InvalidLogicalTimeInterval "The bytes do not encode an interval of the federation's logical time.",
+    InvalidLookahead "The bytes do not encode a valid lookahead.",
+    InvalidMIM "The MIM is not valid.",
     InvalidMessageRetractionHandle "No message of the federate has this handle.",
     InvalidObjectClassHandle "No object class has this handle.",
     InvalidObjectInstanceHandle "No object instance has this handle.",
     InvalidOrderName "No order has this name.",
-    InvalidOrderType "The number means no order.",
+    InvalidOrderType "The number is not an order type.",
     InvalidParameterHandle "No parameter has this handle.",
     InvalidRangeBound "The range lies outside its dimension, or is empty.",
     InvalidRegion "No region of the federation has this handle.",
     InvalidRegionContext "The region has a dimension that is not available there.",
-    InvalidResignAction "The number means no resign directive.",
-    InvalidServiceGroup "The number means no service group.",
-    InvalidTransportationName "No kind of transportation has this name.",
-    InvalidTransportationTypeHandle "No kind of transportation has this handle.",
+    InvalidResignAction "The number is not a resign directive.",
+    InvalidServiceGroup "The number is not a service group.",
+    InvalidTransportationName "No transportation type has this name.",
+    InvalidTransportationTypeHandle "No transportation type has this handle.",
     InvalidUpdateRateDesignator "No update rate has this name.",
     LogicalTimeAlreadyPassed "The time is before the federate's own.",
-    MessageCanNoLongerBeRetracted "The message cannot be taken back any more.",
+    MessageCanNoLongerBeRetracted "The message can no longer be retracted.",
     NameNotFound "Nothing has this name.",
     NameSetWasEmpty "The set of names is empty.",
     NoAcquisitionPending "Nobody waits for the attribute.",
@@ -112,7 +112,7 @@ exceptions! {
     ObjectClassNotPublished "The federate does not publish the object class.",
     ObjectInstanceNameInUse "An object instance has this name.",
     ObjectInstanceNameNotReserved "The federate has not reserved this name.",
-    ObjectInstanceNotKnown "The federate knows no object instance of this handle.",
+    ObjectInstanceNotKnown "The federate knows no object instance with this handle.",
     OwnershipAcquisitionPending "The federate waits for ownership it has asked for.",
     RTIinternalError "The RTI failed, or cannot do this.",
     RegionDoesNotContainSpecifiedDimension "The region was made without this dimension.",
@@ -128,30 +128,30 @@ exceptions! {
     SaveNotInProgress "No save is in progress.",
     SaveNotInitiated "The federate was not asked to save.",
     SynchronizationPointLabelNotAnnounced "The synchronization point was not announced to the federate.",
-    TimeConstrainedAlreadyEnabled "The federate is time-constrained already.",
+    TimeConstrainedAlreadyEnabled "The federate is already time-constrained.",
     TimeConstrainedIsNotEnabled "The federate is not time-constrained.",
-    TimeRegulationAlreadyEnabled "The federate is time-regulating already.",
+    TimeRegulationAlreadyEnabled "The federate is already time-regulating.",
     TimeRegulationIsNotEnabled "The federate is not time-regulating.",
     Unauthorized "The federate may not do this.",
     UnsupportedCallbackModel "The client cannot deliver callbacks in this way.",
-    AttributeRelevanceAdvisorySwitchIsOff "The switch is off already (2010 alone).",
-    AttributeRelevanceAdvisorySwitchIsOn "The switch is on already (2010 alone).",
-    AttributeScopeAdvisorySwitchIsOff "The switch is off already (2010 alone).",
-    AttributeScopeAdvisorySwitchIsOn "The switch is on already (2010 alone).",
-    InteractionRelevanceAdvisorySwitchIsOff "The switch is off already (2010 alone).",
-    InteractionRelevanceAdvisorySwitchIsOn "The switch is on already (2010 alone).",
-    ObjectClassRelevanceAdvisorySwitchIsOff "The switch is off already (2010 alone).",
-    ObjectClassRelevanceAdvisorySwitchIsOn "The switch is on already (2010 alone).",
+    AttributeRelevanceAdvisorySwitchIsOff "The switch is already off (1516-2010 only).",
+    AttributeRelevanceAdvisorySwitchIsOn "The switch is already on (1516-2010 only).",
+    AttributeScopeAdvisorySwitchIsOff "The switch is already off (1516-2010 only).",
+    AttributeScopeAdvisorySwitchIsOn "The switch is already on (1516-2010 only).",
+    InteractionRelevanceAdvisorySwitchIsOff "The switch is already off (1516-2010 only).",
+    InteractionRelevanceAdvisorySwitchIsOn "The switch is already on (1516-2010 only).",
+    ObjectClassRelevanceAdvisorySwitchIsOff "The switch is already off (1516-2010 only).",
+    ObjectClassRelevanceAdvisorySwitchIsOn "The switch is already on (1516-2010 only).",
 }
 
 impl Exception {
-    /// The exception of this name, if there is one.
+    /// Returns the exception with this name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|exception| exception.name() == name)
     }
 
-    /// A refusal with this exception, and something to say besides.
+    /// Returns a refusal with this exception and details.
     #[must_use]
     pub fn because(self, details: impl Into<String>) -> Refusal {
         Refusal { exception: self, details: details.into() }
@@ -166,12 +166,12 @@ impl fmt::Display for Exception {
 
 impl std::error::Error for Exception {}
 
-/// The answer to a call that is refused.
+/// The refusal of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What a federate acts upon.
+    /// The exception, which federates act upon.
     pub exception: Exception,
-    /// For people; empty if the name says it all.
+    /// Details for people; empty if the exception says it all.
     pub details: String,
 }
 

@@ -1,9 +1,9 @@
-//! Handles: the numbers an RTI gives to things, one type for each kind of thing.
+//! Handles: the numbers that an RTI assigns, with a type for each kind of object.
 //!
-//! A handle is a number from 1. On the wire it is its number in big-endian bytes, four for classes and the
-//! like, eight for what a federation makes many of. Zero is [`INVALID`](FederateHandle::INVALID): what
-//! bytes mean that never were a handle. Nothing is ever registered under it, so a call with a wrong
-//! handle fails with the exception that its own service has for an unknown one.
+//! A handle is a number from 1. On the wire it is that number in big-endian bytes: eight for object instances, regions
+//! and retractions, of which a federation makes many, and four for the rest. Zero is
+//! [`INVALID`](FederateHandle::INVALID), the result of decoding bytes that were never a handle. Nothing is registered
+//! under it, so a call with an invalid handle fails with the exception that its service has for an unknown one.
 
 use std::fmt;
 
@@ -16,44 +16,44 @@ macro_rules! handles {
         pub struct $name($number);
 
         impl $name {
-            /// The handle of nothing.
+            /// The invalid handle.
             pub const INVALID: Self = Self(0);
 
             /// The bytes of one handle on the wire.
             pub const LEN: usize = size_of::<$number>();
 
-            /// The handle with this number.
+            /// Returns the handle with this number.
             #[must_use]
             pub const fn new(number: $number) -> Self {
                 Self(number)
             }
 
-            /// The handle of the thing at this place of a table: the first has number 1. Places that
-            /// no handle can name give `INVALID`.
+            /// Returns the handle for an index of a table: index 0 has number 1. An index beyond the range of handles
+            /// gives `INVALID`.
             #[must_use]
             pub fn of_index(index: usize) -> Self {
                 Self(index.checked_add(1).and_then(|number| number.try_into().ok()).unwrap_or(0))
             }
 
-            /// Its number; 0 only for `INVALID`.
+            /// Returns its number, which is 0 only for `INVALID`.
             #[must_use]
             pub const fn number(self) -> $number {
                 self.0
             }
 
-            /// Its place in a table whose first entry has number 1; `None` for `INVALID`.
+            /// Returns its index in a table, or `None` for `INVALID`.
             #[must_use]
             pub fn index(self) -> Option<usize> {
                 usize::try_from(self.0).ok()?.checked_sub(1)
             }
 
-            /// Its bytes on the wire.
+            /// Returns its bytes on the wire.
             #[must_use]
             pub const fn to_bytes(self) -> [u8; Self::LEN] {
                 self.0.to_be_bytes()
             }
 
-            /// The handle these bytes mean; `INVALID` for any that are none.
+            /// Decodes a handle. Invalid bytes give `INVALID`.
             #[must_use]
             pub fn from_bytes(bytes: &[u8]) -> Self {
                 Self(bytes.try_into().map_or(0, <$number>::from_be_bytes))
@@ -77,24 +77,23 @@ macro_rules! handles {
 handles! {
     /// A joined federate.
     FederateHandle(u32);
-    /// A class of objects of the object model.
+    /// An object class of the object model.
     ObjectClassHandle(u32);
-    /// An attribute; the same in the class that declares it and in all its subclasses.
+    /// An attribute; the same in the class that declares it and in all subclasses.
     AttributeHandle(u32);
-    /// A class of interactions of the object model.
+    /// An interaction class of the object model.
     InteractionClassHandle(u32);
-    /// A parameter; the same in the class that declares it and in all its subclasses.
+    /// A parameter; the same in the class that declares it and in all subclasses.
     ParameterHandle(u32);
     /// A dimension of the object model.
     DimensionHandle(u32);
-    /// A kind of transportation.
+    /// A transportation type.
     TransportationTypeHandle(u32);
-    /// A region, known to the federate that made it.
+    /// A region, known to the federate that created it.
     RegionHandle(u32);
     /// A registered object instance.
     ObjectInstanceHandle(u64);
-    /// A message that may be taken back. Clients tell two of one federate apart by the last four bytes
-    /// alone.
+    /// A message that can be retracted. Clients tell messages of one federate apart by the last four bytes alone.
     MessageRetractionHandle(u64);
 }
 

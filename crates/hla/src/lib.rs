@@ -1,16 +1,16 @@
-//! The words of the High Level Architecture (IEEE 1516-2025) as plain data: what federates and an RTI
-//! say to each other, and how values look as bytes.
+//! The vocabulary of the High Level Architecture (IEEE 1516-2025) as plain data: the messages between federates and an
+//! RTI, and the encoding of values.
 //!
 //! In reading order:
 //!
-//! * [`handle`]: names of things as numbers, one type for each kind of thing.
-//! * [`time`]: [`LogicalTime`] and [`LogicalInterval`], which cannot be mixed with the time of clocks.
+//! * [`handle`]: handles, with a type for each kind of object.
+//! * [`time`]: [`LogicalTime`] and [`LogicalInterval`], which cannot be mixed with clock time.
 //! * [`order`], [`resign`], [`status`], [`group`], [`switch`]: the standard's small enumerations.
 //! * [`exception`]: every [`Exception`] by its standard name.
-//! * [`data`]: what calls carry besides: regions, modules, credentials, results.
-//! * [`call`]: the 178 calls a federate may make, one enum for each clause; [`Reply`] to them.
-//! * [`callback`]: the 62 callbacks a federate may get.
-//! * [`encoding`]: the standard's data types as bytes, with its rules of padding.
+//! * [`data`]: further data of calls: regions, modules, credentials, results.
+//! * [`call`]: the 178 calls of federates, one enum per clause, and their [`Reply`].
+//! * [`callback`]: the 62 callbacks to federates.
+//! * [`encoding`]: the encoding of the standard's data types, with its padding rules.
 //!
 //! ```
 //! use hemiola_hla::call::{Call, TimeCall};
@@ -31,8 +31,8 @@
 //! assert_eq!(decode::<HLAunicodeString>(&bytes).unwrap(), HLAunicodeString::from("ab"));
 //! ```
 //!
-//! This crate decides nothing: it keeps no state, opens nothing, and knows no protocol. Names and
-//! numbers are those of IEEE 1516.1-2025 and its Federate Protocol; documentation and code are ours.
+//! This crate makes no decisions, keeps no state, performs no I/O and knows no protocol. Names and numbers are those of
+//! IEEE 1516.1-2025 and its Federate Protocol; documentation and code are our own.
 
 #![forbid(unsafe_code)]
 

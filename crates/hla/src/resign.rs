@@ -1,4 +1,4 @@
-//! What becomes of a federate's objects when it resigns.
+//! Resign directives.
 
 use crate::word::words;
 
@@ -6,17 +6,17 @@ words! {
     /// The directive a federate resigns with (clause 4.12). The numbers are those of the Federate Protocol,
     /// and of `HLAresignAction` in MOM data of 2025; those of 2010 are one more.
     ResignAction {
-        /// What it owns becomes unowned.
+        /// Divests the attributes it owns.
         UnconditionallyDivestAttributes = 0 "UnconditionallyDivestAttributes",
-        /// What it may delete is deleted.
+        /// Deletes the instances it may delete.
         DeleteObjects = 1 "DeleteObjects",
-        /// Its requests for ownership are taken back.
+        /// Cancels its pending acquisitions.
         CancelPendingOwnershipAcquisitions = 2 "CancelPendingOwnershipAcquisitions",
-        /// What it may delete is deleted, the rest becomes unowned.
+        /// Deletes the instances it may delete, then divests the rest.
         DeleteObjectsThenDivest = 3 "DeleteObjectsThenDivest",
-        /// All three in their order.
+        /// Cancels, deletes and divests, in this order.
         CancelThenDeleteThenDivest = 4 "CancelThenDeleteThenDivest",
-        /// None; refused while it owns anything or asks for it.
+        /// Does nothing; refused while it owns attributes or has pending acquisitions.
         NoAction = 5 "NoAction",
     }
 }

@@ -1,27 +1,27 @@
-//! How far saving, restoring, synchronizing and connecting came, and why they failed.
+//! Status and failure reasons of saving, restoring, synchronizing and connecting.
 
 use crate::word::words;
 
 words! {
-    /// What a federate has to do with a save in progress (clause 4.26).
+    /// A federate's progress with a save (clause 4.26).
     SaveStatus {
-        /// Nothing: there is none.
+        /// No save is in progress.
         NoSaveInProgress = 0 "NO_SAVE_IN_PROGRESS",
-        /// It was told to.
+        /// It was asked to save.
         FederateInstructedToSave = 1 "FEDERATE_INSTRUCTED_TO_SAVE",
         /// It is saving.
         FederateSaving = 2 "FEDERATE_SAVING",
-        /// It has saved, others have not.
+        /// It has saved and waits for other federates.
         FederateWaitingForFederationToSave = 3 "FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE",
     }
 }
 
 words! {
-    /// What a federate has to do with a restore in progress (clause 4.35).
+    /// A federate's progress with a restore (clause 4.35).
     RestoreStatus {
-        /// Nothing: there is none.
+        /// No restore is in progress.
         NoRestoreInProgress = 0 "NO_RESTORE_IN_PROGRESS",
-        /// It asked for one and has no answer.
+        /// It has requested a restore and has no reply yet.
         FederateRestoreRequestPending = 1 "FEDERATE_RESTORE_REQUEST_PENDING",
         /// A restore was granted and has not begun.
         FederateWaitingForRestoreToBegin = 2 "FEDERATE_WAITING_FOR_RESTORE_TO_BEGIN",
@@ -29,73 +29,73 @@ words! {
         FederatePreparedToRestore = 3 "FEDERATE_PREPARED_TO_RESTORE",
         /// It is restoring.
         FederateRestoring = 4 "FEDERATE_RESTORING",
-        /// It has restored, others have not.
+        /// It has restored and waits for other federates.
         FederateWaitingForFederationToRestore = 5 "FEDERATE_WAITING_FOR_FEDERATION_TO_RESTORE",
     }
 }
 
 words! {
-    /// Why a federation is not saved (clause 4.23).
+    /// Why a federation could not be saved (clause 4.23).
     SaveFailureReason {
-        /// The RTI cannot.
+        /// The RTI does not support it.
         RtiUnableToSave = 0 "RTI_UNABLE_TO_SAVE",
-        /// A federate said it could not.
+        /// A federate reported a failure.
         FederateReportedFailureDuringSave = 1 "FEDERATE_REPORTED_FAILURE_DURING_SAVE",
         /// A federate resigned.
         FederateResignedDuringSave = 2 "FEDERATE_RESIGNED_DURING_SAVE",
-        /// The RTI found something wrong.
+        /// The RTI detected an error.
         RtiDetectedFailureDuringSave = 3 "RTI_DETECTED_FAILURE_DURING_SAVE",
-        /// The time asked for has passed for a federate.
+        /// The requested time has passed for a federate.
         SaveTimeCannotBeHonored = 4 "SAVE_TIME_CANNOT_BE_HONORED",
-        /// A federate had it aborted.
+        /// A federate aborted it.
         SaveAborted = 5 "SAVE_ABORTED",
     }
 }
 
 words! {
-    /// Why a federation is not restored (clause 4.32).
+    /// Why a federation could not be restored (clause 4.32).
     RestoreFailureReason {
-        /// The RTI cannot.
+        /// The RTI does not support it.
         RtiUnableToRestore = 0 "RTI_UNABLE_TO_RESTORE",
-        /// A federate said it could not.
+        /// A federate reported a failure.
         FederateReportedFailureDuringRestore = 1 "FEDERATE_REPORTED_FAILURE_DURING_RESTORE",
         /// A federate resigned.
         FederateResignedDuringRestore = 2 "FEDERATE_RESIGNED_DURING_RESTORE",
-        /// The RTI found something wrong.
+        /// The RTI detected an error.
         RtiDetectedFailureDuringRestore = 3 "RTI_DETECTED_FAILURE_DURING_RESTORE",
-        /// A federate had it aborted.
+        /// A federate aborted it.
         RestoreAborted = 4 "RESTORE_ABORTED",
     }
 }
 
 words! {
-    /// Why a synchronization point is not registered (clause 4.15).
+    /// Why a synchronization point was not registered (clause 4.15).
     SynchronizationPointFailureReason {
         /// The label is in use.
         SynchronizationPointLabelNotUnique = 0 "SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE",
-        /// A federate of the set has not joined.
+        /// A federate of the set is not joined.
         SynchronizationSetMemberNotJoined = 1 "SYNCHRONIZATION_SET_MEMBER_NOT_JOINED",
     }
 }
 
 words! {
-    /// What became of the additional settings a federate connected with (clause 4.2).
+    /// The result of a connection's additional settings (clause 4.2).
     AdditionalSettingsResultCode {
-        /// They were not used.
+        /// They were ignored.
         SettingsIgnored = 0 "SETTINGS_IGNORED",
-        /// They were not understood.
+        /// They could not be parsed.
         SettingsFailedToParse = 1 "SETTINGS_FAILED_TO_PARSE",
-        /// They are in force.
+        /// They are in effect.
         SettingsApplied = 2 "SETTINGS_APPLIED",
     }
 }
 
 words! {
-    /// How a federate takes its callbacks (clause 4.2). A matter of the client alone: it never travels.
+    /// How a client delivers callbacks (clause 4.2). It is local to the client and never sent.
     CallbackModel {
-        /// When it asks for them.
+        /// When the federate asks for them.
         Evoked = 0 "EVOKED",
-        /// As they come, on a thread of the client.
+        /// On arrival, on a thread of the client.
         Immediate = 1 "IMMEDIATE",
     }
 }

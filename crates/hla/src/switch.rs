@@ -3,43 +3,42 @@
 use crate::word::words;
 
 words! {
-    /// A switch: what a federation or a federate wants the RTI to do besides. The number is only its place
-    /// here, for tables; the name is that of the element in an object model. All are off until said
-    /// otherwise, and the directive is `NoAction`.
+    /// A switch of the federation execution or of a federate. The number is only an index for tables; the name is that
+    /// of the element in an object model. By default all are off and the directive is `NoAction`.
     Switch {
-        /// Ask owners for values of newly discovered instances.
+        /// Requests values of newly discovered instances from their owners.
         AutoProvide = 0 "autoProvide",
-        /// Say with each message which regions it was sent to.
+        /// Conveys the sent regions with each message.
         ConveyRegionDesignatorSets = 1 "conveyRegionDesignatorSets",
-        /// Tell when attributes come into scope and go out of it.
+        /// Advises of attributes that come into scope and go out of it.
         AttributeScopeAdvisory = 2 "attributeScopeAdvisory",
-        /// Tell owners whether anybody wants updates.
+        /// Advises owners of updates that are wanted.
         AttributeRelevanceAdvisory = 3 "attributeRelevanceAdvisory",
-        /// Tell publishers whether anybody wants instances.
+        /// Advises publishers of instances that are wanted.
         ObjectClassRelevanceAdvisory = 4 "objectClassRelevanceAdvisory",
-        /// Tell publishers whether anybody wants interactions.
+        /// Advises publishers of interactions that are wanted.
         InteractionRelevanceAdvisory = 5 "interactionRelevanceAdvisory",
-        /// Report every service a federate uses as an interaction.
+        /// Reports each service invocation of a federate as an interaction.
         ServiceReporting = 6 "serviceReporting",
-        /// Report every exception a federate gets as an interaction.
+        /// Reports each exception of a federate as an interaction.
         ExceptionReporting = 7 "exceptionReporting",
-        /// Look at subscriptions when a message is delivered, not when it is sent.
+        /// Evaluates subscriptions at delivery instead of at sending.
         DelaySubscriptionEvaluation = 8 "delaySubscriptionEvaluation",
-        /// Grant federates that do not constrain themselves without waiting for regulating ones.
+        /// Grants time-constrained federates at once while no federate is time-regulating.
         NonRegulatedGrant = 9 "nonRegulatedGrant",
-        /// The directive a lost federate resigns with; the only switch with more than two positions.
+        /// The directive for resigning lost federates; the only switch with more than two positions.
         AutomaticResignAction = 10 "automaticResignAction",
-        /// Let region sets name dimensions that a class does not have.
+        /// Allows region sets with dimensions that a class does not have.
         AllowRelaxedDDM = 11 "allowRelaxedDDM",
-        /// Advise by the class an instance is known as.
+        /// Advises by the class an instance is known as.
         AdvisoriesUseKnownClass = 12 "advisoriesUseKnownClass",
-        /// Write service reports into a file too.
+        /// Also writes service reports to a file.
         SendServiceReportsToFile = 13 "sendServiceReportsToFile",
     }
 }
 
 impl Switch {
-    /// Whether each federate has its own; else the federation has one, and federates can only read it.
+    /// Returns whether each federate has its own. Otherwise the federation has one, which federates can only read.
     #[must_use]
     pub const fn is_per_federate(self) -> bool {
         !matches!(

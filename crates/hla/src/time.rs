@@ -1,27 +1,26 @@
-//! Logical time: the time of a simulation, which no clock knows.
+//! Logical time: the time of a simulation, independent of any clock.
 //!
-//! A federation execution uses one of two implementations, `HLAinteger64Time` or `HLAfloat64Time`
-//! (IEEE 1516.1-2025, clause 12). A [`LogicalTime`] says which one it belongs to; arithmetic over two
-//! of them is refused, never guessed. What travels is eight bytes that do not: [`EncodedTime`], to be
-//! decoded by who knows the federation.
+//! A federation execution uses one of two implementations, `HLAinteger64Time` or `HLAfloat64Time` (IEEE 1516.1-2025,
+//! clause 12). A [`LogicalTime`] carries its implementation, and arithmetic on values of different ones is refused. The
+//! eight bytes on the wire do not name the implementation: an [`EncodedTime`] is decoded where the federation is known.
 
 use std::fmt;
 
-/// One of the two kinds of logical time.
+/// An implementation of logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeImplementation {
-    /// `HLAinteger64Time`: whole numbers from 0 to 2⁶³ − 1.
+    /// `HLAinteger64Time`: integers from 0 to 2⁶³ − 1.
     Integer64,
     /// `HLAfloat64Time`: IEEE 754 doubles from 0 to the largest finite one.
     Float64,
 }
 
 impl TimeImplementation {
-    /// Both.
+    /// Both implementations.
     pub const ALL: [Self; 2] = [Self::Integer64, Self::Float64];
 
-    /// The implementation of this name. An empty name means `HLAfloat64Time`, as when a federate creates a
-    /// federation execution without one. `None` for any other.
+    /// Returns the implementation with this name; an empty name means `HLAfloat64Time`, the default of a federation
+    /// execution. `None` for any other name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         if name.is_empty() {
@@ -30,7 +29,7 @@ impl TimeImplementation {
         Self::ALL.into_iter().find(|implementation| implementation.name() == name)
     }
 
-    /// Its standard name.
+    /// Returns its standard name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,7 +38,7 @@ impl TimeImplementation {
         }
     }
 
-    /// The ordered number of a value's big-endian bytes, if it is one of this implementation.
+    /// Returns the sort key for a value's big-endian bytes, if they encode a value of this implementation.
     fn key(self, bytes: [u8; 8]) -> Option<i64> {
         match self {
             Self::Integer64 => Some(i64::from_be_bytes(bytes)).filter(|value| *value >= 0),
@@ -47,7 +46,7 @@ impl TimeImplementation {
         }
     }
 
-    /// The greatest ordered number.
+    /// Returns the greatest sort key.
     const fn key_max(self) -> i64 {
         match self {
             Self::Integer64 => i64::MAX,
@@ -62,9 +61,9 @@ impl fmt::Display for TimeImplementation {
     }
 }
 
-/// The bits of a double that is neither negative nor infinite grow with it: they are its order.
+/// The bits of a non-negative finite double grow with its value, so they serve as the sort key.
 fn float_key(value: f64) -> Option<i64> {
-    // Also makes one zero of the two.
+    // This also turns negative zero into zero.
     (value.is_finite() && value >= 0.0).then(|| (value + 0.0).to_bits().cast_signed())
 }
 
@@ -72,21 +71,21 @@ fn key_float(key: i64) -> f64 {
     f64::from_bits(key.cast_unsigned())
 }
 
-/// Why a value of logical time cannot be had.
+/// Why a value of logical time does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimeError {
-    /// The bytes are not eight, or mean a value outside the range: a negative or no number. The caller
-    /// answers with its service's `InvalidLogicalTime` or `InvalidLookahead`.
+    /// The bytes are not eight, or encode a negative value or NaN. The caller refuses with its service's
+    /// `InvalidLogicalTime` or `InvalidLookahead`.
     #[error("not a value of {0}")]
     NotOne(TimeImplementation),
-    /// The two operands belong to different implementations. A federation has one: the caller's mistake.
+    /// The operands have different implementations. A federation has only one, so this is an error of the caller.
     #[error("logical times of two implementations do not mix")]
     Mixed,
-    /// The result is later than the final time, or longer than the longest interval.
+    /// The result exceeds the final time or the longest interval.
     #[error("the result is after the final time")]
     AfterFinal,
-    /// The result is earlier than the initial time, or a negative interval.
+    /// The result is before the initial time, or a negative interval.
     #[error("the result is before the initial time")]
     BeforeInitial,
 }
@@ -95,9 +94,8 @@ macro_rules! values {
     ($($(#[$doc:meta])* $name:ident, $encoded:ident;)*) => {$(
         $(#[$doc])*
         ///
-        /// Ordered: within an implementation by value. All values of a federation are of one, because they
-        /// are decoded by its implementation; values of different ones have an order too, so that it
-        /// is total, but it means nothing.
+        /// Values of an implementation are ordered by value. The order across implementations is total but has no
+        /// meaning.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name {
             implementation: TimeImplementation,
@@ -106,10 +104,11 @@ macro_rules! values {
         }
 
         impl $name {
-            /// A value of `HLAinteger64Time`.
+            /// Creates a value of `HLAinteger64Time`.
             ///
             /// # Errors
-            /// A negative one.
+            ///
+            /// If it is negative.
             pub const fn integer(value: i64) -> Result<Self, TimeError> {
                 if value < 0 {
                     return Err(TimeError::NotOne(TimeImplementation::Integer64));
@@ -117,23 +116,24 @@ macro_rules! values {
                 Ok(Self { implementation: TimeImplementation::Integer64, key: value })
             }
 
-            /// A value of `HLAfloat64Time`.
+            /// Creates a value of `HLAfloat64Time`.
             ///
             /// # Errors
-            /// A negative, infinite or undefined one.
+            ///
+            /// If it is negative, infinite or NaN.
             pub fn float(value: f64) -> Result<Self, TimeError> {
                 let implementation = TimeImplementation::Float64;
                 let key = float_key(value).ok_or(TimeError::NotOne(implementation))?;
                 Ok(Self { implementation, key })
             }
 
-            /// Which implementation it belongs to.
+            /// Returns its implementation.
             #[must_use]
             pub const fn implementation(self) -> TimeImplementation {
                 self.implementation
             }
 
-            /// The value as a number to show or to compute with; above 2⁵³ an integer is rounded.
+            /// Returns the value as a double; integers above 2⁵³ are rounded.
             #[must_use]
             #[expect(clippy::cast_precision_loss, reason = "said in the documentation")]
             pub fn as_f64(self) -> f64 {
@@ -143,23 +143,24 @@ macro_rules! values {
                 }
             }
 
-            /// The value of an `HLAinteger64Time`; `None` for the other implementation.
+            /// Returns the value of an `HLAinteger64Time`; `None` for the other implementation.
             #[must_use]
             pub fn as_integer(self) -> Option<i64> {
                 (self.implementation == TimeImplementation::Integer64).then_some(self.key)
             }
 
-            /// Its eight bytes, big-endian.
+            /// Returns its eight bytes, big-endian.
             #[must_use]
             pub const fn to_bytes(self) -> [u8; 8] {
-                // A double's big-endian bytes are those of its bits.
+                // The big-endian bytes of a double are those of its bits.
                 self.key.to_be_bytes()
             }
 
-            /// The value of this implementation that the bytes mean.
+            /// Decodes a value of this implementation.
             ///
             /// # Errors
-            /// Bytes that are not eight or mean no value of it.
+            ///
+            /// If the bytes are not eight or do not encode such a value.
             pub fn from_bytes(
                 bytes: &[u8],
                 implementation: TimeImplementation,
@@ -202,22 +203,23 @@ macro_rules! values {
         pub struct $encoded(Option<[u8; 8]>);
 
         impl $encoded {
-            /// What these bytes are; they are looked at when it is decoded.
+            /// Takes these bytes without checking them; decoding checks.
             #[must_use]
             pub fn new(bytes: &[u8]) -> Self {
                 Self(bytes.try_into().ok())
             }
 
-            /// The bytes to send. Eight, also for what was none, because clients decode them unseen.
+            /// Returns the bytes to send: always eight, because clients decode them without a check.
             #[must_use]
             pub fn bytes(self) -> [u8; 8] {
                 self.0.unwrap_or_default()
             }
 
-            /// The value it means in a federation of this implementation.
+            /// Decodes the value in a federation of this implementation.
             ///
             /// # Errors
-            /// Bytes that are not eight or mean no value of it.
+            ///
+            /// If the bytes are not eight or do not encode such a value.
             pub fn decode(self, implementation: TimeImplementation) -> Result<$name, TimeError> {
                 let bytes = self.0.ok_or(TimeError::NotOne(implementation))?;
                 $name::from_bytes(&bytes, implementation)
@@ -240,30 +242,31 @@ macro_rules! values {
 values! {
     /// A point in the time of a federation.
     LogicalTime, EncodedTime;
-    /// A length of logical time; never negative.
+    /// A length of logical time, which is never negative.
     LogicalInterval, EncodedInterval;
 }
 
 impl LogicalTime {
-    /// The earliest: 0.
+    /// Returns the initial time, 0.
     #[must_use]
     pub const fn initial(implementation: TimeImplementation) -> Self {
         Self { implementation, key: 0 }
     }
 
-    /// The latest.
+    /// Returns the final time.
     #[must_use]
     pub const fn last(implementation: TimeImplementation) -> Self {
         Self { implementation, key: implementation.key_max() }
     }
 
-    /// This time and an interval.
+    /// Adds an interval.
     ///
-    /// A positive interval always leads to a later time: where a double is too coarse to show it, to the
-    /// next one. Without this a lookahead could vanish, and federates would wait for each other for ever.
+    /// A positive interval always gives a later time: if a double is too coarse, the next one. Otherwise a lookahead
+    /// could vanish, and federates would deadlock.
     ///
     /// # Errors
-    /// Operands of two implementations, and a result after the last time.
+    ///
+    /// If the implementations differ, or the result is after the final time.
     pub fn plus(self, interval: LogicalInterval) -> Result<Self, TimeError> {
         same(self.implementation, interval.implementation)?;
         let key = match self.implementation {
@@ -277,10 +280,11 @@ impl LogicalTime {
         key.map(|key| Self { key, ..self }).ok_or(TimeError::AfterFinal)
     }
 
-    /// This time less an interval; a positive interval always leads to an earlier one.
+    /// Subtracts an interval; a positive interval always gives an earlier time.
     ///
     /// # Errors
-    /// Operands of two implementations, and a result before the initial time.
+    ///
+    /// If the implementations differ, or the result is before the initial time.
     pub fn minus(self, interval: LogicalInterval) -> Result<Self, TimeError> {
         same(self.implementation, interval.implementation)?;
         let key = match self.implementation {
@@ -294,10 +298,11 @@ impl LogicalTime {
         key.map(|key| Self { key, ..self }).ok_or(TimeError::BeforeInitial)
     }
 
-    /// How long it is from `earlier` until this time.
+    /// Returns the interval from `earlier` to this time.
     ///
     /// # Errors
-    /// Operands of two implementations, and an `earlier` that is later.
+    ///
+    /// If the implementations differ, or `earlier` is later.
     pub fn since(self, earlier: Self) -> Result<LogicalInterval, TimeError> {
         same(self.implementation, earlier.implementation)?;
         if earlier.key > self.key {
@@ -315,19 +320,19 @@ impl LogicalTime {
 }
 
 impl LogicalInterval {
-    /// The interval of no length.
+    /// Returns the zero interval.
     #[must_use]
     pub const fn zero(implementation: TimeImplementation) -> Self {
         Self { implementation, key: 0 }
     }
 
-    /// The shortest one that is not zero: 1, or the smallest positive double.
+    /// Returns the shortest positive interval: 1, or the smallest positive double.
     #[must_use]
     pub const fn epsilon(implementation: TimeImplementation) -> Self {
         Self { implementation, key: 1 }
     }
 
-    /// Is it of no length?
+    /// Returns whether this is the zero interval.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.key == 0

@@ -1,4 +1,4 @@
-//! How the standard's small enumerations are written down once: number on the wire, name, meaning.
+//! A macro for the standard's small enumerations, with number on the wire, name and meaning.
 
 /// Declares an enumeration with the numbers of the Federate Protocol and the standard's names.
 macro_rules! words {
@@ -10,28 +10,28 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them, by number.
+            /// All values, by number.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Its number in the Federate Protocol.
+            /// Returns its number in the Federate Protocol.
             #[must_use]
             pub const fn number(self) -> i32 {
                 match self { $(Self::$variant => $number,)* }
             }
 
-            /// The one with this number in the Federate Protocol, if there is one.
+            /// Returns the value with this number, if there is one.
             #[must_use]
             pub const fn from_number(number: i32) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)* _ => None }
             }
 
-            /// Its name in the standard.
+            /// Returns its name in the standard.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// The one with this name in the standard, if there is one.
+            /// Returns the value with this standard name, if there is one.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.name() == name)

@@ -4,7 +4,7 @@ use super::calls;
 use crate::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
 
 calls! {
-    /// A call of clause 5, declaration management: what a federate will send and wants to get.
+    /// A call of clause 5, declaration management: publications and subscriptions.
     DeclarationCall, declaration_calls
 
     35 "5.2" PublishObjectClassAttributes "publishObjectClassAttributes" {

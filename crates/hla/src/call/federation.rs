@@ -7,8 +7,8 @@ use crate::resign::ResignAction;
 use crate::time::EncodedTime;
 
 calls! {
-    /// A call of clause 4, federation management: federations come and go, federates join and resign,
-    /// synchronize, save and restore.
+    /// A call of clause 4, federation management: federations, connections, membership, synchronization, saving and
+    /// restoring.
     FederationCall, federation_calls
 
     1 "4.2" Connect "connect"

@@ -1,8 +1,8 @@
-//! Arrays: a fixed number of elements, or a number that stands in front.
+//! Arrays of fixed or variable size.
 
 use super::{DecodeError, Element, Reader, Writer, greatest};
 
-/// So many elements, one after the other.
+/// A fixed number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HLAfixedArray<T, const N: usize>(pub [T; N]);
 
@@ -17,7 +17,7 @@ impl<T: Element, const N: usize> Element for HLAfixedArray<T, N> {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        // Not before it is known that there are bytes for all of them.
+        // It allocates only after checking that the bytes suffice.
         if from.left() < Self::LEN_MIN {
             let (at, left) = (from.at(), from.left());
             return Err(DecodeError::TooShort { at, needed: Self::LEN_MIN, left });
@@ -28,7 +28,7 @@ impl<T: Element, const N: usize> Element for HLAfixedArray<T, N> {
     }
 }
 
-/// The number of elements as `HLAinteger32BE`, then each at its boundary.
+/// The element count as `HLAinteger32BE`, then each element at its boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HLAvariableArray<T>(pub Vec<T>);
 
@@ -55,7 +55,7 @@ impl<T: Element> Element for HLAvariableArray<T> {
     }
 }
 
-/// An array of bytes that only federates understand: their number, then they.
+/// An array of bytes that only federates interpret, after their count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HLAopaqueData(pub Vec<u8>);
 
@@ -74,7 +74,7 @@ impl Element for HLAopaqueData {
     }
 }
 
-/// An array of no bytes: what is owned but has no value, as the privilege to delete an instance.
+/// An empty array of bytes: the value of the privilege to delete, which is owned but has no content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HLAtoken;
 

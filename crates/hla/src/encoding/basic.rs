@@ -1,4 +1,4 @@
-//! Basic data types and the simple ones made of them: numbers, octets, characters, truth.
+//! Basic data types and simple ones: numbers, octets, characters, booleans.
 
 use super::{DecodeError, Element, Reader, Writer};
 
@@ -32,53 +32,53 @@ macro_rules! basic {
 basic! {
     /// Eight bits.
     HLAoctet(u8) to_be_bytes from_be_bytes;
-    /// Eight bits of data that only federates understand.
+    /// Eight bits that only federates interpret.
     HLAbyte(u8) to_be_bytes from_be_bytes;
-    /// A character of ASCII; bytes above 127 are kept as they are.
+    /// An ASCII character; bytes above 127 are preserved.
     HLAASCIIchar(u8) to_be_bytes from_be_bytes;
-    /// Sixteen bits, big end first.
+    /// Sixteen bits, big-endian.
     HLAoctetPairBE(u16) to_be_bytes from_be_bytes;
-    /// Sixteen bits, little end first.
+    /// Sixteen bits, little-endian.
     HLAoctetPairLE(u16) to_le_bytes from_le_bytes;
-    /// A unit of UTF-16, big end first.
+    /// A UTF-16 code unit, big-endian.
     HLAunicodeChar(u16) to_be_bytes from_be_bytes;
-    /// A whole number of 8 bits.
+    /// An unsigned 8-bit integer.
     HLAunsignedInteger8(u8) to_be_bytes from_be_bytes;
-    /// A signed number of 16 bits, big end first.
+    /// A signed 16-bit integer, big-endian.
     HLAinteger16BE(i16) to_be_bytes from_be_bytes;
-    /// A signed number of 32 bits, big end first.
+    /// A signed 32-bit integer, big-endian.
     HLAinteger32BE(i32) to_be_bytes from_be_bytes;
-    /// A signed number of 64 bits, big end first.
+    /// A signed 64-bit integer, big-endian.
     HLAinteger64BE(i64) to_be_bytes from_be_bytes;
-    /// A signed number of 16 bits, little end first.
+    /// A signed 16-bit integer, little-endian.
     HLAinteger16LE(i16) to_le_bytes from_le_bytes;
-    /// A signed number of 32 bits, little end first.
+    /// A signed 32-bit integer, little-endian.
     HLAinteger32LE(i32) to_le_bytes from_le_bytes;
-    /// A signed number of 64 bits, little end first.
+    /// A signed 64-bit integer, little-endian.
     HLAinteger64LE(i64) to_le_bytes from_le_bytes;
-    /// A whole number of 16 bits, big end first.
+    /// An unsigned 16-bit integer, big-endian.
     HLAunsignedInteger16BE(u16) to_be_bytes from_be_bytes;
-    /// A whole number of 32 bits, big end first.
+    /// An unsigned 32-bit integer, big-endian.
     HLAunsignedInteger32BE(u32) to_be_bytes from_be_bytes;
-    /// A whole number of 64 bits, big end first.
+    /// An unsigned 64-bit integer, big-endian.
     HLAunsignedInteger64BE(u64) to_be_bytes from_be_bytes;
-    /// A whole number of 16 bits, little end first.
+    /// An unsigned 16-bit integer, little-endian.
     HLAunsignedInteger16LE(u16) to_le_bytes from_le_bytes;
-    /// A whole number of 32 bits, little end first.
+    /// An unsigned 32-bit integer, little-endian.
     HLAunsignedInteger32LE(u32) to_le_bytes from_le_bytes;
-    /// A whole number of 64 bits, little end first.
+    /// An unsigned 64-bit integer, little-endian.
     HLAunsignedInteger64LE(u64) to_le_bytes from_le_bytes;
-    /// An IEEE 754 number of 32 bits, big end first.
+    /// An IEEE 754 single-precision number, big-endian.
     HLAfloat32BE(f32) to_be_bytes from_be_bytes;
-    /// An IEEE 754 number of 64 bits, big end first.
+    /// An IEEE 754 double-precision number, big-endian.
     HLAfloat64BE(f64) to_be_bytes from_be_bytes;
-    /// An IEEE 754 number of 32 bits, little end first.
+    /// An IEEE 754 single-precision number, little-endian.
     HLAfloat32LE(f32) to_le_bytes from_le_bytes;
-    /// An IEEE 754 number of 64 bits, little end first.
+    /// An IEEE 754 double-precision number, little-endian.
     HLAfloat64LE(f64) to_le_bytes from_le_bytes;
 }
 
-/// Truth: the number 1 as `HLAinteger32BE`, or 0.
+/// A boolean: `HLAinteger32BE` 1 or 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HLAboolean(pub bool);
 

@@ -1,4 +1,4 @@
-//! Handles and logical times as data of the management object model: arrays of their bytes.
+//! Handles and logical times in data of the management object model: arrays of their bytes.
 
 use super::{DecodeError, Element, HLAopaqueData, Reader, Writer};
 use crate::handle::{
@@ -10,8 +10,7 @@ use crate::time::{EncodedInterval, EncodedTime};
 
 macro_rules! handles {
     ($($name:ident)*) => {$(
-        /// In data, as `HLA…Handle`: the number of its bytes, then they. Bytes that are no handle
-        /// are `INVALID`, as everywhere.
+        /// In data, as `HLA…Handle`: the number of its bytes, then the bytes. Invalid bytes give `INVALID`.
         impl Element for $name {
             const BOUNDARY: usize = 4;
             const LEN_MIN: usize = 4;
@@ -57,8 +56,8 @@ macro_rules! times {
 }
 
 times! {
-    /// A logical time in data: the number of its bytes, then they.
+    /// A logical time in data: the number of its bytes, then the bytes.
     HLAlogicalTime(EncodedTime);
-    /// An interval of logical time in data: the number of its bytes, then they.
+    /// A logical time interval in data: the number of its bytes, then the bytes.
     HLAtimeInterval(EncodedInterval);
 }

@@ -38,7 +38,7 @@ records! {
     (A B C D E F G H I) (A B C D E F G H I J) (A B C D E F G H I J K) (A B C D E F G H I J K L)
 }
 
-/// Makes a struct of named parts a fixed record.
+/// Declares a struct whose fields form a fixed record.
 ///
 /// ```
 /// use hemiola_hla::encoding::{HLAfloat32BE, HLAoctet, decode, encode};

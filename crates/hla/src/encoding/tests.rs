@@ -1,4 +1,4 @@
-//! Known bytes, and any bytes.
+//! Tests with known and with arbitrary bytes.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn basic_types_stand_as_their_names_say() {
 fn text_counts_units() {
     let password = [0, 0, 0, 6, 0, 0x70, 0, 0xE4, 0, 0x73, 0, 0x73, 0, 0x77, 0, 0x64];
     check(&HLAunicodeString::from("pässwd"), &password);
-    // A character beyond the first 65,536 takes two units.
+    // A character above U+FFFF takes two units.
     check(&HLAunicodeString::from("😀"), &[0, 0, 0, 2, 0xD8, 0x3D, 0xDE, 0]);
     assert!(decode::<HLAunicodeString>(&[0, 0, 0, 1, 0xD8, 0x3D]).is_err());
     check(&HLAASCIIstring::new("ab").unwrap(), &[0, 0, 0, 2, b'a', b'b']);
@@ -46,7 +46,7 @@ fn padding_stands_between_parts_and_not_behind_the_last() {
     let records = HLAvariableArray(vec![record, record]);
     let one = [1, 0, 0, 0, 0, 0, 0, 2, 3];
     check(&records, &[&[0, 0, 0, 2][..], &one, &[0, 0, 0], &one].concat());
-    // The number of elements takes four bytes, the elements begin at eight.
+    // The count takes four bytes; the elements begin at byte eight.
     let numbers = HLAvariableArray(vec![HLAfloat64BE(0.0)]);
     check(&numbers, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     check(&HLAvariableArray::<HLAfloat64BE>::default(), &[0; 4]);
@@ -91,7 +91,7 @@ fn elements_of_no_bytes_are_bounded_too() {
     assert!(decode::<HLAfixedArray<HLAinteger32BE, 1_000>>(&[0; 8]).is_err());
 }
 
-/// Alternatives of different boundaries.
+/// Alternatives with different boundaries.
 #[derive(Clone, Debug, PartialEq)]
 enum Choice {
     Small(HLAoctet),
@@ -148,14 +148,14 @@ fn an_alternative_that_is_not_known_can_be_passed() {
     check(&Extendable::Unknown(HLAoctet(77), vec![]), &[77, 0, 0, 0, 0, 0, 0, 0]);
     let wrong = DecodeError::Length { at: 8, said: 2, is: 1 };
     assert_eq!(decode::<Extendable>(&[1, 0, 0, 0, 0, 0, 0, 2, 9, 9]), Err(wrong));
-    // What follows in the same message is found.
+    // The next value in the same message is found.
     let pair = HLAfixedRecord((unknown, HLAoctet(5)));
     assert_eq!(decode(&encode(&pair)), Ok(pair));
 }
 
 #[test]
 fn an_alternative_does_not_reach_beyond_its_length() {
-    // Eight bytes follow, of which the alternative may take four.
+    // Eight bytes follow, of which the alternative may use four.
     let bytes = [&[2, 0, 0, 0, 0, 0, 0, 4][..], &[0; 8]].concat();
     assert!(matches!(decode::<Extendable>(&bytes), Err(DecodeError::TooShort { .. })));
 }
@@ -227,7 +227,7 @@ proptest! {
     #[test]
     fn any_bytes_decode_to_a_value_or_an_error(bytes in any::<Vec<u8>>()) {
         if let Ok(value) = decode::<Deep>(&bytes) {
-            // What was understood can be written again.
+            // What was decoded can be encoded again.
             let again = encode(&value);
             prop_assert_eq!(encode(&decode::<Deep>(&again).unwrap()), again);
         }

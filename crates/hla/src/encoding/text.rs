@@ -2,7 +2,7 @@
 
 use super::{DecodeError, Element, Reader, Writer};
 
-/// Text as an array of UTF-16 units, big end first; their number counts units, not characters.
+/// Text as an array of big-endian UTF-16 units; the count is of units, not of characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HLAunicodeString(pub String);
 
@@ -38,14 +38,14 @@ impl Element for HLAunicodeString {
 pub struct HLAASCIIstring(String);
 
 impl HLAASCIIstring {
-    /// The text, if all of it is ASCII.
+    /// Creates the text if it is all ASCII.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
         text.is_ascii().then_some(Self(text))
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,8 +1,8 @@
-//! Variant records: a discriminant, and the alternative it chooses.
+//! Variant records: a discriminant and the alternative that it selects.
 
 use super::{DecodeError, Element, Reader, Writer, greatest};
 
-/// The alternatives of a variant record: an enum with a variant for each.
+/// The alternatives of a variant record: an enum with one variant each.
 ///
 /// ```
 /// use hemiola_hla::encoding::{
@@ -46,24 +46,24 @@ pub trait Alternatives<D>: Sized {
     /// The greatest boundary of all alternatives.
     const BOUNDARY: usize;
 
-    /// The discriminant that chooses this alternative.
+    /// Returns the discriminant of this alternative.
     fn discriminant(&self) -> D;
 
-    /// Appends the alternative. The writer already stands at the boundary of all.
+    /// Appends the alternative. The writer is at the common boundary.
     fn write(&self, to: &mut Writer);
 
-    /// Takes the alternative that this discriminant chooses; `None` if it chooses none, and
-    /// then nothing is taken. The reader stands at the boundary of all, unless the bytes have ended.
+    /// Reads the alternative that this discriminant selects, or returns `None` without reading if there is none. The
+    /// reader is at the common boundary unless the bytes have ended.
     fn read(discriminant: &D, from: &mut Reader<'_>) -> Option<Result<Self, DecodeError>>;
 }
 
-/// The discriminant, then the alternative at the greatest boundary of all alternatives; a discriminant
-/// without an alternative stands alone.
+/// The discriminant, then the alternative at the greatest boundary of all alternatives. A discriminant without an
+/// alternative has nothing after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HLAvariantRecord<D, A> {
     /// An alternative.
     Known(A),
-    /// A discriminant that chooses none.
+    /// A discriminant that selects no alternative.
     None(D),
 }
 
@@ -84,7 +84,7 @@ impl<D: Element, A: Alternatives<D>> Element for HLAvariantRecord<D, A> {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let discriminant = from.get()?;
-        // Whether there is padding depends on what the discriminant chooses.
+        // Whether padding follows depends on the discriminant.
         let mut ahead = Reader { ..*from };
         let aligned = ahead.align(A::BOUNDARY);
         match A::read(&discriminant, &mut ahead) {
@@ -98,13 +98,13 @@ impl<D: Element, A: Alternatives<D>> Element for HLAvariantRecord<D, A> {
     }
 }
 
-/// The discriminant, the length of the alternative as `HLAinteger32BE`, and the alternative at a
-/// boundary of 8, whatever its own: so who does not know an alternative can pass it.
+/// The discriminant, the alternative's length as `HLAinteger32BE`, and the alternative at a boundary of 8. A decoder
+/// can thus skip an alternative that it does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HLAextendableVariantRecord<D, A> {
     /// An alternative.
     Known(A),
-    /// A discriminant that is not known here, with the bytes of its alternative.
+    /// An unknown discriminant with the bytes of its alternative.
     Unknown(D, Vec<u8>),
 }
 
