@@ -18,6 +18,8 @@ use crate::limits::Limits;
 use crate::notice::Notice;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
+use crate::services::time::{Galts, Schedule};
+use crate::time::TimeState;
 
 /// A federation execution.
 #[derive(Debug)]
@@ -50,7 +52,6 @@ pub(crate) struct Federation {
     pub(crate) receivers: BTreeMap<InteractionClassHandle, Arc<[Receiver]>>,
     /// Number of messages sent so far.
     pub(crate) sequence: u64,
-    pub(crate) regulating: BTreeSet<FederateHandle>,
     /// Whether time-constrained federates wait while no federate is time-regulating. The object model must ask for it
     /// explicitly; otherwise they are granted at once, as federates of 1516-2010 expect.
     pub(crate) waits_for_regulation: bool,
@@ -58,8 +59,7 @@ pub(crate) struct Federation {
     pub(crate) delays_evaluation: bool,
     /// Whether update advisories use the class an instance is known as instead of the class it was registered as.
     pub(crate) advises_by_known_class: bool,
-    /// Federates that are waiting for an advance or to become time-constrained.
-    pub(crate) waiting: BTreeSet<FederateHandle>,
+    pub(crate) schedule: Schedule,
     /// Whether a change may have ended a federate's wait.
     pub(crate) time_changed: bool,
     /// Federates with too many undelivered messages.
@@ -108,8 +108,7 @@ impl Federation {
             interaction_subscribers: BTreeMap::new(),
             receivers: BTreeMap::new(),
             sequence: 0,
-            regulating: BTreeSet::new(),
-            waiting: BTreeSet::new(),
+            schedule: Schedule::default(),
             time_changed: false,
             overflowed: BTreeSet::new(),
         }
@@ -134,6 +133,31 @@ impl Federation {
     pub(crate) fn federate_mut(&mut self, handle: FederateHandle) -> &mut Federate {
         let place = handle.index().and_then(|at| self.federates.get_mut(at));
         place.and_then(Option::as_deref_mut).expect("only handles of joined federates are kept")
+    }
+
+    /// Returns a federate's time state for a change that may concern the schedule.
+    pub(crate) fn time_mut(&mut self, handle: FederateHandle) -> &mut TimeState {
+        self.schedule.mark_changed(handle);
+        &mut self.federate_mut(handle).time
+    }
+
+    /// Returns the GALTs of all federates, after an update of the schedule.
+    pub(crate) fn galts(&mut self) -> Galts {
+        self.schedule.update(|index| Some(&self.federates[index].as_deref()?.time));
+        self.schedule.galts()
+    }
+
+    /// Checks that the schedule is what the state of every federate says.
+    fn check_schedule(&self) {
+        let time_of = |index: usize| Some(&self.federates[index].as_deref()?.time);
+        let (mut kept, mut fresh) = (self.schedule.clone(), Schedule::default());
+        kept.update(time_of);
+        self.joined.iter().for_each(|federate| fresh.mark_changed(*federate));
+        fresh.update(time_of);
+        kept.check_against(&fresh);
+        let (indexed, scanned) = (kept.galts(), Galts::of(self));
+        let are_equal = |federate| indexed.galt(federate) == scanned.galt(federate);
+        assert!(self.joined.iter().copied().all(are_equal), "{indexed:?} is not {scanned:?}");
     }
 
     /// Returns the federate with this handle, if it is joined.
@@ -164,6 +188,7 @@ impl Federation {
 
     pub(crate) fn leave(&mut self, handle: FederateHandle) -> Box<Federate> {
         self.joined.remove(&handle);
+        self.schedule.mark_changed(handle);
         let place = handle.index().and_then(|at| self.federates.get_mut(at));
         place.and_then(Option::take).expect("only a joined federate leaves")
     }
@@ -243,8 +268,6 @@ impl Federation {
     pub(crate) fn check_invariants(&self) {
         for (handle, federate) in self.federates() {
             let time = &federate.time;
-            assert_eq!(self.regulating.contains(&handle), time.regulation().is_some());
-            assert_eq!(self.waiting.contains(&handle), time.is_waiting());
             assert!(
                 time.constrained || !time.backlog.has_ordered(),
                 "only a constrained federate queues messages by time stamp"
@@ -274,6 +297,7 @@ impl Federation {
             }
             assert!(federate.published.classes.values().all(|set| !set.is_empty()));
         }
+        self.check_schedule();
         crate::services::time::check_invariants(self);
         ownership::check_invariants(self);
         for (handle, instance) in &self.instances {

@@ -325,8 +325,10 @@ fn queue(
         Some(time) => {
             backlog.push_ordered(time, message);
             // The federate may be waiting for this message.
-            federation.time_changed |=
-                state.advance().is_some_and(|advance| advance.service.stops_at_messages());
+            if state.advance().is_some_and(|advance| advance.service.stops_at_messages()) {
+                federation.schedule.mark_changed(receiver);
+                federation.time_changed = true;
+            }
         }
         None => backlog.push_held(message),
     }
@@ -367,7 +369,7 @@ pub(crate) fn drop_unwanted(
         if is_kept {
             break;
         }
-        let dropped = federation.federate_mut(to).time.backlog.pop_if(|_| true);
+        let dropped = federation.time_mut(to).backlog.pop_if(|_| true);
         federation.time_changed = true;
         note_unreached(federation, to, dropped.and_then(|message| message.retraction));
     }

@@ -49,7 +49,7 @@ impl Bound {
 }
 
 /// The services that request an advance and can wait for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AdvanceService {
     TimeAdvanceRequest,
     TimeAdvanceRequestAvailable,
@@ -72,6 +72,11 @@ impl AdvanceService {
     /// Returns the bound on later messages after this service granted `time`.
     pub(crate) const fn bound_at(self, time: LogicalTime) -> Bound {
         Bound { time, exclusive: self.ends_the_step() }
+    }
+
+    /// Returns the bound on later messages if a message that arrives at `galt` stops this service.
+    pub(crate) fn stopped_at(self, galt: Bound) -> Bound {
+        max(galt, self.bound_at(galt.time))
     }
 }
 
@@ -123,6 +128,15 @@ pub(crate) struct TimeState {
     pub(crate) sent_count: u32,
 }
 
+/// What a waiting federate needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Needed {
+    /// Nothing: an unconstrained federate does not wait.
+    Nothing,
+    /// At least this GALT.
+    Galt(Bound),
+}
+
 impl TimeState {
     pub(crate) fn new(implementation: TimeImplementation) -> Self {
         let now = LogicalTime::initial(implementation);
@@ -156,10 +170,6 @@ impl TimeState {
         self.advance
     }
 
-    pub(crate) const fn is_waiting(&self) -> bool {
-        self.advance.is_some() || self.constrained_pending.is_some()
-    }
-
     /// Returns whether messages in receive order are held until the next advance request.
     pub(crate) const fn holds(&self) -> bool {
         self.constrained && !self.asynchronous_delivery && self.advance.is_none()
@@ -185,18 +195,43 @@ impl TimeState {
     /// Returns the least time stamp it can come to send from its current state if no message reaches it before `galt`.
     pub(crate) fn contribution(&self, galt: Option<Bound>) -> Option<Bound> {
         let Regulation { lookahead, promise } = self.regulation?;
-        let Some(Advance { service, until, .. }) = self.advance.filter(|_| self.constrained) else {
-            return self.output_bound();
-        };
-        if !service.stops_at_messages() {
-            return self.output_bound();
-        }
-        let mut base = service.bound_at(self.head().map_or(until, |head| head.min(until)));
+        let Some(advance) = self.stopping_advance() else { return self.output_bound() };
+        let service = advance.service;
+        let mut base = service.bound_at(self.destination(advance));
         if let Some(galt) = galt {
-            // A message that arrives at `galt` would stop it there.
-            base = base.min(max(galt, service.bound_at(galt.time)));
+            base = base.min(service.stopped_at(galt));
         }
         Some(max(base.plus(lookahead), promise))
+    }
+
+    /// Returns the pending request of a constrained federate, if it stops at messages.
+    fn stopping_advance(&self) -> Option<Advance> {
+        self.advance.filter(|advance| self.constrained && advance.service.stops_at_messages())
+    }
+
+    /// Returns what its contribution depends on besides GALT, if it depends on GALT.
+    pub(crate) fn stopping(&self) -> Option<((LogicalInterval, AdvanceService), Bound)> {
+        let Regulation { lookahead, promise } = self.regulation?;
+        Some(((lookahead, self.stopping_advance()?.service), promise))
+    }
+
+    /// Returns where a request leads: to its time, or to an earlier message if it stops at messages.
+    pub(crate) fn destination(&self, advance: Advance) -> LogicalTime {
+        match self.head() {
+            Some(head) if advance.service.stops_at_messages() => head.min(advance.until),
+            _ => advance.until,
+        }
+    }
+
+    /// Returns what it needs for its wait to end, if it is waiting.
+    pub(crate) fn needed(&self) -> Option<Needed> {
+        match self.advance {
+            Some(_) if !self.constrained => Some(Needed::Nothing),
+            Some(advance) => {
+                Some(Needed::Galt(advance.service.bound_at(self.destination(advance))))
+            }
+            None => self.constrained_pending.map(|_| Needed::Galt(Bound::from(self.now))),
+        }
     }
 
     /// Becomes time-regulating at `now`. Nothing it sends is before `least`.

@@ -8,6 +8,7 @@ mod lookahead;
 mod order;
 mod regulation;
 mod retraction;
+mod schedule;
 
 use hemiola_hla::call::TimeCall;
 use hemiola_hla::{EncodedInterval, Exception, FederateHandle, LogicalInterval, Refusal, Reply};
@@ -18,6 +19,7 @@ use crate::time::AdvanceService;
 
 pub(crate) use advance::grant;
 pub(crate) use galt::{Galts, check_invariants};
+pub(crate) use schedule::Schedule;
 
 /// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCall) -> Answer {
@@ -45,12 +47,12 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
         C::EnableAsynchronousDelivery => delivery::enable_asynchronous_delivery(federation, me),
         C::DisableAsynchronousDelivery => delivery::disable_asynchronous_delivery(federation, me),
         C::QueryGALT => {
-            let galt = Galts::of(federation).galt(me);
+            let galt = federation.galts().galt(me);
             Ok(Reply::OptionalTime(galt.map(|bound| bound.time().into())))
         }
         C::QueryLogicalTime => Ok(Reply::Time(federation.federate(me).time.now().into())),
         C::QueryLITS => {
-            let galt = Galts::of(federation).galt(me).map(crate::time::Bound::time);
+            let galt = federation.galts().galt(me).map(crate::time::Bound::time);
             let head = federation.federate(me).time.head();
             let lits = galt.into_iter().chain(head).min();
             Ok(Reply::OptionalTime(lits.map(Into::into)))

@@ -228,8 +228,6 @@ fn resign(federation: &mut Federation, me: FederateHandle, action: ResignAction)
     }
     federation.names.retain(|_, name| *name != NameUse::Reserved(me));
     synchronization::resigned(federation, me);
-    federation.regulating.remove(&me);
-    federation.waiting.remove(&me);
     federation.overflowed.remove(&me);
     federation.time_changed = true;
     federation.leave(me);

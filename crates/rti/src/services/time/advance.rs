@@ -9,7 +9,7 @@ use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
 use crate::message::{deliver, drop_stale, drop_unwanted};
 use crate::notice::Notice;
-use crate::time::{Advance, AdvanceService, Bound};
+use crate::time::{Advance, AdvanceService, Bound, Needed};
 
 /// Checks the preconditions of every request and decodes the requested time.
 fn requested(
@@ -43,8 +43,7 @@ pub(super) fn request(
 ) -> Answer {
     let until = requested(federation, me, time)?;
     let since = federation.now;
-    federation.federate_mut(me).time.request(Advance { service, until, since });
-    federation.waiting.insert(me);
+    federation.time_mut(me).request(Advance { service, until, since });
     federation.time_changed = true;
     delivery::release(federation, me);
     Ok(Reply::Done)
@@ -59,20 +58,21 @@ pub(super) fn flush_queue_request(
 ) -> Answer {
     let until = requested(federation, me, time)?;
     drop_unwanted(federation, me, |_| true);
+    let galts = federation.galts();
     let state = &federation.federate(me).time;
     let optimistic = state.head().map_or(until, |head| head.min(until));
-    let galt = if state.constrained { Galts::of(federation).galt(me) } else { None };
+    let galt = if state.constrained { galts.galt(me) } else { None };
     let granted = galt.map_or(optimistic, |galt| galt.time().min(optimistic));
     let since = federation.now;
     let service = AdvanceService::TimeAdvanceRequestAvailable;
     let granted = granted.max(federation.federate(me).time.now());
     // While it advances, the federate receives held messages too.
-    federation.federate_mut(me).time.request(Advance { service, until: granted, since });
+    federation.time_mut(me).request(Advance { service, until: granted, since });
     delivery::release(federation, me);
-    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
+    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|_| true) {
         deliver(federation, me, waiting);
     }
-    federation.federate_mut(me).time.arrive(granted, Bound::from(granted));
+    federation.time_mut(me).arrive(granted, Bound::from(granted));
     federation.time_changed = true;
     retraction::prune(federation, me);
     let callback =
@@ -85,16 +85,11 @@ pub(super) fn flush_queue_request(
 /// does not change the GALT of other federates, so one pass is enough. A federate that does not want the message it
 /// would stop at is handled in the next pass.
 pub(crate) fn grant(federation: &mut Federation) {
-    if federation.waiting.is_empty() {
-        return;
-    }
-    let galts = Galts::of(federation);
-    let waiting: Vec<FederateHandle> = federation.waiting.iter().copied().collect();
-    for federate in waiting {
+    let galts = federation.galts();
+    for federate in federation.schedule.due(galts) {
         if !is_due(federation, federate, galts) || skips_unwanted(federation, federate) {
             continue;
         }
-        federation.waiting.remove(&federate);
         match federation.federate(federate).time.advance() {
             Some(advance) => grant_advance(federation, federate, advance),
             None => constrained::time_constrained_enabled(federation, federate),
@@ -105,20 +100,14 @@ pub(crate) fn grant(federation: &mut Federation) {
 /// Returns whether a federate's wait can end.
 pub(super) fn is_due(federation: &Federation, federate: FederateHandle, galts: Galts) -> bool {
     let state = &federation.federate(federate).time;
-    let galt = galts.galt(federate);
-    match state.advance() {
-        Some(_) if !state.constrained => true,
-        Some(advance) => {
-            let Some(galt) = galt else {
-                return !federation.waits_for_regulation || !federation.regulating.is_empty();
-            };
-            let needed = advance.service.bound_at(destination(federation, federate, advance));
-            galt >= needed
+    match (state.needed(), galts.galt(federate)) {
+        (None, _) => false,
+        (Some(Needed::Nothing), _) => true,
+        (Some(Needed::Galt(needed)), Some(galt)) => galt >= needed,
+        (Some(Needed::Galt(_)), None) => {
+            let is_regulated = galts.first.is_some();
+            state.advance().is_none() || is_regulated || !federation.waits_for_regulation
         }
-        None if state.constrained_pending.is_some() => {
-            galt.is_none_or(|galt| galt >= Bound::from(state.now()))
-        }
-        None => false,
     }
 }
 
@@ -129,29 +118,20 @@ fn skips_unwanted(federation: &mut Federation, federate: FederateHandle) -> bool
     if !federation.delays_evaluation || !advance.service.stops_at_messages() {
         return false;
     }
-    let time = destination(federation, federate, advance);
+    let time = federation.federate(federate).time.destination(advance);
     drop_unwanted(federation, federate, |one| one <= time);
-    destination(federation, federate, advance) != time
-}
-
-/// Returns where a request leads: to its time, or to an earlier message if it stops at messages.
-fn destination(federation: &Federation, federate: FederateHandle, advance: Advance) -> LogicalTime {
-    let head = federation.federate(federate).time.head();
-    match head {
-        Some(head) if advance.service.stops_at_messages() => head.min(advance.until),
-        _ => advance.until,
-    }
+    federation.federate(federate).time.destination(advance) != time
 }
 
 /// Clause 8.14. Delivers the messages that are due, in time stamp order, and then grants the time.
 fn grant_advance(federation: &mut Federation, me: FederateHandle, advance: Advance) {
-    let time = destination(federation, me, advance);
-    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one <= time) {
+    let time = federation.federate(me).time.destination(advance);
+    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|one| one <= time) {
         deliver(federation, me, waiting);
     }
     drop_stale(federation, me);
     let floor = advance.service.bound_at(time);
-    federation.federate_mut(me).time.arrive(time, floor);
+    federation.time_mut(me).arrive(time, floor);
     retraction::prune(federation, me);
     federation.send_callback(me, Callback::TimeAdvanceGrant { time: time.into() });
 }

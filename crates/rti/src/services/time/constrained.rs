@@ -9,7 +9,7 @@ use crate::message::deliver_unordered;
 /// Clause 8.5. It takes effect when no message can arrive in the federate's past; [`grant`](super::grant) decides that.
 pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
     let now = federation.now;
-    let state = &mut federation.federate_mut(me).time;
+    let state = federation.time_mut(me);
     if state.constrained {
         return Err(Exception::TimeConstrainedAlreadyEnabled.into());
     }
@@ -20,14 +20,13 @@ pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateH
         return Err(Exception::InTimeAdvancingState.into());
     }
     state.constrained_pending = Some(now);
-    federation.waiting.insert(me);
     federation.time_changed = true;
     Ok(Reply::Done)
 }
 
 /// Clause 8.6.
 pub(super) fn time_constrained_enabled(federation: &mut Federation, me: FederateHandle) {
-    let state = &mut federation.federate_mut(me).time;
+    let state = federation.time_mut(me);
     state.constrain();
     let time = state.now().into();
     federation.send_callback(me, Callback::TimeConstrainedEnabled { time });
@@ -35,13 +34,13 @@ pub(super) fn time_constrained_enabled(federation: &mut Federation, me: Federate
 
 /// Clause 8.7. Queued messages are delivered at once, still in time stamp order, but as receive-order messages.
 pub(super) fn disable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
-    let state = &mut federation.federate_mut(me).time;
+    let state = federation.time_mut(me);
     if !state.constrained {
         return Err(Exception::TimeConstrainedIsNotEnabled.into());
     }
     state.constrained = false;
     delivery::release(federation, me);
-    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|_| true) {
+    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|_| true) {
         deliver_unordered(federation, me, waiting);
     }
     federation.time_changed = true;

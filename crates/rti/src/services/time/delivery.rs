@@ -12,7 +12,7 @@ pub(super) fn enable_asynchronous_delivery(
     federation: &mut Federation,
     me: FederateHandle,
 ) -> Answer {
-    let state = &mut federation.federate_mut(me).time;
+    let state = federation.time_mut(me);
     if state.asynchronous_delivery {
         return Err(Exception::AsynchronousDeliveryAlreadyEnabled.into());
     }
@@ -26,7 +26,7 @@ pub(super) fn disable_asynchronous_delivery(
     federation: &mut Federation,
     me: FederateHandle,
 ) -> Answer {
-    let state = &mut federation.federate_mut(me).time;
+    let state = federation.time_mut(me);
     if !state.asynchronous_delivery {
         return Err(Exception::AsynchronousDeliveryAlreadyDisabled.into());
     }
@@ -37,7 +37,7 @@ pub(super) fn disable_asynchronous_delivery(
 /// Delivers held messages, in sending order, to a federate that may receive them now.
 pub(super) fn release(federation: &mut Federation, me: FederateHandle) {
     while !federation.federate(me).time.holds() {
-        let Some(waiting) = federation.federate_mut(me).time.backlog.pop_held() else { break };
+        let Some(waiting) = federation.time_mut(me).backlog.pop_held() else { break };
         deliver(federation, me, waiting);
     }
 }

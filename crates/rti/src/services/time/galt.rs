@@ -19,23 +19,22 @@ use crate::time::Bound;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Galts {
     /// The least contribution, and the federate that makes it.
-    first: Option<(Bound, FederateHandle)>,
+    pub(super) first: Option<(Bound, FederateHandle)>,
     /// The least contribution of the others, and the federate that makes it.
-    second: Option<(Bound, FederateHandle)>,
+    pub(super) second: Option<(Bound, FederateHandle)>,
 }
 
 impl Galts {
+    /// Computes them from the state of every federate. Services use [`Federation::galts`], which need not look at all.
     pub(crate) fn of(federation: &Federation) -> Self {
-        let contribution = |federate: &FederateHandle, galt: Option<Bound>| {
-            let bound = federation.federate(*federate).time.contribution(galt);
-            (bound.expect("only regulating federates are in the list"), *federate)
+        let least = |galt: Option<Bound>, but: Option<FederateHandle>| {
+            let others = federation.federates().filter(|(one, _)| Some(*one) != but);
+            others
+                .filter_map(|(one, federate)| Some((federate.time.contribution(galt)?, one)))
+                .min()
         };
-        let regulating = &federation.regulating;
-        let first = regulating.iter().map(|one| contribution(one, None)).min();
-        let second = first.and_then(|(bound, whose)| {
-            let others = regulating.iter().filter(|one| **one != whose);
-            others.map(|one| contribution(one, Some(bound))).min()
-        });
+        let first = least(None, None);
+        let second = first.and_then(|(galt, whose)| least(Some(galt), Some(whose)));
         Self { first, second }
     }
 
@@ -109,14 +108,12 @@ mod tests {
             let federate =
                 Federate::new(name, String::new(), session, Edition::Hla4, model, integer);
             let handle = federation.join(federate);
-            let state = &mut federation.federate_mut(handle).time;
+            let state = federation.time_mut(handle);
             let now = random.below(4);
             if random.below(4) > 0 {
                 let lookahead = LogicalInterval::integer(random.below(3) as i64).unwrap();
                 state.regulate(time(now), lookahead, Bound::from(time(now)));
-                federation.regulating.insert(handle);
             }
-            let state = &mut federation.federate_mut(handle).time;
             state.constrain();
             for sequence in 0..random.below(3) {
                 let notice = Arc::new(Notice::new(Callback::FederationSaved));
@@ -172,11 +169,13 @@ mod tests {
         let model = Arc::new(model);
         let mut numbers = Random::from_seed(8);
         for _ in 0..20_000 {
-            let federation = random(&model, &mut numbers);
-            let galts = Galts::of(&federation);
-            let closed: Vec<Option<Bound>> =
-                federation.joined().iter().map(|federate| galts.galt(*federate)).collect();
-            assert_eq!(closed, by_iteration(&federation), "{federation:?}");
+            let mut federation = random(&model, &mut numbers);
+            let fixed_point = by_iteration(&federation);
+            for galts in [Galts::of(&federation), federation.galts()] {
+                let closed: Vec<Option<Bound>> =
+                    federation.joined().iter().map(|federate| galts.galt(*federate)).collect();
+                assert_eq!(closed, fixed_point, "{federation:?}");
+            }
         }
     }
 }

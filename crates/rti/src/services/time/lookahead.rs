@@ -20,7 +20,7 @@ pub(super) fn modify_lookahead(
         return Err(Exception::InTimeAdvancingState.into());
     }
     let lookahead = decoded(federation, lookahead)?;
-    federation.federate_mut(me).time.set_lookahead(lookahead);
+    federation.time_mut(me).set_lookahead(lookahead);
     federation.time_changed = true;
     Ok(Reply::Done)
 }

@@ -32,12 +32,11 @@ pub(super) fn enable_time_regulation(
     if Bound::from(now).plus(lookahead) < least {
         now = now.max(least.time());
     }
-    while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_if(|one| one < now) {
+    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|one| one < now) {
         deliver(federation, me, waiting);
     }
     drop_stale(federation, me);
-    federation.federate_mut(me).time.regulate(now, lookahead, least);
-    federation.regulating.insert(me);
+    federation.time_mut(me).regulate(now, lookahead, least);
     federation.time_changed = true;
     // Clause 8.3.
     federation.send_callback(me, Callback::TimeRegulationEnabled { time: now.into() });
@@ -46,13 +45,12 @@ pub(super) fn enable_time_regulation(
 
 /// Clause 8.4. Messages already sent keep their time stamps, but can no longer be retracted.
 pub(super) fn disable_time_regulation(federation: &mut Federation, me: FederateHandle) -> Answer {
-    let state = &mut federation.federate_mut(me).time;
+    let state = federation.time_mut(me);
     if state.regulation().is_none() {
         return Err(Exception::TimeRegulationIsNotEnabled.into());
     }
     state.stop_regulating();
     super::retraction::prune(federation, me);
-    federation.regulating.remove(&me);
     federation.time_changed = true;
     Ok(Reply::Done)
 }

@@ -40,7 +40,7 @@ pub(super) fn retract(
         if federation.joined_federate(receiver).is_none() {
             continue;
         }
-        let state = &mut federation.federate_mut(receiver).time;
+        let state = federation.time_mut(receiver);
         let has_it = !state.backlog.retract(retraction, time, sequence);
         drop_stale(federation, receiver);
         if has_it {
