@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use hemiola_analyze::sched::{
     self, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
 };
+use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
 use hemiola_model::schedulability::{Verdict, verdict};
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
 use hemiola_report::text::duration;
 use hemiola_trace::Recording;
-use hemiola_units::{Span, edit_distance};
+use hemiola_units::Span;
 
 use crate::args::{Analyze, Period, Stretch};
 use crate::diagnostics::Failure;
@@ -175,11 +176,10 @@ fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
     if known || tasks.clone().any(|(task, tid)| who(name) == Who::Tid(tid) || task == name) {
         return Ok(());
     }
-    let near = tasks.chain(threads).map(|(other, _)| (edit_distance(name, other), other)).min();
-    let hint = match near {
-        Some((distance, other)) if distance <= 2 => format!("did you mean {other:?}?"),
-        _ => "the tables without --thread and --period name every thread that ran".to_owned(),
-    };
+    let hint =
+        did_you_mean(name, tasks.chain(threads).map(|(other, _)| other)).unwrap_or_else(|| {
+            "the tables without --thread and --period name every thread that ran".to_owned()
+        });
     Err(Failure::bad_input(format!(
         "error: no thread or task of the recording is called {name:?}\nhint: {hint}"
     )))

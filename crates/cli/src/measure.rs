@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use hemiola_diagnostic::{Problem, render};
 use hemiola_measure::experiment::{self, ExperimentError, Report};
 use hemiola_measure::set::{self, Budget};
 use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_caches, report};
@@ -14,7 +15,6 @@ use hemiola_report::terminal;
 use hemiola_rt::clock::{Calibration, MonotonicClock};
 use hemiola_rt::sys::cpu;
 use hemiola_runner::subcommand;
-use hemiola_scenario::{Problem, render};
 use hemiola_trace::result::Conditions;
 use hemiola_units::{Policy, Priority};
 

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use hemiola_diagnostic::render;
 use hemiola_model::export::{json, page, tables};
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::machine;
 use hemiola_model::summary::analyze;
 use hemiola_record::Folder;
 use hemiola_report::terminal;
-use hemiola_scenario::render;
 
 use crate::args::{Model, Modelling};
 use crate::diagnostics::Failure;

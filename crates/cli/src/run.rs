@@ -84,7 +84,7 @@ fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result
         executable: &|program| executable(folder, program),
     };
     hemiola_scenario::read(text, &facts, overrides).map_err(|problems| {
-        Failure::bad_input(hemiola_scenario::render(&problems, text, &path.display().to_string()))
+        Failure::bad_input(hemiola_diagnostic::render(&problems, text, &path.display().to_string()))
     })
 }
 

@@ -1,7 +1,5 @@
 //! The enumerated values of the columns of the object model template.
 
-use hemiola_units::edit_distance;
-
 macro_rules! enumerations {
     ($(#[$doc:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident $text:literal,)* }) => {
         $(#[$doc])*
@@ -108,27 +106,6 @@ pub const TAGS: [&str; 7] = [
     "requestUpdateTag",
 ];
 
-/// Returns the candidate that is most similar to `word`, if one is similar enough to suggest. Ignores case.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
-    /// Longer words are not compared: the cost grows with the product of the lengths.
-    const WORD_LEN_MAX: usize = 64;
-    let word = word.to_lowercase();
-    let length = word.chars().count();
-    if length > WORD_LEN_MAX {
-        return None;
-    }
-    candidates
-        .into_iter()
-        .filter(|candidate| candidate.len() <= WORD_LEN_MAX)
-        .map(|candidate| (edit_distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= 1 + length / 4 && *distance < length.max(2))
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,14 +115,5 @@ mod tests {
         for name in Ownership::NAMES {
             assert_eq!(Ownership::from_name(name).map(Ownership::name), Some(*name));
         }
-    }
-
-    #[test]
-    fn only_similar_words_are_suggested() {
-        let names = Sharing::NAMES.iter().copied();
-        assert_eq!(nearest("publishSubscribe", names.clone()), Some("PublishSubscribe"));
-        assert_eq!(nearest("Subscibe", names.clone()), Some("Subscribe"));
-        assert_eq!(nearest("HLAreliable", names.clone()), None);
-        assert_eq!(nearest("", names), None);
     }
 }

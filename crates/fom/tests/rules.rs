@@ -186,8 +186,8 @@ fn undefined_class_is_reported_with_the_missing_module() {
     error: object class HLAobjectRoot.Thing is named but not defined by any module
      --> b.xml:4:68
       |
-    4 | ctClass><name>HLAobjectRoot</name><objectClass><name>Thing</name>
-      |                                                      ^^^^^
+    4 | <objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Thing</name>
+      |                                                                    ^^^^^
       = hint: b.xml depends on modules that were not given: Base
 
     error: data type Length is not defined

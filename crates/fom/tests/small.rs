@@ -218,8 +218,8 @@ fn all_problems_of_a_module_are_reported_at_once() {
     error: [4..2] is not a number of elements
       --> broken.xml:49:76
        |
-    49 | >Row</name><dataType>HLAoctet</dataType><cardinality>[4..2]</cardinality></arrayData>
-       |                                                      ^^^^^^
+    49 | <arrayData><name>Row</name><dataType>HLAoctet</dataType><cardinality>[4..2]</cardinality></arrayData>
+       |                                                                      ^^^^^^
        = hint: give Dynamic, a number, a range such as [1..4], or several separated by commas
     "#);
 }

@@ -1,7 +1,7 @@
 //! The selection of figures to measure, and the time for each.
 
+use hemiola_diagnostic::nearest;
 use hemiola_probe::Figure;
-use hemiola_scenario::nearest;
 use hemiola_units::Span;
 use thiserror::Error;
 

@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use hemiola_scenario::nearest;
+use hemiola_diagnostic::nearest;
 use thiserror::Error;
 
 use crate::quantity::{Dimension, Quantity, did_you_mean};

@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use hemiola_scenario::{Problem, document};
+use hemiola_diagnostic::Problem;
+use hemiola_scenario::document;
 
 use crate::cache::Cache;
 use crate::expression::Expression;

@@ -12,7 +12,7 @@ const SWITCH: &str = include_str!("../../../examples/9-context-switch-model/mode
 
 fn summary(source: &str) -> Summary {
     let model = file::read(source, None).unwrap_or_else(|found| {
-        panic!("{}", hemiola_scenario::render(&found, source, "model.toml"))
+        panic!("{}", hemiola_diagnostic::render(&found, source, "model.toml"))
     });
     analyze(&model, None)
 }

@@ -1,6 +1,6 @@
 //! The catalogue of all figures by name.
 
-use hemiola_units::edit_distance;
+use hemiola_diagnostic::nearest;
 
 use crate::{
     ProbeError, Readings, Setting, Unit, clock, communication, context_switch, creation, file,
@@ -66,16 +66,11 @@ pub fn measure(name: &str, setting: &Setting, count: u32) -> Result<Readings, Pr
     let words: Vec<&str> = name.split('.').collect();
     let has = |subject: &&Subject| (subject.figures)().iter().any(|figure| figure.name == name);
     let Some(subject) = SUBJECTS.iter().find(has) else {
-        return Err(ProbeError::Unknown { name: name.into(), nearest: nearest(name) });
+        let catalogue = catalogue();
+        let nearest = nearest(name, catalogue.iter().map(|figure| figure.name.as_str()));
+        return Err(ProbeError::Unknown { name: name.into(), nearest: nearest.map(Into::into) });
     };
     (subject.measure)(&words, setting, count.max(1))
-}
-
-/// The name with the smallest edit distance, if it is small.
-fn nearest(name: &str) -> Option<String> {
-    let names = catalogue().into_iter().map(|figure| figure.name);
-    let (distance, found) = names.map(|known| (edit_distance(name, &known), known)).min()?;
-    (distance <= found.len() / 3).then_some(found)
 }
 
 #[cfg(test)]
@@ -92,9 +87,9 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_has_a_nearest_one() {
+        let catalogue = catalogue();
         for (wrong, near) in [("clock.reed", Some("clock.read")), ("fortune", None)] {
-            assert_eq!(nearest(wrong).as_deref(), near);
+            assert_eq!(nearest(wrong, catalogue.iter().map(|figure| figure.name.as_str())), near);
         }
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

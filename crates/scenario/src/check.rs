@@ -23,8 +23,8 @@ use self::decision::Rule;
 use self::profile::NamedProfile;
 use crate::facts::{Facts, Overrides};
 use crate::plan::{CardSettings, KernelTrace, Plan};
-use crate::problem::{Problem, nearest};
 use crate::section::{At, Section};
+use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// The conversions of one cycle: two A/D, one D/A.
 const CONVERSIONS: i64 = 3;
@@ -310,7 +310,7 @@ impl Checker<'_> {
     fn unknown(&mut self, name: &str, at: &Range<usize>, noun: &str, names: &[&str]) {
         self.problem(
             Problem::new(at.clone(), format!("there is no {noun} \"{}\"", name.escape_debug()))
-                .label(did_you_mean(name, names.iter().copied()))
+                .label(did_you_mean(name, names.iter().copied()).unwrap_or_default())
                 .hint(format!("known are {}", names.join(", "))),
         );
     }
@@ -350,9 +350,4 @@ impl Checker<'_> {
 /// The faults of these classes.
 fn faults(classes: &[Class]) -> impl Iterator<Item = FaultKind> {
     FaultKind::ALL.iter().copied().filter(|kind| classes.contains(&kind.class()))
-}
-
-/// "did you mean …?", or nothing.
-fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    nearest(word, names).map(|near| format!("did you mean \"{near}\"?")).unwrap_or_default()
 }

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use hemiola_scenario::document::{Section, Shape, Table, may, must, read};
-//! use hemiola_scenario::{Problem, render};
+//! use hemiola_diagnostic::{Problem, render};
 //!
 //! static NOTE: Table = Table {
 //!     noun: "a note",
@@ -26,8 +26,8 @@ use toml::de::DeTable;
 pub use crate::schema::{Key, Shape, Table, may, must, schema_of as schema};
 pub use crate::section::{At, Section};
 
-use crate::problem::Problem;
 use crate::shape;
+use hemiola_diagnostic::Problem;
 
 /// The longest file: thousands of times what a person writes.
 const SOURCE_LEN_MAX: usize = 1 << 20;

@@ -2,17 +2,17 @@
 //!
 //! In reading order:
 //!
-//! * [`read`]: text in, a [`Plan`] or every [`Problem`] out.
+//! * [`read`]: text in, a [`Plan`] or every [`Problem`](hemiola_diagnostic::Problem) out.
 //! * [`Plan`]: what the text means, with all names resolved and all defaults filled in. A plan that
 //!   exists is sound, so nobody checks again.
 //! * [`Facts`]: what the checks must know about the machine; [`Overrides`]: values of the command line
 //!   that replace those of the scenario.
 //! * [`document`]: the same strictness for the TOML files of other parts.
-//! * [`render`]: problems as text, with the source line and carets. [`schema`]: what may be written,
-//!   for editors.
+//! * [`schema`]: what may be written, for editors.
 //!
 //! ```
-//! use hemiola_scenario::{Facts, Overrides, read, render};
+//! use hemiola_diagnostic::render;
+//! use hemiola_scenario::{Facts, Overrides, read};
 //!
 //! let facts = Facts {
 //!     cpus_online: "0-1".parse().unwrap(),
@@ -44,7 +44,6 @@ mod check;
 pub mod document;
 mod facts;
 mod plan;
-mod problem;
 mod read;
 mod schema;
 mod section;
@@ -52,6 +51,5 @@ mod shape;
 
 pub use facts::{Facts, Overrides};
 pub use plan::*;
-pub use problem::{Problem, nearest, render};
 pub use read::read;
 pub use schema::schema;

@@ -4,8 +4,8 @@ use crate::check;
 use crate::document;
 use crate::facts::{Facts, Overrides};
 use crate::plan::Plan;
-use crate::problem::Problem;
 use crate::schema::SCENARIO;
+use hemiola_diagnostic::Problem;
 
 /// The plan of a scenario in TOML.
 ///

@@ -6,9 +6,9 @@ use hemiola_units::{Bytes, CpuSet, Endpoint, Rate, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Problem, nearest};
 use crate::schema::{Key, QUEUE_LEN_MAX, SHARE_MAX, Shape, Table};
 use crate::section::{gain, number, whole};
+use hemiola_diagnostic::{Problem, did_you_mean, nearest};
 
 /// The longest name; it becomes part of file names.
 const NAME_LEN_MAX: usize = 64;
@@ -45,10 +45,8 @@ pub(crate) fn check(
 
 fn unknown_key(word: &str, at: Range<usize>, schema: &Table) -> Problem {
     let words = schema.keys.iter().map(|key| key.word);
-    let hint = match nearest(word, words.clone()) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("known are {}", words.collect::<Vec<_>>().join(", ")),
-    };
+    let hint = did_you_mean(word, words.clone())
+        .unwrap_or_else(|| format!("known are {}", words.collect::<Vec<_>>().join(", ")));
     let message = format!("{} has no key \"{}\"", schema.noun, word.escape_debug());
     Problem::new(at, message).label("unknown").hint(hint)
 }
@@ -224,10 +222,8 @@ fn word_problem(
     match value.as_str() {
         Some(text) if words.contains(&text) => None,
         Some(text) => {
-            let hint = match nearest(text, words.iter().copied()) {
-                Some(near) => format!("did you mean \"{near}\"?"),
-                None => format!("choose from {}", words.join(", ")),
-            };
+            let hint = did_you_mean(text, words.iter().copied())
+                .unwrap_or_else(|| format!("choose from {}", words.join(", ")));
             let message = format!("{word} cannot be \"{}\"", text.escape_debug());
             Some(Problem::new(at, message).hint(hint))
         }

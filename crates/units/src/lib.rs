@@ -10,7 +10,7 @@
 //! * [`Overrun`]: what a periodic task does when it is late.
 //! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
 //! * [`RtiAddress`]: where an RTI listens (`"tcp:127.0.0.1:15164"`, `"shm:15164"`).
-//! * [`Random`]: the one seeded generator. [`edit_distance`]: how far one word is from another.
+//! * [`Random`]: the one seeded generator.
 //!
 //! ```
 //! use hemiola_units::{Instant, Rate, Span};
@@ -37,7 +37,6 @@ mod rate;
 mod rti_address;
 mod size;
 mod span;
-mod words;
 
 pub use cpu::{CpuSet, CpuSetError};
 pub use endpoint::{Delivery, Endpoint, EndpointError};
@@ -49,4 +48,3 @@ pub use rate::{Overrun, Rate};
 pub use rti_address::{RtiAddress, RtiAddressError};
 pub use size::Bytes;
 pub use span::Span;
-pub use words::edit_distance;

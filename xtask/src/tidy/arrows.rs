@@ -17,8 +17,9 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 24] = [
+const CRATES: [(&str, Nature, &[&str]); 25] = [
     ("units", Pure, &[]),
+    ("diagnostic", Pure, &[]),
     ("wire", Pure, &[]),
     ("trace", Pure, &["units", "wire"]),
     ("rt", Shell, &["units"]),
@@ -31,20 +32,24 @@ const CRATES: [(&str, Nature, &[&str]); 24] = [
     // The simulation that tests the decision module faster than real time needs the apparatus.
     ("simplex", Pure, &["units", "plant"]),
     // A plan holds the settings of the cores, and describes a federation in the words of its record.
-    ("scenario", Pure, &["units", "trace", "plant", "simplex"]),
+    ("scenario", Pure, &["units", "diagnostic", "trace", "plant", "simplex"]),
     // A scenario's floors and `measure` use its figures of merit.
-    ("probe", Shell, &["units", "rt", "bus"]),
+    ("probe", Shell, &["units", "diagnostic", "rt", "bus"]),
     // Its tests draw seeded random numbers.
     ("stats", Pure, &["units"]),
     // Every report ends with the conditions of a result folder.
     ("report", Pure, &["stats", "trace"]),
     ("analyze", Pure, &["units", "trace", "stats", "report"]),
     // A prediction starts from a scenario's plan and is compared with an analysed run.
-    ("model", Pure, &["units", "scenario", "stats", "report", "analyze"]),
+    ("model", Pure, &["units", "diagnostic", "scenario", "stats", "report", "analyze"]),
     // The file of an experiment is read as strictly as a scenario.
-    ("measure", Shell, &["units", "trace", "rt", "scenario", "probe", "stats", "report", "model"]),
+    (
+        "measure",
+        Shell,
+        &["units", "diagnostic", "trace", "rt", "scenario", "probe", "stats", "report", "model"],
+    ),
     ("hla", Pure, &[]),
-    ("fom", Pure, &["units", "hla"]),
+    ("fom", Pure, &["units", "diagnostic", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),
     ("rti", Pure, &["units", "hla", "fom"]),
     ("rtid", Shell, &["units", "rt", "hla", "rti", "fedpro"]),
@@ -63,8 +68,22 @@ const CRATES: [(&str, Nature, &[&str]); 24] = [
         "cli",
         Shell,
         &[
-            "units", "trace", "rt", "record", "scenario", "runner", "report", "analyze", "probe",
-            "model", "measure", "fom", "rtid", "hla", "fedpro",
+            "units",
+            "diagnostic",
+            "trace",
+            "rt",
+            "record",
+            "scenario",
+            "runner",
+            "report",
+            "analyze",
+            "probe",
+            "model",
+            "measure",
+            "fom",
+            "rtid",
+            "hla",
+            "fedpro",
         ],
     ),
 ];

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hemiola_diagnostic::nearest;
+
 use super::columns::{Clash, Columns};
 use super::contradiction;
 use crate::mim;
 use crate::module::{Edition, Entry, Module};
 use crate::problem::{Problem, ProblemKind};
-use crate::word::nearest;
 
 /// The declaration of a name in one module.
 pub(super) struct Said<'m, T> {

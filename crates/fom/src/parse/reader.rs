@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use hemiola_diagnostic::nearest;
 use roxmltree::Node;
 
 use crate::limits::{FULL_NAMES_LEN_MAX, PROBLEMS_MAX};
 use crate::module::{Entry, Reference, Target};
 use crate::problem::{Place, Problem, ProblemKind, Source, Span};
-use crate::word::nearest;
 
 /// Reads the rows of one module and collects their problems and references.
 pub(super) struct Reader {

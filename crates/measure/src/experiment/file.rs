@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hemiola_diagnostic::{Problem, nearest};
 use hemiola_model::expression::{Expression, ExpressionError};
 use hemiola_model::quantity::{Dimension, Quantity, Unit};
 use hemiola_model::uncertain::{Distribution, Input};
 use hemiola_probe::Load;
 use hemiola_scenario::document::{self, At, Section, Shape, Table, may, must};
-use hemiola_scenario::{Problem, nearest};
 use hemiola_units::{Policy, Priority};
 
 use super::{Accuracy, Case, Experiment, OwnInput, Second};

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use hemiola_diagnostic::render;
 use hemiola_rt::clock::Clock;
-use hemiola_scenario::render;
 use hemiola_units::Span;
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hemiola_scenario::nearest;
+use hemiola_diagnostic::nearest;
 
 use super::{Expression, ExpressionError, Function, Operation, Step};
 use crate::quantity::{Quantity, QuantityError, Unit, number_at_start};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hemiola_diagnostic::{Problem, nearest};
 use hemiola_scenario::document::{At, Section};
-use hemiola_scenario::{Problem, nearest};
 
 use super::figure::{constant, constant_of, figure, measured, problem};
 use super::{

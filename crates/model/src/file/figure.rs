@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hemiola_scenario::Problem;
+use hemiola_diagnostic::Problem;
 use hemiola_scenario::document::{At, Section};
 
 use super::{Figure, Measured, Measurements, Source};

@@ -1,6 +1,6 @@
 //! What is wrong with a model is said with its place, all at once.
 
-use hemiola_scenario::render;
+use hemiola_diagnostic::render;
 
 use super::read;
 use crate::summary::analyze;

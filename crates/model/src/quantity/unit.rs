@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use hemiola_scenario::nearest;
+use hemiola_diagnostic::nearest;
 use thiserror::Error;
 
 use super::Dimension;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hemiola_scenario::nearest;
+use hemiola_diagnostic::nearest;
 use hemiola_units::Random;
 use thiserror::Error;
 

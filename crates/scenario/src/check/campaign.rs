@@ -6,8 +6,8 @@ use hemiola_units::Span;
 
 use super::Checker;
 use crate::plan::{Campaign, ProcessFaults, SimulatedFaults, Task, UnitState, Variant};
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// Faults of a controller's output can be simulated; the others need a real process.
 const OUTPUT: &[Class] = &[Class::Output];
@@ -187,7 +187,7 @@ impl Checker<'_> {
                 true => "write it: [[variant]]".into(),
                 false => format!("there are {}", names.join(", ")),
             };
-            let label = super::did_you_mean(name.value, names);
+            let label = did_you_mean(name.value, names).unwrap_or_default();
             self.problem(Problem::new(name.at, message).label(label).hint(hint));
         }
         found.map(|variant| &variant.value)

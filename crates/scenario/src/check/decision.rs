@@ -7,8 +7,8 @@ use hemiola_simplex::performance::{Remedy, Settings as PerformanceSettings};
 use hemiola_units::Span;
 
 use super::Checker;
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::Problem;
 
 /// The rule as stated, before it meets a period.
 #[derive(Clone, Debug, Default)]

@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, CpuSet, Overrun, Policy, Priority, Profile, Rate, Span};
 
-use super::{Checker, did_you_mean};
+use super::Checker;
 use crate::plan::{
     Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, Process, Release, Task,
     Transport, Variant,
 };
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// The process of the RTI; no federate may have its name.
 const RTI: &str = "rti";
@@ -212,7 +212,7 @@ impl Checker<'_> {
     fn no_federate(&mut self, named: &At<&str>, members: &[Member]) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
         let hint = format!("there are {}", names.join(", "));
-        let label = did_you_mean(named.value, names);
+        let label = did_you_mean(named.value, names).unwrap_or_default();
         let message = format!("there is no federate \"{}\"", named.value.escape_debug());
         self.problem(Problem::new(named.at.clone(), message).label(label).hint(hint));
     }

@@ -8,8 +8,8 @@ use hemiola_units::{Delivery, Endpoint};
 use super::Checker;
 use super::process::{Written, ports};
 use crate::plan::{Channel, Message, Task};
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::Problem;
 
 /// A channel with the place of its name, and of its endpoint.
 struct WrittenChannel {

@@ -5,8 +5,8 @@ use hemiola_units::{Bytes, Rate, Span};
 use super::Checker;
 use super::process::Written;
 use crate::plan::Task;
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::Problem;
 
 /// The shortest turn: what a thread is in the middle of when a turn ends must not count.
 const TURN_MIN: Span = Span::from_millis(10);

@@ -6,13 +6,13 @@ use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_simplex::{Gain, Settings};
 use hemiola_units::{Overrun, Rate, Span};
 
+use super::Checker;
 use super::mixed::Step;
-use super::{Checker, did_you_mean};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
 };
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// What processes and units of one variant share.
 pub(super) struct Cycle<'r> {
@@ -390,7 +390,7 @@ impl Checker<'_> {
         } else {
             format!("it has {}", names.join(", "))
         };
-        let label = did_you_mean(text.value, names);
+        let label = did_you_mean(text.value, names).unwrap_or_default();
         let message = format!("the variant has no {noun} \"{}\"", text.value.escape_debug());
         self.problem(Problem::new(text.at.clone(), message).label(label).hint(hint));
     }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use hemiola_units::{Bytes, CpuSet, Policy, Priority, Profile, Span};
 
-use super::{Checker, did_you_mean};
-use crate::problem::Problem;
+use super::Checker;
 use crate::section::{At, Section};
+use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// A profile of the document.
 #[derive(Clone, Debug)]
@@ -234,7 +234,7 @@ impl Checker<'_> {
         } else {
             format!("known are {}", names.join(", "))
         };
-        let label = did_you_mean(name, names);
+        let label = did_you_mean(name, names).unwrap_or_default();
         let message = format!("there is no profile \"{}\"", name.escape_debug());
         self.problem(Problem::new(at, message).label(label).hint(hint));
     }

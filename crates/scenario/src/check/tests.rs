@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Process, Release, Task, UnitState, read, render};
+use crate::{Process, Release, Task, UnitState, read};
+use hemiola_diagnostic::render;
 use hemiola_simplex::performance::Remedy;
 
 const PAIR: &str = r#"title = "A pair"
@@ -314,7 +315,7 @@ fn broken_syntax_is_shown_beside_wrong_shapes_elsewhere() {
     error: string values must be quoted, expected literal string
      --> scenario.toml:1:9
       |
-    1 | title =
+    1 | title = 
       |         ^
 
     error: duration must be a length of time with its unit, such as "20ms"

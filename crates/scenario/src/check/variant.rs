@@ -10,8 +10,8 @@ use super::mixed::{Step, rests};
 use super::process::{Cycle, Written};
 use super::profile::{rank, share_a_processor};
 use crate::plan::{Process, Release, Task, Unit, UnitState, Variant};
-use crate::problem::Problem;
 use crate::section::{At, Section};
+use hemiola_diagnostic::Problem;
 
 impl Checker<'_> {
     /// Reads all variants, each with the place of its name.
