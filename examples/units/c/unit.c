@@ -56,7 +56,7 @@ static int read_whole(const struct segment *s, uint32_t n, struct sensors *y) { 
 
 static void publish(const struct segment *s, const struct command *u) {
     uint32_t n = *s->published + 1;
-    n += n == 0; /* 0 means that there is nothing yet */
+    if (n == 0) n = s->slot_count; /* 0 means "nothing yet"; this number has the same slot */
     atomic_thread_fence(memory_order_release);
     slot(s, n)[1] = n;
     slot(s, n)[0] = sizeof *u;

@@ -54,7 +54,7 @@ class Segment:
         return data if (self.published.value - n) & 0xFFFFFFFF < self.slots - 1 else None
 
     def publish(self, data):
-        n = (self.published.value + 1) & 0xFFFFFFFF or 1  # 0 means that there is nothing yet
+        n = (self.published.value + 1) & 0xFFFFFFFF or self.slots  # 0 means "nothing yet"
         ctypes.memmove(self.slot(n), struct.pack("<II", len(data), n) + data, 8 + len(data))
         self.published.value = n
         libc.syscall(FUTEX, self.base + 64, 1, 0x7FFFFFFF, 0, 0, 0)  # FUTEX_WAKE

@@ -56,7 +56,12 @@ impl LatestWriter {
     /// # Errors
     /// [`TooLong`]; nothing is published then.
     pub fn publish_quiet(&mut self, message: &[u8]) -> Result<u32, TooLong> {
-        let number = self.published.wrapping_add(1).max(1);
+        // 0 means "nothing yet". The count wraps to the slot count, whose slot is the one that 0 would have: skipping a
+        // slot would reuse the next one a message earlier than readers assume.
+        let number = match self.published.wrapping_add(1) {
+            0 => self.segment.layout.slot_count,
+            number => number,
+        };
         // SYNC POINT with the acquire fence in `peek`: a reader that saw any word of this message also
         // sees that its predecessors were published, and so that its own slot may be overwritten.
         fence(Ordering::Release);
@@ -229,14 +234,23 @@ mod tests {
     }
 
     #[test]
-    fn the_count_wraps_past_zero() {
+    fn the_count_wraps_to_the_slot_count_and_every_slot_keeps_its_turn() {
         let (writer, mut reader) = ends();
-        writer.segment.u32(PUBLISHED_AT).store(u32::MAX - 1, Ordering::Relaxed);
+        writer.segment.u32(PUBLISHED_AT).store(u32::MAX - 3, Ordering::Relaxed);
         let mut writer = LatestWriter::attach(writer.segment).unwrap();
-        for number in [u32::MAX, 1, 2] {
+        let slots = writer.segment.layout.slot_count;
+        let mut filled = vec![];
+        for number in [u32::MAX - 2, u32::MAX - 1, u32::MAX, slots, slots + 1] {
             writer.publish(b"x").unwrap();
             assert_eq!(read(&mut reader), Ok(Some((number, b"x".to_vec()))));
+            filled.push(writer.segment.layout.slot(number));
         }
+        // A slot is filled again only after all the others: a reader of it relies on that.
+        assert_eq!(filled[4], filled[0]);
+        filled.pop();
+        filled.sort_unstable();
+        filled.dedup();
+        assert_eq!(filled.len(), slots as usize);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Loom's check of the three structures, at their smallest interesting sizes, over every order in which
 //! two threads' accesses may take effect: `RUSTFLAGS="--cfg loom" cargo test -p hemiola-rt --lib`.
 
-use super::layout::ENTRY_SIZE;
+use super::atomic::Ordering;
+use super::layout::{ENTRY_SIZE, PUBLISHED_AT};
 use super::*;
 
 /// Both ends on one segment.
@@ -31,30 +32,41 @@ fn message(value: u64) -> [u8; 16] {
 #[test]
 fn a_latest_value_is_read_whole_or_not_at_all() {
     // Two slots, so that the third message already overwrites the first.
-    check(|| {
-        let (a, b) = pair(Kind::Latest, 16, 2);
-        let (mut writer, mut reader) =
-            (LatestWriter::attach(a).unwrap(), LatestReader::attach(b).unwrap());
-        let writing = loom::thread::spawn(move || {
-            for value in 1..=3 {
-                writer.publish(&message(value)).unwrap();
+    check(|| latest_from(0));
+}
+
+#[test]
+fn a_latest_value_is_read_whole_where_its_count_wraps() {
+    check(|| latest_from(u32::MAX - 2));
+}
+
+/// Three messages to a reader beside the writer, after `start` messages.
+fn latest_from(start: u32) {
+    let (a, b) = pair(Kind::Latest, 16, 2);
+    a.u32(PUBLISHED_AT).store(start, Ordering::Relaxed);
+    let (mut writer, mut reader) =
+        (LatestWriter::attach(a).unwrap(), LatestReader::attach(b).unwrap());
+    let mut publish = move || {
+        let next = writer.published().checked_add(1).unwrap_or(2);
+        assert_eq!(writer.publish(&message(next.into())), Ok(next));
+        next
+    };
+    // The message before the wrap is in its slot from the beginning.
+    let mut last = if start == 0 { 0 } else { publish() };
+    let writing = loom::thread::spawn(move || (0..3).for_each(|_| drop(publish())));
+    for _ in 0..2 {
+        let mut buffer = [0; 16];
+        match reader.read(&mut buffer) {
+            Ok(Some(read)) => {
+                assert_eq!(buffer, message(u64::from(read.number)));
+                assert!(start != 0 || read.number > last);
+                last = read.number;
             }
-        });
-        let mut last = 0;
-        for _ in 0..2 {
-            let mut buffer = [0; 16];
-            match reader.read(&mut buffer) {
-                Ok(Some(read)) => {
-                    assert_eq!(buffer, message(u64::from(read.number)));
-                    assert!(read.number > last);
-                    last = read.number;
-                }
-                Ok(None) | Err(ReadError::Torn { .. }) => {}
-                Err(error) => panic!("{error}"),
-            }
+            Ok(None) | Err(ReadError::Torn { .. }) => {}
+            Err(error) => panic!("{error}"),
         }
-        writing.join().unwrap();
-    });
+    }
+    writing.join().unwrap();
 }
 
 #[test]
