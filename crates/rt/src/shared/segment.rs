@@ -140,10 +140,10 @@ mod mapped {
         MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
         memfd_create, open,
     };
+    use rustix::io::pread;
 
     use super::super::layout::{
-        CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, SLOTS_AT, VERSION,
-        VERSION_AT,
+        CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, VERSION, VERSION_AT,
     };
     use super::{Access, Kind, Layout, Memory, Ordering, Segment, SegmentError};
 
@@ -211,12 +211,12 @@ mod mapped {
             }
             let not = |what: String| Err(SegmentError::NotASegment(what));
             let size = fstat(&fd).map_err(system("fstat"))?.st_size;
-            let Some(size) = usize::try_from(size).ok().filter(|size| *size >= SLOTS_AT) else {
+            let mut header = [0; CAPACITY_AT + 4];
+            let read = pread(&fd, &mut header, 0).map_err(system("pread"))?;
+            if read < header.len() {
                 return not(format!("{size} bytes are less than a header"));
-            };
-            let writable = access == Access::ReadWrite;
-            let memory = Memory::map(fd.as_fd(), size, writable).map_err(system("mmap"))?;
-            let word = |offset| memory.u32(offset).load(Ordering::Relaxed);
+            }
+            let word = |at| u32::from_le_bytes(std::array::from_fn(|byte| header[at + byte]));
             if word(MAGIC_AT) != MAGIC {
                 return not(format!("it starts with {:#010x}", word(MAGIC_AT)));
             }
@@ -227,13 +227,16 @@ mod mapped {
                 return not(format!("its kind is {}", word(KIND_AT)));
             };
             let sizes = (word(SLOT_SIZE_AT), word(SLOT_COUNT_AT), word(CAPACITY_AT));
-            match Layout::new(kind, sizes.0, sizes.1, sizes.2) {
-                Some(layout) if layout.len <= size => Ok(Self { memory, layout, access, fd }),
-                _ => not(format!(
+            let layout = Layout::new(kind, sizes.0, sizes.1, sizes.2);
+            let Some(layout) = layout.filter(|layout| layout.len as i64 <= size) else {
+                return not(format!(
                     "slots of {} bytes, {} times, for {} messages do not make {size} bytes",
                     sizes.0, sizes.1, sizes.2
-                )),
-            }
+                ));
+            };
+            let writable = access == Access::ReadWrite;
+            let memory = Memory::map(fd.as_fd(), layout.len, writable).map_err(system("mmap"))?;
+            Ok(Self { memory, layout, access, fd })
         }
 
         /// The descriptor, for handing to a child.
@@ -379,6 +382,25 @@ mod tests {
             let fd = sealed(&header(words), seals);
             let error = Segment::from_fd(fd, Access::ReadWrite).unwrap_err().to_string();
             assert!(error.ends_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_the_segment_is_mapped_of_a_larger_file() {
+        let seals = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW;
+        let header = [0x314D_4548, 1, 1, 24, 4, 4].map(u32::to_le_bytes).concat();
+        for (words, fits) in [(header, true), (vec![0; 24], false)] {
+            let fd = memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
+            // More than an address space holds: mapping all of it would fail.
+            ftruncate(&fd, 1 << 60).unwrap();
+            rustix::io::pwrite(&fd, &words, 0).unwrap();
+            fcntl_add_seals(&fd, seals).unwrap();
+            match Segment::from_fd(fd, Access::ReadWrite) {
+                Ok(segment) => assert!(fits && segment.layout.len == 192 + 4 * 64),
+                Err(error) => {
+                    assert!(!fits && matches!(error, SegmentError::NotASegment(_)), "{error}")
+                }
+            }
         }
     }
 
