@@ -46,7 +46,7 @@ impl LogWriter {
             // A count ahead of ours (a faulty reader) looks full too.
             if self.published.wrapping_sub(self.consumed) >= capacity {
                 let lost = self.segment.u64(LOST_AT);
-                lost.store(lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                lost.store(lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
                 return;
             }
         }
@@ -182,6 +182,14 @@ mod tests {
         let mut writer = LogWriter::attach(writer.segment).unwrap();
         writer.push([1; 4]);
         assert_eq!(drain(&mut reader), [1]);
+    }
+
+    #[test]
+    fn a_count_of_losses_that_a_peer_set_to_its_maximum_wraps() {
+        let (mut writer, _reader) = ends(1);
+        writer.segment.u64(LOST_AT).store(u64::MAX, Ordering::Relaxed);
+        (0..2).for_each(|value| writer.push([value; 4]));
+        assert_eq!(writer.lost(), 0);
     }
 
     #[test]
