@@ -81,11 +81,28 @@ typedef struct hemiola_task_t {
 #define HEMIOLA_ENTRIES_AT_ 1216u
 
 struct hemiola_board_ {
-    unsigned char *base; /* null: not looked for; HEMIOLA_NOBODY_: nobody records */
+    unsigned char *base; /* null: not searched for yet; HEMIOLA_NOBODY_: nothing records this program */
+    uint64_t sizes;      /* as checked: slot size below, slots above; set before base, once. The header in the memory
+                          * is not read again, for every program that is recorded can write it. */
 };
 /* One for the whole program, whichever files include this. */
-__attribute__((weak)) struct hemiola_board_ hemiola_board_;
+__attribute__((weak)) struct hemiola_board_ hemiola_board_sized_;
 #define HEMIOLA_NOBODY_ ((unsigned char *)1)
+
+static inline size_t hemiola_slot_size_(void) {
+    return (size_t)(uint32_t)__atomic_load_n(&hemiola_board_sized_.sizes, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t hemiola_slots_(void) {
+    return (uint32_t)(__atomic_load_n(&hemiola_board_sized_.sizes, __ATOMIC_RELAXED) >> 32);
+}
+
+/* Whether the sizes are sound and the slots lie within `length` bytes. */
+static inline int hemiola_fits_(uint64_t sizes, size_t length) {
+    size_t slot_size = (size_t)(uint32_t)sizes, slots = (size_t)(sizes >> 32);
+    return slot_size % 64 == 0 && slot_size >= HEMIOLA_ENTRIES_AT_ + 32 && slots > 0 &&
+           slots <= (length - HEMIOLA_SLOTS_AT_) / slot_size;
+}
 
 static inline uint32_t *hemiola_u32_(unsigned char *base, size_t at) {
     return (uint32_t *)(void *)(base + at);
@@ -131,7 +148,7 @@ static inline uint32_t hemiola_tid_(void) {
 static inline unsigned char *hemiola_map_(const char *path, size_t length, size_t *size) {
     char name[64];
     unsigned char *base;
-    size_t slot_size, slots;
+    uint64_t sizes, first = 0;
     off_t end;
     int fd, seals;
     if (length == 0 || length >= sizeof name) return NULL;
@@ -150,29 +167,30 @@ static inline unsigned char *hemiola_map_(const char *path, size_t length, size_
     close(fd);
     if (!base) return NULL;
     *size = (size_t)end;
-    slot_size = hemiola_get_(base, 12);
-    slots = hemiola_get_(base, 20);
+    sizes = hemiola_get_(base, 12) | (uint64_t)hemiola_get_(base, 20) << 32;
     if (hemiola_get_(base, 0) == 0x314D4548u && hemiola_get_(base, 4) == 1 && hemiola_get_(base, 8) == 4 &&
-        slot_size % 64 == 0 && slot_size >= HEMIOLA_ENTRIES_AT_ + 32 && slots > 0 &&
-        slots <= (*size - HEMIOLA_SLOTS_AT_) / slot_size)
-        return base;
+        hemiola_fits_(sizes, *size)) {
+        /* Another thread may have found other sizes if the header changed in between: the first ones stay. */
+        __atomic_compare_exchange_n(&hemiola_board_sized_.sizes, &first, sizes, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        if (first == 0 || hemiola_fits_(first, *size)) return base;
+    }
     munmap(base, *size);
     return NULL;
 }
 
 /* The recorder's memory, looked for at the first call; null when nobody records. */
 static inline unsigned char *hemiola_find_(void) {
-    unsigned char *base = __atomic_load_n(&hemiola_board_.base, __ATOMIC_ACQUIRE), *expected = NULL;
+    unsigned char *base = __atomic_load_n(&hemiola_board_sized_.base, __ATOMIC_ACQUIRE), *expected = NULL;
     const char *path;
     size_t size = 0;
     if (base) return base == HEMIOLA_NOBODY_ ? NULL : base;
-    path = getenv("HEMIOLA_TRACE");
+    path = secure_getenv("HEMIOLA_TRACE");
     while (path && *path && !base) {
         size_t length = strcspn(path, ":");
         base = hemiola_map_(path, length, &size);
         path += length + (path[length] == ':');
     }
-    if (__atomic_compare_exchange_n(&hemiola_board_.base, &expected, base ? base : HEMIOLA_NOBODY_, 0,
+    if (__atomic_compare_exchange_n(&hemiola_board_sized_.base, &expected, base ? base : HEMIOLA_NOBODY_, 0,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return base;
     /* Another thread looked at the same time and was faster. */
@@ -238,8 +256,8 @@ static inline hemiola_task_t hemiola_task(const char *name, uint64_t period_ns, 
     memset(&task, 0, sizeof task);
     task.deadline_ns = deadline_ns ? deadline_ns : period_ns;
     if (!base) return task;
-    slot_size = hemiola_get_(base, 12);
-    slots = hemiola_get_(base, 20);
+    slot_size = hemiola_slot_size_();
+    slots = hemiola_slots_();
     tid = hemiola_tid_();
     for (slot = 1; slot < slots && !task.lane; slot++)
         if (hemiola_take_(base, HEMIOLA_SLOTS_AT_ + slot * slot_size, tid))
@@ -315,7 +333,7 @@ static inline void hemiola_call_(uint32_t what, const char *text) {
     uint32_t tid, place, places;
     if (!base) return;
     tid = hemiola_tid_();
-    places = hemiola_get_(base, 12) / 64;
+    places = (uint32_t)(hemiola_slot_size_() / 64);
     if (places > 64) places = 64;
     for (place = 0; place < places; place++) {
         size_t at = HEMIOLA_SLOTS_AT_ + (size_t)place * 64;

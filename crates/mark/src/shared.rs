@@ -67,7 +67,7 @@ const PAGE: usize = 4096;
 
 // Of every C library on Linux; the numbers above are the same on all its 64-bit processors.
 unsafe extern "C" {
-    fn getenv(name: *const c_char) -> *const c_char;
+    fn secure_getenv(name: *const c_char) -> *const c_char;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn lseek(fd: c_int, offset: c_long, whence: c_int) -> c_long;
@@ -103,30 +103,33 @@ pub(crate) struct Board {
     slots: usize,
 }
 
-/// What `BASE` holds when there is nothing to map: an address no mapping has.
+/// The value of `BASE` when there is nothing to map: an address that no mapping has.
 const NOBODY: *mut u8 = core::ptr::without_provenance_mut(1);
 static BASE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+/// The sizes that were checked for the mapping at `BASE`: slot size below, slots above. They are kept here because
+/// every program that is recorded can write the header in the mapping. Set before `BASE`, once.
+static SIZES: AtomicU64 = AtomicU64::new(0);
 
-/// The recorder's memory, looked for at the first call; `None` when nobody records.
+/// The recorder's memory, searched for at the first call; `None` when nothing records this process.
 #[inline]
 pub(crate) fn board() -> Option<Board> {
-    // SYNC POINT with the exchange in `find`: the mapping is whole.
+    // SYNC POINT with the exchange in `find`: the mapping and `SIZES` are complete.
     let base = BASE.load(Ordering::Acquire);
     if base == NOBODY {
         return None;
     }
     match NonNull::new(base) {
-        Some(base) => Some(Board::of(base)),
+        Some(base) => Some(Board::new(base, SIZES.load(Ordering::Relaxed))),
         None => find(),
     }
 }
 
-/// Looks for it, once for the process: of threads that look at the same time one wins.
+/// Searches for the memory. When several threads search at the same time, the first to finish decides.
 #[cold]
 fn find() -> Option<Board> {
-    // SAFETY: the name is a C string, and so is what is returned, unless null. That nobody changes the environment
-    // meanwhile is the rule for every getenv (environ(7)).
-    let value = unsafe { getenv(VARIABLE.as_ptr()) };
+    // SAFETY: the argument is a C string; the result is null or a C string. As for every getenv, the program must not
+    // change its environment meanwhile (environ(7)).
+    let value = unsafe { secure_getenv(VARIABLE.as_ptr()) };
     let found = if value.is_null() {
         None
     } else {
@@ -134,14 +137,30 @@ fn find() -> Option<Board> {
         let paths = unsafe { CStr::from_ptr(value) }.to_bytes();
         paths.split(|byte| *byte == b':').find_map(map)
     };
-    let base = found.map_or(NOBODY, |(base, _)| base.as_ptr());
+    // Another thread may have found other sizes if the header changed in between. The first sizes stay, and this
+    // mapping counts only if it is long enough for them.
+    let found = found.and_then(|(board, len)| {
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        let sizes = match SIZES.compare_exchange(0, board.sizes(), order.0, order.1) {
+            Ok(_) => board.sizes(),
+            Err(first) => first,
+        };
+        let board = Board::new(board.base, sizes);
+        if board.fits(len) {
+            return Some((board, len));
+        }
+        // SAFETY: mapped above by this thread and known to no other.
+        unsafe { munmap(board.base.as_ptr().cast(), len) };
+        None
+    });
+    let base = found.map_or(NOBODY, |(board, _)| board.base.as_ptr());
     let order = (Ordering::AcqRel, Ordering::Acquire);
     match BASE.compare_exchange(core::ptr::null_mut(), base, order.0, order.1) {
-        Ok(_) => found.map(|(base, _)| Board::of(base)),
+        Ok(_) => found.map(|(board, _)| board),
         Err(_) => {
-            if let Some((base, len)) = found {
-                // SAFETY: mapped a moment ago by this thread and known to nobody else.
-                unsafe { munmap(base.as_ptr().cast(), len) };
+            if let Some((board, len)) = found {
+                // SAFETY: mapped above by this thread and known to no other.
+                unsafe { munmap(board.base.as_ptr().cast(), len) };
             }
             board()
         }
@@ -149,7 +168,7 @@ fn find() -> Option<Board> {
 }
 
 /// Maps the memory at `path` if it is what it should be.
-fn map(path: &[u8]) -> Option<(NonNull<u8>, usize)> {
+fn map(path: &[u8]) -> Option<(Board, usize)> {
     let mut name = [0_u8; PATH_LEN_MAX + 1];
     if path.is_empty() || path.len() > PATH_LEN_MAX {
         return None;
@@ -176,17 +195,13 @@ fn map(path: &[u8]) -> Option<(NonNull<u8>, usize)> {
     // SAFETY: the header is inside the mapping, which is at least that long.
     let word = |at| unsafe { u32_at(base.add(at)) }.load(Ordering::Relaxed);
     let (slot_size, slots) = (word(SLOT_SIZE_AT) as usize, word(CAPACITY_AT) as usize);
-    let sound = [word(0), word(4), word(8)] == HEADER
-        && slot_size.is_multiple_of(64)
-        && slot_size >= ENTRIES_AT + ENTRY_SIZE
-        && slots > 0
-        && slot_size.checked_mul(slots).is_some_and(|size| size <= len - SLOTS_AT);
-    if !sound {
-        // SAFETY: mapped above and known to nobody else.
-        unsafe { munmap(base.as_ptr().cast(), len) };
-        return None;
+    let board = Board { base, slot_size, slots };
+    if [word(0), word(4), word(8)] == HEADER && board.fits(len) {
+        return Some((board, len));
     }
-    Some((base, len))
+    // SAFETY: mapped above and known to nobody else.
+    unsafe { munmap(base.as_ptr().cast(), len) };
+    None
 }
 
 /// The word at an address.
@@ -200,20 +215,29 @@ unsafe fn u32_at<'a>(at: NonNull<u8>) -> &'a AtomicU32 {
 }
 
 impl Board {
-    /// The board whose mapping begins at `base`, which `map` has found sound. The recorder writes its sizes once,
-    /// before anybody has the memory, so what was checked is what is read here.
-    fn of(base: NonNull<u8>) -> Self {
-        let mut board = Self { base, slot_size: 0, slots: 0 };
-        board.slot_size = board.u32(SLOT_SIZE_AT).load(Ordering::Relaxed) as usize;
-        board.slots = board.u32(CAPACITY_AT).load(Ordering::Relaxed) as usize;
-        board
+    /// The board at `base` with sizes from [`Self::sizes`].
+    const fn new(base: NonNull<u8>, sizes: u64) -> Self {
+        Self { base, slot_size: (sizes as u32) as usize, slots: (sizes >> 32) as usize }
+    }
+
+    /// Both sizes in one word; each came from a 32-bit word of the header.
+    const fn sizes(self) -> u64 {
+        self.slot_size as u64 | (self.slots as u64) << 32
+    }
+
+    /// Whether the sizes are sound and the slots lie within a mapping of `len` bytes.
+    fn fits(self, len: usize) -> bool {
+        self.slot_size.is_multiple_of(64)
+            && self.slot_size >= ENTRIES_AT + ENTRY_SIZE
+            && self.slots > 0
+            && self.slot_size.checked_mul(self.slots).is_some_and(|size| size <= len - SLOTS_AT)
     }
 
     /// The 32-bit word at byte `offset`, which is a multiple of 4 inside the mapping.
     #[inline]
     fn u32(&self, offset: usize) -> &'static AtomicU32 {
         // SAFETY: the mapping is never unmapped, is reached through atomics alone, and the offsets used are below
-        // `SLOTS_AT + slots * slot_size`, which `map` found to be inside.
+        // `SLOTS_AT + slots * slot_size`, which `fits` found to be inside.
         unsafe { u32_at(self.base.add(offset)) }
     }
 

@@ -48,6 +48,12 @@ fn program() {
             }
             (0..100).for_each(|_| hemiola_mark::trigger("again"));
         }
+        "resized" => {
+            assert!(hemiola_mark::is_recorded());
+            resize();
+            task("control").begin();
+            hemiola_mark::start();
+        }
         "dies" => {
             let mut task = task("short");
             task.begin();
@@ -63,6 +69,18 @@ fn program() {
             });
         }
         other => panic!("{other}"),
+    }
+}
+
+/// Overwrites the sizes in the header of the memory, as any program that is recorded could.
+fn resize() {
+    use std::io::{Seek, SeekFrom, Write};
+    let paths = std::env::var(VARIABLE).unwrap();
+    let mut memory =
+        std::fs::File::options().write(true).open(paths.split(':').next().unwrap()).unwrap();
+    for at in [12, 20] {
+        memory.seek(SeekFrom::Start(at)).unwrap();
+        memory.write_all(&0x4000_0000_u32.to_le_bytes()).unwrap();
     }
 }
 
@@ -207,6 +225,25 @@ fn a_program_that_nobody_records_runs_all_the_same() {
             assert!(output.status.success(), "{output:?}");
             assert_eq!(String::from_utf8(output.stdout).unwrap(), "nobody records\n", "{paths:?}");
         }
+    }
+}
+
+#[test]
+fn sizes_that_change_after_a_program_has_checked_them_are_not_used() {
+    let c = compiled("gcc", ["-std=c11", "-x", "c"]).map(|program| {
+        let mut command = Command::new(program);
+        command.arg("resized");
+        command
+    });
+    for command in [Some(this("resized")), c].into_iter().flatten() {
+        let mut marks = Marks::with_sizes(3, 8).unwrap();
+        // A lane taken, so that the next one's place depends on the size of a slot.
+        run(this("dies"), &marks);
+        run(command, &marks);
+        let tasks = drain(&mut marks);
+        assert_eq!(tasks.len(), 2, "{tasks:?}");
+        assert_eq!((tasks[1].0.name.as_str(), tasks[1].1.len()), ("control", 1));
+        assert_eq!(marks.calls().len(), 1);
     }
 }
 

@@ -3,7 +3,25 @@
 
 #include <stdio.h>
 
-int main(void) {
+/* Overwrites the sizes in the header of the memory, as any program that is recorded could; then marks. */
+static int resized(void) {
+    const uint32_t size = 0x40000000;
+    char path[64] = {0};
+    hemiola_task_t control;
+    int fd;
+    if (!hemiola_is_recorded()) return 1;
+    strncpy(path, getenv("HEMIOLA_TRACE"), sizeof path - 1);
+    path[strcspn(path, ":")] = 0;
+    fd = open(path, O_WRONLY);
+    if (pwrite(fd, &size, 4, 12) != 4 || pwrite(fd, &size, 4, 20) != 4) return 1;
+    control = hemiola_task("control", 0, 0);
+    hemiola_begin(&control, 0);
+    hemiola_start();
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "resized") == 0) return resized();
     hemiola_task_t control = hemiola_task("control", 1000000, 500000);
     hemiola_task_t other = hemiola_task("\xc3\xbc" "berlanger Name von mehr als 31 Bytes", 0, 0);
     uint64_t release;
