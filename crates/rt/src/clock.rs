@@ -1,4 +1,4 @@
-//! Clocks: the kernel's, a fast one calibrated to it, and one that tests turn by hand.
+//! Clocks: the kernel's, a fast one calibrated against it, and one that tests set by hand.
 
 use std::fmt;
 use std::hint::{black_box, spin_loop};
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::{nanos, timer, tsc};
 
-/// Something that shows the time on the monotonic clock.
+/// A source of time on the monotonic clock.
 pub trait Clock {
     /// The time now.
     fn now(&self) -> Instant;
 }
 
-/// `CLOCK_MONOTONIC` as the kernel shows it: a call into the vDSO.
+/// `CLOCK_MONOTONIC` as the kernel provides it: a call into the vDSO.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock;
 
@@ -29,14 +29,14 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// Nanoseconds since 1970 UTC by the machine's wall clock, which may be set: for people, never to measure with. 0
-/// before 1970.
+/// Nanoseconds since 1970 UTC on the wall clock; 0 before 1970. The wall clock can be set, so this is for
+/// people to read and never for measuring.
 #[must_use]
 pub fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// A clock that stands still until told otherwise. Clones show the same time, in any thread.
+/// A clock that stands still until it is set. Clones show the same time, in any thread.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock(Arc<AtomicU64>);
 
@@ -47,12 +47,12 @@ impl ManualClock {
         Self(Arc::new(AtomicU64::new(now.nanos())))
     }
 
-    /// Shows `now`, earlier or later.
+    /// Sets the time to `now`, earlier or later.
     pub fn set(&self, now: Instant) {
         self.0.store(now.nanos(), Ordering::SeqCst);
     }
 
-    /// Goes on by `span`; back, when it is negative.
+    /// Advances by `span`, or goes back if it is negative.
     pub fn advance(&self, span: Span) {
         self.set(self.now() + span);
     }
@@ -64,17 +64,17 @@ impl Clock for ManualClock {
     }
 }
 
-/// Where a [`FastClock`] takes the time from.
+/// The underlying source of a [`FastClock`]'s time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum ClockSource {
     /// The processor's time stamp counter.
     Tsc,
-    /// `clock_gettime(CLOCK_MONOTONIC)`, where the counter cannot be trusted.
+    /// `clock_gettime(CLOCK_MONOTONIC)`, where the counter is not reliable.
     ClockGettime,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ClockSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Tsc => "tsc",
@@ -86,29 +86,29 @@ impl fmt::Display for Source {
 /// The counter's rate, measured once and handed to every process of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calibration {
-    source: Source,
+    source: ClockSource,
     /// Nanoseconds per tick, times 2³².
     nanos_per_tick_32: u64,
-    /// How many ticks an undisturbed reading of both clocks may take.
+    /// The most ticks that an undisturbed reading of both clocks may take.
     bracket_ticks_max: u64,
 }
 
 /// Long enough that 20 ns of uncertainty at both ends is less than one part in a million.
 const CALIBRATION: Span = Span::from_millis(50);
-/// Readings of both clocks from which calibration takes the least disturbed.
+/// Readings of both clocks during calibration; the least disturbed one is used.
 const CALIBRATION_TRIES: u32 = 32;
-/// Readings of both clocks from which an anchor takes the least disturbed; the first is nearly always
-/// good enough.
+/// Readings of both clocks for an anchor; the least disturbed one is used, and the first is nearly always good
+/// enough.
 const ANCHOR_TRIES: u32 = 4;
 
 impl Calibration {
-    /// Measures the counter against `CLOCK_MONOTONIC`, in about 50 ms of sleep; at once where the
-    /// counter cannot be trusted.
+    /// Measures the counter against `CLOCK_MONOTONIC`, sleeping for about 50 ms; returns at once where the
+    /// counter is not reliable.
     #[must_use]
     pub fn measure() -> Self {
         if !tsc::is_trustworthy() {
             return Self {
-                source: Source::ClockGettime,
+                source: ClockSource::ClockGettime,
                 nanos_per_tick_32: 0,
                 bracket_ticks_max: 0,
             };
@@ -119,30 +119,30 @@ impl Calibration {
         let ticks = last.ticks.saturating_sub(first.ticks).max(1);
         let nanos = last.nanos - first.nanos;
         Self {
-            source: Source::Tsc,
+            source: ClockSource::Tsc,
             nanos_per_tick_32: ((u128::from(nanos) << 32) / u128::from(ticks)) as u64,
             bracket_ticks_max: 2 * last.bracket,
         }
     }
 
-    /// Where clocks with this calibration take the time from.
+    /// Returns the underlying source of clocks with this calibration.
     #[must_use]
-    pub fn source(self) -> Source {
+    pub fn source(self) -> ClockSource {
         self.source
     }
 }
 
-/// Both clocks read as near together as can be.
+/// Both clocks, read as close together as possible.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     ticks: u64,
     nanos: u64,
-    /// Ticks between the counter's reading before and after the clock's: twice the uncertainty.
+    /// Ticks between the counter readings before and after the clock reading: twice the uncertainty.
     bracket: u64,
 }
 
 impl Pair {
-    /// The least disturbed of `tries` readings, or the first within `bracket_max` ticks.
+    /// Returns the least disturbed of `tries` readings, or the first within `bracket_max` ticks.
     #[inline]
     fn read(tries: u32, bracket_max: u64) -> Self {
         let mut best = Self { ticks: 0, nanos: 0, bracket: u64::MAX };
@@ -161,70 +161,70 @@ impl Pair {
     }
 }
 
-/// The monotonic clock at the cost of reading the counter: a line through the last anchor.
+/// The monotonic clock at the cost of a counter reading: a line through the last anchor.
 ///
-/// The kernel steers `CLOCK_MONOTONIC` against the counter by up to some parts in 10 000, so a loop
-/// calls [`anchor`](Self::anchor) once per cycle; between anchors the difference stays small, and over
-/// them it never adds up. One clock never shows an earlier time than it has shown before.
+/// The kernel adjusts the rate of `CLOCK_MONOTONIC` against the counter by up to a few parts in 10 000. A loop
+/// therefore calls [`anchor`](Self::anchor) once per cycle, which keeps the difference small and stops it
+/// accumulating. A clock never shows a time earlier than one it has shown before.
 #[derive(Clone, Debug)]
 pub struct FastClock {
     calibration: Calibration,
     base_ticks: u64,
     base_nanos: u64,
-    /// The latest time this clock may have shown before the last anchor.
+    /// The latest time that this clock may have shown before the last anchor.
     floor: u64,
 }
 
 impl FastClock {
-    /// A clock with a calibration of its own: see [`Calibration::measure`].
+    /// Returns a clock with its own calibration: see [`Calibration::measure`].
     #[must_use]
     pub fn calibrate() -> Self {
         Self::from(Calibration::measure())
     }
 
-    /// Sets the line anew through both clocks' present readings and returns the time.
+    /// Restarts the line at the present readings of both clocks and returns the time.
     ///
     /// Costs about one reading of the kernel's clock and two of the counter.
     #[inline]
     pub fn anchor(&mut self) -> Instant {
-        if self.calibration.source == Source::Tsc {
+        if self.calibration.source == ClockSource::Tsc {
             let pair = Pair::read(ANCHOR_TRIES, self.calibration.bracket_ticks_max);
             self.anchor_at(pair.ticks, pair.nanos);
-            // Another counter reading would show later ones between; the anchor itself is the time.
+            // Return the anchor itself: another counter reading would already show a later time.
             return Instant::from_nanos(self.base_nanos.max(self.floor));
         }
         self.now()
     }
 
     fn anchor_at(&mut self, ticks: u64, nanos: u64) {
-        // Everything shown so far was shown at or before `ticks` on the old line.
+        // Every time shown so far was shown at or before `ticks` on the old line.
         self.floor = self.at(ticks);
         (self.base_ticks, self.base_nanos) = (ticks, nanos);
     }
 
-    /// The time at which the counter shows `ticks`.
+    /// Returns the time at which the counter shows `ticks`.
     #[inline]
     fn at(&self, ticks: u64) -> u64 {
-        // A processor whose counter is a hair behind the one that anchored shows the anchor.
+        // If this processor's counter is slightly behind the one that anchored, show the anchor.
         let since = ticks.saturating_sub(self.base_ticks);
         let nanos = (u128::from(since) * u128::from(self.calibration.nanos_per_tick_32)) >> 32;
         (self.base_nanos + nanos as u64).max(self.floor)
     }
 
-    /// Where the time comes from.
+    /// Returns the underlying source of the time.
     #[must_use]
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> ClockSource {
         self.calibration.source
     }
 
-    /// What it was made from, for handing to another process.
+    /// Returns its calibration, for another process.
     #[must_use]
     pub fn calibration(&self) -> Calibration {
         self.calibration
     }
 
-    /// Keeps the processor busy until `span` has passed; preemption counts as passing time, as it would
-    /// for a device that is being waited for.
+    /// Keeps the processor busy until `span` has passed. Time during preemption counts, as it would while
+    /// waiting for a device.
     pub fn spin_for(&self, span: Span) {
         let until = self.now() + span;
         while self.now() < until {
@@ -234,10 +234,10 @@ impl FastClock {
 }
 
 impl From<Calibration> for FastClock {
-    /// A clock anchored now.
+    /// Returns a clock anchored now.
     fn from(calibration: Calibration) -> Self {
         let mut clock = Self { calibration, base_ticks: 0, base_nanos: 0, floor: 0 };
-        if calibration.source == Source::Tsc {
+        if calibration.source == ClockSource::Tsc {
             let pair = Pair::read(CALIBRATION_TRIES, calibration.bracket_ticks_max);
             (clock.base_ticks, clock.base_nanos) = (pair.ticks, pair.nanos);
         }
@@ -249,29 +249,29 @@ impl Clock for FastClock {
     #[inline]
     fn now(&self) -> Instant {
         match self.calibration.source {
-            Source::Tsc => Instant::from_nanos(self.at(tsc::read())),
-            Source::ClockGettime => MonotonicClock.now(),
+            ClockSource::Tsc => Instant::from_nanos(self.at(tsc::read())),
+            ClockSource::ClockGettime => MonotonicClock.now(),
         }
     }
 }
 
-/// What the clocks cost and how finely they show the time, measured on this machine in this run.
+/// The cost and resolution of the clocks, measured on this machine in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockFigures {
-    /// Where the fast clock takes the time from.
-    pub source: Source,
+    /// The underlying source of the fast clock.
+    pub source: ClockSource,
     /// Median cost of one bare `clock_gettime(CLOCK_MONOTONIC)`, in nanoseconds.
     pub read_ns: f64,
     /// Median cost of one reading of the fast clock, in nanoseconds.
     pub fast_read_ns: f64,
-    /// The smallest step other than none seen between two fast readings, in nanoseconds.
+    /// The smallest positive step seen between two fast readings, in nanoseconds.
     pub resolution_ns: f64,
     /// The fast clock minus the kernel's, 10 ms after an anchor, in nanoseconds.
     pub difference_ns: f64,
 }
 
 impl ClockFigures {
-    /// Measures all of it, in about 15 ms.
+    /// Measures all figures, in about 15 ms.
     #[must_use]
     pub fn measure(calibration: Calibration) -> Self {
         const READS: u32 = 500;
@@ -290,7 +290,7 @@ impl ClockFigures {
             costs.sort_unstable();
             costs[BATCHES / 2] as f64 / f64::from(READS)
         };
-        // The loops are inside, so that the call through `dyn` is paid once per batch.
+        // The loops are inside the closures, so that the call through `dyn` is paid once per batch.
         let read_ns = median_cost(&|| {
             (0..READS).for_each(|_| {
                 black_box(MonotonicClock.now());
@@ -314,11 +314,11 @@ impl ClockFigures {
         let anchored = clock.anchor();
         timer::sleep_until(anchored + APART);
         let difference_ns = match calibration.source {
-            Source::Tsc => {
+            ClockSource::Tsc => {
                 let pair = Pair::read(CALIBRATION_TRIES, 0);
                 clock.at(pair.ticks) as f64 - pair.nanos as f64
             }
-            Source::ClockGettime => 0.0,
+            ClockSource::ClockGettime => 0.0,
         };
         let resolution_ns = resolution.nanos() as f64;
         Self { source: calibration.source, read_ns, fast_read_ns, resolution_ns, difference_ns }
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_clock_from_a_calibration_that_travelled_shows_the_kernels_time() {
+    fn a_fast_clock_from_a_serialized_calibration_shows_the_kernels_time() {
         let text = serde_json::to_string(&Calibration::measure()).unwrap();
         let mut clock = FastClock::from(serde_json::from_str::<Calibration>(&text).unwrap());
         for _ in 0..100 {
@@ -371,7 +371,7 @@ mod tests {
             steps in proptest::collection::vec((0u64..1 << 40, -2_000_000i64..2_000_000), 1..40),
         ) {
             let calibration = Calibration {
-                source: Source::Tsc, nanos_per_tick_32: rate, bracket_ticks_max: 0,
+                source: ClockSource::Tsc, nanos_per_tick_32: rate, bracket_ticks_max: 0,
             };
             let mut clock =
                 FastClock { calibration, base_ticks: 0, base_nanos: 1 << 40, floor: 0 };

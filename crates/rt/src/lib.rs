@@ -1,14 +1,16 @@
-//! Linux for real time: clocks, releases, profiles, and memory shared between processes.
+//! Real-time Linux: clocks, releases, profiles, and memory shared between processes.
 //!
 //! In reading order:
 //!
-//! * [`clock`]: [`FastClock`](clock::FastClock) shows `CLOCK_MONOTONIC` at the cost of a counter reading;
-//!   [`ManualClock`](clock::ManualClock) is for tests.
-//! * [`periodic`]: absolute releases and what a late task does ([`Periodic`](periodic::Periodic)).
-//! * [`profile`] and [`privilege`]: asking for priority, processors and locked memory; what was given,
-//!   what was refused, and how to allow it.
-//! * [`shared`]: the newest value, the queue, the log and the stream, in memory that outlives any of its users.
-//! * [`sys`]: the system calls under all this.
+//! * [`clock`]: [`FastClock`](clock::FastClock) reads `CLOCK_MONOTONIC` at the cost of reading a counter;
+//! [`ManualClock`](clock::ManualClock) is for tests.
+//! * [`periodic`]: absolute releases and the overrun policies of a late task
+//! ([`Periodic`](periodic::Periodic)).
+//! * [`profile`] and [`privilege`]: requests for priority, processors and locked memory; the answer lists what
+//! was granted, what was refused, and how to allow it.
+//! * [`shared`]: the latest value, the queue, the log and the stream, in memory that outlives each of its
+//! users.
+//! * [`sys`]: the system calls underneath.
 //!
 //! A periodic process begins like this:
 //!
@@ -17,12 +19,12 @@
 //! use hemiola_rt::{periodic::Periodic, profile};
 //! use hemiola_units::{Overrun, Profile, Span};
 //!
-//! // prepare: ask, and say what was not given
+//! // prepare: ask, and report every refusal
 //! let granted = profile::apply(&Profile::ordinary());
 //! assert!(granted.refusals.is_empty());
 //! let mut clock = FastClock::calibrate();
 //!
-//! // run: nothing but the clock's and the channels' system calls
+//! // run: no system calls other than those of the clock and the channels
 //! let epoch = clock.now() + Span::from_millis(1);
 //! let mut releases = Periodic::new(epoch, "1kHz".parse()?, Overrun::Skip);
 //! for _ in 0..3 {
@@ -32,8 +34,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! All unsafe code of the workspace is in [`sys`] and [`shared`], safe from outside. The crate knows no
-//! scenario, no message and no file format, and it prints nothing.
+//! All unsafe code of the workspace is in [`sys`] and [`shared`], behind safe interfaces. The crate knows no
+//! scenario, message or file format, and prints nothing.
 
 #[cfg(not(loom))]
 pub mod clock;

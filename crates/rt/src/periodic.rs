@@ -1,4 +1,4 @@
-//! Absolute periodic releases, with a stated policy for being late.
+//! Absolute periodic releases, with a stated policy for late tasks.
 
 use hemiola_units::{Instant, Overrun, Rate, Span};
 use thiserror::Error;
@@ -9,13 +9,13 @@ use crate::sys::timer;
 /// One release of a periodic task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Counted from 0 at the epoch, dropped ones included: `at` is always `epoch + number · period`.
+    /// Counted from 0 at the epoch, including dropped ones: `at` is always `epoch + number · period`.
     pub number: u64,
     /// The nominal instant.
     pub at: Instant,
-    /// When the job could really begin.
+    /// The instant at which the job could begin.
     pub start: Instant,
-    /// Releases dropped between the job before and this one.
+    /// Releases dropped between the previous job and this one.
     pub skipped: u64,
 }
 
@@ -27,17 +27,16 @@ pub struct Stopped {
     pub number: u64,
     /// Its nominal instant.
     pub at: Instant,
-    /// How late the task was when it looked.
+    /// How late the task was when it checked.
     pub by: Span,
 }
 
-/// Which release comes next, without a clock: the time is told.
+/// Decides which release comes next. It has no clock: callers pass the time.
 ///
-/// A job is *late for a release* when it asks for it after its instant; under [`Overrun::Skip`] such
-/// releases are dropped, and it sleeps to the first one still to come. A task that is *woken late* by a
-/// period or more was not at fault, and its newest release is served at once: the grid's freshest instant,
-/// with those before it dropped. [`Overrun::CatchUp`] drops nothing in either case; [`Overrun::Stop`] ends
-/// in both.
+/// A job is *late for a release* when it asks for the release after its instant. Under [`Overrun::Skip`] such
+/// releases are dropped, and the task sleeps until the first one in the future. A task that the kernel *wakes
+/// late*, by a period or more, was not at fault: its newest release is served at once, and those before it are
+/// dropped. [`Overrun::CatchUp`] drops nothing in either case; [`Overrun::Stop`] ends the task in both.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     epoch: Instant,
@@ -55,19 +54,20 @@ impl Schedule {
         Self { epoch, rate, overrun, next: 0, skipped: 0, skipped_total: 0 }
     }
 
-    /// The nominal instant of the release that is next as far as is known.
+    /// Returns the nominal instant of the next release, as planned so far.
     #[must_use]
     pub fn next_release(&self) -> Instant {
         self.rate.release(self.epoch, self.next)
     }
 
-    /// Releases dropped since the epoch.
+    /// Returns how many releases were dropped since the epoch.
     #[must_use]
     pub fn skipped_total(&self) -> u64 {
         self.skipped_total
     }
 
-    /// The job before is over, it is `now`: until when to sleep. A time already past means not at all.
+    /// Called when the previous job has ended, at `now`. Returns the time to sleep until; a time in the past
+    /// means no sleep.
     ///
     /// # Errors
     /// [`Stopped`] under [`Overrun::Stop`] when the release has passed.
@@ -86,10 +86,10 @@ impl Schedule {
         Ok(self.next_release())
     }
 
-    /// The sleep is over, it is `start`: which release this is.
+    /// Called when the sleep has ended, at `start`. Returns the release that is served.
     ///
     /// # Errors
-    /// [`Stopped`] under [`Overrun::Stop`] when the sleep lasted a period too long.
+    /// [`Stopped`] under [`Overrun::Stop`] when the sleep ended a period or more too late.
     pub fn begin(&mut self, start: Instant) -> Result<Release, Stopped> {
         let by = start - self.next_release();
         let periods = by.nanos() / self.rate.period().nanos();
@@ -117,32 +117,33 @@ impl Schedule {
     }
 }
 
-/// A [`Schedule`] with a real clock and a real sleep.
+/// A [`Schedule`] that reads a real clock and really sleeps.
 #[derive(Clone, Debug)]
 pub struct Periodic {
     schedule: Schedule,
     lead: Span,
-    /// The release that was approached: woken late for it is not the same as asking late for it.
+    /// The release that [`approach`](Self::approach) slept for: waking late for it differs from asking for it
+    /// late.
     approached: Option<Instant>,
 }
 
 impl Periodic {
-    /// Releases at `epoch`, `epoch + period`, and so on; choose an epoch still to come.
+    /// Releases at `epoch`, `epoch + period`, and so on. Choose an epoch in the future.
     #[must_use]
     pub fn new(epoch: Instant, rate: Rate, overrun: Overrun) -> Self {
         Self { schedule: Schedule::new(epoch, rate, overrun), lead: Span::ZERO, approached: None }
     }
 
-    /// The same, awake `lead` before each release: [`approach`](Self::approach) sleeps until then, and
-    /// [`wait`](Self::wait) keeps the processor busy for the rest. It costs `lead` of processor time each
-    /// period; for it the release is met to a fraction of a microsecond, and what the job needs can be
-    /// brought into the caches in between.
+    /// Wakes `lead` before each release: [`approach`](Self::approach) sleeps until then, and
+    /// [`wait`](Self::wait) keeps the processor busy for the rest. This costs `lead` of processor time per
+    /// period. In return the release is met to a fraction of a microsecond, and the job can bring its data into
+    /// the caches beforehand.
     #[must_use]
     pub fn with_lead(self, lead: Span) -> Self {
         Self { lead, ..self }
     }
 
-    /// Sleeps until `lead` before the next release; without a lead it returns at once.
+    /// Sleeps until `lead` before the next release; without a lead, returns at once.
     ///
     /// # Errors
     /// [`Stopped`] under [`Overrun::Stop`].
@@ -160,7 +161,7 @@ impl Periodic {
         Ok(())
     }
 
-    /// Sleeps to the next release and anchors `clock` there: the job before ends with this call.
+    /// Sleeps until the next release and anchors `clock` there. The call ends the previous job.
     ///
     /// # Errors
     /// [`Stopped`] under [`Overrun::Stop`].
@@ -181,14 +182,14 @@ impl Periodic {
         self.schedule.begin(clock.anchor())
     }
 
-    /// The nominal instant of the release that is next as far as is known: the deadline of a job whose
-    /// deadline is its period.
+    /// Returns the nominal instant of the next release, as planned so far: the deadline of a job whose deadline
+    /// is its period.
     #[must_use]
     pub fn next_release(&self) -> Instant {
         self.schedule.next_release()
     }
 
-    /// Releases dropped since the epoch.
+    /// Returns how many releases were dropped since the epoch.
     #[must_use]
     pub fn skipped_total(&self) -> u64 {
         self.schedule.skipped_total()
@@ -202,14 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn woken_late_after_an_approach_the_release_is_served_and_not_dropped() {
+    fn a_release_that_was_approached_is_served_even_after_a_late_wake() {
         let mut clock = FastClock::calibrate();
         let rate = Rate::from_period(Span::from_millis(50)).unwrap();
         let epoch = clock.anchor() + Span::from_millis(5);
         let mut periodic =
             Periodic::new(epoch, rate, Overrun::Skip).with_lead(Span::from_millis(1));
         periodic.approach(&mut clock).unwrap();
-        // Whatever held it up lasted beyond the release.
+        // A delay that lasts beyond the release.
         clock.spin_for(Span::from_millis(4));
         let release = periodic.wait(&mut clock).unwrap();
         assert_eq!((release.number, release.skipped), (0, 0));
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_lead_no_release_is_early_and_none_is_lost() {
+    fn with_a_lead_every_release_is_served_and_none_early() {
         let mut clock = FastClock::calibrate();
         let rate = Rate::from_period(Span::from_millis(2)).unwrap();
         let epoch = clock.anchor() + Span::from_millis(5);
@@ -239,8 +240,8 @@ mod tests {
         Instant::from_nanos((ms * 1e6) as u64)
     }
 
-    /// A 10 ms task from 100 ms on, whose jobs take `jobs` ms and which is woken `late` ms late each time:
-    /// the number and skipped count of each release.
+    /// Runs a 10 ms task from 100 ms on; job `i` takes `jobs[i]` ms and wakes `late[i]` ms late. Returns number
+    /// and skipped count of each release.
     fn run(overrun: Overrun, late: &[f64], jobs: &[f64]) -> Vec<Result<(u64, u64), Span>> {
         let mut schedule = Schedule::new(at(100.0), "10ms".parse().unwrap(), overrun);
         let clock = ManualClock::new(at(95.0));
@@ -273,14 +274,14 @@ mod tests {
     #[test]
     fn a_punctual_task_gets_every_release() {
         for overrun in [Overrun::Skip, Overrun::CatchUp, Overrun::Stop] {
-            // The third job ends exactly at the next release, which is not late.
+            // The third job ends exactly at the next release, so it is not late.
             let releases = run(overrun, &[0.0, 1.0, 0.0, 0.0], &[9.0, 1.0, 10.0, 1.0]);
             assert_eq!(releases, [Ok((0, 0)), Ok((1, 0)), Ok((2, 0)), Ok((3, 0))]);
         }
     }
 
     #[test]
-    fn skip_drops_the_releases_a_long_job_ran_over_and_keeps_the_grid() {
+    fn skip_drops_the_releases_that_a_long_job_overran_and_keeps_the_grid() {
         let releases = run(Overrun::Skip, &[0.0; 4], &[10.1, 35.0, 1.0, 1.0]);
         assert_eq!(releases, [Ok((0, 0)), Ok((2, 1)), Ok((6, 3)), Ok((7, 0))]);
     }
@@ -292,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn catch_up_runs_every_release_until_the_grid_is_met() {
+    fn catch_up_runs_every_release_until_it_is_back_on_the_grid() {
         let releases =
             run(Overrun::CatchUp, &[0.0, 0.0, 0.0, 0.0, 30.0], &[35.0, 1.0, 1.0, 1.0, 1.0]);
         assert_eq!(releases, [Ok((0, 0)), Ok((1, 0)), Ok((2, 0)), Ok((3, 0)), Ok((4, 0))]);
     }
 
     #[test]
-    fn stop_ends_with_the_release_that_was_missed() {
+    fn stop_ends_at_the_missed_release() {
         let late_job = run(Overrun::Stop, &[0.0; 3], &[1.0, 12.0, 1.0]);
         assert_eq!(late_job, [Ok((0, 0)), Ok((1, 0)), Err(Span::from_millis(2))]);
         let late_wake = run(Overrun::Stop, &[0.0, 11.0], &[1.0, 1.0]);

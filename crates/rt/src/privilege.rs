@@ -1,4 +1,4 @@
-//! What this process may do, and the sentence that says how to allow it more.
+//! What this process may do, and how to allow it more.
 
 use std::fmt;
 use std::fs;
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::sys::cpu;
 
-/// A resource limit; `None` is unlimited. Its unit is the resource's: getrlimit(2).
+/// A resource limit; `None` is unlimited. The unit is the resource's: getrlimit(2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What counts.
+    /// The limit in force.
     pub soft: Option<u64>,
-    /// Up to where the process may raise the soft limit itself.
+    /// The highest soft limit that the process may set itself.
     pub hard: Option<u64>,
 }
 
@@ -36,8 +36,8 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How much of each period the kernel leaves to real-time threads (sched(7), "Limiting the CPU usage of
-/// real-time and deadline processes"), in microseconds; a runtime of −1 is no limit.
+/// The share of each period that the kernel allows real-time threads (sched(7), "Limiting the CPU usage of
+/// real-time and deadline processes"), in microseconds. A runtime of −1 is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealTimeBandwidth {
     /// `sched_rt_runtime_us`.
@@ -47,7 +47,7 @@ pub struct RealTimeBandwidth {
 }
 
 impl RealTimeBandwidth {
-    /// The present setting; nothing where the kernel does not show it.
+    /// Returns the present setting; `None` where the kernel does not show it.
     #[must_use]
     pub fn read() -> Option<Self> {
         let number = |name: &str| {
@@ -60,7 +60,7 @@ impl RealTimeBandwidth {
     }
 }
 
-/// The capabilities and limits that decide over real time.
+/// The capabilities and limits that matter for real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Privileges {
     /// `CAP_SYS_NICE`: any policy, priority and processor.
@@ -78,7 +78,7 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    /// Those of the calling thread now.
+    /// Returns those of the calling thread now.
     #[must_use]
     pub fn read() -> Self {
         let effective = capabilities(None)
@@ -93,8 +93,8 @@ impl Privileges {
         }
     }
 
-    /// One sentence for each thing real time wants and this process may not have: what says no, and what
-    /// to do. Empty with full privileges.
+    /// Returns a refusal for each real-time right that this process lacks, with the limit that denies it and
+    /// the remedy. Empty with full privileges.
     #[must_use]
     pub fn lacking(&self) -> Vec<Refusal> {
         let mut lacking = vec![];
@@ -115,7 +115,7 @@ impl Privileges {
         lacking
     }
 
-    /// What stands against real-time priority.
+    /// Names the limit on real-time priority.
     fn scheduling_limit(&self) -> String {
         format!(
             "the limit of real-time priority (RLIMIT_RTPRIO) is {} and the process lacks CAP_SYS_NICE",
@@ -123,7 +123,7 @@ impl Privileges {
         )
     }
 
-    /// What stands against locking memory.
+    /// Names the limit on locked memory.
     fn memory_limit(&self, mapped: Option<Bytes>) -> String {
         let mapped = mapped.map_or(String::new(), |mapped| format!(", {mapped} are mapped"));
         let limit = self.locked_memory.soft.map_or("unlimited".into(), |b| Bytes(b).to_string());
@@ -133,7 +133,7 @@ impl Privileges {
         )
     }
 
-    /// The refusal of `policy` with the kernel's answer `error`, told by what this process may do.
+    /// Explains why the kernel refused `policy` with `error`.
     #[must_use]
     pub fn refuse_scheduling(&self, policy: &Policy, error: &std::io::Error) -> Refusal {
         let denied = matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS));
@@ -195,7 +195,7 @@ impl Privileges {
         Refusal { asked: policy.to_string(), because, remedy }
     }
 
-    /// The refusal to lock `mapped` bytes with the kernel's answer `error`.
+    /// Explains why the kernel refused to lock `mapped` bytes with `error`.
     #[must_use]
     pub fn refuse_locking(&self, mapped: Option<Bytes>, error: &std::io::Error) -> Refusal {
         let (because, remedy) = if self.ipc_lock || self.locked_memory.soft.is_none() {
@@ -211,7 +211,7 @@ impl Privileges {
     }
 }
 
-/// What there is to raise.
+/// A right to obtain.
 enum Raise {
     RealTimePriority,
     LockedMemory,
@@ -219,11 +219,11 @@ enum Raise {
     Capability,
 }
 
-/// The commands that raise it: for this shell, for good, or for this program alone.
+/// Returns the commands that grant it: for this shell, for a user, or for this program alone.
 fn raise(what: &Raise) -> String {
     let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
     let program = program.display();
-    // One command for both capabilities, as setcap replaces those a file had.
+    // One command for both capabilities, because setcap replaces those that a file has.
     let capability = format!("`sudo setcap cap_sys_nice,cap_ipc_lock=ep {program}`");
     let (shell, line) = match what {
         Raise::RealTimePriority => ("`ulimit -r 99`".to_string(), "rtprio 99".to_string()),
@@ -239,24 +239,24 @@ fn raise(what: &Raise) -> String {
     )
 }
 
-/// Raises the soft limits of real-time priority and locked memory to the hard ones, as any process may.
+/// Raises the soft limits of real-time priority and locked memory to the hard limits, which any process may do.
 pub(crate) fn raise_soft_limits() {
     for resource in [Resource::Rtprio, Resource::Memlock] {
         let Rlimit { maximum, .. } = getrlimit(resource);
-        // Refused at worst, and then the old limit shows in the refusal of what needed it.
+        // If this fails, the old limit shows in the refusal of whatever needed it.
         let _ = setrlimit(resource, Rlimit { current: maximum, maximum });
     }
 }
 
-/// Raises the soft limit of open descriptors (`RLIMIT_NOFILE`, getrlimit(2)) to the hard one: for a process that takes
-/// many connections. The soft one is low for programs that use select(2).
+/// Raises the soft limit of open descriptors (`RLIMIT_NOFILE`, getrlimit(2)) to the hard limit, for a process
+/// with many connections. The soft limit is low for the sake of programs that use select(2).
 pub fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Refused at worst, and then there are as many as before.
+    // If this fails, the process keeps its old limit.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// The refusal of processors that are not there, or that the control group keeps away.
+/// Explains why processors were refused: they are offline, or the control group excludes them.
 pub(crate) fn refuse_processors(
     asked: &hemiola_units::CpuSet,
     error: Option<&std::io::Error>,
@@ -275,7 +275,7 @@ pub(crate) fn refuse_processors(
                 .into(),
         ),
         (None, None) => (
-            "the control group's cpuset allows a part of them only".into(),
+            "the control group's cpuset allows only some of them".into(),
             "look at `cat /sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup)/cpuset.cpus.effective`"
                 .into(),
         ),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_everything_lacks_nothing() {
+    fn a_fully_privileged_process_lacks_nothing() {
         let able = Privileges { sys_nice: true, ipc_lock: true, ..nobody() };
         assert_eq!((able.lacking().len(), nobody().lacking().len()), (0, 2));
         let unlimited = Limit { soft: None, hard: None };

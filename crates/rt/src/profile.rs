@@ -1,26 +1,26 @@
-//! Asking the kernel for a profile, and keeping what it gave beside what it refused.
+//! Asks the kernel for a profile, and records what it granted and what it refused.
 
 use hemiola_units::{Bytes, CpuSet, Granted, Policy, Profile, Refusal};
 
 use crate::privilege::{Privileges, raise_soft_limits, refuse_processors};
 use crate::sys::{cpu, memory, sched};
 
-/// Asks for everything in `profile`, for the calling thread (memory: for the process), and reads back what
-/// was given.
+/// Asks for everything in `profile`, for the calling thread (locked memory: for the process), and reads back
+/// what was granted.
 ///
-/// What is refused stays as it was and is named in `refusals`; whether to go on with less is the caller's
-/// decision. To be called once in the process's `prepare` phase: threads started later inherit policy
-/// and processors, and a DEADLINE thread cannot start any. Soft limits are raised to the hard ones first.
+/// A refused request changes nothing and is listed in `refusals`; the caller decides whether to go on with
+/// less. Call this once in the process's `prepare` phase: threads started later inherit policy and processors,
+/// and a DEADLINE thread cannot start any. Soft limits are raised to the hard ones first.
 ///
-/// Memory locked by a process without `CAP_IPC_LOCK` counts against its limit from then on, also when it
-/// maps more: what it needs should be mapped before.
+/// If the process lacks `CAP_IPC_LOCK`, its locked memory counts against its limit from then on, including
+/// memory mapped later. Map what is needed first.
 #[must_use]
 pub fn apply(profile: &Profile) -> Granted {
     raise_soft_limits();
     let mut refusals = vec![];
-    // The order matters: DEADLINE looks at the processors allowed; a stack that grows after locking is
-    // killed at the limit where one grown before gets the lock refused; and real-time priority comes
-    // last, so that the slow work before disturbs nobody.
+    // The order matters. DEADLINE admission depends on the processors allowed. Stack is grown before locking:
+    // beyond the limit, growth after locking kills the process, whereas locking grown stack is merely refused.
+    // Real-time priority comes last, so that the slow work before it delays no other process.
     let cpus = ask_cpus(profile.cpus.as_ref(), &mut refusals);
     let prefault_stack = ask_stack(profile.prefault_stack, &mut refusals);
     let lock_memory = profile.lock_memory && ask_lock(&mut refusals);
@@ -31,7 +31,7 @@ pub fn apply(profile: &Profile) -> Granted {
 fn ask_cpus(asked: Option<&CpuSet>, refusals: &mut Vec<Refusal>) -> CpuSet {
     if let Some(asked) = asked {
         let online = cpu::online();
-        // The kernel would silently take the part of the set that is there.
+        // The kernel would silently take the part of the set that is online.
         if !asked.iter().all(|cpu| online.contains(cpu)) {
             refusals.push(refuse_processors(asked, None));
         } else if let Err(error) = sched::set_affinity(None, asked) {
@@ -84,7 +84,7 @@ fn ask_scheduling(asked: &Policy, refusals: &mut Vec<Refusal>) -> Policy {
     let given =
         || sched::policy(None).expect("the calling thread exists, under a policy of its own");
     let before = given();
-    // Asking for what is there already may be refused: a raised nice value cannot be set again.
+    // Asking for the present policy may be refused: a raised nice value cannot be set again.
     if before != *asked
         && let Err(error) = sched::set_policy(None, asked)
     {
@@ -97,7 +97,7 @@ fn ask_scheduling(asked: &Policy, refusals: &mut Vec<Refusal>) -> Policy {
 mod tests {
     use super::*;
 
-    /// Applies in a thread of its own, which takes policy and processors with it when it ends.
+    /// Applies the profile in a new thread, so that policy and processors end with it.
     fn applied(profile: Profile) -> Granted {
         std::thread::spawn(move || apply(&profile)).join().unwrap()
     }

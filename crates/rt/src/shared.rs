@@ -1,15 +1,15 @@
 //! Structures in memory shared between processes that may fail, or be killed, at any instruction.
 //!
-//! In reading order: the [layout](self#layout) all have in common, [`Segment`], then the three
-//! structures: the newest value ([`LatestWriter`], [`LatestReader`]), the bounded queue
-//! ([`QueueWriter`], [`QueueReader`]) and the recorder's log ([`LogWriter`], [`LogReader`]). [`MarksReader`]
-//! reads the logs that foreign programs write. [`Stream`] is two rings of bytes with bells, for who waits for many at
-//! once. Bare [`Words`] are there to measure what all this stands on.
+//! In reading order: the common [layout](self#layout), [`Segment`], then three structures: the latest value
+//! ([`LatestWriter`], [`LatestReader`]), the bounded queue ([`QueueWriter`], [`QueueReader`]) and the recorder's log
+//! ([`LogWriter`], [`LogReader`]). [`MarksReader`] reads the logs that foreign programs write. [`Stream`] is two
+//! rings of bytes with wake-up descriptors, for programs that wait for many peers at once. [`Words`] are single
+//! words, to measure the cost that the others build on.
 //!
-//! The first three publish in the same way: fill a slot nobody reads, then advance one count. Whoever is killed
-//! before that last store has written nothing; whoever comes next goes on from the count. What a reader
-//! finds is checked against sizes it has kept itself, so a peer that writes nonsense is an error to
-//! report, never a reason to fail.
+//! The first three publish in the same way: the writer fills a slot that no reader uses, then advances one count. A
+//! writer that is killed before that last store has published nothing, and its successor continues from the count.
+//! Readers check everything they find against sizes that they keep privately, so a peer that writes nonsense causes
+//! an error and never undefined behaviour.
 //!
 //! # Layout
 #![doc = include_str!("shared/layout.md")]
@@ -71,13 +71,13 @@ pub use words::Words;
 /// How a wait for a message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// There is something to read.
+    /// There is a message.
     Ready,
-    /// The limit came first.
+    /// The time limit came first.
     TimedOut,
 }
 
-/// Sleeps until `word` is not `seen`, or until `until`.
+/// Sleeps until `word` differs from `seen` or until `until`, whichever comes first.
 #[cfg(not(loom))]
 fn wait_for_change(
     word: &std::sync::atomic::AtomicU32,
@@ -97,7 +97,7 @@ fn wait_for_change(
     }
 }
 
-/// Two ends on one new segment, mapped twice as two processes would.
+/// Returns two ends on one new segment, mapped twice, as in two processes.
 #[cfg(all(test, not(loom)))]
 fn pair(kind: Kind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
     let segment = Segment::create("test", kind, slot_size, slot_count).unwrap();

@@ -1,10 +1,10 @@
-//! Thin safe calls: what Linux offers and the standard library does not.
+//! Thin safe wrappers for system calls that the standard library lacks.
 //!
-//! Each function is one system call, or two with a loop around, and holds no rules; those are a level up.
+//! Each function is one system call, or two in a loop, and makes no decisions; those are a level up.
 
 #![expect(
     unsafe_code,
-    reason = "system calls without a safe layer; each file keeps them to itself"
+    reason = "system calls without a safe wrapper; each file keeps them private"
 )]
 
 use std::io;
@@ -30,10 +30,10 @@ pub mod timer;
 pub mod tsc;
 pub mod usage;
 
-/// Makes a call again as long as a signal interrupts it.
+/// Repeats a call as long as a signal interrupts it.
 ///
 /// # Errors
-/// Those of the call, but `EINTR` (signal(7)).
+/// Those of the call except `EINTR` (signal(7)).
 pub fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -43,14 +43,14 @@ pub fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// The kernel's form of an instant.
+/// Converts an instant to the kernel's form.
 pub(crate) fn timespec(instant: Instant) -> Timespec {
     const SECOND: u64 = 1_000_000_000;
     let (seconds, nanos) = (instant.nanos() / SECOND, instant.nanos() % SECOND);
     Timespec { tv_sec: seconds as i64, tv_nsec: nanos as _ }
 }
 
-/// What the kernel's clocks show, which is never negative.
+/// Converts a time from a kernel clock, which is never negative.
 pub(crate) fn nanos(time: Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -1,4 +1,4 @@
-//! This test binary once more, as the other process of a test.
+//! Runs this test binary again, as the other process of a test.
 
 use std::env;
 use std::io::{BufRead, BufReader, Lines, Write, stdin, stdout};
@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const ROLE: &str = "HEMIOLA_RT_TEST_ROLE";
 const DESCRIPTOR: &str = "HEMIOLA_RT_TEST_FD";
-/// What a child says starts with this; the test harness talks on the same stream.
+/// The prefix of a child's lines; the test harness writes to the same stream.
 const SAYS: &str = "child: ";
 
 /// A running child. Killed when dropped.
@@ -17,7 +17,7 @@ pub(crate) struct Peer {
     said: Lines<BufReader<ChildStdout>>,
 }
 
-/// The command that plays `role` with `fd` inherited.
+/// Returns the command that plays `role` with `fd` inherited.
 pub(crate) fn command(role: &str, fd: Option<&OwnedFd>) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -46,18 +46,18 @@ impl Peer {
         Self { process, told, said }
     }
 
-    /// The next thing it says.
+    /// Returns the next line of the child.
     pub(crate) fn says(&mut self) -> String {
         loop {
             let line = self.said.next().expect("the child ended without a word").unwrap();
-            // The harness leaves its own line open before the first word.
+            // The harness leaves its own line unfinished before the first line.
             if let Some((_, said)) = line.split_once(SAYS) {
                 return said.to_string();
             }
         }
     }
 
-    /// Lets it pass its next `wait_to_be_told`.
+    /// Lets the child pass its next `wait_to_be_told`.
     pub(crate) fn tell(&mut self) {
         self.told.write_all(b"\n").unwrap();
     }
@@ -75,7 +75,7 @@ impl Drop for Peer {
     }
 }
 
-/// In the child: says `what` to the test, past the harness, which captures what is printed.
+/// In the child: sends `what` to the test, past the harness, which captures printed output.
 #[expect(clippy::explicit_write, reason = "print would be captured")]
 pub(crate) fn say(what: &str) {
     writeln!(stdout(), "{SAYS}{what}").unwrap();
@@ -86,13 +86,13 @@ pub(crate) fn wait_to_be_told() {
     stdin().lines().next().expect("the test ended first").unwrap();
 }
 
-/// In the child: the inherited descriptor.
+/// In the child: returns the inherited descriptor.
 pub(crate) fn inherited() -> OwnedFd {
     let number = env::var(DESCRIPTOR).unwrap().parse().unwrap();
     hemiola_rt::sys::descriptor::duplicate(number).expect("the parent left this descriptor open")
 }
 
-/// Says that a test could not run for want of a privilege.
+/// Reports that a test could not run for lack of a privilege.
 #[expect(clippy::print_stderr, reason = "a green run must not hide it")]
 pub(crate) fn skipped(needs: &str) {
     eprintln!("skipped: needs {needs}");

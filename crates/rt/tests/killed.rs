@@ -1,4 +1,4 @@
-//! SIGKILL at any instruction of either end leaves whole messages and a structure that goes on.
+//! SIGKILL at any instruction of either end leaves whole messages and a structure that still works.
 
 use hemiola_rt::shared::{
     Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, LogReader, LogWriter, PushError,
@@ -9,10 +9,10 @@ use hemiola_units::Instant;
 use crate::child::{Peer, inherited, say};
 
 const ROUNDS: u64 = 12;
-/// Long enough that a kill often falls into the copying.
+/// Long enough that a kill often hits the copying.
 const SIZE: usize = 4096;
 
-/// A message that shows any mixture of two: `value` in every word.
+/// A message with `value` in every word, so that any mixture of two shows.
 fn message(value: u64) -> Vec<u8> {
     value.to_le_bytes().repeat(SIZE / 8)
 }
@@ -40,7 +40,7 @@ pub(crate) fn latest_writer() {
 }
 
 #[test]
-fn a_latest_value_survives_its_writer_and_the_next_goes_on_with_the_count() {
+fn a_latest_value_survives_its_writer_and_the_next_continues_the_count() {
     let segment = Segment::create("test", Kind::Latest, SIZE, LATEST_SLOTS).unwrap();
     let read_only = segment.reopen_read_only().unwrap();
     let mut reader =
@@ -48,7 +48,7 @@ fn a_latest_value_survives_its_writer_and_the_next_goes_on_with_the_count() {
     let mut buffer = [0; SIZE];
     for round in 0..ROUNDS {
         let mut writer = Peer::start("latest writer", segment.fd());
-        // Another point of the writer's work each time, without asking a clock.
+        // A different point of the writer's work each time, without reading a clock.
         for _ in 0..=37 * round {
             assert_eq!(reader.wait(Instant::MAX), Readiness::Ready);
             match reader.read(&mut buffer) {
@@ -77,7 +77,7 @@ pub(crate) fn latest_reader() {
 }
 
 #[test]
-fn a_reader_that_cannot_write_is_woken_and_its_death_is_not_noticed() {
+fn a_read_only_reader_is_woken_and_its_death_has_no_effect() {
     let segment = Segment::create("test", Kind::Latest, SIZE, LATEST_SLOTS).unwrap();
     let read_only = segment.reopen_read_only().unwrap();
     let mut writer = LatestWriter::attach(segment).unwrap();
@@ -97,8 +97,8 @@ fn a_reader_that_cannot_write_is_woken_and_its_death_is_not_noticed() {
 
 pub(crate) fn queue_writer() {
     let mut writer = QueueWriter::attach(mine()).unwrap();
-    // The count of messages survives in the queue, not in the writer: the first message tells the reader
-    // where this writer starts.
+    // The count of messages survives in the queue, not in the writer: the first message shows the reader where this
+    // writer starts.
     for next in 0.. {
         while let Err(error) = writer.push(&message(next)) {
             assert!(matches!(error, PushError::Full { .. }), "{error}");
@@ -108,7 +108,7 @@ pub(crate) fn queue_writer() {
 }
 
 #[test]
-fn a_queue_survives_its_writer_and_the_next_goes_on_after_the_last_whole_message() {
+fn a_queue_survives_its_writer_and_the_next_continues_after_the_last_whole_message() {
     let segment = Segment::create("test", Kind::Queue, SIZE, 3).unwrap();
     let mut reader = QueueReader::attach(again(&segment)).unwrap();
     let mut buffer = [0; SIZE];
@@ -143,7 +143,7 @@ pub(crate) fn queue_reader() {
 }
 
 #[test]
-fn a_queue_survives_its_reader_and_the_next_takes_the_oldest_not_consumed() {
+fn a_queue_survives_its_reader_and_the_next_takes_the_oldest_unread_message() {
     let segment = Segment::create("test", Kind::Queue, SIZE, 3).unwrap();
     let mut writer = QueueWriter::attach(again(&segment)).unwrap();
     let mut next = 1;
@@ -181,7 +181,7 @@ pub(crate) fn log_writer() {
 }
 
 #[test]
-fn a_log_survives_its_writer_with_whole_entries_only() {
+fn a_log_survives_its_writer_with_only_whole_entries() {
     let segment = Segment::create("test", Kind::Log, 32, 1000).unwrap();
     let mut reader = LogReader::attach(again(&segment)).unwrap();
     for round in 0..ROUNDS {

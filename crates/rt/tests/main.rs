@@ -1,4 +1,4 @@
-//! Behaviour between real processes: what a killed peer leaves, and what the kernel grants to whom.
+//! Behaviour between real processes: what a killed peer leaves behind, and what the kernel grants.
 
 mod child;
 mod killed;

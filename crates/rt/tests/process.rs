@@ -1,4 +1,4 @@
-//! Runaways are stopped, and orphans do not outlive their parents.
+//! Runaway processes are stopped, and children end with their parents.
 
 use std::hint::spin_loop;
 use std::os::unix::process::{ExitStatusExt, parent_id};
@@ -18,9 +18,9 @@ fn fifo() -> Policy {
     Policy::Fifo { priority: Priority::try_from(LOWEST).unwrap() }
 }
 
-/// At real-time priority, if it is given: loops for ever once told to.
+/// In the child: at real-time priority, if granted, loops for ever once told to.
 pub(crate) fn runaway() {
-    // Nobody must be left with a process that never ends.
+    // The process must not outlive the test.
     set_parent_death_signal(Signal::KILL).unwrap();
     let granted = apply(&Profile { scheduling: fifo(), ..Profile::ordinary() });
     say(&granted.scheduling.to_string());
@@ -30,7 +30,7 @@ pub(crate) fn runaway() {
     }
 }
 
-/// A runaway about to start, or nothing without the privilege.
+/// Returns a runaway about to start, or `None` without the privilege.
 fn runaway_at_real_time() -> Option<Peer> {
     let mut peer = Peer::run(&mut command("runaway", None));
     if peer.says() == fifo().to_string() {
@@ -64,7 +64,7 @@ fn a_runaway_can_be_demoted_while_it_runs() {
     peer.kill();
 }
 
-/// Starts an orphan-to-be, says its number, and waits to be killed.
+/// In the child: starts a child of its own, reports its number, and waits to be killed.
 pub(crate) fn parent() {
     let mut child = Peer::run(&mut command("orphan", None));
     assert_eq!(child.says(), std::process::id().to_string());
@@ -75,14 +75,14 @@ pub(crate) fn parent() {
 pub(crate) fn orphan() {
     set_parent_death_signal(Signal::KILL).unwrap();
     say(&parent_id().to_string());
-    // Not by end of file: only the signal ends this one.
+    // Only the signal ends this process, not end of file.
     loop {
         std::thread::park();
     }
 }
 
 #[test]
-fn a_process_dies_with_its_killed_parent_if_it_asked_to() {
+fn a_process_can_be_set_to_die_with_its_parent() {
     let mut parent = Peer::run(&mut command("parent", None));
     let orphan = PidFd::open(parent.says().parse().unwrap()).unwrap();
     parent.kill();

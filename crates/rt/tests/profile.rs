@@ -1,4 +1,4 @@
-//! What is granted to a process with privileges, and what to one without.
+//! What is granted to a process with privileges and to one without.
 
 use std::os::unix::process::CommandExt;
 
@@ -11,7 +11,7 @@ use crate::child::{Peer, command, say, skipped, wait_to_be_told};
 
 const NOBODY: u32 = 65534;
 
-/// Asks for each profile it is given, one after the other, and says what it got.
+/// In the child: asks for the profile it is given and reports what it got.
 pub(crate) fn asker() {
     let profile = serde_json::from_str(&std::env::var("HEMIOLA_RT_TEST_PROFILE").unwrap()).unwrap();
     if std::env::var_os("HEMIOLA_RT_TEST_LIMITED").is_some() {
@@ -30,7 +30,7 @@ fn granted(profile: &Profile, limited: bool) -> Granted {
     command.env("HEMIOLA_RT_TEST_PROFILE", serde_json::to_string(profile).unwrap());
     if limited {
         command.env("HEMIOLA_RT_TEST_LIMITED", "1");
-        // Another user has none of root's capabilities; who is not root has none to lose.
+        // Another user has none of root's capabilities; a process that is not root has none to lose.
         if getuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
@@ -44,7 +44,7 @@ fn fifo() -> Policy {
     Policy::Fifo { priority: Priority::try_from(10).unwrap() }
 }
 
-/// Everything at once; the processor is one that is surely there.
+/// Everything at once, on a processor that exists.
 fn full(scheduling: Policy) -> Profile {
     Profile {
         scheduling,

@@ -1,5 +1,5 @@
-//! A stream between two processes, one of which is killed at any instruction: whole bytes in order, nobody hangs, and
-//! the socket beside it tells.
+//! A stream between two processes, one of which is killed at any instruction: bytes stay whole and in order, the
+//! survivor does not hang, and the socket beside the stream reports the death.
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -17,12 +17,12 @@ const ROUNDS: u64 = 12;
 const BELL: u64 = 0;
 const SOCKET: u64 = 1;
 
-/// The byte at a position: neighbours differ, and so do those of successive rounds of the ring.
+/// The byte at a position. Neighbours differ, and so do bytes of successive rounds of the ring.
 fn byte(at: u64) -> u8 {
     (at % 251) as u8
 }
 
-/// One end, the socket beside it, and what waits for both.
+/// One end, the socket beside it, and an epoll for both.
 struct End {
     stream: Stream,
     socket: UnixStream,
@@ -39,7 +39,7 @@ impl End {
         Self { stream, socket, epoll, events: Events::with_capacity(2), at: 0 }
     }
 
-    /// A stream to a new process that plays `role`.
+    /// Returns a stream to a new process that plays `role`.
     fn to(role: &str) -> (Self, Peer) {
         let (mine, theirs) = UnixStream::pair().unwrap();
         let peer = Peer::start(role, &theirs);
@@ -50,7 +50,7 @@ impl End {
         (Self::new(stream, mine), peer)
     }
 
-    /// In the child: the other end.
+    /// In the child: returns the other end.
     fn inherited() -> Self {
         let socket = UnixStream::from(inherited());
         let (mut bytes, mut offered) = ([0; 3], vec![]);
@@ -58,15 +58,15 @@ impl End {
         Self::new(Stream::accept(offered.try_into().unwrap()).unwrap(), socket)
     }
 
-    /// Waits for the bell; false when the peer's process is gone.
+    /// Waits for the bell; false if the peer's process is gone.
     fn wait(&mut self) -> bool {
         let until = MonotonicClock.now() + Span::from_millis(60_000);
         self.epoll.wait(&mut self.events, until).unwrap();
-        assert!(!self.events.is_empty(), "nobody rang for a minute, and nobody died");
+        assert!(!self.events.is_empty(), "no ring and no death for a minute");
         !self.events.iter().any(|event| event.token == SOCKET)
     }
 
-    /// Writes some bytes, or waits for room; false when the peer's process is gone.
+    /// Writes some bytes or waits for room; false if the peer's process is gone.
     fn write(&mut self) -> bool {
         let len = 1 + self.at * 7919 % 900;
         let bytes: Vec<u8> = (self.at..self.at + len).map(byte).collect();
@@ -76,7 +76,7 @@ impl End {
         count > 0 || !self.stream.wants_room() || self.wait()
     }
 
-    /// Reads some bytes, or waits for some; false when the peer's process is gone.
+    /// Reads some bytes or waits for some; false if the peer's process is gone.
     fn read(&mut self) -> bool {
         let mut buffer = [0; 900];
         let count = self.stream.read(&mut buffer).unwrap();
@@ -100,7 +100,7 @@ pub(crate) fn reader() {
 }
 
 #[test]
-fn a_reader_of_a_killed_writer_has_whole_bytes_in_order_and_is_told_of_the_death() {
+fn a_reader_of_a_killed_writer_gets_whole_bytes_in_order_and_notices_the_death() {
     for round in 0..ROUNDS {
         let (mut end, mut writer) = End::to("stream writer");
         while end.at <= 7919 * round {
@@ -115,7 +115,7 @@ fn a_reader_of_a_killed_writer_has_whole_bytes_in_order_and_is_told_of_the_death
 }
 
 #[test]
-fn a_writer_to_a_killed_reader_is_told_of_the_death_when_the_ring_is_full() {
+fn a_writer_to_a_killed_reader_notices_the_death_when_the_ring_is_full() {
     for round in 0..ROUNDS {
         let (mut end, mut reader) = End::to("stream reader");
         while end.at <= 7919 * round {

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use hemiola_rt::sys::mapping::page_size;
-use hemiola_rt::sys::perf::{self, Attributes, Buffer, Source};
+use hemiola_rt::sys::perf::{self, Attributes, Buffer, EventSource};
 use hemiola_trace::sched::{Left, PRIORITY_UNKNOWN, Thread, Tid, What};
 use hemiola_units::{Bytes, CpuSet, Instant};
 use rustix::io::Errno;
@@ -240,7 +240,7 @@ impl Processor {
     fn open(&mut self, way: &Way, tids: &[Option<u32>]) -> io::Result<()> {
         let own = matches!(way, Way::Own(_));
         let base = Attributes {
-            source: Source::Nothing,
+            source: EventSource::Nothing,
             // Beside the tracepoint as well: of some threads the kernel drops that, and says nothing.
             switches: true,
             names: true,
@@ -261,7 +261,7 @@ impl Processor {
         }
         if let Way::Tracepoints(tracepoints) = way {
             for tracepoint in tracepoints {
-                let source = Source::Tracepoint(tracepoint.id.into());
+                let source = EventSource::Tracepoint(tracepoint.id.into());
                 let attributes = Attributes { source, switches: false, names: false, ..base };
                 self.add(perf::open(&attributes, None, self.stream.cpu())?)?;
             }

@@ -1,4 +1,4 @@
-//! The atomic types of every structure in shared memory: the processor's, or loom's under `cfg(loom)`.
+//! The atomic types of the structures in shared memory: the standard ones, or loom's under `cfg(loom)`.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -1,26 +1,26 @@
-//! The newest value: one writer, any number of readers, nobody ever waits for anybody.
+//! The latest value, with one writer and any number of readers. Neither side ever waits for the other.
 //!
-//! The writer fills the slot after the published one, then publishes it. A reader copies the published
-//! slot and looks at the count again: the copy is whole unless the writer may by then have begun to
-//! fill that slot anew, that is, unless it has published `slot_count - 1` messages or more meanwhile.
+//! The writer fills the slot after the published one, then publishes it. A reader copies the published slot and then
+//! checks the count again. The copy is whole unless the writer may already have started to refill that slot, which is
+//! possible once it has published `slot_count - 1` or more messages meanwhile.
 
 use super::atomic::{Ordering, fence};
 use super::layout::{Kind, PUBLISHED_AT};
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::{Message, ReadError, TooLong, copy, fill};
 
-/// How often a reader that was overtaken starts again. Each attempt fails only if three messages were
-/// published within one copy, so a second one in a row means a writer out of control.
+/// How often a reader that was overtaken tries again. An attempt fails only if three messages are published during
+/// one copy, so a second failure in a row means that the writer is out of control.
 pub const READ_TRIES_MAX: u32 = 8;
 
-/// The writing end. There must be one at a time; after its death the next one goes on with the count.
+/// The writing end. There must be only one at a time. After its death the next writer continues from the count.
 #[derive(Debug)]
 pub struct LatestWriter {
     segment: Segment,
     published: u32,
 }
 
-/// A reading end, with its own memory of what it has seen. Needs no write access.
+/// A reading end, which remembers what it has seen. It needs no write access.
 #[derive(Debug)]
 pub struct LatestReader {
     segment: Segment,
@@ -28,7 +28,7 @@ pub struct LatestReader {
 }
 
 impl LatestWriter {
-    /// The writing end of `segment`.
+    /// Attaches the writing end to `segment`.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
@@ -38,11 +38,11 @@ impl LatestWriter {
         Ok(Self { segment, published })
     }
 
-    /// Makes `message` the newest value and wakes every waiting reader: one system call, whether anybody
-    /// waits or not. Returns its number.
+    /// Publishes `message` and wakes every waiting reader: one system call, whether any reader waits or not. Returns
+    /// the message's number.
     ///
     /// # Errors
-    /// [`TooLong`]; nothing is published then.
+    /// [`TooLong`]; nothing is published.
     pub fn publish(&mut self, message: &[u8]) -> Result<u32, TooLong> {
         let number = self.publish_quiet(message)?;
         #[cfg(not(loom))]
@@ -50,35 +50,35 @@ impl LatestWriter {
         Ok(number)
     }
 
-    /// As [`publish`](Self::publish) without the wake: for readers that only ever poll, at the cost of
-    /// the stores alone. A reader in [`LatestReader::wait`] sleeps on until its limit.
+    /// Like [`publish`](Self::publish) without the wake-up, for readers that only poll: it costs only the stores. A
+    /// reader in [`LatestReader::wait`] sleeps until its time limit.
     ///
     /// # Errors
-    /// [`TooLong`]; nothing is published then.
+    /// [`TooLong`]; nothing is published.
     pub fn publish_quiet(&mut self, message: &[u8]) -> Result<u32, TooLong> {
-        // 0 means "nothing yet". The count wraps to the slot count, whose slot is the one that 0 would have: skipping a
-        // slot would reuse the next one a message earlier than readers assume.
+        // 0 means "nothing yet", so the count wraps to the slot count, which has the same slot as 0. Any other number
+        // would skip a slot and reuse the next one a message earlier than readers assume.
         let number = match self.published.wrapping_add(1) {
             0 => self.segment.layout.slot_count,
             number => number,
         };
-        // SYNC POINT with the acquire fence in `peek`: a reader that saw any word of this message also
-        // sees that its predecessors were published, and so that its own slot may be overwritten.
+        // SYNC POINT with the acquire fence in `peek`: a reader that saw any word of this message also sees that its
+        // predecessors were published, and hence that its own slot may be overwritten.
         fence(Ordering::Release);
         fill(&self.segment, number, message)?;
-        // SYNC POINT with the acquire in `peek` and `attach`: who sees the number sees the whole message.
+        // SYNC POINT with the acquire in `peek` and `attach`: a reader that sees the number sees the whole message.
         self.segment.u32(PUBLISHED_AT).store(number, Ordering::Release);
         self.published = number;
         Ok(number)
     }
 
-    /// The number of the newest message; 0 when there is none.
+    /// Returns the number of the newest message; 0 if there is none.
     #[must_use]
     pub fn published(&self) -> u32 {
         self.published
     }
 
-    /// The memory behind it.
+    /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
@@ -86,7 +86,7 @@ impl LatestWriter {
 }
 
 impl LatestReader {
-    /// A reading end of `segment` that has seen nothing: a value already there is new to it.
+    /// Attaches a reading end to `segment`. It has seen nothing: a value that is already there is new to it.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`].
@@ -94,10 +94,10 @@ impl LatestReader {
         Ok(Self { segment: segment.expect(Kind::Latest, Access::ReadOnly)?, seen: 0 })
     }
 
-    /// Copies the newest message to the front of `buffer` if it has not been read before.
+    /// Copies the newest message to the front of `buffer`, if this end has not read it yet.
     ///
     /// # Errors
-    /// [`ReadError`]; each damaged or torn message is reported once and then counts as seen.
+    /// [`ReadError`]. A damaged or torn message is reported once and then counts as seen.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<Message>, ReadError> {
         if self.published() == self.seen {
             return Ok(None);
@@ -113,7 +113,7 @@ impl LatestReader {
         result
     }
 
-    /// Copies the newest message to the front of `buffer`, read before or not; it stays as new as it was.
+    /// Copies the newest message to the front of `buffer`, whether read before or not, and does not mark it as seen.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -135,19 +135,19 @@ impl LatestReader {
         Err(ReadError::Torn { number, tries: READ_TRIES_MAX })
     }
 
-    /// The count of published messages at this moment; 0 when there is none.
+    /// Returns the number of the newest message at this moment; 0 if there is none.
     #[must_use]
     pub fn published(&self) -> u32 {
         self.segment.acquire(PUBLISHED_AT)
     }
 
-    /// The number of the last message read; 0 when none was.
+    /// Returns the number of the last message read; 0 if none was.
     #[must_use]
     pub fn seen(&self) -> u32 {
         self.seen
     }
 
-    /// The memory behind it.
+    /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
@@ -156,13 +156,13 @@ impl LatestReader {
 
 #[cfg(not(loom))]
 impl LatestReader {
-    /// Sleeps until there is a message not yet read, or until `until`.
+    /// Sleeps until there is an unread message or until `until`, whichever comes first.
     #[must_use]
     pub fn wait(&self, until: hemiola_units::Instant) -> super::Readiness {
         super::wait_for_change(self.word(), self.seen, until)
     }
 
-    /// The count's futex word, for waiting in another way: [`sys::futex`](crate::sys::futex).
+    /// Returns the futex word of the count, for other ways of waiting: [`sys::futex`](crate::sys::futex).
     #[must_use]
     pub fn word(&self) -> &std::sync::atomic::AtomicU32 {
         self.segment.u32(PUBLISHED_AT)
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn peeking_leaves_the_message_new() {
+    fn peeking_leaves_the_message_unread() {
         let (mut writer, mut reader) = ends();
         writer.publish(b"one").unwrap();
         let mut buffer = [0; 24];
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_writer_goes_on_with_the_count() {
+    fn the_next_writer_continues_the_count() {
         let (mut writer, mut reader) = ends();
         writer.publish(b"one").unwrap();
         let mut next = LatestWriter::attach(writer.segment.try_clone().unwrap()).unwrap();
@@ -245,7 +245,7 @@ mod tests {
             assert_eq!(read(&mut reader), Ok(Some((number, b"x".to_vec()))));
             filled.push(writer.segment.layout.slot(number));
         }
-        // A slot is filled again only after all the others: a reader of it relies on that.
+        // A slot is reused only after all the others. Readers rely on that.
         assert_eq!(filled[4], filled[0]);
         filled.pop();
         filled.sort_unstable();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn any_header_a_faulty_writer_leaves_is_survived() {
+    fn any_count_from_a_faulty_writer_is_survived() {
         let (mut writer, mut reader) = ends();
         writer.publish(b"x").unwrap();
         for published in [0, 2, 5, 1 << 31, u32::MAX] {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_beside_a_busy_writer_sees_whole_rising_messages() {
+    fn a_reader_of_a_busy_writer_sees_whole_messages_in_order() {
         let (mut writer, mut reader) = ends();
         let writing = std::thread::spawn(move || {
             for value in 1..=200_000u64 {

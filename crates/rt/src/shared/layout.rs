@@ -1,6 +1,6 @@
-//! Where everything lies in a segment, version 1.
+//! Offsets and sizes of a segment, version 1.
 //!
-//! The drawing is on the page of [`shared`](super#layout), from `layout.md` beside this file.
+//! The drawing is in the documentation of [`shared`](super#layout), from `layout.md` beside this file.
 
 #![cfg_attr(loom, allow(dead_code, reason = "loom's memory has no header"))]
 
@@ -19,20 +19,20 @@ pub(super) const LOST_AT: usize = 72;
 pub(super) const CONSUMED_AT: usize = 128;
 pub(super) const SLOTS_AT: usize = 192;
 
-/// Within a slot of a latest value or queue.
+/// Offsets within a slot of a latest value or queue.
 pub(super) const LENGTH_IN_SLOT: usize = 0;
 pub(super) const NUMBER_IN_SLOT: usize = 4;
 pub(super) const PAYLOAD_IN_SLOT: usize = 8;
 
-/// Bytes of a log's entry.
+/// Bytes of a log entry.
 pub const ENTRY_SIZE: usize = 32;
-/// Slots of a latest value: the newest, the one being written, and two more, so that a reader is
-/// disturbed only when three messages are published while it copies one.
+/// Slots of a latest value: the newest, the one being written, and two more, so that a reader is overtaken only
+/// when three messages are published while it copies one.
 pub const LATEST_SLOTS: u32 = 4;
-/// The largest segment; beyond it a length in a header is surely an error.
+/// The largest segment; a longer one in a header must be an error.
 pub(super) const SEGMENT_LEN_MAX: usize = 1 << 30;
 
-/// Offsets of [`Kind::Marks`]: of the segment, of a lane, of a call.
+/// Offsets for [`Kind::Marks`]: in the segment, in a lane, in a call.
 pub(super) mod lane {
     pub(crate) const REFUSED_TASKS_AT: usize = 64;
     pub(crate) const REFUSED_CALLS_AT: usize = 68;
@@ -67,13 +67,13 @@ const _: () = assert!(cfg!(target_endian = "little"), "the segment layout is lit
 /// Which structure a segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The newest value: [`LatestWriter`](super::LatestWriter), [`LatestReader`](super::LatestReader).
+    /// The latest value: [`LatestWriter`](super::LatestWriter), [`LatestReader`](super::LatestReader).
     Latest = 1,
     /// A bounded queue: [`QueueWriter`](super::QueueWriter), [`QueueReader`](super::QueueReader).
     Queue = 2,
     /// A log that drops when full: [`LogWriter`](super::LogWriter), [`LogReader`](super::LogReader).
     Log = 3,
-    /// Logs that foreign programs claim: [`MarksReader`](super::MarksReader).
+    /// Logs claimed by foreign programs: [`MarksReader`](super::MarksReader).
     Marks = 4,
 }
 
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// A segment's sizes, checked once and kept: what the memory says later is never trusted.
+/// The sizes of a segment, checked once and kept. The header in memory is not trusted afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) kind: Kind,
@@ -96,7 +96,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout with these sizes; nothing unless it is one the drawing allows.
+    /// Returns the layout with these sizes, or `None` if the drawing does not allow them.
     pub(super) fn new(kind: Kind, slot_size: u32, slot_count: u32, capacity: u32) -> Option<Self> {
         let stride = match kind {
             Kind::Log => ENTRY_SIZE,
@@ -123,7 +123,7 @@ impl Layout {
         sound.then_some(Self { kind, slot_size, slot_count, capacity, len, stride })
     }
 
-    /// Where the slot of message `number` starts.
+    /// Returns the offset of the slot of message `number`.
     #[inline]
     pub(super) fn slot(&self, number: u32) -> usize {
         SLOTS_AT + (number & (self.slot_count - 1)) as usize * self.stride

@@ -1,23 +1,23 @@
-//! A log for the recorder: one writer that never waits and drops when full, one reader that drains.
+//! The recorder's log: one writer that never waits and drops entries when the log is full, and one reader.
 
 use super::atomic::Ordering;
 use super::layout::{CONSUMED_AT, ENTRY_SIZE, Kind, LOST_AT, PUBLISHED_AT};
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::ReadError;
 
-/// One entry of a log: four words, whose meaning is the writer's.
+/// One entry of a log: four words with a meaning defined by the writer.
 pub type LogEntry = [u64; ENTRY_SIZE / 8];
 
-/// The writing end. There must be one at a time; after its death the next one goes on with the count.
+/// The writing end. There must be only one at a time. After its death the next writer continues from the count.
 #[derive(Debug)]
 pub struct LogWriter {
     segment: Segment,
     published: u32,
-    /// The reader's count when last looked at: its cache line is fetched only when the log seems full.
+    /// The reader's count as last read: its cache line is fetched only when the log seems full.
     consumed: u32,
 }
 
-/// The reading end. There must be one at a time. It sees whole entries only, whenever the writer dies.
+/// The reading end. There must be only one at a time. It sees only whole entries, whenever the writer dies.
 #[derive(Debug)]
 pub struct LogReader {
     segment: Segment,
@@ -25,7 +25,7 @@ pub struct LogReader {
 }
 
 impl LogWriter {
-    /// The writing end of `segment`.
+    /// Attaches the writing end to `segment`.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
@@ -36,14 +36,14 @@ impl LogWriter {
         Ok(Self { segment, published, consumed })
     }
 
-    /// Appends `entry`, or counts it as lost when the log is full: five stores, no system call, no loop.
+    /// Appends `entry`, or counts it as lost if the log is full: five stores, no system call, no loop.
     #[inline]
     pub fn push(&mut self, entry: LogEntry) {
         let capacity = self.segment.capacity();
         if self.published.wrapping_sub(self.consumed) >= capacity {
-            // SYNC POINT with the release in `LogReader::drain`: the slots before it are free.
+            // SYNC POINT with the release in `LogReader::drain`: the reader is done with the slots before it.
             self.consumed = self.segment.acquire(CONSUMED_AT);
-            // A count ahead of ours (a faulty reader) looks full too.
+            // A count ahead of this end's (from a faulty reader) also looks full.
             if self.published.wrapping_sub(self.consumed) >= capacity {
                 let lost = self.segment.u64(LOST_AT);
                 lost.store(lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
@@ -55,18 +55,18 @@ impl LogWriter {
         for (index, word) in entry.into_iter().enumerate() {
             self.segment.u64(slot + 8 * index).store(word, Ordering::Relaxed);
         }
-        // SYNC POINT with the acquire in `LogReader::drain`: who sees the number sees the entry.
+        // SYNC POINT with the acquire in `LogReader::drain`: a reader that sees the number sees the entry.
         self.segment.u32(PUBLISHED_AT).store(number, Ordering::Release);
         self.published = number;
     }
 
-    /// Entries dropped so far because the log was full.
+    /// Returns how many entries were dropped because the log was full.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.segment.u64(LOST_AT).load(Ordering::Relaxed)
     }
 
-    /// The memory behind it.
+    /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
@@ -74,7 +74,7 @@ impl LogWriter {
 }
 
 impl LogReader {
-    /// The reading end of `segment`; it writes the count of consumed entries.
+    /// Attaches the reading end to `segment`; it writes the count of consumed entries.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
@@ -84,11 +84,11 @@ impl LogReader {
         Ok(Self { segment, consumed })
     }
 
-    /// Hands every entry there is now to `take`, oldest first, and frees their slots; returns how many.
-    /// A reader killed within leaves them for the next one.
+    /// Passes every entry present now to `take`, oldest first, frees their slots, and returns how many there were. If
+    /// the reader is killed meanwhile, the next reader gets them again.
     ///
     /// # Errors
-    /// [`ReadError::Counts`], after which the log goes on empty.
+    /// [`ReadError::Counts`], after which the log is empty.
     pub fn drain(&mut self, mut take: impl FnMut(LogEntry)) -> Result<usize, ReadError> {
         // SYNC POINT with the release in `LogWriter::push`.
         let published = self.segment.acquire(PUBLISHED_AT);
@@ -104,18 +104,18 @@ impl LogReader {
             }
         }
         self.consumed = published;
-        // SYNC POINT with the acquire in `LogWriter::push`: the copies out of the slots are over.
+        // SYNC POINT with the acquire in `LogWriter::push`: the copies out of the slots are complete.
         self.segment.u32(CONSUMED_AT).store(published, Ordering::Release);
         if sound { Ok(held as usize) } else { Err(ReadError::Counts { published, consumed }) }
     }
 
-    /// Entries dropped so far because the log was full.
+    /// Returns how many entries were dropped because the log was full.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.segment.u64(LOST_AT).load(Ordering::Relaxed)
     }
 
-    /// The memory behind it.
+    /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_counts_are_reported_and_the_log_goes_on() {
+    fn damaged_counts_are_reported_and_the_log_recovers() {
         let (writer, mut reader) = ends(4);
         writer.segment.u32(PUBLISHED_AT).store(9, Ordering::Relaxed);
         let counts = ReadError::Counts { published: 9, consumed: 0 };
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_losses_that_a_peer_set_to_its_maximum_wraps() {
+    fn the_count_of_losses_wraps() {
         let (mut writer, _reader) = ends(1);
         writer.segment.u64(LOST_AT).store(u64::MAX, Ordering::Relaxed);
         (0..2).for_each(|value| writer.push([value; 4]));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_beside_a_busy_writer_gets_or_counts_every_entry() {
+    fn every_entry_of_a_busy_writer_is_read_or_counted() {
         let (mut writer, mut reader) = ends(64);
         let writing =
             std::thread::spawn(move || (0..300_000).for_each(|value| writer.push([value; 4])));

@@ -1,4 +1,4 @@
-//! Marks of foreign programs: lanes that their tasks claim, and calls to the recorder; the reading end.
+//! The reading end of marks by foreign programs: lanes that their tasks claim, and calls to the recorder.
 
 use std::os::fd::BorrowedFd;
 
@@ -14,37 +14,38 @@ use super::log::LogEntry;
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::ReadError;
 
-/// Lanes unless there is a reason for another number: tasks that may mark at one time. With the calls they are 64
-/// slots, a power of two.
+/// The usual number of lanes, which is the number of tasks that can mark at one time. With the slot for calls
+/// they are 64 slots, a power of two.
 pub const LANES: u32 = 63;
-/// Entries of a lane unless there is a reason for another number: 256 KiB, two seconds of a task that marks
-/// 4,000 times a second.
+/// The usual number of entries per lane: 256 KiB, enough for two seconds of a task that marks 4,000 times a
+/// second.
 pub const LANE_ENTRIES: u32 = 1 << 13;
 
-/// A lane in use: the writer's `state` word.
+/// The `state` word of a lane in use.
 const IN_USE: u32 = 1;
-/// A lane that its task has given back.
+/// The `state` word of a lane that its task has given back.
 const GIVEN_BACK: u32 = 2;
 
-/// The reading end of the marks of foreign programs. There must be one at a time.
+/// The reading end of the marks of foreign programs. There must be only one at a time.
 ///
-/// The writing end is no part of Hemiola: the crate `hemiola-mark`, its C header and its Python module follow
-/// the [layout](super#layout). Whatever they write is checked here, and no reason to fail.
+/// The writing end is not part of this crate: the crate `hemiola-mark`, its C header and its Python module
+/// follow the [layout](super#layout). Everything they write is checked here, and no content makes the reader
+/// fail.
 #[derive(Debug)]
 pub struct MarksReader {
     segment: Segment,
-    /// Entries of a lane: the power of two its writers reckon too.
+    /// Entries per lane: the largest power of two that fits, as the writers compute it too.
     entries: u32,
-    /// Of each lane, how many entries were taken.
+    /// The number of entries taken from each lane.
     consumed: Vec<u32>,
 }
 
-/// What a task said of itself when it claimed its lane.
+/// The description that a task wrote when it claimed its lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Its process.
     pub pid: u32,
-    /// Its thread, as of now: until the first entry the one that claimed the lane.
+    /// Its thread: the one that claimed the lane until the first entry, then the one that marks.
     pub tid: u32,
     /// Its name.
     pub name: String,
@@ -54,32 +55,32 @@ pub struct Claim {
     pub deadline_ns: u64,
 }
 
-/// What a program asked of the recorder.
+/// A request from a program to the recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When, in nanoseconds on the monotonic clock.
+    /// When it was made, in nanoseconds on the monotonic clock.
     pub at: u64,
-    /// What.
+    /// The kind of request.
     pub kind: CallKind,
-    /// The process that asked.
+    /// The process that made it.
     pub pid: u32,
-    /// Why, in its words.
+    /// The reason given.
     pub text: String,
 }
 
-/// What can be asked of the recorder.
+/// The kinds of requests to the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallKind {
     /// Record from now on.
     Start,
-    /// Record no more.
+    /// Stop recording.
     Stop,
-    /// Keep what led here.
+    /// Keep the recording of what led here.
     Trigger,
 }
 
 impl MarksReader {
-    /// New memory for `lanes` tasks with at least `entries` entries each, nothing claimed.
+    /// Creates memory for `lanes` tasks with at least `entries` entries each, with no lane claimed.
     ///
     /// # Errors
     /// [`SegmentError::Sizes`] and [`SegmentError::System`].
@@ -92,7 +93,7 @@ impl MarksReader {
         Self::attach(segment)
     }
 
-    /// The reading end of `segment`.
+    /// Attaches the reading end to `segment`.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
@@ -106,25 +107,25 @@ impl MarksReader {
         Ok(reader)
     }
 
-    /// The descriptor, for handing to programs.
+    /// Returns the descriptor, for handing to programs.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.segment.fd()
     }
 
-    /// How many lanes there are.
+    /// Returns the number of lanes.
     #[must_use]
     pub fn lanes(&self) -> u32 {
         self.segment.capacity() - 1
     }
 
-    /// Who has lane `lane`, if anybody has.
+    /// Returns the description of the task that has lane `lane`; `None` if the lane is free.
     ///
     /// # Panics
-    /// When there is no such lane, here and below.
+    /// If there is no such lane, here and below.
     #[must_use]
     pub fn claim(&self, lane: u32) -> Option<Claim> {
-        // SYNC POINT with the writer's release of `state`: what it says of itself is whole.
+        // SYNC POINT with the writer's release of `state`: the description is complete.
         let state = self.acquire(lane, STATE_AT);
         (state == IN_USE || state == GIVEN_BACK).then(|| Claim {
             pid: self.word(lane, PID_AT).load(Ordering::Relaxed),
@@ -135,39 +136,41 @@ impl MarksReader {
         })
     }
 
-    /// Whether its task has given the lane back: nothing is added to it any more.
+    /// Whether the task has given the lane back, after which nothing is added to it.
     #[must_use]
     pub fn is_given_back(&self, lane: u32) -> bool {
         self.acquire(lane, STATE_AT) == GIVEN_BACK
     }
 
-    /// The thread that took the lane and the process it named, also while it is not yet in use; 0 each for nobody.
+    /// Returns the thread that took the lane and the process it named, also before the lane is in use; (0, 0)
+    /// if the lane is free.
     #[must_use]
     pub fn owner(&self, lane: u32) -> (u32, u32) {
         let owner = self.acquire(lane, OWNER_AT);
         (owner, self.word(lane, PID_AT).load(Ordering::Relaxed))
     }
 
-    /// Names of marks the lane has by now, counted up to what a lane holds.
+    /// Returns how many mark names the lane has so far, at most as many as a lane can hold.
     #[must_use]
     pub fn names(&self, lane: u32) -> usize {
         (self.acquire(lane, NAMES_AT) as usize).min(MARK_NAMES_MAX)
     }
 
-    /// The name of mark `index`.
+    /// Returns the name of mark `index`.
     ///
     /// # Panics
-    /// When a lane has no so many.
+    /// If `index` is not below the number of names that a lane can hold.
     #[must_use]
     pub fn name(&self, lane: u32, index: usize) -> String {
         assert!(index < MARK_NAMES_MAX);
         self.text(self.at(lane, MARK_NAMES_AT + index * NAME_LEN), NAME_LEN)
     }
 
-    /// Hands every entry of the lane to `take`, oldest first, and frees their places; returns how many.
+    /// Passes every entry of the lane to `take`, oldest first, frees their places, and returns how many there
+    /// were.
     ///
     /// # Errors
-    /// [`ReadError::Counts`], after which the lane goes on empty.
+    /// [`ReadError::Counts`], after which the lane is empty.
     pub fn drain(&mut self, lane: u32, mut take: impl FnMut(LogEntry)) -> Result<usize, ReadError> {
         // SYNC POINT with the writer's release of `published`.
         let published = self.acquire(lane, PUBLISHED_AT);
@@ -184,19 +187,19 @@ impl MarksReader {
             }
         }
         self.consumed[lane as usize] = published;
-        // SYNC POINT with the writer's acquire of `consumed`: the copies are over.
+        // SYNC POINT with the writer's acquire of `consumed`: the copies are complete.
         self.word(lane, CONSUMED_AT).store(published, Ordering::Release);
         if sound { Ok(held as usize) } else { Err(ReadError::Counts { published, consumed }) }
     }
 
-    /// Entries of the lane dropped so far because it was full.
+    /// Returns how many entries of the lane were dropped because it was full.
     #[must_use]
     pub fn lost(&self, lane: u32) -> u64 {
         self.wide(lane, LOST_AT)
     }
 
-    /// Makes the lane free for another task. Only after its task has given it back, or cannot run any more:
-    /// what it did not drain is gone.
+    /// Makes the lane available to another task. Call it only after its task has given it back or can no longer
+    /// run: entries that were not drained are lost.
     pub fn free(&mut self, lane: u32) {
         self.consumed[lane as usize] = 0;
         for at in [PUBLISHED_AT, NAMES_AT, CONSUMED_AT, PID_AT, TID_AT] {
@@ -209,7 +212,7 @@ impl MarksReader {
         self.word(lane, OWNER_AT).store(0, Ordering::Release);
     }
 
-    /// Takes every call there is, oldest first.
+    /// Takes every pending call, oldest first.
     pub fn calls(&mut self) -> Vec<Call> {
         let places = (self.segment.slot_size() / CALL_LEN).min(CALLS_MAX);
         let mut calls = Vec::new();
@@ -239,7 +242,8 @@ impl MarksReader {
         calls
     }
 
-    /// Tasks that found no free lane, and calls that found no free place: they went unheard.
+    /// Returns how many tasks found no free lane, and how many calls found no free place. They were not
+    /// recorded.
     #[must_use]
     pub fn refused(&self) -> (u32, u32) {
         let word = |at| self.segment.u32(at).load(Ordering::Relaxed);
@@ -263,7 +267,7 @@ impl MarksReader {
         self.segment.acquire(self.at(lane, offset))
     }
 
-    /// Text up to its first zero, with marks in place of what is no UTF-8.
+    /// Returns the text up to its first zero byte; invalid UTF-8 is replaced.
     fn text(&self, at: usize, len: usize) -> String {
         let bytes: Vec<u8> = (0..len)
             .step_by(8)
@@ -292,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_lie_where_the_drawing_says() {
+    fn bytes_are_at_the_offsets_of_the_drawing() {
         let mut reader = small();
         let lane = 192 + 1216 + 4 * 32;
         let write = |at: usize, bytes: &[u8]| {
@@ -328,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_is_freed_starts_anew() {
+    fn a_freed_lane_starts_empty() {
         let mut reader = small();
         claim(&reader, 1, 8);
         reader.word(1, PUBLISHED_AT).store(3, Ordering::Release);
@@ -341,7 +345,7 @@ mod tests {
     }
 
     proptest! {
-        /// A program may write anything anywhere.
+        /// A program may write any bytes anywhere.
         #[test]
         fn no_bytes_make_the_reader_fail(
             bytes in proptest::collection::vec(any::<u8>(), 0..4000),

@@ -1,4 +1,4 @@
-//! The stand-in for a shared mapping under loom: one loom atomic for each word the layout has.
+//! The replacement for a shared mapping under loom: one loom atomic for each word of the layout.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::layout::{
     PAYLOAD_IN_SLOT, PUBLISHED_AT,
 };
 
-/// Plain memory with the mapping's methods. Clones share it.
+/// Ordinary memory with the methods of the mapping. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Memory(Arc<Words>);
 
@@ -48,7 +48,7 @@ impl Memory {
         &self.0.wide[&offset]
     }
 
-    /// 64-bit words alone, at these offsets.
+    /// Memory of 64-bit words only, at these offsets.
     pub(super) fn wide(offsets: impl Iterator<Item = usize>) -> Self {
         let wide = offsets.map(|at| (at, AtomicU64::new(0))).collect();
         Self(Arc::new(Words { narrow: BTreeMap::new(), wide }))
@@ -67,7 +67,7 @@ impl Memory {
     }
 }
 
-/// The stand-in for an eventfd watched edge-triggered.
+/// The replacement for an eventfd watched edge-triggered.
 #[derive(Clone, Debug)]
 pub(super) struct Bell(Arc<loom::sync::Notify>);
 

@@ -1,21 +1,21 @@
-//! Loom's check of the three structures, at their smallest interesting sizes, over every order in which
-//! two threads' accesses may take effect: `RUSTFLAGS="--cfg loom" cargo test -p hemiola-rt --lib`.
+//! Loom checks the structures at their smallest interesting sizes, over every order in which the accesses of two
+//! threads can take effect: `RUSTFLAGS="--cfg loom" cargo test -p hemiola-rt --lib`.
 
 use super::atomic::Ordering;
 use super::layout::{ENTRY_SIZE, PUBLISHED_AT};
 use super::*;
 
-/// Both ends on one segment.
+/// Returns both ends on one segment.
 fn pair(kind: Kind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
     let segment = Segment::create("model", kind, slot_size, slot_count).unwrap();
     let again = segment.try_clone().unwrap();
     (segment, again)
 }
 
-/// Every order with at most this many forced switches of thread, which keeps the run at a second.
+/// Checks every order with at most this many forced thread switches, which keeps the run at about a second.
 ///
-/// Weakening any ordering in the three structures makes it fail, but for the release of `consumed`: what
-/// that prevents is a load that sees a later store, which loom does not model.
+/// Weakening any ordering in the three structures makes a test fail, except the release of `consumed`: it prevents a
+/// load from seeing a later store, which loom does not model.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(5);
@@ -40,7 +40,7 @@ fn a_latest_value_is_read_whole_where_its_count_wraps() {
     check(|| latest_from(u32::MAX - 2));
 }
 
-/// Three messages to a reader beside the writer, after `start` messages.
+/// Publishes three messages to a concurrent reader, after `start` messages.
 fn latest_from(start: u32) {
     let (a, b) = pair(Kind::Latest, 16, 2);
     a.u32(PUBLISHED_AT).store(start, Ordering::Relaxed);
@@ -51,7 +51,7 @@ fn latest_from(start: u32) {
         assert_eq!(writer.publish(&message(next.into())), Ok(next));
         next
     };
-    // The message before the wrap is in its slot from the beginning.
+    // The message before the wrap is published in advance.
     let mut last = if start == 0 { 0 } else { publish() };
     let writing = loom::thread::spawn(move || (0..3).for_each(|_| drop(publish())));
     for _ in 0..2 {
@@ -124,7 +124,7 @@ fn a_log_keeps_or_counts_every_entry() {
     });
 }
 
-/// Writes until all is written, sleeping while the ring is full.
+/// Writes all bytes, sleeping while the ring is full.
 fn write_all(stream: &mut Stream, mut bytes: &[u8], urgency: Urgency) {
     while !bytes.is_empty() {
         match stream.write(bytes, urgency).unwrap() {
@@ -134,7 +134,7 @@ fn write_all(stream: &mut Stream, mut bytes: &[u8], urgency: Urgency) {
     }
 }
 
-/// Reads until `bytes` have come or the end, sleeping while there is nothing.
+/// Reads until `bytes` have arrived or the stream ends, sleeping while there is nothing.
 fn read_to(stream: &mut Stream, bytes: usize, wake: Wake) -> Vec<u8> {
     let mut all = vec![];
     while all.len() < bytes {
@@ -150,8 +150,8 @@ fn read_to(stream: &mut Stream, bytes: usize, wake: Wake) -> Vec<u8> {
 }
 
 #[test]
-fn a_stream_passes_each_byte_once_and_wakes_who_sleeps_and_who_waits_for_room() {
-    // A lost ring shows as a deadlock. The ring is full but for three bytes, so that two writes share a word and the
+fn a_stream_passes_each_byte_once_and_wakes_both_ends() {
+    // A lost ring shows as a deadlock. Only three bytes of the ring are free, so that two writes share a word and the
     // second waits for room.
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
@@ -165,7 +165,7 @@ fn a_stream_passes_each_byte_once_and_wakes_who_sleeps_and_who_waits_for_room() 
 }
 
 #[test]
-fn what_is_urgent_in_a_stream_is_read_with_all_that_came_before_it() {
+fn an_urgent_write_is_read_with_all_bytes_before_it() {
     check(|| {
         let (mut a, mut b) = Stream::pair(16);
         let writing = loom::thread::spawn(move || {

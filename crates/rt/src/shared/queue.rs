@@ -1,4 +1,4 @@
-//! A bounded queue: one writer, one reader, neither ever waits for the other to finish a step.
+//! A bounded queue with one writer and one reader. Neither ever waits for the other.
 
 use thiserror::Error;
 
@@ -11,17 +11,17 @@ use super::slot::{Message, ReadError, TooLong, copy, fill};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PushError {
-    /// The reader is behind by the whole capacity; the message was not taken.
+    /// The queue holds its whole capacity, because the reader is behind. The message was not added.
     #[error("the queue is full with {capacity} messages")]
     Full {
-        /// Messages it holds.
+        /// Its capacity in messages.
         capacity: u32,
     },
-    /// The message does not fit a slot.
+    /// The message does not fit into a slot.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// The reader's count is ahead of the writer's: somebody wrote where only the reader may. It stays
-    /// so until a reader sets the counts right.
+    /// The reader's count is ahead of the writer's: some process wrote where only the reader may. The error
+    /// persists until a reader resets the counts.
     #[error("the counts are damaged: {published} published, {consumed} consumed")]
     Counts {
         /// The writer's own count.
@@ -31,15 +31,15 @@ pub enum PushError {
     },
 }
 
-/// The writing end. There must be one at a time; after its death the next one goes on with the count.
+/// The writing end. There must be only one at a time. After its death the next writer continues from the count.
 #[derive(Debug)]
 pub struct QueueWriter {
     segment: Segment,
     published: u32,
 }
 
-/// The reading end. There must be one at a time; after its death the next one goes on with the oldest
-/// message not consumed, which is at worst the one its predecessor was copying.
+/// The reading end. There must be only one at a time. After its death the next reader continues with the oldest
+/// message not consumed, at worst the one that its predecessor was copying.
 #[derive(Debug)]
 pub struct QueueReader {
     segment: Segment,
@@ -47,7 +47,7 @@ pub struct QueueReader {
 }
 
 impl QueueWriter {
-    /// The writing end of `segment`.
+    /// Attaches the writing end to `segment`.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
@@ -57,10 +57,10 @@ impl QueueWriter {
         Ok(Self { segment, published })
     }
 
-    /// Appends `message` and wakes the reader: one system call, whether it waits or not.
+    /// Appends `message` and wakes the reader: one system call, whether the reader waits or not.
     ///
     /// # Errors
-    /// [`PushError`]; nothing is appended then.
+    /// [`PushError`]; the message is not appended.
     pub fn push(&mut self, message: &[u8]) -> Result<(), PushError> {
         self.push_quiet(message)?;
         #[cfg(not(loom))]
@@ -68,13 +68,13 @@ impl QueueWriter {
         Ok(())
     }
 
-    /// As [`push`](Self::push) without the wake: for a reader that only ever polls. One in
-    /// [`QueueReader::wait`] sleeps on until its limit.
+    /// Like [`push`](Self::push) without the wake-up, for a reader that only polls. A reader in
+    /// [`QueueReader::wait`] sleeps until its time limit.
     ///
     /// # Errors
-    /// [`PushError`]; nothing is appended then.
+    /// [`PushError`]; the message is not appended.
     pub fn push_quiet(&mut self, message: &[u8]) -> Result<(), PushError> {
-        // SYNC POINT with the release in `QueueReader::advance`: the slot is free, its reading is over.
+        // SYNC POINT with the release in `QueueReader::advance`: the reader is done with the slot.
         let consumed = self.segment.acquire(CONSUMED_AT);
         let capacity = self.segment.capacity();
         match self.published.wrapping_sub(consumed) {
@@ -84,13 +84,13 @@ impl QueueWriter {
         }
         let number = self.published.wrapping_add(1);
         fill(&self.segment, number, message)?;
-        // SYNC POINT with the acquire in `QueueReader::pop`: who sees the number sees the message.
+        // SYNC POINT with the acquire in `QueueReader::pop`: a reader that sees the number sees the message.
         self.segment.u32(PUBLISHED_AT).store(number, Ordering::Release);
         self.published = number;
         Ok(())
     }
 
-    /// The memory behind it.
+    /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
@@ -98,7 +98,7 @@ impl QueueWriter {
 }
 
 impl QueueReader {
-    /// The reading end of `segment`; it writes the count of consumed messages.
+    /// Attaches the reading end to `segment`; it writes the count of consumed messages.
     ///
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
@@ -108,8 +108,8 @@ impl QueueReader {
         Ok(Self { segment, consumed })
     }
 
-    /// Takes the oldest message into the front of `buffer`; nothing when the queue is empty. A writer
-    /// waiting for room, if there were one, is not woken.
+    /// Takes the oldest message into the front of `buffer`; `None` if the queue is empty. Does not wake the
+    /// writer.
     ///
     /// # Errors
     /// [`ReadError`]. A damaged message is dropped; damaged counts drop everything published so far.
@@ -135,11 +135,11 @@ impl QueueReader {
 
     fn advance(&mut self, consumed: u32) {
         self.consumed = consumed;
-        // SYNC POINT with the acquire in `QueueWriter::push_quiet`: the copy out of the slot is over.
+        // SYNC POINT with the acquire in `QueueWriter::push_quiet`: the copy out of the slot is complete.
         self.segment.u32(CONSUMED_AT).store(consumed, Ordering::Release);
     }
 
-    /// The memory behind it.
+    /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
@@ -148,7 +148,7 @@ impl QueueReader {
 
 #[cfg(not(loom))]
 impl QueueReader {
-    /// Sleeps until there is a message, or until `until`.
+    /// Sleeps until there is a message or until `until`, whichever comes first.
     #[must_use]
     pub fn wait(&self, until: hemiola_units::Instant) -> super::Readiness {
         super::wait_for_change(self.segment.u32(PUBLISHED_AT), self.consumed, until)
@@ -195,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_queue_does_what_a_bounded_deque_does(
+        fn the_queue_behaves_like_a_bounded_deque(
             capacity in 1u32..6,
             start in prop_oneof![Just(0), Just(u32::MAX - 3)],
             steps in proptest::collection::vec(step(), 0..60),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_counts_are_reported_and_the_queue_goes_on() {
+    fn damaged_counts_are_reported_and_the_queue_recovers() {
         let (mut writer, mut reader) = ends(2);
         writer.segment.u32(PUBLISHED_AT).store(9, Ordering::Relaxed);
         assert_eq!(pop(&mut reader), Err(ReadError::Counts { published: 9, consumed: 0 }));

@@ -1,4 +1,4 @@
-//! A segment of shared memory: created without a name, passed on by its descriptor.
+//! A segment of shared memory: created without a name and passed on as a descriptor.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use super::memory::Memory;
 #[cfg(loom)]
 use super::memory_loom::Memory;
 
-/// Whether a segment may be written through a mapping.
+/// Whether a segment may be written through its mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading and waiting only; the kernel refuses the rest.
+    /// Reading and waiting only; the kernel enforces it.
     ReadOnly,
     /// Reading and writing.
     ReadWrite,
 }
 
-/// Why there is no segment.
+/// Why a segment could not be created or attached.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SegmentError {
@@ -32,9 +32,9 @@ pub enum SegmentError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The asked sizes make no segment.
+    /// The requested sizes do not make a segment.
     #[error(
-        "no segment has slots of {slot_size} bytes, {slot_count} times; a slot has 1 byte or more, a log's \
+        "a segment cannot have {slot_count} slots of {slot_size} bytes; a slot has 1 byte or more, a log's \
          slot has 32, a latest value at least 2 slots, and the whole at most 1 GiB"
     )]
     Sizes {
@@ -43,13 +43,13 @@ pub enum SegmentError {
         /// Slots asked for.
         slot_count: u32,
     },
-    /// The descriptor is of something that could shrink while it is mapped.
+    /// The file behind the descriptor could shrink while it is mapped.
     #[error("the descriptor is not a memory file sealed against changing its size")]
     NotSealed,
-    /// The memory does not start as a segment does.
+    /// The header in the memory is not that of a segment.
     #[error("the memory does not hold a segment of this version: {0}")]
     NotASegment(String),
-    /// The segment is sound and of another kind.
+    /// The segment is sound but of another kind.
     #[error("the segment holds a {found:?}, expected a {expected:?}")]
     WrongKind {
         /// The kind needed here.
@@ -57,15 +57,15 @@ pub enum SegmentError {
         /// The kind in the header.
         found: Kind,
     },
-    /// Writing was wanted and the mapping is read-only.
+    /// This end writes, and the mapping is read-only.
     #[error("the segment is mapped read-only, and this end writes")]
     ReadOnly,
 }
 
 /// One mapped segment and its descriptor.
 ///
-/// It has no name in any file system: it lives as long as somebody has it mapped or open, so a killed
-/// process leaves nothing behind. Its size is fixed at birth and sealed.
+/// It has no name in any file system and exists as long as a process has it mapped or open, so a killed process
+/// leaves nothing behind. Its size is fixed at creation and sealed.
 #[derive(Debug)]
 pub struct Segment {
     pub(super) memory: Memory,
@@ -76,31 +76,31 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The structure in it.
+    /// Returns the structure in the segment.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.layout.kind
     }
 
-    /// Payload bytes of a slot: the longest message.
+    /// Returns the payload bytes of a slot, which is the length of the longest message.
     #[must_use]
     pub fn slot_size(&self) -> usize {
         self.layout.slot_size as usize
     }
 
-    /// Messages a queue or log may hold.
+    /// Returns how many messages a queue or log can hold.
     #[must_use]
     pub fn capacity(&self) -> u32 {
         self.layout.capacity
     }
 
-    /// How it is mapped.
+    /// Returns how it is mapped.
     #[must_use]
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// Checks that it can serve as one end of `kind`.
+    /// Checks that the segment can serve as one end of `kind`.
     pub(super) fn expect(self, kind: Kind, access: Access) -> Result<Self, SegmentError> {
         if self.layout.kind != kind {
             return Err(SegmentError::WrongKind { expected: kind, found: self.layout.kind });
@@ -121,9 +121,9 @@ impl Segment {
         self.memory.u64(offset)
     }
 
-    /// Loads with acquire ordering, as a relaxed load and a fence: an acquire load may be compiled to an
-    /// instruction that writes, which a read-only mapping would not bear (`std::sync::atomic`,
-    /// "Atomic accesses to read-only memory").
+    /// Loads with acquire ordering, as a relaxed load and a fence. An acquire load may be compiled to an instruction
+    /// that writes, which would fault in a read-only mapping (`std::sync::atomic`, "Atomic accesses to read-only
+    /// memory").
     #[inline]
     pub(super) fn acquire(&self, offset: usize) -> u32 {
         let value = self.u32(offset).load(Ordering::Relaxed);
@@ -147,7 +147,7 @@ mod mapped {
     };
     use super::{Access, Kind, Layout, Memory, Ordering, Segment, SegmentError};
 
-    /// The seals that keep an access inside the mapping from raising SIGBUS.
+    /// The seals that prevent an access inside the mapping from raising SIGBUS.
     const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
     fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> SegmentError {
@@ -155,17 +155,16 @@ mod mapped {
     }
 
     impl Segment {
-        /// A new segment of `slot_count` slots for `slot_size` bytes each (rounded up to a multiple of
-        /// 8), all zero, mapped for writing, with every page present.
+        /// Creates a segment of `slot_count` slots of `slot_size` bytes (rounded up to a multiple of 8), all zero,
+        /// mapped for writing, with every page present.
         ///
-        /// For a queue or log `slot_count` is how many messages it holds, any number; for a latest value
-        /// it is [`LATEST_SLOTS`](crate::shared::LATEST_SLOTS). `label` shows in `/proc/PID/maps` and
-        /// need not be unique. The descriptor is closed on exec: see
-        /// [`clear_cloexec`](crate::sys::process::clear_cloexec).
+        /// For a queue or log, `slot_count` is its capacity in messages, any number; for a latest value it is
+        /// [`LATEST_SLOTS`](crate::shared::LATEST_SLOTS). `label` appears in `/proc/PID/maps` and need not be unique.
+        /// The descriptor is closed on exec: see [`clear_cloexec`](crate::sys::process::clear_cloexec).
         ///
         /// # Errors
-        /// [`SegmentError::Sizes`], and [`SegmentError::System`] when the kernel has no memory, no
-        /// descriptor left, or the label is over 249 bytes.
+        /// [`SegmentError::Sizes`], and [`SegmentError::System`] if the kernel has no memory or descriptor left, or
+        /// the label is longer than 249 bytes.
         ///
         /// Source: memfd_create(2).
         pub fn create(
@@ -199,13 +198,13 @@ mod mapped {
             Ok(segment)
         }
 
-        /// Maps a segment somebody else created, after checking that it is one.
+        /// Checks and maps a segment that another process created.
         ///
         /// # Errors
         /// [`SegmentError::NotSealed`] and [`SegmentError::NotASegment`] for a wrong descriptor;
-        /// [`SegmentError::System`], with `EACCES` when `access` is more than the descriptor allows.
+        /// [`SegmentError::System`], with `EACCES` if `access` is more than the descriptor allows.
         pub fn from_fd(fd: OwnedFd, access: Access) -> Result<Self, SegmentError> {
-            // A descriptor that takes no seals at all (EINVAL) is as good as unsealed.
+            // A descriptor that does not support seals (EINVAL) counts as unsealed.
             if !fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SEALS)) {
                 return Err(SegmentError::NotSealed);
             }
@@ -239,19 +238,19 @@ mod mapped {
             Ok(Self { memory, layout, access, fd })
         }
 
-        /// The descriptor, for handing to a child.
+        /// Returns the descriptor, for handing to a child.
         #[must_use]
         pub fn fd(&self) -> BorrowedFd<'_> {
             self.fd.as_fd()
         }
 
-        /// A new descriptor of the same segment through which it cannot be written.
+        /// Returns a new descriptor of the same segment that does not allow writing.
         ///
         /// This guards against errors, not malice: a process of the same user could open the memory
         /// again for writing through `/proc`.
         ///
         /// # Errors
-        /// [`SegmentError::System`] when `/proc` is not mounted or no descriptor is left.
+        /// [`SegmentError::System`] if `/proc` is not mounted or no descriptor is left.
         pub fn reopen_read_only(&self) -> Result<OwnedFd, SegmentError> {
             use std::os::fd::AsRawFd;
             let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
@@ -259,10 +258,10 @@ mod mapped {
             open(path, flags, Mode::empty()).map_err(system("open"))
         }
 
-        /// The same segment once more, sharing the mapping: for the other end in this process.
+        /// Returns the same segment again, sharing the mapping, for the other end in this process.
         ///
         /// # Errors
-        /// [`SegmentError::System`] when no descriptor is left.
+        /// [`SegmentError::System`] if no descriptor is left.
         pub fn try_clone(&self) -> Result<Self, SegmentError> {
             let fd = self.fd.try_clone().map_err(system("fcntl(F_DUPFD_CLOEXEC)"))?;
             Ok(Self { memory: self.memory.clone(), layout: self.layout, access: self.access, fd })
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_opened_again_has_the_sizes_it_was_made_with() {
+    fn a_reopened_segment_has_the_same_sizes() {
         let segment = Segment::create("test", Kind::Queue, 20, 10).unwrap();
         let fd = segment.reopen_read_only().unwrap();
         let again = Segment::from_fd(fd, Access::ReadOnly).unwrap();
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_lie_where_the_drawing_says() {
+    fn bytes_are_at_the_offsets_of_the_drawing() {
         let segment = latest();
         let fd = segment.reopen_read_only().unwrap();
         let mut writer = LatestWriter::attach(segment).unwrap();
@@ -368,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_memory_is_refused_with_what_it_holds() {
+    fn memory_that_is_not_a_segment_is_refused_with_the_reason() {
         let seals = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW;
         let header = |words: [u32; 6]| words.map(u32::to_le_bytes).concat();
         for (words, expected) in [
@@ -391,7 +390,7 @@ mod tests {
         let header = [0x314D_4548, 1, 1, 24, 4, 4].map(u32::to_le_bytes).concat();
         for (words, fits) in [(header, true), (vec![0; 24], false)] {
             let fd = memfd_create("test", MemfdFlags::ALLOW_SEALING).unwrap();
-            // More than an address space holds: mapping all of it would fail.
+            // More than an address space can hold: mapping the whole file would fail.
             ftruncate(&fd, 1 << 60).unwrap();
             rustix::io::pwrite(&fd, &words, 0).unwrap();
             fcntl_add_seals(&fd, seals).unwrap();

@@ -1,4 +1,4 @@
-//! One message into and out of a slot, word by word.
+//! Copies one message into or out of a slot, word by word.
 
 use thiserror::Error;
 
@@ -6,30 +6,30 @@ use super::atomic::Ordering;
 use super::layout::{LENGTH_IN_SLOT, NUMBER_IN_SLOT, PAYLOAD_IN_SLOT};
 use super::segment::Segment;
 
-/// What was read: the first `length` bytes of the buffer.
+/// A message that was read: the first `length` bytes of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The writer's count, from 1, wrapping; a gap in a latest value is a value never seen.
+    /// The writer's count, from 1, wrapping. A gap in a latest value means values that this reader never saw.
     pub number: u32,
     /// Bytes written to the buffer.
     pub length: usize,
 }
 
-/// A message that does not fit its slot.
+/// A message longer than its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a message of {length} bytes does not fit a slot of {slot_size}")]
 pub struct TooLong {
     /// The message's bytes.
     pub length: usize,
-    /// What a slot takes.
+    /// The capacity of a slot in bytes.
     pub slot_size: usize,
 }
 
-/// Why a message cannot be taken although there is one.
+/// Why a message that exists cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The caller's buffer is shorter than the message, which stays unread.
+    /// The caller's buffer is shorter than the message. The message stays unread.
     #[error("the message has {length} bytes and the buffer {buffer}")]
     BufferTooShort {
         /// The message's bytes.
@@ -37,27 +37,27 @@ pub enum ReadError {
         /// The buffer's bytes.
         buffer: usize,
     },
-    /// The writer overtook every attempt: it publishes faster than one message can be copied. The next
-    /// message may be read again.
+    /// The writer overtook every attempt: it publishes faster than this reader can copy one message. The next
+    /// message can be read normally.
     #[error("the writer overtook {tries} attempts to read message {number}")]
     Torn {
-        /// The last message tried.
+        /// The last message that was tried.
         number: u32,
-        /// How often.
+        /// The number of attempts.
         tries: u32,
     },
-    /// The words in memory contradict each other: a faulty writer, or somebody wrote where only the
-    /// writer may. Reported once for each such message; what is published next may be read again.
-    #[error("message {number} is damaged: its slot says number {found}, {length} bytes")]
+    /// The words in memory contradict each other: the writer is faulty, or another process wrote where only the
+    /// writer may. Reported once per such message; later messages can be read normally.
+    #[error("message {number} is damaged: its slot has number {found} and {length} bytes")]
     Damaged {
-        /// The message looked for.
+        /// The expected number.
         number: u32,
         /// The number in its slot.
         found: u32,
         /// The length in its slot.
         length: u32,
     },
-    /// The counts in memory contradict each other; the reader goes on from the newest.
+    /// The counts in memory contradict each other. The reader continues with the newest message.
     #[error("the counts are damaged: {published} published, {consumed} consumed")]
     Counts {
         /// The writer's count.
@@ -67,7 +67,7 @@ pub enum ReadError {
     },
 }
 
-/// Writes message `number` to its slot; the caller publishes it.
+/// Writes message `number` to its slot; the caller then publishes it.
 pub(super) fn fill(segment: &Segment, number: u32, message: &[u8]) -> Result<(), TooLong> {
     let slot_size = segment.slot_size();
     if message.len() > slot_size {
@@ -90,8 +90,8 @@ pub(super) fn fill(segment: &Segment, number: u32, message: &[u8]) -> Result<(),
     Ok(())
 }
 
-/// Copies message `number` out of its slot. What the slot says is checked, not believed; whether it was
-/// overwritten meanwhile is the caller's to check.
+/// Copies message `number` out of its slot. The slot's length and number are checked here; the caller checks
+/// whether the writer has overwritten the slot meanwhile.
 pub(super) fn copy(
     segment: &Segment,
     number: u32,

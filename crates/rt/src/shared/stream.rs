@@ -1,7 +1,7 @@
-//! A two-way stream of bytes in shared memory, with a bell at each end.
+//! A two-way stream of bytes in shared memory, with a wake-up descriptor ("bell") at each end.
 //!
-//! Two rings, one for each direction, and nothing else: what the bytes mean, and when to give up on a peer, is the
-//! user's. The death of a peer process is not seen here; keep a Unix socket open beside the stream.
+//! It is two rings, one for each direction. The user defines the meaning of the bytes and decides when to give
+//! up on a peer. The stream does not detect the death of a peer process: keep a Unix socket open beside it.
 //!
 #![doc = include_str!("stream/layout.md")]
 
@@ -31,27 +31,27 @@ const MAGIC_AT: usize = 0;
 #[cfg(not(loom))]
 const CAPACITY_AT: usize = 8;
 
-/// The least a ring holds: a page.
+/// The smallest capacity of a ring: a page.
 pub const STREAM_CAPACITY_MIN: Bytes = Bytes(4096);
-/// The most a ring holds; beyond it a capacity is surely an error.
+/// The largest capacity of a ring; a larger one must be an error.
 pub const STREAM_CAPACITY_MAX: Bytes = Bytes(64 << 20);
 
-/// How soon the reader should look at what is written.
+/// How soon the reader should look at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// When it is awake anyway, or when half of the ring is full: a reader that sleeps until [`Wake::Urgent`] is not
-    /// woken.
+    /// When the reader is awake anyway, or when the ring is half full. A reader that sleeps until
+    /// [`Wake::Urgent`] is not woken.
     Lazy,
     /// At once.
     Urgent,
 }
 
-/// What a reader about to sleep wants to be woken for.
+/// The writes that wake a sleeping reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Whatever is written.
+    /// Any write.
     Any,
-    /// What is written with [`Urgency::Urgent`], and a ring half full of anything.
+    /// A write with [`Urgency::Urgent`], or a ring that becomes half full.
     Urgent,
 }
 
@@ -60,7 +60,7 @@ const AWAKE: u64 = 0;
 const FOR_URGENT: u64 = 1;
 const FOR_ANY: u64 = 2;
 
-/// Why there is no stream.
+/// Why a stream could not be created or accepted.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -72,22 +72,22 @@ pub enum StreamError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The asked capacity is too great.
+    /// The requested capacity is too large.
     #[error("a stream holds at most {STREAM_CAPACITY_MAX} each way, not {0}")]
     Capacity(Bytes),
-    /// What a peer sent is no stream of this version, or could change its size.
-    #[error("what the peer sent is no stream of this version: {0}")]
+    /// The peer's memory is not a stream of this version, or its size could change.
+    #[error("the peer's memory is not a stream of this version: {0}")]
     NotAStream(String),
 }
 
-/// Why nothing more can be read or written. The stream stays so.
+/// Why nothing more can be read or written. The condition is permanent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StreamEnded {
-    /// One of the ends is closed. A reader has had every byte.
+    /// One of the ends is closed. A reader gets this error only after the last byte.
     #[error("the stream is closed")]
     Closed,
-    /// The counts cannot be right: the peer wrote where only we may, or nonsense. Close.
+    /// The counts are impossible: the peer is faulty, or wrote where only this end may. Close the stream.
     #[error(
         "the stream's counts are damaged: {written} bytes written and {read} read, with room for {capacity}"
     )]
@@ -101,12 +101,12 @@ pub enum StreamEnded {
     },
 }
 
-/// One end. Both ends may be in one process ([`pair`](Self::pair)), or one be offered to another process
-/// ([`offer`](Self::offer), [`accept`](Self::accept)).
+/// One end of a stream. Both ends may be in one process ([`pair`](Self::pair)), or one may be offered to
+/// another process ([`offer`](Self::offer), [`accept`](Self::accept)).
 ///
-/// [`read`](Self::read) and [`write`](Self::write) never wait. Who wants to wait watches [`bell`](Self::bell)
-/// edge-triggered, and arms it before each wait: with [`sleep`](Self::sleep) for something to read, with
-/// [`wants_room`](Self::wants_room) for room to write. A bell may ring for nothing.
+/// [`read`](Self::read) and [`write`](Self::write) never wait. To wait, watch [`bell`](Self::bell)
+/// edge-triggered and arm it before each wait: with [`sleep`](Self::sleep) for something to read, with
+/// [`wants_room`](Self::wants_room) for room to write. Spurious wake-ups are possible.
 ///
 /// Dropping an end closes it.
 ///
@@ -142,13 +142,13 @@ pub struct Stream {
     incoming: Reader,
     own_bell: Bell,
     peer_bell: Bell,
-    /// Whether `asleep` was set here, and may still be.
+    /// Whether this end set `asleep` and has not cleared it.
     armed: bool,
     closed: bool,
 }
 
 impl Stream {
-    /// The end that writes ring `index`.
+    /// Returns the end that writes ring `index`.
     fn new(memory: Memory, index: usize, capacity: u64, bells: [Bell; 2]) -> Self {
         let outgoing = Writer::attach(&memory, Ring::new(index, capacity));
         let incoming = Reader::attach(&memory, Ring::new(1 - index, capacity));
@@ -156,13 +156,14 @@ impl Stream {
         Self { memory, outgoing, incoming, own_bell, peer_bell, armed: false, closed: false }
     }
 
-    /// Takes what there is to read into the front of `buffer`; 0 when there is nothing now.
+    /// Reads available bytes into the front of `buffer`; 0 if there are none now.
     ///
     /// # Errors
     /// [`StreamEnded`].
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, StreamEnded> {
         if std::mem::take(&mut self.armed) {
-            // Awake: the peer need not ring. A store it makes meanwhile is the same, followed by a ring for nothing.
+            // This end is awake, so the peer need not ring. If the peer sets the word meanwhile, one spurious
+            // ring follows.
             self.incoming.ring.asleep(&self.memory).store(AWAKE, Ordering::Relaxed);
         }
         let (mut count, mut roomy) = self.incoming.read(&self.memory, buffer)?;
@@ -170,13 +171,14 @@ impl Stream {
             if buffer.is_empty() || !self.incoming.ring.is_closed(&self.memory) {
                 return Ok(0);
             }
-            // Bytes may have come before the closing and after the look.
+            // More bytes may have been written before the close and after the first look.
             (count, roomy) = self.incoming.read(&self.memory, buffer)?;
             if count == 0 {
                 return Err(StreamEnded::Closed);
             }
         }
-        // SYNC POINT with the fence in `wants_room`: either the peer sees this reading, or we see that it waits.
+        // SYNC POINT with the fence in `wants_room`: either the peer sees this read, or this end sees that the
+        // peer waits.
         fence(Ordering::SeqCst);
         let wanted = self.incoming.ring.room_wanted(&self.memory);
         if roomy && wanted.load(Ordering::Relaxed) != 0 && wanted.swap(0, Ordering::Relaxed) != 0 {
@@ -185,8 +187,8 @@ impl Stream {
         Ok(count)
     }
 
-    /// Appends as many of `bytes` as there is room for; 0 when it is full. Rings the peer's bell when the peer sleeps
-    /// and wants to be woken for this.
+    /// Appends as many of `bytes` as fit; 0 if the ring is full. Rings the peer's bell if the peer sleeps and
+    /// wants to be woken for this write.
     ///
     /// # Errors
     /// [`StreamEnded`].
@@ -195,7 +197,8 @@ impl Stream {
             return Err(StreamEnded::Closed);
         }
         let count = self.outgoing.write(&self.memory, bytes)?;
-        // SYNC POINT with the fence in `sleep`: either the peer sees these bytes, or we see that it sleeps.
+        // SYNC POINT with the fence in `sleep`: either the peer sees these bytes, or this end sees that the
+        // peer sleeps.
         fence(Ordering::SeqCst);
         let asleep = self.outgoing.ring.asleep(&self.memory);
         let wakes = match (asleep.load(Ordering::Relaxed), urgency) {
@@ -209,7 +212,7 @@ impl Stream {
         Ok(count)
     }
 
-    /// Bytes written here that the peer has not read yet.
+    /// Returns how many bytes written here the peer has not read yet.
     ///
     /// # Errors
     /// [`StreamEnded::Broken`].
@@ -217,8 +220,8 @@ impl Stream {
         Ok(Bytes(self.outgoing.held(&self.memory)?))
     }
 
-    /// Arms the bell before a wait for something to read; false when there is something, or the end of the stream:
-    /// do not wait then. Every wait needs it anew.
+    /// Arms the bell before a wait for something to read. Returns false if there is something to read, or the
+    /// stream has ended: then do not wait. Call it before every wait.
     pub fn sleep(&mut self, wake: Wake) -> bool {
         let word = match wake {
             Wake::Any => FOR_ANY,
@@ -236,8 +239,8 @@ impl Stream {
         self.armed
     }
 
-    /// Arms the bell before a wait for room: it will ring when half of the capacity is free. False when so much is
-    /// free already, or the stream has ended: do not wait then.
+    /// Arms the bell before a wait for room: it rings when half of the capacity is free. Returns false if that
+    /// much is free already, or the stream has ended: then do not wait.
     pub fn wants_room(&mut self) -> bool {
         let wanted = self.outgoing.ring.room_wanted(&self.memory);
         wanted.store(1, Ordering::Relaxed);
@@ -251,8 +254,8 @@ impl Stream {
         full
     }
 
-    /// Says that nothing more comes from here, and wakes the peer: its `read` says [`StreamEnded::Closed`] after the
-    /// last byte, its `write` at once. What it has written can still be read here.
+    /// Closes this end and wakes the peer. The peer's `read` returns [`StreamEnded::Closed`] after the last
+    /// byte, its `write` at once. Bytes that the peer has written can still be read here.
     pub fn close(&mut self) {
         if !std::mem::replace(&mut self.closed, true) {
             self.outgoing.ring.close(&self.memory);
@@ -281,7 +284,7 @@ mod mapped {
         STREAM_CAPACITY_MIN, Stream, StreamError,
     };
 
-    /// The seals that keep an access inside the mapping from raising SIGBUS.
+    /// The seals that prevent an access inside the mapping from raising SIGBUS.
     const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
     fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> StreamError {
@@ -293,7 +296,7 @@ mod mapped {
         BYTES_AT + 2 * capacity as usize
     }
 
-    /// New memory, all zero but for its header; every page is present.
+    /// Creates memory, all zero except for its header, with every page present.
     fn create(capacity: Bytes) -> Result<(Memory, OwnedFd, u64), StreamError> {
         if capacity > STREAM_CAPACITY_MAX {
             return Err(StreamError::Capacity(capacity));
@@ -318,11 +321,11 @@ mod mapped {
     }
 
     impl Stream {
-        /// Both ends of a new stream that holds `capacity` bytes each way (rounded up to a power of two): a pipe
-        /// inside this process.
+        /// Returns both ends of a new stream with `capacity` bytes each way (rounded up to a power of two), for
+        /// use inside this process.
         ///
         /// # Errors
-        /// [`StreamError::Capacity`], and [`StreamError::System`] when no memory or descriptor is left.
+        /// [`StreamError::Capacity`], and [`StreamError::System`] if no memory or descriptor is left.
         pub fn pair(capacity: Bytes) -> Result<(Self, Self), StreamError> {
             let (memory, _, capacity) = create(capacity)?;
             let (first, second) = (bell()?, bell()?);
@@ -331,9 +334,9 @@ mod mapped {
             Ok((here, Self::new(memory, 1, capacity, theirs)))
         }
 
-        /// One end of a new stream, and what another process makes the other end of with [`accept`](Self::accept):
-        /// the memory, its bell and ours, to be sent in this order with
-        /// [`send_with`](crate::sys::local::send_with). They are closed on exec.
+        /// Returns one end of a new stream, and the descriptors from which another process makes the other end
+        /// with [`accept`](Self::accept): the memory, the peer's bell and this end's bell. Send them in this
+        /// order with [`send_with`](crate::sys::local::send_with). They are closed on exec.
         ///
         /// # Errors
         /// As [`pair`](Self::pair).
@@ -344,17 +347,18 @@ mod mapped {
             Ok((Self::new(memory, 0, capacity, [first, second]), theirs))
         }
 
-        /// The other end of a stream that was offered. Its memory is checked, and whatever its owner writes into it
-        /// later is a [`StreamEnded`](super::StreamEnded) at worst.
+        /// Returns the other end of an offered stream. Its memory is checked. Anything that its owner writes
+        /// into it later causes a [`StreamEnded`](super::StreamEnded) at worst.
         ///
-        /// This guards against errors, not malice: who has the descriptors could make ringing its bell block.
+        /// This guards against errors, not malice: a peer with the descriptors could make ringing its bell
+        /// block.
         ///
         /// # Errors
         /// [`StreamError::NotAStream`]; [`StreamError::System`].
         pub fn accept(offered: [OwnedFd; 3]) -> Result<Self, StreamError> {
             let [fd, own, peer] = offered;
             let not = |what: String| Err(StreamError::NotAStream(what));
-            // A descriptor that takes no seals at all (EINVAL) is as good as unsealed.
+            // A descriptor that does not support seals (EINVAL) counts as unsealed.
             if !fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SEALS)) {
                 return not("its size could change".into());
             }
@@ -382,7 +386,8 @@ mod mapped {
             Ok(Self::new(memory, 1, capacity, bells))
         }
 
-        /// What to watch edge-triggered (`EventFlags::IN | EventFlags::ET`) while waiting; it need not be read.
+        /// Returns the descriptor to watch edge-triggered (`EventFlags::IN | EventFlags::ET`) while waiting; it
+        /// need not be read.
         #[must_use]
         pub fn bell(&self) -> BorrowedFd<'_> {
             self.own_bell.as_fd()

@@ -1,4 +1,4 @@
-//! Bare words shared between processes: for measuring what the structures built from such words stand on.
+//! Single words shared between processes, to measure the cost that the structures build on.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,12 +10,12 @@ use rustix::fs::{
 use super::atomic::AtomicU32;
 use super::memory::Memory;
 
-/// Bytes from one word to the next: two lines, as processors load lines in pairs.
+/// Bytes from one word to the next: two cache lines, because processors load lines in pairs.
 const STRIDE: usize = 128;
-/// Bytes of all.
+/// Bytes of all words.
 const LEN: usize = Words::COUNT * STRIDE;
 
-/// Some words in memory without a name, each on cache lines of its own; zero at first.
+/// Some words in unnamed memory, each on its own cache lines; zero at first.
 #[derive(Debug)]
 pub struct Words {
     memory: Memory,
@@ -23,14 +23,14 @@ pub struct Words {
 }
 
 impl Words {
-    /// How many there are.
+    /// The number of words.
     pub const COUNT: usize = 8;
 
-    /// New ones. `label` shows in `/proc/PID/maps`; the descriptor is closed on exec: see
+    /// Creates new words. `label` appears in `/proc/PID/maps`. The descriptor is closed on exec: see
     /// [`clear_cloexec`](crate::sys::process::clear_cloexec).
     ///
     /// # Errors
-    /// When the kernel has no memory or no descriptor left.
+    /// If the kernel has no memory or no descriptor left.
     ///
     /// Source: memfd_create(2).
     pub fn create(label: &str) -> io::Result<Self> {
@@ -41,28 +41,28 @@ impl Words {
         Ok(Self { memory, fd })
     }
 
-    /// Those that another process created.
+    /// Maps the words that another process created.
     ///
     /// # Errors
-    /// `InvalidInput` when `fd` is of something else; else the kernel's answer.
+    /// `InvalidInput` if `fd` is anything else; otherwise the kernel's error.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
         let sealed = fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
         if !sealed || fstat(&fd)?.st_size != LEN as i64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no shared words"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not shared words"));
         }
         Ok(Self { memory: Memory::map(fd.as_fd(), LEN, true)?, fd })
     }
 
-    /// The descriptor, for handing to a child.
+    /// Returns the descriptor, for handing to a child.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Word `index`.
+    /// Returns word `index`.
     ///
     /// # Panics
-    /// When that is [`Self::COUNT`] or more.
+    /// If `index` is [`Self::COUNT`] or more.
     #[must_use]
     pub fn word(&self, index: usize) -> &AtomicU32 {
         self.memory.u32(index * STRIDE)
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_mapping_writes_the_other_reads() {
+    fn a_word_written_in_one_mapping_is_read_in_the_other() {
         let here = Words::create("test").unwrap();
         let there = Words::from_fd(here.fd().try_clone_to_owned().unwrap()).unwrap();
         here.word(Words::COUNT - 1).store(7, Ordering::Release);

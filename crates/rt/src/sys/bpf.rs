@@ -1,7 +1,7 @@
-//! Programs and maps inside the kernel: bpf(2).
+//! Programs and maps in the kernel: bpf(2).
 //!
-//! Everything lives as long as a descriptor of it, or something that holds it: a program its maps, an attachment its
-//! program. Nothing is pinned, so nothing is left of a process that dies.
+//! An object exists as long as a descriptor of it, or an object that uses it: a program keeps its maps alive, an
+//! attachment its program. Nothing is pinned, so a process that dies leaves nothing behind.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -21,11 +21,11 @@ const PROG_TYPE_TRACING: u32 = 26;
 const TRACE_RAW_TP: u32 = 23;
 const TRACE_ITER: u32 = 28;
 
-/// What is said of a program that the kernel's verifier refuses, at most.
+/// The longest message of the verifier about a refused program.
 const LOG_LEN: usize = 64 << 10;
 
-/// Where a program of type `TRACING` goes: the kind of place, and the number of the type in the kernel's BTF that
-/// names it.
+/// Where a program of type `TRACING` is attached: the kind of place, and the BTF type id of its definition in the
+/// kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A tracepoint: the type definition `btf_trace_NAME`.
@@ -34,19 +34,19 @@ pub enum Place {
     Iterator(u32),
 }
 
-/// A program the kernel did not take.
+/// Why the kernel refused a program.
 #[derive(Debug)]
 pub struct LoadError {
     /// The kernel's answer.
     pub error: io::Error,
-    /// What its verifier said, if it was asked; its last line tells why.
+    /// The verifier's message, if requested. Its last line gives the reason.
     pub log: String,
 }
 
-/// An array of `entries` values of `value_size` bytes, all zero, which can be mapped into memory.
+/// Creates an array of `entries` values of `value_size` bytes, all zero, which can be mapped into memory.
 ///
 /// # Errors
-/// `EPERM` without `CAP_BPF`; `ENOMEM`; `E2BIG` when a value is 2 GiB or larger.
+/// `EPERM` without `CAP_BPF`; `ENOMEM`; `E2BIG` if a value is 2 GiB or larger.
 pub fn create_array(name: &CStr, value_size: u32, entries: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Attributes {
@@ -69,19 +69,19 @@ pub fn create_array(name: &CStr, value_size: u32, entries: u32) -> io::Result<Ow
         numa_node: 0,
         map_name: object_name(name),
     };
-    // SAFETY: the structure is the start of the kernel's for this command and holds no address.
+    // SAFETY: the structure is a prefix of the kernel's for this command and contains no address.
     let fd = unsafe { bpf(MAP_CREATE, &mut attributes) }?;
-    // SAFETY: this command returns a new descriptor, of which nobody else knows.
+    // SAFETY: this command returns a new descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Loads a program of type `TRACING`: `code` in the kernel's encoding of instructions.
+/// Loads a program of type `TRACING`: `code` is in the kernel's instruction encoding.
 ///
-/// `license` decides which of the kernel's functions it may call. With `explain`, a refusal comes with the verifier's
-/// reason.
+/// `license` decides which kernel functions the program may call. With `explain`, a refusal includes the verifier's
+/// message.
 ///
 /// # Errors
-/// `EPERM` without `CAP_BPF` and `CAP_PERFMON`; `EACCES` or `EINVAL` when the verifier refuses it.
+/// `EPERM` without `CAP_BPF` and `CAP_PERFMON`; `EACCES` or `EINVAL` if the verifier refuses it.
 pub fn load(
     name: &CStr,
     code: &[u64],
@@ -143,10 +143,10 @@ pub fn load(
         attach_prog_fd: 0,
         pad: 0,
     };
-    // SAFETY: the structure is the start of the kernel's for this command; its addresses are those of `code` with its
+    // SAFETY: the structure is a prefix of the kernel's for this command. Its addresses are those of `code` with its
     // length, of a terminated string, and of `log` with its length, all of which outlive the call.
     match unsafe { bpf(PROG_LOAD, &mut attributes) } {
-        // SAFETY: this command returns a new descriptor, of which nobody else knows.
+        // SAFETY: this command returns a new descriptor that nothing else owns.
         Ok(fd) => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
         Err(error) => {
             let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -155,10 +155,10 @@ pub fn load(
     }
 }
 
-/// Puts a program to its tracepoint, for as long as the descriptor lives.
+/// Attaches a program to its tracepoint, for the lifetime of the descriptor.
 ///
 /// # Errors
-/// `EPERM`, `ENOMEM`, `E2BIG` beyond the number of programs one tracepoint has room for.
+/// `EPERM`, `ENOMEM`, `E2BIG` beyond the number of programs that one tracepoint allows.
 pub fn attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Attributes {
@@ -167,13 +167,13 @@ pub fn attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         pad: u32,
     }
     let mut attributes = Attributes { name: 0, prog_fd: program.as_raw_fd() as u32, pad: 0 };
-    // SAFETY: the structure is the start of the kernel's for this command; no name means the program's own place.
+    // SAFETY: the structure is a prefix of the kernel's for this command; a null name means the program's own place.
     let fd = unsafe { bpf(RAW_TRACEPOINT_OPEN, &mut attributes) }?;
-    // SAFETY: this command returns a new descriptor, of which nobody else knows.
+    // SAFETY: this command returns a new descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What the iterator `program` writes, to be read once.
+/// Returns a file with the output of the iterator `program`, which can be read once.
 ///
 /// # Errors
 /// `EPERM`, `ENOMEM`.
@@ -192,9 +192,9 @@ pub fn iterate(program: BorrowedFd<'_>) -> io::Result<File> {
     }
     let prog_fd = program.as_raw_fd() as u32;
     let mut link = Link { prog_fd, target_fd: 0, attach_type: TRACE_ITER, flags: 0 };
-    // SAFETY: the structure is the start of the kernel's for this command and holds no address.
+    // SAFETY: the structure is a prefix of the kernel's for this command and contains no address.
     let fd = unsafe { bpf(LINK_CREATE, &mut link) }?;
-    // SAFETY: this command returns a new descriptor, of which nobody else knows.
+    // SAFETY: this command returns a new descriptor that nothing else owns.
     let link = unsafe { OwnedFd::from_raw_fd(fd) };
     let mut attributes = Iterate { link_fd: link.as_raw_fd() as u32, flags: 0 };
     // SAFETY: as above.
@@ -203,12 +203,12 @@ pub fn iterate(program: BorrowedFd<'_>) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
-/// How often the program was not run because it was running already on that processor.
+/// Returns how often the program was skipped because it was already running on that processor.
 ///
 /// # Errors
-/// `EINVAL` for a kernel before 5.12, which does not count it.
+/// `EINVAL` on kernels before 5.12, which do not count it.
 pub fn recursion_misses(program: BorrowedFd<'_>) -> io::Result<u64> {
-    /// `struct bpf_prog_info` in words, up to and with the one asked for.
+    /// The index of this field in `struct bpf_prog_info`, in words.
     const RECURSION_MISSES: usize = 26;
     #[repr(C)]
     struct Attributes {
@@ -222,8 +222,8 @@ pub fn recursion_misses(program: BorrowedFd<'_>) -> io::Result<u64> {
         info_len: size_of_val(&info) as u32,
         info: info.as_mut_ptr() as u64,
     };
-    // SAFETY: the structure is the start of the kernel's for this command; its address is that of `info` with its
-    // length, which outlives the call. All other addresses in `info` are zero with lengths of zero.
+    // SAFETY: the structure is a prefix of the kernel's for this command. Its address is that of `info` with its
+    // length, which outlives the call; all other addresses in `info` are zero with lengths of zero.
     unsafe { bpf(OBJ_GET_INFO_BY_FD, &mut attributes) }?;
     match attributes.info_len as usize >= size_of_val(&info) {
         true => Ok(info[RECURSION_MISSES]),
@@ -232,16 +232,16 @@ pub fn recursion_misses(program: BorrowedFd<'_>) -> io::Result<u64> {
 }
 
 /// # Safety
-/// `attributes` must be the start of the kernel's structure for `command`, every address in it valid for it.
+/// `attributes` must be a prefix of the kernel's structure for `command`, and every address in it must be valid.
 unsafe fn bpf<T>(command: u32, attributes: &mut T) -> io::Result<i32> {
-    // SAFETY: what the caller promises; the size is the structure's.
+    // SAFETY: guaranteed by the caller; the size is that of the structure.
     let answer = unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>())
     };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as i32) }
 }
 
-/// The kernel's form of a name: 15 bytes at most and a zero.
+/// Returns a name in the kernel's form: at most 15 bytes and a zero.
 fn object_name(name: &CStr) -> [u8; 16] {
     let mut field = [0; 16];
     let len = name.to_bytes().len().min(15);
@@ -258,7 +258,7 @@ mod tests {
     use crate::sys::mapping::SharedWords;
 
     #[test]
-    fn a_map_is_memory_shared_with_the_kernel() {
+    fn two_mappings_of_a_map_share_their_words() {
         let map = match create_array(c"test", 4096, 2) {
             Err(error) => return println!("skipped: needs CAP_BPF: {error}"),
             Ok(map) => map,
@@ -271,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn the_verifier_says_why_it_refuses() {
-        // Nothing but `exit`, which leaves no result.
+    fn the_verifier_gives_its_reason() {
+        // A lone `exit`, which sets no result.
         let refused = load(c"test", &[0x95], c"Dual MIT/GPL", Place::Tracepoint(0), true);
         let refused = refused.expect_err("it names no tracepoint");
         if refused.error.kind() == ErrorKind::PermissionDenied {

@@ -1,8 +1,8 @@
-//! Which processors there are.
+//! Which processors the machine has.
 
 use hemiola_units::CpuSet;
 
-/// The processors that are online; where the kernel does not say, those this thread may use.
+/// Returns the processors that are online; if the kernel does not show them, those that this thread may use.
 ///
 /// Source: `/sys/devices/system/cpu/online`, in the format of cpuset(7).
 #[must_use]
@@ -12,7 +12,7 @@ pub fn online() -> CpuSet {
         .unwrap_or_else(|| CpuSet::one(0).expect("processor 0 is a processor"))
 }
 
-/// The processors the machine has, online or not; where the kernel does not say, those that are online.
+/// Returns the processors that the machine has, online or not; if the kernel does not show them, those online.
 ///
 /// Source: `/sys/devices/system/cpu/present`.
 #[must_use]
@@ -25,7 +25,7 @@ fn listed(which: &str) -> Option<CpuSet> {
     text.ok()?.trim().parse().ok()
 }
 
-/// The processor the caller runs on, or did a moment ago.
+/// Returns the processor that the caller runs on, or ran on a moment ago.
 #[must_use]
 pub fn current() -> u16 {
     rustix::thread::sched_getcpu() as u16

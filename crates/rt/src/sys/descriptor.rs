@@ -1,4 +1,4 @@
-//! Descriptors known by number alone: inherited ones, and those inside a library.
+//! Descriptors known only by number: inherited ones, and those inside a library.
 #![expect(
     unsafe_code,
     reason = "the standard library takes a bare number only on the caller's word"
@@ -7,33 +7,33 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// A descriptor of our own, closed on exec, for what `number` refers to now. The original stays open
-/// and whose it was.
+/// Returns a new descriptor, closed on exec, for the file open under `number`. The original stays open and keeps its
+/// owner.
 ///
 /// # Errors
-/// `EBADF` when nothing is open under `number`; `EMFILE` when no descriptor is left.
+/// `EBADF` if nothing is open under `number`; `EMFILE` if no descriptor is left.
 ///
 /// Source: fcntl(2), `F_DUPFD_CLOEXEC`.
 pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
-    // SAFETY: fcntl with F_DUPFD_CLOEXEC takes and returns integers and touches no memory of ours; it
-    // leaves `number` as it is, so no other owner is disturbed whoever that may be.
+    // SAFETY: fcntl with F_DUPFD_CLOEXEC takes and returns integers and touches no memory of this process. It leaves
+    // `number` open, so its owner is not affected.
     let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) };
     if copy < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made `copy`, and nobody else knows of it.
+    // SAFETY: the kernel has just created `copy`, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
-/// Closes what is open under `number` when this process executes another program.
+/// Marks the file open under `number` to be closed when this process executes another program.
 ///
 /// # Errors
-/// `EBADF` when nothing is open under it.
+/// `EBADF` if nothing is open under `number`.
 ///
 /// Source: fcntl(2), `F_SETFD`.
 pub fn close_on_exec(number: i32) -> io::Result<()> {
-    // SAFETY: fcntl with F_SETFD takes and returns integers and touches no memory of ours; the descriptor stays open
-    // and whose it was.
+    // SAFETY: fcntl with F_SETFD takes and returns integers and touches no memory of this process. The descriptor
+    // stays open and keeps its owner.
     match unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_can_be_kept_from_other_programs() {
+    fn a_descriptor_can_be_closed_on_exec() {
         let (reader, _writer) = std::io::pipe().unwrap();
         rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty()).unwrap();
         close_on_exec(reader.as_raw_fd()).unwrap();

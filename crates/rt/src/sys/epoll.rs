@@ -16,44 +16,47 @@ use crate::clock::{Clock, MonotonicClock};
 
 pub use rustix::event::epoll::EventFlags;
 
-/// A set of watched descriptors, each with a token of its owner's choice.
+/// A set of watched descriptors, each with a token chosen by its owner.
 ///
-/// The limit of a wait is a timer among them (timerfd_create(2)), which is exact where that of epoll_wait(2) is rounded
-/// up to milliseconds. It is set anew only for an earlier limit: one that moves on with every wait costs nothing.
+/// The time limit of a wait is a timer in the set (timerfd_create(2)), because epoll_wait(2) rounds its timeout up to
+/// milliseconds. The timer is set again only for an earlier limit, so a limit that moves on with every wait costs
+/// nothing.
 #[derive(Debug)]
 pub struct Epoll {
     set: OwnedFd,
     timer: OwnedFd,
-    /// When the timer will ring; `MAX` if it will not.
+    /// When the timer will fire; `MAX` if it is not set.
     rings: Cell<Instant>,
 }
 
-/// The timer's token, which nobody else may have.
+/// The timer's token, reserved.
 const TIMER: u64 = u64::MAX;
 
-/// What happened to one of them.
+/// What happened to a watched descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The token it was added with.
     pub token: u64,
-    /// What it is ready for; `ERR` and `HUP` come unasked.
+    /// What it is ready for; `ERR` and `HUP` are always reported.
     pub flags: EventFlags,
 }
 
-/// Room for the events of one [`Epoll::wait`]; what does not fit comes with the next.
+/// Space for the events of one [`Epoll::wait`]; events that do not fit come with the next wait.
+///
+/// The type of rustix is not `Send`, as its token may be a pointer.
 pub struct Events {
     room: Vec<libc::epoll_event>,
     len: usize,
 }
 
 impl Events {
-    /// Room for `capacity` events, at least one.
+    /// Space for `capacity` events, at least one.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self { room: vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)], len: 0 }
     }
 
-    /// Those of the last wait.
+    /// Returns the events of the last wait.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.room[..self.len].iter().map(|event| Event {
             token: event.u64,
@@ -61,13 +64,13 @@ impl Events {
         })
     }
 
-    /// Whether the last wait ended without any.
+    /// Whether the last wait ended without events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Takes the timer's event out; whether it was there.
+    /// Removes the timer's event and returns whether there was one.
     fn take_timer(&mut self) -> bool {
         let timer = self.iter().position(|event| event.token == TIMER);
         if let Some(timer) = timer {
@@ -88,7 +91,7 @@ impl Epoll {
     /// An empty set, closed on exec.
     ///
     /// # Errors
-    /// When no descriptor is left: it takes two.
+    /// If no descriptor is left: the set takes two.
     pub fn new() -> io::Result<Self> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -99,34 +102,34 @@ impl Epoll {
         Ok(Self { set, timer, rings: Cell::new(Instant::MAX) })
     }
 
-    /// Watches `fd` for `flags`, under any token but `u64::MAX`. It must be [removed](Self::remove) before it is closed
-    /// if another descriptor of the same file stays open (epoll(7), "Questions and answers", 6).
+    /// Watches `fd` for `flags`, under any token except `u64::MAX`. It must be [removed](Self::remove) before it is
+    /// closed if another descriptor of the same file stays open (epoll(7), "Questions and answers", 6).
     ///
     /// # Errors
-    /// `EEXIST` when it is watched already; `EPERM` for a file that is always ready; `ENOSPC` beyond
+    /// `EEXIST` if it is watched already; `EPERM` for a file that is always ready; `ENOSPC` beyond
     /// `/proc/sys/fs/epoll/max_user_watches`.
     pub fn add(&self, fd: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
         Ok(epoll::add(&self.set, fd, epoll::EventData::new_u64(token), flags)?)
     }
 
-    /// Watches `fd` for other `flags`. With `ET` this shows once more what is ready now.
+    /// Watches `fd` for other `flags`. With `ET`, what is ready now is reported once more.
     ///
     /// # Errors
-    /// `ENOENT` when it is not watched.
+    /// `ENOENT` if it is not watched.
     pub fn modify(&self, fd: impl AsFd, token: u64, flags: EventFlags) -> io::Result<()> {
         Ok(epoll::modify(&self.set, fd, epoll::EventData::new_u64(token), flags)?)
     }
 
-    /// Watches `fd` no more.
+    /// Stops watching `fd`.
     ///
     /// # Errors
-    /// `ENOENT` when it is not watched.
+    /// `ENOENT` if it is not watched.
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.set, fd)?)
     }
 
-    /// Waits for events until `until` on `CLOCK_MONOTONIC`: `Instant::MAX` for ever, `Instant::ZERO` not at all. A
-    /// signal ends it early, with none.
+    /// Waits for events until `until` on `CLOCK_MONOTONIC`: without limit for `Instant::MAX`, not at all for
+    /// `Instant::ZERO`. A signal ends the wait early, without events.
     ///
     /// # Errors
     /// None known.
@@ -142,7 +145,7 @@ impl Epoll {
             let capacity = i32::try_from(events.room.len()).unwrap_or(i32::MAX);
             let limit = if waits { -1 } else { 0 };
             let (set, room) = (self.set.as_raw_fd(), events.room.as_mut_ptr());
-            // SAFETY: the descriptor is open, and the kernel writes at most `capacity` events where there is room.
+            // SAFETY: the descriptor is open, and the kernel writes at most `capacity` events to memory of that size.
             let count = unsafe { libc::epoll_wait(set, room, capacity, limit) };
             match usize::try_from(count) {
                 Ok(count) => events.len = count,
@@ -155,7 +158,7 @@ impl Epoll {
                 return Ok(());
             }
             self.rings.set(Instant::MAX);
-            // It may have been set for an earlier limit, long gone.
+            // The timer may have been set for an earlier wait's limit.
             if !events.is_empty() || !waits || MonotonicClock.now() >= until {
                 return Ok(());
             }
@@ -164,7 +167,7 @@ impl Epoll {
 }
 
 impl AsFd for Epoll {
-    /// Readable while something in the set is ready.
+    /// Readable while a descriptor in the set is ready.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.set.as_fd()
     }
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_triggered_bell_is_heard_once_for_each_ring_and_never_read() {
+    fn an_edge_triggered_bell_is_reported_once_per_ring_and_never_read() {
         let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(4));
         let bells = [EventFd::new().unwrap(), EventFd::new().unwrap()];
         for (token, bell) in (7..).zip(&bells) {
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_comes_with_the_next_wait() {
+    fn events_that_do_not_fit_come_with_the_next_wait() {
         let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
         let bells = [EventFd::new().unwrap(), EventFd::new().unwrap()];
         for (token, bell) in (0..).zip(&bells) {
@@ -214,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_at_its_limit() {
+    fn a_wait_ends_at_its_time_limit() {
         let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(1));
         let until = MonotonicClock.now() + Span::from_micros(300);
         epoll.wait(&mut events, until).unwrap();
@@ -222,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_move_on_and_back_are_kept() {
+    fn time_limits_that_move_forwards_and_back_are_kept() {
         let (epoll, mut events) = (Epoll::new().unwrap(), Events::with_capacity(2));
         let bell = EventFd::new().unwrap();
         epoll.add(&bell, 3, EventFlags::IN | EventFlags::ET).unwrap();
         let start = MonotonicClock.now();
         for micros in [200, 5_000, 400, 300, 6_000] {
-            // Rung, it does not come to the limit, whose timer stays set.
+            // The bell ends the wait before its limit, and the timer stays set.
             bell.ring();
             epoll.wait(&mut events, start + Span::from_micros(micros)).unwrap();
         }

@@ -1,4 +1,4 @@
-//! A bell that an epoll can hear: eventfd(2).
+//! A wake-up descriptor ("bell") that an epoll can watch: eventfd(2).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,24 +6,24 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// A descriptor that is readable once it was rung.
+/// A descriptor that becomes readable when it is rung.
 ///
-/// Watched edge-triggered ([`Epoll`](super::epoll::Epoll) with `EventFlags::ET`) it shows each ring once
-/// and need never be [silenced](Self::silence).
+/// Watched edge-triggered ([`Epoll`](super::epoll::Epoll) with `EventFlags::ET`), it reports each ring once and need
+/// never be [silenced](Self::silence).
 #[derive(Debug)]
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// A silent one, closed on exec.
+    /// Creates a silent one, closed on exec.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// If no descriptor is left.
     pub fn new() -> io::Result<Self> {
         Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// One that another process made. A descriptor of something else does no harm beyond eight bytes written into it:
-    /// it is set not to block.
+    /// Takes one that another process created, and sets it not to block. If it is a descriptor of something else,
+    /// ringing it writes eight bytes there, which is the only harm.
     ///
     /// # Errors
     /// None known for an open descriptor.
@@ -32,21 +32,21 @@ impl EventFd {
         Ok(Self(fd))
     }
 
-    /// Makes it readable, and shows once more on an edge-triggered watch; one system call, which does not block.
+    /// Makes it readable and triggers an edge-triggered watch again: one system call, which does not block.
     pub fn ring(&self) {
-        // EAGAIN alone is possible: the count is full, so it is readable already.
+        // Only EAGAIN is possible: the count is full, so it is readable already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Makes it silent again; says whether it had been rung.
+    /// Makes it silent again and returns whether it had been rung.
     pub fn silence(&self) -> bool {
         rustix::io::read(&self.0, &mut [0; 8]).is_ok()
     }
 
-    /// The same bell under one more descriptor.
+    /// Returns another descriptor of the same bell.
     ///
     /// # Errors
-    /// When no descriptor is left.
+    /// If no descriptor is left.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_full_or_no_bell_at_all_does_not_block_who_rings() {
+    fn ringing_a_full_bell_or_another_file_does_not_block() {
         let bell = EventFd::new().unwrap();
         rustix::io::write(&bell, &(u64::MAX - 1).to_ne_bytes()).unwrap();
         bell.ring();

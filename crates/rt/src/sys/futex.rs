@@ -12,20 +12,20 @@ use super::timespec;
 /// Why [`wait_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Woken, or the word was another value to begin with, or a signal came: look at the word again.
+    /// A wake-up, or the word already had another value, or a signal arrived: check the word again.
     LookAgain,
-    /// The limit came.
+    /// The time limit was reached.
     TimedOut,
 }
 
-/// Sleeps while `word` is `expected`, at most until `until` on `CLOCK_MONOTONIC` (`None` or
-/// `Instant::MAX`: for ever). Works across processes, and on memory mapped read-only.
+/// Sleeps while `word` equals `expected`, at most until `until` on `CLOCK_MONOTONIC` (no limit for `None` or
+/// `Instant::MAX`). Works across processes, and on memory mapped read-only.
 ///
 /// # Panics
-/// When the kernel has no futexes, which a Linux system always has.
+/// If the kernel lacks futexes, which every Linux system has.
 ///
-/// Source: futex(2), `FUTEX_WAIT_BITSET`, whose time is absolute where `FUTEX_WAIT`'s is relative and so
-/// would drift with every spurious wake.
+/// Source: futex(2), `FUTEX_WAIT_BITSET`. Its timeout is absolute; that of `FUTEX_WAIT` is relative and would drift
+/// with every spurious wake-up.
 pub fn wait_until(word: &AtomicU32, expected: u32, until: Option<Instant>) -> Wake {
     let limit = until.filter(|until| *until != Instant::MAX).map(timespec);
     let all = NonZeroU32::MAX;
@@ -36,7 +36,7 @@ pub fn wait_until(word: &AtomicU32, expected: u32, until: Option<Instant>) -> Wa
     }
 }
 
-/// Wakes everybody who sleeps on `word`, in this process and others; returns how many.
+/// Wakes every thread that sleeps on `word`, in this process and others, and returns how many there were.
 ///
 /// # Panics
 /// As [`wait_until`].

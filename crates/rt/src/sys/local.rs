@@ -1,4 +1,4 @@
-//! Unix sockets with an abstract name, which pass descriptors and say who the peer is: unix(7).
+//! Unix sockets with an abstract name, which pass descriptors and identify the peer: unix(7).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -11,10 +11,10 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg, sockopt,
 };
 
-/// Descriptors that one message may carry here; the kernel's own limit is 253.
+/// The most descriptors in one message here; the kernel's own limit is 253.
 pub const DESCRIPTORS_MAX: usize = 8;
 
-/// Who holds the other end of a socket, as it was when that was connected.
+/// The process and user at the other end of a socket, as of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// Its process.
@@ -23,23 +23,23 @@ pub struct Credentials {
     pub uid: u32,
 }
 
-/// Listens under the abstract `name`: no file, and gone with its last descriptor.
+/// Listens under the abstract `name`. There is no file, and the name disappears with the last descriptor.
 ///
 /// # Errors
-/// `EADDRINUSE` when somebody listens there; `InvalidInput` for a name of more than 107 bytes.
+/// `EADDRINUSE` if a listener has the name; `InvalidInput` for a name longer than 107 bytes.
 pub fn listen(name: &str) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// Connects to who listens under the abstract `name`. Any user may listen there: see [`peer`].
+/// Connects to the listener under the abstract `name`. Any user may listen there: see [`peer`].
 ///
 /// # Errors
-/// `ECONNREFUSED` when nobody does; `InvalidInput` for a name of more than 107 bytes.
+/// `ECONNREFUSED` if there is no listener; `InvalidInput` for a name longer than 107 bytes.
 pub fn connect(name: &str) -> io::Result<UnixStream> {
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
-/// Who is at the other end: for a client, who called [`listen`].
+/// Returns the process at the other end: for a client, the one that called [`listen`].
 ///
 /// # Errors
 /// None known for a connected socket.
@@ -50,18 +50,18 @@ pub fn peer(socket: impl AsFd) -> io::Result<Credentials> {
     Ok(Credentials { pid: peer.pid.as_raw_nonzero().get() as u32, uid: peer.uid.as_raw() })
 }
 
-/// The effective user of this process.
+/// Returns the effective user of this process.
 #[must_use]
 pub fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Sends `bytes` with `descriptors` attached to the first of them, whose receiver gets descriptors of its own; a peer
-/// that is gone is an error and no signal. Returns how many bytes went.
+/// Sends `bytes` with `descriptors` attached to the first byte. The receiver gets its own descriptors of the same
+/// files. If the peer is gone, the result is an error and not a signal. Returns how many bytes were sent.
 ///
 /// # Errors
-/// `EPIPE`; `EAGAIN` when the socket does not block and has no room; `InvalidInput` for no bytes, or more than
-/// [`DESCRIPTORS_MAX`] descriptors.
+/// `EPIPE`; `EAGAIN` if the socket is non-blocking and full; `InvalidInput` if `bytes` is empty or there are more
+/// than [`DESCRIPTORS_MAX`] descriptors.
 ///
 /// Source: unix(7), `SCM_RIGHTS`.
 pub fn send_with(
@@ -72,7 +72,7 @@ pub fn send_with(
     if bytes.is_empty() || descriptors.len() > DESCRIPTORS_MAX {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "descriptors travel with a byte at least, 8 of them at most",
+            "descriptors need at least one byte of data, and at most 8 fit a message",
         ));
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
@@ -81,12 +81,12 @@ pub fn send_with(
     Ok(sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
 }
 
-/// Receives into `bytes`, and appends to `descriptors` what came with them, at most [`DESCRIPTORS_MAX`] (the kernel
-/// closes the others), closed on exec. Returns how many bytes came: 0 when the peer is gone.
+/// Receives into `bytes` and appends the descriptors that came with them, closed on exec, to `descriptors`: at most
+/// [`DESCRIPTORS_MAX`], and the kernel closes the others. Returns the number of bytes; 0 if the peer is gone.
 ///
 /// # Errors
-/// `EAGAIN` when the socket does not block and nothing is there; `ECONNRESET`; `InvalidData` when more descriptors
-/// came than there is room for.
+/// `EAGAIN` if the socket is non-blocking and there is nothing; `ECONNRESET`; `InvalidData` if more descriptors came
+/// than fit.
 pub fn receive_with(
     socket: impl AsFd,
     bytes: &mut [u8],
@@ -104,7 +104,7 @@ pub fn receive_with(
     if received.flags.contains(rustix::net::ReturnFlags::CTRUNC) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "more descriptors came than are taken",
+            "a message carried more than 8 descriptors",
         ));
     }
     Ok(received.bytes)
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_sent_is_one_of_the_receivers_own() {
+    fn the_receiver_gets_its_own_descriptor() {
         let listener = listen(&name("sent")).unwrap();
         let client = connect(&name("sent")).unwrap();
         let (server, _) = listener.accept().unwrap();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_one_listener_and_is_free_when_it_is_gone() {
+    fn a_name_has_one_listener_at_a_time() {
         let listener = listen(&name("one")).unwrap();
         assert_eq!(listen(&name("one")).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         drop(listener);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn more_descriptors_than_are_taken_are_an_error_and_stay_with_nobody() {
+    fn too_many_descriptors_are_an_error_and_are_closed() {
         let (a, b) = UnixStream::pair().unwrap();
         let (reader, writer) = io::pipe().unwrap();
         let many = [writer.as_fd(); DESCRIPTORS_MAX + 1];

@@ -1,4 +1,4 @@
-//! Memory mapped for itself, and words shared with the kernel: mmap(2), madvise(2).
+//! Anonymous memory, file mappings, and words shared with the kernel: mmap(2), madvise(2).
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,37 +9,37 @@ use hemiola_units::Bytes;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
-/// The size of an ordinary page.
+/// Returns the size of an ordinary page.
 #[must_use]
 pub fn page_size() -> usize {
     rustix::param::page_size()
 }
 
-/// How large the pages of a mapping are to be.
+/// The size of the pages of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Whatever the kernel gives unasked (`/sys/kernel/mm/transparent_hugepage/enabled`).
+    /// The kernel's default (`/sys/kernel/mm/transparent_hugepage/enabled`).
     Unasked,
-    /// Ordinary ones only (`MADV_NOHUGEPAGE`).
+    /// Ordinary pages only (`MADV_NOHUGEPAGE`).
     Ordinary,
-    /// Transparent huge ones where they fit (`MADV_HUGEPAGE`).
+    /// Transparent huge pages where they fit (`MADV_HUGEPAGE`).
     Huge,
 }
 
-/// Private memory of our own, all zero, of which no page is present before it is touched (unless the
-/// process locks future memory: [`lock_all`](super::memory::lock_all)).
+/// Private memory, all zero. No page is present before it is touched, unless the process locks future memory:
+/// [`lock_all`](super::memory::lock_all).
 #[derive(Debug)]
 pub struct Anonymous(Range);
 
 impl Anonymous {
-    /// `len` bytes, rounded up to whole pages.
+    /// Maps `len` bytes, rounded up to whole pages.
     ///
     /// # Errors
-    /// `EINVAL` when `len` is zero, or huge pages are asked for and the kernel was built without; `ENOMEM`.
+    /// `EINVAL` if `len` is zero, or if huge pages are requested and the kernel was built without them; `ENOMEM`.
     pub fn map(len: usize, pages: Pages) -> io::Result<Self> {
         let len = len.checked_next_multiple_of(page_size()).unwrap_or(usize::MAX);
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        // SAFETY: a new mapping at an address chosen by the kernel affects no existing memory.
         let base =
             unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) }?;
         let mapping = Self(Range::new(base, len));
@@ -48,40 +48,40 @@ impl Anonymous {
             Pages::Ordinary => Advice::LinuxNoHugepage,
             Pages::Huge => Advice::LinuxHugepage,
         };
-        // SAFETY: both kinds of advice change how the range is backed and never what it holds.
+        // SAFETY: both kinds of advice change how the range is backed, not its contents.
         match unsafe { madvise(base, len, advice) } {
-            // A kernel without huge pages knows no such advice, and gives ordinary ones.
+            // A kernel without huge pages does not know this advice, and uses ordinary pages.
             Err(Errno::INVAL) if pages == Pages::Ordinary => Ok(mapping),
             outcome => Ok(outcome.map(|()| mapping)?),
         }
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping is readable, zeroed by the kernel, alive as long as `self`, shared with
-        // nobody else, and changed only through `&mut self`.
+        // SAFETY: the mapping is readable, zeroed by the kernel, alive as long as `self`, not shared, and changed
+        // only through `&mut self`.
         unsafe { std::slice::from_raw_parts(self.0.base.as_ptr(), self.0.len) }
     }
 
-    /// Its bytes, to change.
+    /// Returns its bytes, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, writable, and `self` is borrowed for it alone.
+        // SAFETY: as in `bytes`; writable, and borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.0.base.as_ptr(), self.0.len) }
     }
 
-    /// Its bytes as words of eight, to change.
+    /// Returns its bytes as 64-bit words, mutable.
     pub fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `bytes_mut`; a mapping starts and ends at a page, so it is aligned and a multiple
-        // of eight, and every pattern of bits is a word.
+        // SAFETY: as in `bytes_mut`; a mapping starts and ends at a page, so it is aligned and a multiple of eight
+        // bytes, and every bit pattern is a valid word.
         unsafe { std::slice::from_raw_parts_mut(self.0.base.as_ptr().cast(), self.0.len / 8) }
     }
 
-    /// How much of it is backed by transparent huge pages now; `AnonHugePages` of `/proc/self/smaps`
-    /// (proc(5)), which counts neighbours too that the kernel has joined with it.
+    /// Returns how much of it is backed by transparent huge pages now: `AnonHugePages` in `/proc/self/smaps`
+    /// (proc(5)), which includes neighbours that the kernel has merged with it.
     ///
     /// # Errors
-    /// When `/proc` cannot be read.
+    /// If `/proc` cannot be read.
     pub fn huge(&self) -> io::Result<Bytes> {
         let address = self.0.base.as_ptr() as usize;
         let smaps = std::fs::read_to_string("/proc/self/smaps")?;
@@ -98,26 +98,26 @@ impl Anonymous {
     }
 }
 
-/// The addresses in a line such as `7f1c2000-7f1c4000 rw-p …`; none in the lines between.
+/// Returns the addresses in a line such as `7f1c2000-7f1c4000 rw-p …`; `None` for other lines.
 fn range_of(line: &str) -> Option<std::ops::Range<usize>> {
     let (start, end) = line.split_whitespace().next()?.split_once('-')?;
     let address = |text| usize::from_str_radix(text, 16).ok();
     Some(address(start)?..address(end)?)
 }
 
-/// The start of a file, mapped for reading.
+/// The beginning of a file, mapped for reading.
 #[derive(Debug)]
 pub struct FileView(Range);
 
 impl FileView {
-    /// The first `len` bytes of `fd`, none present before it is touched. Should the file become shorter,
-    /// touching what is gone ends the process with `SIGBUS`.
+    /// Maps the first `len` bytes of `fd`; no page is present before it is touched. If the file becomes shorter,
+    /// touching the missing part ends the process with `SIGBUS`.
     ///
     /// # Errors
-    /// `EINVAL` when `len` is zero; `EACCES` when `fd` cannot be read; `ENODEV` when it cannot be mapped.
+    /// `EINVAL` if `len` is zero; `EACCES` if `fd` cannot be read; `ENODEV` if it cannot be mapped.
     pub fn map(fd: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
         let (protection, flags) = (ProtFlags::READ, MapFlags::SHARED);
-        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        // SAFETY: a new mapping at an address chosen by the kernel affects no existing memory.
         let base = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, fd, 0) }?;
         Ok(Self(Range::new(base, len)))
     }
@@ -125,52 +125,52 @@ impl FileView {
     /// Reads the byte at `offset`, which loads its page.
     ///
     /// # Panics
-    /// When it is not inside.
+    /// If `offset` is outside the view.
     #[inline]
     pub fn touch(&self, offset: usize) -> u8 {
         assert!(offset < self.0.len, "byte {offset} is outside the view");
-        // SAFETY: inside the mapping, alive as long as `self`. Others may write the file meanwhile, so
-        // it is only ever read as an atomic; a relaxed load is a plain one and writes nothing.
+        // SAFETY: inside the mapping, alive as long as `self`. Other processes may write the file meanwhile, so it is
+        // only read as an atomic; a relaxed load is an ordinary load and writes nothing.
         let byte = unsafe { AtomicU8::from_ptr(self.0.base.add(offset).as_ptr()) };
         byte.load(Ordering::Relaxed)
     }
 }
 
-/// Words that the kernel writes while we read, and reads while we write: a map of bpf(2), or the buffer of
-/// perf_event_open(2).
+/// Words that the kernel and this process both read and write: a map of bpf(2), or the buffer of perf_event_open(2).
 #[derive(Debug)]
 pub struct SharedWords(Range);
 
 impl SharedWords {
-    /// The first `len` bytes of `fd`, for reading and writing.
+    /// Maps the first `len` bytes of `fd`, for reading and writing.
     ///
     /// # Errors
-    /// `EINVAL` when `len` is zero or not what the kernel object is made for; `EPERM` beyond a limit of locked
-    /// memory; `EACCES`, `ENOMEM`.
+    /// `EINVAL` if `len` is zero or not what the kernel object requires; `EPERM` beyond a limit on locked memory;
+    /// `EACCES`, `ENOMEM`.
     pub fn map(fd: BorrowedFd<'_>, len: usize) -> io::Result<Self> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        // SAFETY: a new mapping at an address chosen by the kernel affects no existing memory.
         let base = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, fd, 0) }?;
         Ok(Self(Range::new(base, len)))
     }
 
-    /// All whole words of it. Others change them at any time: each is read and written by itself.
+    /// Returns all whole words. The kernel may change them at any time; each is read and written by itself.
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is readable, writable, alive as long as `self` and begins at a page; every pattern of
-        // bits is a word, and an atomic may be changed by anybody. That kernel objects do not shrink keeps the end.
+        // SAFETY: the mapping is readable, writable, alive as long as `self` and starts at a page; every bit pattern
+        // is a valid word, and the kernel may change an atomic. Kernel objects do not shrink, so the end stays
+        // mapped.
         unsafe { std::slice::from_raw_parts(self.0.base.as_ptr().cast(), self.0.len / 8) }
     }
 }
 
-/// What was mapped, and is unmapped again.
+/// A mapped range, unmapped on drop.
 #[derive(Debug)]
 struct Range {
     base: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: it is an address and a length; what may be done there is regulated by who holds it.
+// SAFETY: this is an address and a length; the type that holds it controls access.
 unsafe impl Send for Range {}
 // SAFETY: as for Send.
 unsafe impl Sync for Range {}
@@ -184,8 +184,8 @@ impl Range {
 
 impl Drop for Range {
     fn drop(&mut self) {
-        // SAFETY: `base` and `len` are what mmap returned and was given, unmapped nowhere else, and every
-        // reference into it is bound to the value that holds this one. Failure would leak it.
+        // SAFETY: `base` and `len` are those of the mmap call and are unmapped nowhere else; every reference into the
+        // range borrows the value that holds this one. A failure would leak the mapping.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     use crate::sys::usage::thread_faults;
 
     #[test]
-    fn fresh_memory_is_zero_and_present_when_it_is_touched() {
+    fn new_memory_is_zero_and_present_once_touched() {
         let pages = 64;
         let mut mapping = Anonymous::map(pages * page_size(), Pages::Ordinary).unwrap();
         let before = thread_faults();
@@ -213,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_are_seen_where_the_kernel_has_them() {
+    fn huge_pages_are_counted_where_the_kernel_has_them() {
         match Anonymous::map(8 << 20, Pages::Huge) {
             Ok(mut mapping) => {
                 mapping.bytes_mut().fill(1);
-                // The kernel may have none left: what it says is all there is to check.
+                // The kernel may have none left, so only its answer is checked.
                 assert!(mapping.huge().unwrap() <= Bytes(8 << 20));
             }
             Err(error) => println!("skipped: needs transparent huge pages: {error}"),

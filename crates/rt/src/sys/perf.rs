@@ -8,7 +8,7 @@ use super::mapping::{SharedWords, page_size};
 
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
-/// An event that never happens, and carries the records asked for besides.
+/// An event that never occurs and only carries the additional records.
 const SOFTWARE_DUMMY: u64 = 9;
 
 const SAMPLE_TID: u64 = 1 << 1;
@@ -32,32 +32,32 @@ const IOC_ENABLE: libc::c_ulong = 0x2400;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
 
-/// Where the first page of a buffer has its head and its tail, in words.
+/// Offsets of head and tail in the first page of a buffer, in words.
 const DATA_HEAD: usize = 128;
 const DATA_TAIL: usize = 129;
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A tracepoint, by its number in tracefs: a record of type 9 with what it tells.
+pub enum EventSource {
+    /// A tracepoint, by its number in tracefs: a record of type 9 with its fields.
     Tracepoint(u64),
-    /// Nothing by itself; `switches` and `names` bring records with it.
+    /// No event of its own; `switches` and `names` add records.
     Nothing,
 }
 
-/// What to record. Every record ends with process and thread (two words of 32 bits) and the time on CLOCK_MONOTONIC,
-/// except those of tracepoints, which begin so.
+/// What to record. Every record ends with process and thread (two 32-bit words) and the time on CLOCK_MONOTONIC,
+/// except records of tracepoints, which begin with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// What the event is.
-    pub source: Source,
+    /// The kind of event.
+    pub source: EventSource,
     /// A record of every switch: type 14, or 15 when a whole processor is watched.
     pub switches: bool,
-    /// A record of every new name, beginning and end of a thread: types 3, 7 and 4.
+    /// A record of every new name, start and end of a thread: types 3, 7 and 4.
     pub names: bool,
-    /// Children, present in the future, too.
+    /// Include future children.
     pub inherit: bool,
-    /// What the kernel does is looked at as well; the privilege to is needed.
+    /// Include what the kernel does, which needs the privilege.
     pub kernel: bool,
 }
 
@@ -86,16 +86,16 @@ struct KernelAttributes {
     reserved: u16,
 }
 
-/// An event that is not enabled yet: of thread `tid` or of everybody, on one processor.
+/// Opens an event, not yet enabled, of thread `tid` or of all threads, on one processor.
 ///
 /// # Errors
-/// `EACCES` or `EPERM` without the privilege; `ESRCH` when there is no such thread; `ENODEV` when the processor is not
-/// online; `ENOENT` when the kernel has no such tracepoint; `EMFILE`.
+/// `EACCES` or `EPERM` without the privilege; `ESRCH` if there is no such thread; `ENODEV` if the processor is not
+/// online; `ENOENT` if the kernel has no such tracepoint; `EMFILE`.
 pub fn open(attributes: &Attributes, tid: Option<u32>, cpu: u16) -> io::Result<OwnedFd> {
     let flag = |on, flag| if on { flag } else { 0 };
     let (kind, config, raw) = match attributes.source {
-        Source::Tracepoint(id) => (TYPE_TRACEPOINT, id, SAMPLE_RAW),
-        Source::Nothing => (TYPE_SOFTWARE, SOFTWARE_DUMMY, 0),
+        EventSource::Tracepoint(id) => (TYPE_TRACEPOINT, id, SAMPLE_RAW),
+        EventSource::Nothing => (TYPE_SOFTWARE, SOFTWARE_DUMMY, 0),
     };
     let mut kernel = KernelAttributes {
         kind,
@@ -112,13 +112,13 @@ pub fn open(attributes: &Attributes, tid: Option<u32>, cpu: u16) -> io::Result<O
             | flag(!attributes.kernel, EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR)
             | flag(attributes.names, COMM | TASK)
             | flag(attributes.switches, CONTEXT_SWITCH),
-        // As late as can be: nobody waits for it, the reader looks by itself.
+        // As late as possible: the reader polls and never waits for a wake-up.
         wakeup_watermark: u32::MAX,
         clockid: libc::CLOCK_MONOTONIC,
         ..KernelAttributes::default()
     };
     match open_kernel(&kernel, tid, cpu) {
-        // A kernel before 6.0 does not count per event what is lost.
+        // Kernels before 6.0 do not count losses per event.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
             kernel.read_format = 0;
             open_kernel(&kernel, tid, cpu)
@@ -133,17 +133,17 @@ fn open_kernel(kernel: &KernelAttributes, tid: Option<u32>, cpu: u16) -> io::Res
     let tid = tid.map_or(-1, |tid| i32::try_from(tid).unwrap_or(i32::MAX));
     let cpu = i32::from(cpu);
     let kernel = std::ptr::from_ref(kernel);
-    // SAFETY: the structure is filled, says its size, holds no address and outlives the call.
+    // SAFETY: the structure is filled, states its size, contains no address and outlives the call.
     let fd =
         unsafe { libc::syscall(libc::SYS_perf_event_open, kernel, tid, cpu, NO_GROUP, FD_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made the descriptor, and nobody else knows of it.
+    // SAFETY: the kernel has just created the descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
-/// How many records of the event found no room so far; nothing where the kernel does not count them.
+/// Returns how many records of the event were lost for lack of room; `None` where the kernel does not count them.
 ///
 /// # Errors
 /// None known for an event.
@@ -154,7 +154,7 @@ pub fn lost(event: BorrowedFd<'_>) -> io::Result<Option<u64>> {
     Ok(lost.filter(|_| len == answer.len()))
 }
 
-/// From now on the event happens.
+/// Enables the event.
 ///
 /// # Errors
 /// None known for an event.
@@ -162,7 +162,7 @@ pub fn enable(event: BorrowedFd<'_>) -> io::Result<()> {
     control(event, IOC_ENABLE, 0)
 }
 
-/// From now on it does not.
+/// Disables the event.
 ///
 /// # Errors
 /// None known for an event.
@@ -170,10 +170,10 @@ pub fn disable(event: BorrowedFd<'_>) -> io::Result<()> {
     control(event, IOC_DISABLE, 0)
 }
 
-/// Has `event` write to the buffer of `to`, which is mapped and of the same processor.
+/// Redirects the records of `event` to the buffer of `to`, which must be mapped and of the same processor.
 ///
 /// # Errors
-/// `EINVAL` when it is not.
+/// `EINVAL` if it is not.
 pub fn redirect(event: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
     control(event, IOC_SET_OUTPUT, to.as_raw_fd())
 }
@@ -184,7 +184,7 @@ fn control(event: BorrowedFd<'_>, request: libc::c_ulong, argument: i32) -> io::
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The buffer of an event, and of those redirected to it.
+/// The buffer of an event, and of the events redirected to it.
 #[derive(Debug)]
 pub struct Buffer {
     mapping: SharedWords,
@@ -193,7 +193,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Maps a buffer of `len` bytes, which must be a power of two of whole pages.
+    /// Maps a buffer of `len` bytes, which must be a power of two and whole pages.
     ///
     /// # Errors
     /// `EPERM` beyond `perf_event_mlock_kb` and `RLIMIT_MEMLOCK` without `CAP_IPC_LOCK`; `ENOMEM`, `EINVAL`.
@@ -202,30 +202,30 @@ impl Buffer {
         Ok(Self { mapping, tail: 0, record: Vec::new() })
     }
 
-    /// Gives the records that are there now to `each`, as whole words in the kernel's layout, and their room back.
+    /// Passes the records that are there now to `each`, as whole words in the kernel's layout, and frees their space.
     ///
-    /// The first word is type (32 bits), flags (16) and length in bytes (16).
+    /// The first word contains type (32 bits), flags (16) and length in bytes (16).
     pub fn take(&mut self, mut each: impl FnMut(&[u64])) {
         let words = self.mapping.words();
         let data = &words[page_size() / 8..];
-        // Pairs with the kernel's release of what it has written.
+        // Pairs with the kernel's release of the records.
         let head = words[DATA_HEAD].load(Ordering::Acquire);
         let word = |at: u64| data[(at / 8) as usize & (data.len() - 1)].load(Ordering::Relaxed);
         while self.tail < head {
             let header = word(self.tail);
-            // A record has its header at least; the kernel writes none without.
+            // A record is at least a header; the kernel writes no shorter one.
             let len = (u64::from(header_len(header))).max(8).min(head - self.tail);
             self.record.clear();
             self.record.extend((0..len / 8).map(|index| word(self.tail + index * 8)));
             each(&self.record);
             self.tail += len;
         }
-        // Pairs with the kernel's look at it before it overwrites what was read.
+        // Pairs with the kernel's read of it before it overwrites the space.
         words[DATA_TAIL].store(self.tail, Ordering::Release);
     }
 }
 
-/// How long the record is that begins with this word.
+/// Returns the length of the record that begins with this word.
 const fn header_len(word: u64) -> u16 {
     let bytes = word.to_ne_bytes();
     u16::from_ne_bytes([bytes[6], bytes[7]])
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn switches_of_the_calling_thread_are_recorded() {
         let names = Attributes {
-            source: Source::Nothing,
+            source: EventSource::Nothing,
             switches: true,
             names: false,
             inherit: false,
@@ -268,7 +268,7 @@ mod tests {
             disable(event.as_fd()).unwrap();
             buffer.take(|record| switches += u32::from(record[0] as u32 == 14));
         }
-        // Ten times out, ten times in.
+        // Ten switches out and ten in.
         assert!(switches >= 20, "{switches}");
     }
 }

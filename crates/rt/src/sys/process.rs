@@ -1,4 +1,4 @@
-//! Other processes: watching, signalling and limiting them.
+//! Watches, signals and limits other processes.
 
 use std::fs;
 use std::io;
@@ -18,16 +18,16 @@ use crate::clock::{Clock, MonotonicClock};
 
 pub use rustix::process::Signal;
 
-/// The kernel's form of a process or thread id as `std::process::id` gives it; `ESRCH` when it is none.
+/// Converts a process or thread id from `std::process::id`; `ESRCH` if it is not one.
 pub(super) fn pid(number: u32) -> io::Result<Pid> {
     let raw = i32::try_from(number).ok().filter(|raw| *raw > 0);
     raw.and_then(Pid::from_raw).ok_or_else(|| Errno::SRCH.into())
 }
 
-/// Has the kernel send `signal` to this process when the thread that started it ends.
+/// Makes the kernel send `signal` to this process when the thread that started it ends.
 ///
-/// A parent that died before this call is not noticed: compare `std::os::unix::process::parent_id` with
-/// what it should be afterwards.
+/// A parent that died before this call is not noticed: compare `std::os::unix::process::parent_id` with the expected
+/// parent afterwards.
 ///
 /// # Errors
 /// None known for a valid signal.
@@ -37,25 +37,25 @@ pub fn set_parent_death_signal(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
 }
 
-/// A process held by descriptor, so that its number's reuse can never mislead.
+/// A process held by descriptor, so that reuse of its number does no harm.
 #[derive(Debug)]
 pub struct PidFd(OwnedFd);
 
 impl PidFd {
-    /// Holds process `number`, which must not have been reaped by somebody else meanwhile.
+    /// Opens process `number`, which must not have been reaped meanwhile.
     ///
     /// # Errors
-    /// `ESRCH` when there is none; `EMFILE`.
+    /// `ESRCH` if there is none; `EMFILE`.
     ///
     /// Source: pidfd_open(2).
     pub fn open(number: u32) -> io::Result<Self> {
         Ok(Self(pidfd_open(pid(number)?, PidfdFlags::empty())?))
     }
 
-    /// Waits until it has ended or `until` has come; says whether it has ended. Reaps nothing.
+    /// Waits until the process has ended or until `until`; returns whether it has ended. Does not reap it.
     ///
     /// # Errors
-    /// `ENOMEM` at worst.
+    /// `ENOMEM` only.
     pub fn wait(&self, until: Instant) -> io::Result<bool> {
         loop {
             let left = (until - MonotonicClock.now()).to_duration();
@@ -74,7 +74,7 @@ impl PidFd {
     /// Sends it `signal`.
     ///
     /// # Errors
-    /// `ESRCH` when it has ended and was reaped; `EPERM`.
+    /// `ESRCH` if it has ended and was reaped; `EPERM`.
     ///
     /// Source: pidfd_send_signal(2).
     pub fn send_signal(&self, signal: Signal) -> io::Result<()> {
@@ -83,13 +83,13 @@ impl PidFd {
 }
 
 impl AsFd for PidFd {
-    /// Readable when the process has ended.
+    /// Readable once the process has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Whether there is a process or thread of that number, be it one that has ended and was not reaped.
+/// Whether there is a process or thread with that number, including one that has ended and was not reaped.
 ///
 /// Source: kill(2) with signal 0.
 #[must_use]
@@ -100,19 +100,19 @@ pub fn exists(number: u32) -> bool {
 /// Sends `signal` to every process of group `group`.
 ///
 /// # Errors
-/// `ESRCH` when it is empty; `EPERM`.
+/// `ESRCH` if the group is empty; `EPERM`.
 pub fn signal_group(group: u32, signal: Signal) -> io::Result<()> {
     Ok(kill_process_group(pid(group)?, signal)?)
 }
 
-/// Lets process `number` run at real-time priority for at most `budget` without blocking; then the kernel
-/// kills it. This cannot be taken back without privilege.
+/// Lets process `number` run at real-time priority for at most `budget` without blocking; beyond it the kernel kills
+/// the process. Only privilege can undo this.
 ///
 /// # Errors
 /// `EPERM` for a process of another user, or a budget above its limit; `ESRCH`.
 ///
-/// Source: getrlimit(2), `RLIMIT_RTTIME`, in microseconds; soft and hard limit are the same, so SIGKILL
-/// comes rather than a SIGXCPU that could be ignored. The kernel looks at its tick, 1 to 10 ms.
+/// Source: getrlimit(2), `RLIMIT_RTTIME`, in microseconds. Soft and hard limit are the same, so SIGKILL is sent
+/// rather than a SIGXCPU that could be ignored. The kernel checks at its tick, every 1 to 10 ms.
 pub fn set_rt_time_limit(number: u32, budget: Span) -> io::Result<()> {
     let micros = Some((budget.nanos() / 1000).max(1) as u64);
     let limit = Rlimit { current: micros, maximum: micros };
@@ -120,12 +120,12 @@ pub fn set_rt_time_limit(number: u32, budget: Span) -> io::Result<()> {
     Ok(())
 }
 
-/// Schedules every thread process `number` has by `policy`: takes real-time priority from a runaway.
-/// A thread it starts meanwhile has its starter's policy.
+/// Sets the policy of every thread of process `number`, for example to take real-time priority from a runaway. A
+/// thread that it starts meanwhile inherits its starter's policy.
 ///
 /// # Errors
-/// Those of [`sched::set_policy`], the first of them after all threads were tried; `ENOENT` when there is
-/// no such process.
+/// Those of [`sched::set_policy`], the first of them after all threads were tried; `ENOENT` if there is no such
+/// process.
 pub fn set_policy_of(number: u32, policy: &Policy) -> io::Result<()> {
     let mut result = Ok(());
     for entry in fs::read_dir(format!("/proc/{number}/task"))? {
@@ -141,7 +141,7 @@ pub fn set_policy_of(number: u32, policy: &Policy) -> io::Result<()> {
     result
 }
 
-/// Leaves `fd` open across exec, so that a child inherits it under its number.
+/// Keeps `fd` open across exec, so that a child inherits it under its number.
 ///
 /// # Errors
 /// None known for an open descriptor.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_seen_to_end_when_it_is_killed() {
+    fn the_end_of_a_killed_process_is_noticed() {
         let mut child = sleeper();
         let held = PidFd::open(child.id()).unwrap();
         assert!(!held.wait(MonotonicClock.now() + Span::from_millis(1)).unwrap());

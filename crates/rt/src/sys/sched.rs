@@ -26,11 +26,11 @@ fn answer(result: libc::c_long) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Schedules thread `tid`, or the calling one, by `policy`.
+/// Sets the policy of thread `tid`, or of the calling one.
 ///
 /// # Errors
-/// `EPERM`: no privilege, or for DEADLINE a thread not allowed on all processors; `EBUSY`: DEADLINE
-/// refused by admission control; `EINVAL`: parameters the kernel does not take; `ESRCH`.
+/// `EPERM` without the privilege, or for DEADLINE if the thread is not allowed on all processors; `EBUSY` if
+/// admission control refuses DEADLINE; `EINVAL` for invalid parameters; `ESRCH`.
 ///
 /// Source: sched_setattr(2).
 pub fn set_policy(tid: Option<u32>, policy: &Policy) -> io::Result<()> {
@@ -47,30 +47,29 @@ pub fn set_policy(tid: Option<u32>, policy: &Policy) -> io::Result<()> {
         }
         Policy::Deadline { runtime, deadline, period } => {
             attr.sched_policy = SCHED_DEADLINE;
-            // Negative spans become absurdly long ones, which the kernel refuses.
+            // Negative spans become huge, and the kernel refuses them.
             attr.sched_runtime = runtime.nanos() as u64;
             attr.sched_deadline = deadline.nanos() as u64;
             attr.sched_period = period.nanos() as u64;
         }
     }
     let no_flags = 0;
-    // SAFETY: the call reads `size` bytes of a structure that has them, and writes its `size` field at
-    // most.
+    // SAFETY: the call reads `size` bytes of a structure of that size, and writes at most its `size` field.
     answer(unsafe {
         libc::syscall(libc::SYS_sched_setattr, tid.unwrap_or(0), &raw mut attr, no_flags)
     })
 }
 
-/// How thread `tid`, or the calling one, is scheduled. `SCHED_BATCH` and `SCHED_IDLE` show as OTHER.
+/// Returns the policy of thread `tid`, or of the calling one. `SCHED_BATCH` and `SCHED_IDLE` are reported as OTHER.
 ///
 /// # Errors
-/// `ESRCH` when there is no such thread.
+/// `ESRCH` if there is no such thread.
 ///
 /// Source: sched_getattr(2).
 pub fn policy(tid: Option<u32>) -> io::Result<Policy> {
     let mut attr = attributes();
     let (size, no_flags) = (attr.size, 0);
-    // SAFETY: the call writes at most `size` bytes to a structure that has them, any of which are valid.
+    // SAFETY: the call writes at most `size` bytes to a structure of that size, and any contents are valid.
     answer(unsafe {
         libc::syscall(libc::SYS_sched_getattr, tid.unwrap_or(0), &raw mut attr, size, no_flags)
     })?;
@@ -88,10 +87,10 @@ pub fn policy(tid: Option<u32>) -> io::Result<Policy> {
     })
 }
 
-/// Allows thread `tid`, or the calling one, only on `cpus`.
+/// Restricts thread `tid`, or the calling one, to `cpus`.
 ///
 /// # Errors
-/// `EINVAL` when none of them is online and allowed by the control group; `EPERM`; `ESRCH`.
+/// `EINVAL` if none of them is online and allowed by the control group; `EPERM`; `ESRCH`.
 ///
 /// Source: sched_setaffinity(2).
 pub fn set_affinity(tid: Option<u32>, cpus: &CpuSet) -> io::Result<()> {
@@ -100,10 +99,10 @@ pub fn set_affinity(tid: Option<u32>, cpus: &CpuSet) -> io::Result<()> {
     Ok(sched_setaffinity(tid.map(pid).transpose()?, &set)?)
 }
 
-/// Where thread `tid`, or the calling one, may run.
+/// Returns where thread `tid`, or the calling one, may run.
 ///
 /// # Errors
-/// `ESRCH`; `EINVAL` on machines of more than 1024 processors.
+/// `ESRCH`; `EINVAL` on machines with more than 1024 processors.
 ///
 /// Source: sched_getaffinity(2).
 pub fn affinity(tid: Option<u32>) -> io::Result<CpuSet> {
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_scheduled_as_it_was_told() {
+    fn policy_and_processors_are_set_and_read_back() {
         std::thread::spawn(|| {
             let asked = Policy::Other { nice: 7 };
             set_policy(None, &asked).unwrap();

@@ -1,4 +1,4 @@
-//! Sleeping to a point in time.
+//! Sleeping until an instant.
 
 use hemiola_units::Instant;
 use rustix::io::Errno;
@@ -7,10 +7,10 @@ use rustix::time::ClockId;
 
 use super::timespec;
 
-/// Sleeps until `until` on `CLOCK_MONOTONIC`, through signals; at once when it has passed.
+/// Sleeps until `until` on `CLOCK_MONOTONIC`, through signals; returns at once if it has passed.
 ///
 /// # Panics
-/// Never: the kernel refuses only clocks and times that cannot be written here.
+/// Never: the kernel refuses only clocks and times that cannot occur here.
 ///
 /// Source: clock_nanosleep(2), `TIMER_ABSTIME`.
 pub fn sleep_until(until: Instant) {

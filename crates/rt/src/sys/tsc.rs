@@ -2,14 +2,14 @@
 
 use std::fs;
 
-/// The counter now. Not ordered with the instructions around it: some tens of cycles of play, less than
-/// ordering it would cost. Zero on processors other than x86-64.
+/// Returns the counter. The read is not ordered with the instructions around it; the error of some tens of cycles is
+/// less than ordering would cost. Zero on processors other than x86-64.
 #[inline]
 #[must_use]
 pub fn read() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has the instruction, and Linux leaves it open to user space unless
-    // the process itself gave it up with prctl(PR_SET_TSC), which nothing here does.
+    // SAFETY: every x86-64 processor has the instruction, and Linux allows it in user space unless the process itself
+    // disables it with prctl(PR_SET_TSC), which nothing here does.
     unsafe {
         std::arch::x86_64::_rdtsc()
     }
@@ -17,8 +17,8 @@ pub fn read() -> u64 {
     0
 }
 
-/// Whether the counter runs at one rate, never stops, and agrees between processors: the kernel uses it
-/// as its own clock, and the processor says `constant_tsc` and `nonstop_tsc`.
+/// Whether the counter runs at one rate, never stops, and agrees between processors: the kernel uses it as its own
+/// clock, and the processor reports `constant_tsc` and `nonstop_tsc`.
 #[must_use]
 pub fn is_trustworthy() -> bool {
     const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

@@ -1,27 +1,27 @@
-//! How often the kernel switched away from us, or brought memory: getrusage(2).
+//! Counts of context switches and page faults: getrusage(2).
 
 /// Context switches since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Switches {
     /// The thread blocked or yielded.
     pub voluntary: u64,
-    /// It was preempted.
+    /// The thread was preempted.
     pub involuntary: u64,
 }
 
-/// Switches of the calling thread.
+/// Returns the switches of the calling thread.
 #[must_use]
 pub fn thread_switches() -> Switches {
     switches(libc::RUSAGE_THREAD)
 }
 
-/// Switches of all threads of this process, past ones included.
+/// Returns the switches of all threads of this process, including those that have ended.
 #[must_use]
 pub fn process_switches() -> Switches {
     switches(libc::RUSAGE_SELF)
 }
 
-/// Page faults of the calling thread that needed no reading from a disk.
+/// Returns the page faults of the calling thread that needed no disk access.
 #[must_use]
 pub fn thread_faults() -> u64 {
     usage(libc::RUSAGE_THREAD).ru_minflt as u64
@@ -33,11 +33,11 @@ fn switches(who: libc::c_int) -> Switches {
 }
 
 fn usage(who: libc::c_int) -> libc::rusage {
-    // SAFETY: all-zero is a valid value of this structure of integers.
+    // SAFETY: all-zero is valid for this structure of integers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the call writes one structure of this type where one is.
+    // SAFETY: the call writes one structure, to a variable of that type.
     let result = unsafe { libc::getrusage(who, &raw mut usage) };
-    assert_eq!(result, 0, "getrusage of ourselves cannot fail");
+    assert_eq!(result, 0, "getrusage of this process cannot fail");
     usage
 }
 

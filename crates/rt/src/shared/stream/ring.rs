@@ -1,4 +1,4 @@
-//! One direction of a stream: a ring of bytes, with its writer's and its reader's counts.
+//! One direction of a stream: a ring of bytes with the writer's and the reader's counts.
 
 use super::super::atomic::{AtomicU64, Ordering};
 #[cfg(not(loom))]
@@ -7,21 +7,21 @@ use super::super::memory::Memory;
 use super::super::memory_loom::Memory;
 use super::StreamEnded;
 
-/// Bytes of the header before the rings' bytes: a page.
+/// Bytes of the header before the rings: a page.
 pub(super) const BYTES_AT: usize = 4096;
-/// Where the first ring's counts lie, and how far on the second's.
+/// The offset of the first ring's counts, and the distance to the second's.
 const COUNTS_AT: usize = 128;
 const COUNTS_STRIDE: usize = 256;
 
-/// Within a ring's counts: first the words the writer writes most, then the reader's. Two lines apart, as processors
-/// load lines in pairs.
+/// Offsets within a ring's counts: first the words that the writer mostly writes, then the reader's. They are
+/// two cache lines apart, because processors load lines in pairs.
 const WRITTEN: usize = 0;
 const ROOM: usize = 8;
 const CLOSED: usize = 16;
 const READ: usize = 128;
 const ASLEEP: usize = 136;
 
-/// Where a ring lies in a stream's memory.
+/// The place of a ring in a stream's memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ring {
     counts: usize,
@@ -30,14 +30,14 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Ring `index`, 0 or 1, of a stream whose rings hold `capacity` bytes each, a power of two.
+    /// Returns ring `index`, 0 or 1, of a stream whose rings hold `capacity` bytes each, a power of two.
     pub(super) fn new(index: usize, capacity: u64) -> Self {
         assert!(capacity.is_power_of_two() && capacity >= 16);
         let counts = COUNTS_AT + index * COUNTS_STRIDE;
         Self { counts, bytes: BYTES_AT + index * capacity as usize, capacity }
     }
 
-    /// Every word of it, for a memory made of single words.
+    /// Returns the offset of each of its words, for loom's memory.
     #[cfg(loom)]
     pub(super) fn words(self) -> impl Iterator<Item = usize> {
         let counts = [WRITTEN, ROOM, CLOSED, READ, ASLEEP].map(|word| self.counts + word);
@@ -58,19 +58,19 @@ impl Ring {
         self.word(memory, ROOM)
     }
 
-    /// Says that nothing will be written any more.
+    /// Declares that nothing more will be written.
     pub(super) fn close(&self, memory: &Memory) {
-        // SYNC POINT with the acquire in `is_closed`: who sees it sees every byte.
+        // SYNC POINT with the acquire in `is_closed`: a reader that sees this sees every byte.
         self.word(memory, CLOSED).store(1, Ordering::Release);
     }
 
-    /// Whether nothing will be written any more; what was written before is visible then.
+    /// Whether nothing more will be written. If so, everything written before is visible.
     pub(super) fn is_closed(&self, memory: &Memory) -> bool {
         // SYNC POINT with the release in `close`.
         self.word(memory, CLOSED).load(Ordering::Acquire) != 0
     }
 
-    /// Bytes written and not read, or an error when the two counts cannot both be right.
+    /// Returns the bytes written and not read, or an error if the two counts cannot both be right.
     fn held(&self, written: u64, read: u64) -> Result<u64, StreamEnded> {
         let held = written.wrapping_sub(read);
         if held > self.capacity {
@@ -79,26 +79,27 @@ impl Ring {
         Ok(held)
     }
 
-    /// The byte's place in the memory.
+    /// Returns the offset of a byte in the memory.
     fn place(&self, position: u64) -> usize {
         self.bytes + (position & (self.capacity - 1)) as usize
     }
 
-    /// The whole words from `position`, `count` of them, as one or two pieces: place, first word, words.
+    /// Returns the `count` whole words from `position` as one or two pieces: offset, first word, number of
+    /// words.
     fn pieces(&self, position: u64, count: usize) -> [(usize, usize, usize); 2] {
-        let position = position & !7; // It is one already, unless there are none.
+        let position = position & !7; // Already aligned, unless `count` is 0.
         let to_end = (self.capacity - (position & (self.capacity - 1))) as usize / 8;
         let first = count.min(to_end);
         [(self.place(position), 0, first), (self.bytes, first, count - first)]
     }
 }
 
-/// The writing side. Its own count is kept here; the memory's is for the peer and never read again.
+/// The writing side. Its own count is kept here; the one in memory is for the peer and never read back.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub(super) ring: Ring,
     written: u64,
-    /// The bytes of the word that `written` points into, as they stand in the memory.
+    /// The bytes of the word that `written` points into, as they are in memory.
     partial: u64,
 }
 
@@ -109,25 +110,26 @@ impl Writer {
         Self { ring, written, partial }
     }
 
-    /// Bytes written and not read yet.
+    /// Returns the bytes written and not read yet.
     pub(super) fn held(&self, memory: &Memory) -> Result<u64, StreamEnded> {
         self.ring.held(self.written, self.read(memory))
     }
 
-    /// Whether half of the ring or more is free: then who waits for room is woken.
+    /// Whether at least half of the ring is free, at which point a writer that waits for room is woken.
     pub(super) fn has_room(&self, memory: &Memory) -> Result<bool, StreamEnded> {
         Ok(self.held(memory)? <= self.ring.capacity / 2)
     }
 
     fn read(&self, memory: &Memory) -> u64 {
-        // SYNC POINT with the release in `Reader::read`: those bytes are copied out.
+        // SYNC POINT with the release in `Reader::read`: those bytes have been copied out.
         self.ring.word(memory, READ).load(Ordering::Acquire)
     }
 
-    /// Appends as many of `bytes` as there is room for.
+    /// Appends as many of `bytes` as fit.
     ///
-    /// Only whole words are stored. The last may hold bytes already published, stored again with the same value, and
-    /// never one that is not read yet: what counts as free begins at a whole word.
+    /// Only whole words are stored. The last word may contain bytes that are already published; they are stored
+    /// again with the same value. It never contains a byte that is still unread, because free space begins at a
+    /// whole word.
     pub(super) fn write(&mut self, memory: &Memory, bytes: &[u8]) -> Result<usize, StreamEnded> {
         let read = self.read(memory);
         self.ring.held(self.written, read)?;
@@ -156,7 +158,7 @@ impl Writer {
             self.store_partial(memory, at, word);
         }
         self.written = self.written.wrapping_add(count as u64);
-        // SYNC POINT with the acquire in `Reader::written`: who sees the count sees the bytes.
+        // SYNC POINT with the acquire in `Reader::held`: a reader that sees the count sees the bytes.
         self.ring.word(memory, WRITTEN).store(self.written, Ordering::Release);
         Ok(count)
     }
@@ -167,7 +169,7 @@ impl Writer {
     }
 }
 
-/// The reading side; as [`Writer`], it trusts its own count alone.
+/// The reading side. Like [`Writer`], it trusts only its own count.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) ring: Ring,
@@ -179,14 +181,15 @@ impl Reader {
         Self { ring, read: ring.word(memory, READ).load(Ordering::Relaxed) }
     }
 
-    /// Bytes there are to read.
+    /// Returns the number of bytes available.
     pub(super) fn held(&self, memory: &Memory) -> Result<u64, StreamEnded> {
         // SYNC POINT with the release in `Writer::write`.
         let written = self.ring.word(memory, WRITTEN).load(Ordering::Acquire);
         self.ring.held(written, self.read)
     }
 
-    /// Takes as many bytes as there are and fit; returns how many, and whether half of the ring or more is free now.
+    /// Reads as many bytes as are available and fit. Returns how many, and whether at least half of the ring is
+    /// now free.
     pub(super) fn read(
         &mut self,
         memory: &Memory,
@@ -213,7 +216,7 @@ impl Reader {
             tail.copy_from_slice(&self.load(memory, at)[..tail.len()]);
         }
         self.read = self.read.wrapping_add(count as u64);
-        // SYNC POINT with the acquire in `Writer::read`: the copy out of the ring is over.
+        // SYNC POINT with the acquire in `Writer::read`: the copy out of the ring is complete.
         self.ring.word(memory, READ).store(self.read, Ordering::Release);
         Ok((count, held - count as u64 <= self.ring.capacity / 2))
     }

@@ -1,4 +1,4 @@
-//! One end against the other in one process: as a bounded deque would, when to ring, and against a peer that lies.
+//! Both ends in one process: behaviour like a bounded deque, when to ring, and a faulty peer.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ fn all(stream: &mut Stream) -> Vec<u8> {
     buffer[..count].to_vec()
 }
 
-/// Whether the bell of this end has rung since the last look.
+/// Whether the bell of this end has rung since the last check.
 fn rung(stream: &Stream) -> bool {
     stream.own_bell.silence()
 }
@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One direction, as it should be.
+/// The expected state of one direction.
 #[derive(Default)]
 struct Model {
     bytes: VecDeque<u8>,
@@ -58,7 +58,7 @@ struct Model {
 
 proptest! {
     #[test]
-    fn the_stream_does_what_two_bounded_deques_do(
+    fn the_stream_behaves_like_two_bounded_deques(
         start in prop_oneof![Just(0_u64), Just(u64::MAX - 2000), 0..20_u64],
         steps in proptest::collection::vec(step(), 0..80),
     ) {
@@ -75,7 +75,7 @@ proptest! {
             Stream::new(memory.clone(), 0, capacity, bells(&a)),
             Stream::new(memory, 1, capacity, bells(&b)),
         ];
-        // The direction each end writes.
+        // The direction that each end writes.
         let mut models = [Model::default(), Model::default()];
         for step in steps {
             let mut rings = [false; 2];
@@ -86,7 +86,7 @@ proptest! {
                     let bytes: Vec<u8> =
                         (0..len).map(|at| model.next.wrapping_add(at as u8)).collect();
                     let wrote = ends[from].write(&bytes, urgency).unwrap();
-                    // Up to a word is kept back, so that a word being read is never written.
+                    // Up to a word is kept back, so that a word is never written while it is being read.
                     let free = CAPACITY - model.bytes.len();
                     prop_assert!(wrote <= len.min(free) && wrote + 7 >= len.min(free));
                     prop_assert!(wrote > 0 || len == 0 || !model.bytes.is_empty());
@@ -141,7 +141,7 @@ proptest! {
 }
 
 #[test]
-fn a_lazy_answer_does_not_wake_who_waits_for_a_callback_before_the_ring_is_half_full() {
+fn a_lazy_write_wakes_an_urgent_sleeper_only_when_the_ring_is_half_full() {
     let (mut a, mut b) = pair();
     assert!(b.sleep(Wake::Urgent));
     a.write(&[0; CAPACITY / 2], Urgency::Lazy).unwrap();
@@ -158,7 +158,7 @@ fn a_lazy_answer_does_not_wake_who_waits_for_a_callback_before_the_ring_is_half_
 }
 
 #[test]
-fn who_is_awake_is_not_rung() {
+fn a_reader_that_is_awake_is_not_rung() {
     let (mut a, mut b) = pair();
     assert!(b.sleep(Wake::Any));
     a.write(b"one", Urgency::Lazy).unwrap();
@@ -173,7 +173,7 @@ fn who_is_awake_is_not_rung() {
 }
 
 #[test]
-fn a_closed_stream_is_read_to_its_end_and_written_no_more() {
+fn a_closed_stream_can_be_read_to_its_end_and_not_written() {
     let (mut a, mut b) = pair();
     a.write(b"last words", Urgency::Lazy).unwrap();
     b.write(b"an answer", Urgency::Lazy).unwrap();
@@ -188,7 +188,7 @@ fn a_closed_stream_is_read_to_its_end_and_written_no_more() {
 }
 
 #[test]
-fn a_full_ring_whose_peer_closes_wakes_who_waits_for_room() {
+fn closing_wakes_a_writer_that_waits_for_room() {
     let (mut a, mut b) = pair();
     assert_eq!(a.write(&[0; 2 * CAPACITY], Urgency::Urgent), Ok(CAPACITY));
     assert_eq!(a.write(b"x", Urgency::Urgent), Ok(0));
@@ -200,7 +200,7 @@ fn a_full_ring_whose_peer_closes_wakes_who_waits_for_room() {
 }
 
 #[test]
-fn an_offered_stream_is_accepted_in_another_mapping() {
+fn an_offered_stream_works_through_another_mapping() {
     let (mut a, offered) = Stream::offer(Bytes(5000)).unwrap();
     let mut b = Stream::accept(offered).unwrap();
     assert!(b.sleep(Wake::Any));
@@ -214,13 +214,13 @@ fn an_offered_stream_is_accepted_in_another_mapping() {
 }
 
 #[test]
-fn a_capacity_beyond_the_most_is_refused() {
+fn a_capacity_beyond_the_maximum_is_refused() {
     let error = Stream::pair(Bytes(u64::MAX)).unwrap_err();
     assert!(matches!(error, StreamError::Capacity(_)), "{error}");
 }
 
 #[test]
-fn what_is_no_stream_is_refused_with_what_it_is() {
+fn memory_that_is_not_a_stream_is_refused_with_the_reason() {
     use rustix::fs::{
         MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create,
     };
@@ -253,9 +253,9 @@ fn what_is_no_stream_is_refused_with_what_it_is() {
 }
 
 proptest! {
-    /// Whatever stands in the counts and flags at whatever moment: an error or wrong bytes, and nothing worse.
+    /// Arbitrary values in the counts and flags at any moment cause an error or wrong bytes, and nothing worse.
     #[test]
-    fn a_peer_that_writes_nonsense_is_an_error_at_worst(
+    fn a_peer_that_writes_nonsense_causes_an_error_at_worst(
         lies in proptest::collection::vec((0..80_usize, any::<u64>(), 0..6_u8), 1..60),
     ) {
         let (mut a, b) = pair();
@@ -276,7 +276,7 @@ proptest! {
 }
 
 #[test]
-fn counts_that_cannot_be_are_reported_by_both_sides() {
+fn impossible_counts_are_reported_by_both_sides() {
     let (mut a, b) = pair();
     a.write(b"four", Urgency::Lazy).unwrap();
     b.memory.u64(256).store(9, Ordering::Relaxed);
@@ -303,7 +303,7 @@ fn watch(stream: &Stream) -> (Epoll, Events) {
 }
 
 #[test]
-fn two_threads_that_sleep_whenever_they_can_pass_every_byte_and_end() {
+fn two_threads_that_sleep_whenever_possible_pass_every_byte() {
     const LEN: u64 = 3_000_000;
     let (mut a, mut b) = pair();
     let writing = std::thread::spawn(move || {
