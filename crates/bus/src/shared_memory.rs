@@ -8,8 +8,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
 
 use hemiola_rt::shared::{
-    Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, Message, PushError, QueueReader,
-    QueueWriter, ReadError, Segment, SegmentError,
+    Access, LATEST_SLOTS, LatestReader, LatestWriter, Message, PushError, QueueReader, QueueWriter,
+    ReadError, Segment, SegmentError, SegmentKind,
 };
 use hemiola_rt::sys::futex;
 use hemiola_units::{Delivery, Instant};
@@ -35,8 +35,8 @@ impl Memory {
         };
         let label = format!("hemiola-{}-{}", spec.run, spec.endpoint.name());
         let (kind, count) = match spec.delivery {
-            Delivery::Latest => (Kind::Latest, LATEST_SLOTS),
-            Delivery::Queue(length) => (Kind::Queue, length.get()),
+            Delivery::Latest => (SegmentKind::Latest, LATEST_SLOTS),
+            Delivery::Queue(length) => (SegmentKind::Queue, length.get()),
         };
         let segment = Segment::create(&label, kind, spec.message_size, count).map_err(failed)?;
         let read_only = match spec.delivery {

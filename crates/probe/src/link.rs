@@ -11,7 +11,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 
 use hemiola_bus::{Channel, Handle, Spec, open_receiver, open_sender};
-use hemiola_rt::shared::{Kind, LATEST_SLOTS, Segment};
+use hemiola_rt::shared::{LATEST_SLOTS, Segment, SegmentKind};
 use hemiola_rt::sys::process::clear_cloexec;
 use hemiola_rt::sys::{descriptor::duplicate, mqueue};
 use hemiola_units::{Delivery, Endpoint};
@@ -182,9 +182,9 @@ impl Object {
             Mechanism::Yield | Mechanism::Futex | Mechanism::Spin => {
                 let make = |size| {
                     let (kind, slots) = if ahead == 1 {
-                        (Kind::Latest, LATEST_SLOTS)
+                        (SegmentKind::Latest, LATEST_SLOTS)
                     } else {
-                        (Kind::Queue, ahead)
+                        (SegmentKind::Queue, ahead)
                     };
                     let segment = Segment::create("hemiola-probe", kind, size, slots);
                     segment.map_err(io::Error::other)?.fd().try_clone_to_owned()

@@ -3,9 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use hemiola_rt::clock::{Clock, FastClock};
-use hemiola_rt::shared::{
-    Access, ENTRY_SIZE, Kind as SegmentKind, LogWriter, Segment, SegmentError,
-};
+use hemiola_rt::shared::{Access, ENTRY_SIZE, LogWriter, Segment, SegmentError, SegmentKind};
 use hemiola_trace::{Entry, Kind};
 use hemiola_units::{Instant, Span};
 

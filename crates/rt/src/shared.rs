@@ -15,9 +15,9 @@
 #![doc = include_str!("shared/layout.md")]
 //!
 //! ```
-//! use hemiola_rt::shared::{Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, Segment};
+//! use hemiola_rt::shared::{Access, SegmentKind, LATEST_SLOTS, LatestReader, LatestWriter, Segment};
 //!
-//! let segment = Segment::create("sensors", Kind::Latest, 64, LATEST_SLOTS)?;
+//! let segment = Segment::create("sensors", SegmentKind::Latest, 64, LATEST_SLOTS)?;
 //! // A reader in another process would get this descriptor by inheritance.
 //! let reader = Segment::from_fd(segment.reopen_read_only()?, Access::ReadOnly)?;
 //! let (mut writer, mut reader) = (LatestWriter::attach(segment)?, LatestReader::attach(reader)?);
@@ -55,7 +55,7 @@ mod stream;
 mod words;
 
 pub use latest::{LatestReader, LatestWriter, READ_TRIES_MAX};
-pub use layout::{ENTRY_SIZE, Kind, LATEST_SLOTS};
+pub use layout::{ENTRY_SIZE, LATEST_SLOTS, SegmentKind};
 pub use log::{LogEntry, LogReader, LogWriter};
 #[cfg(not(loom))]
 pub use marks::{Call, CallKind, Claim, LANE_ENTRIES, LANES, MarksReader};
@@ -99,7 +99,7 @@ fn wait_for_change(
 
 /// Returns two ends on one new segment, mapped twice, as in two processes.
 #[cfg(all(test, not(loom)))]
-fn pair(kind: Kind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
+fn pair(kind: SegmentKind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
     let segment = Segment::create("test", kind, slot_size, slot_count).unwrap();
     let fd = segment.fd().try_clone_to_owned().unwrap();
     let again = Segment::from_fd(fd, Access::ReadWrite).unwrap();

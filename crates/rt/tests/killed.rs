@@ -1,8 +1,8 @@
 //! SIGKILL at any instruction of either end leaves whole messages and a structure that still works.
 
 use hemiola_rt::shared::{
-    Access, Kind, LATEST_SLOTS, LatestReader, LatestWriter, LogReader, LogWriter, PushError,
-    QueueReader, QueueWriter, ReadError, Readiness, Segment,
+    Access, LATEST_SLOTS, LatestReader, LatestWriter, LogReader, LogWriter, PushError, QueueReader,
+    QueueWriter, ReadError, Readiness, Segment, SegmentKind,
 };
 use hemiola_units::Instant;
 
@@ -41,7 +41,7 @@ pub(crate) fn latest_writer() {
 
 #[test]
 fn a_latest_value_survives_its_writer_and_the_next_continues_the_count() {
-    let segment = Segment::create("test", Kind::Latest, SIZE, LATEST_SLOTS).unwrap();
+    let segment = Segment::create("test", SegmentKind::Latest, SIZE, LATEST_SLOTS).unwrap();
     let read_only = segment.reopen_read_only().unwrap();
     let mut reader =
         LatestReader::attach(Segment::from_fd(read_only, Access::ReadOnly).unwrap()).unwrap();
@@ -78,7 +78,7 @@ pub(crate) fn latest_reader() {
 
 #[test]
 fn a_read_only_reader_is_woken_and_its_death_has_no_effect() {
-    let segment = Segment::create("test", Kind::Latest, SIZE, LATEST_SLOTS).unwrap();
+    let segment = Segment::create("test", SegmentKind::Latest, SIZE, LATEST_SLOTS).unwrap();
     let read_only = segment.reopen_read_only().unwrap();
     let mut writer = LatestWriter::attach(segment).unwrap();
     for round in 1..=3u32 {
@@ -109,7 +109,7 @@ pub(crate) fn queue_writer() {
 
 #[test]
 fn a_queue_survives_its_writer_and_the_next_continues_after_the_last_whole_message() {
-    let segment = Segment::create("test", Kind::Queue, SIZE, 3).unwrap();
+    let segment = Segment::create("test", SegmentKind::Queue, SIZE, 3).unwrap();
     let mut reader = QueueReader::attach(again(&segment)).unwrap();
     let mut buffer = [0; SIZE];
     let mut number = 0;
@@ -144,7 +144,7 @@ pub(crate) fn queue_reader() {
 
 #[test]
 fn a_queue_survives_its_reader_and_the_next_takes_the_oldest_unread_message() {
-    let segment = Segment::create("test", Kind::Queue, SIZE, 3).unwrap();
+    let segment = Segment::create("test", SegmentKind::Queue, SIZE, 3).unwrap();
     let mut writer = QueueWriter::attach(again(&segment)).unwrap();
     let mut next = 1;
     for round in 0..ROUNDS {
@@ -182,7 +182,7 @@ pub(crate) fn log_writer() {
 
 #[test]
 fn a_log_survives_its_writer_with_only_whole_entries() {
-    let segment = Segment::create("test", Kind::Log, 32, 1000).unwrap();
+    let segment = Segment::create("test", SegmentKind::Log, 32, 1000).unwrap();
     let mut reader = LogReader::attach(again(&segment)).unwrap();
     for round in 0..ROUNDS {
         let mut writer = Peer::start("log writer", segment.fd());

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use hemiola_bus::{Channel, End, Handle, Receiver, Sender, Spec};
 use hemiola_plant::Settings;
-use hemiola_rt::shared::{Kind, Segment};
+use hemiola_rt::shared::{Segment, SegmentKind};
 use hemiola_scenario::{Process, Variant};
 use hemiola_simplex::SLOTS;
 use hemiola_units::{Delivery, Endpoint, Span};
@@ -155,7 +155,7 @@ impl Wiring {
 impl Registers {
     fn create() -> Result<Self, RunError> {
         let register = |label| {
-            Segment::create(label, Kind::Latest, REGISTER_SIZE, 4).map_err(RunError::memory)
+            Segment::create(label, SegmentKind::Latest, REGISTER_SIZE, 4).map_err(RunError::memory)
         };
         let (inputs, outputs) = (register("card-inputs")?, register("card-outputs")?);
         Ok(Self {

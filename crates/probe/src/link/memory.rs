@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use hemiola_rt::shared::{
-    Access, Kind, LatestReader, LatestWriter, QueueReader, QueueWriter, Segment,
+    Access, LatestReader, LatestWriter, QueueReader, QueueWriter, Segment, SegmentKind,
 };
 use hemiola_units::Instant;
 
@@ -43,7 +43,7 @@ impl Memory {
             Mechanism::Spin => Waiting::Spin,
             _ => Waiting::Sleep,
         };
-        let (writer, reader) = if out.kind() == Kind::Latest {
+        let (writer, reader) = if out.kind() == SegmentKind::Latest {
             let writer = LatestWriter::attach(out).map_err(io::Error::other)?;
             let reader = LatestReader::attach(back).map_err(io::Error::other)?;
             (Writer::Newest(writer), Reader::Newest(reader))

@@ -5,7 +5,7 @@
 //! possible once it has published `slot_count - 1` or more messages meanwhile.
 
 use super::atomic::{Ordering, fence};
-use super::layout::{Kind, PUBLISHED_AT};
+use super::layout::{PUBLISHED_AT, SegmentKind};
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::{Message, ReadError, TooLong, copy, fill};
 
@@ -33,7 +33,7 @@ impl LatestWriter {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(Kind::Latest, Access::ReadWrite)?;
+        let segment = segment.expect(SegmentKind::Latest, Access::ReadWrite)?;
         let published = segment.acquire(PUBLISHED_AT);
         Ok(Self { segment, published })
     }
@@ -91,7 +91,7 @@ impl LatestReader {
     /// # Errors
     /// [`SegmentError::WrongKind`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        Ok(Self { segment: segment.expect(Kind::Latest, Access::ReadOnly)?, seen: 0 })
+        Ok(Self { segment: segment.expect(SegmentKind::Latest, Access::ReadOnly)?, seen: 0 })
     }
 
     /// Copies the newest message to the front of `buffer`, if this end has not read it yet.
@@ -179,7 +179,7 @@ mod tests {
     use crate::shared::{Readiness, pair};
 
     fn ends() -> (LatestWriter, LatestReader) {
-        let (a, b) = pair(Kind::Latest, 24, LATEST_SLOTS);
+        let (a, b) = pair(SegmentKind::Latest, 24, LATEST_SLOTS);
         (LatestWriter::attach(a).unwrap(), LatestReader::attach(b).unwrap())
     }
 

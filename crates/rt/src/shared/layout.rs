@@ -32,7 +32,7 @@ pub const LATEST_SLOTS: u32 = 4;
 /// The largest segment; a longer one in a header must be an error.
 pub(super) const SEGMENT_LEN_MAX: usize = 1 << 30;
 
-/// Offsets for [`Kind::Marks`]: in the segment, in a lane, in a call.
+/// Offsets for [`SegmentKind::Marks`]: in the segment, in a lane, in a call.
 pub(super) mod lane {
     pub(crate) const REFUSED_TASKS_AT: usize = 64;
     pub(crate) const REFUSED_CALLS_AT: usize = 68;
@@ -66,7 +66,7 @@ const _: () = assert!(cfg!(target_endian = "little"), "the segment layout is lit
 
 /// Which structure a segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SegmentKind {
     /// The latest value: [`LatestWriter`](super::LatestWriter), [`LatestReader`](super::LatestReader).
     Latest = 1,
     /// A bounded queue: [`QueueWriter`](super::QueueWriter), [`QueueReader`](super::QueueReader).
@@ -77,7 +77,7 @@ pub enum Kind {
     Marks = 4,
 }
 
-impl Kind {
+impl SegmentKind {
     pub(super) fn from_number(number: u32) -> Option<Self> {
         let all = [Self::Latest, Self::Queue, Self::Log, Self::Marks];
         all.into_iter().find(|kind| *kind as u32 == number)
@@ -87,7 +87,7 @@ impl Kind {
 /// The sizes of a segment, checked once and kept. The header in memory is not trusted afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    pub(super) kind: Kind,
+    pub(super) kind: SegmentKind,
     pub(super) slot_size: u32,
     pub(super) slot_count: u32,
     pub(super) capacity: u32,
@@ -97,11 +97,16 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Returns the layout with these sizes, or `None` if the drawing does not allow them.
-    pub(super) fn new(kind: Kind, slot_size: u32, slot_count: u32, capacity: u32) -> Option<Self> {
+    pub(super) fn new(
+        kind: SegmentKind,
+        slot_size: u32,
+        slot_count: u32,
+        capacity: u32,
+    ) -> Option<Self> {
         let stride = match kind {
-            Kind::Log => ENTRY_SIZE,
-            Kind::Marks => slot_size as usize,
-            Kind::Latest | Kind::Queue => {
+            SegmentKind::Log => ENTRY_SIZE,
+            SegmentKind::Marks => slot_size as usize,
+            SegmentKind::Latest | SegmentKind::Queue => {
                 (PAYLOAD_IN_SLOT + slot_size as usize).checked_next_multiple_of(64)?
             }
         };
@@ -112,10 +117,10 @@ impl Layout {
             && (1..=slot_count).contains(&capacity)
             && len <= SEGMENT_LEN_MAX
             && match kind {
-                Kind::Latest => slot_count >= 2,
-                Kind::Queue => true,
-                Kind::Log => slot_size as usize == ENTRY_SIZE,
-                Kind::Marks => {
+                SegmentKind::Latest => slot_count >= 2,
+                SegmentKind::Queue => true,
+                SegmentKind::Log => slot_size as usize == ENTRY_SIZE,
+                SegmentKind::Marks => {
                     slot_size.is_multiple_of(64)
                         && slot_size as usize >= lane::ENTRIES_AT + ENTRY_SIZE
                 }

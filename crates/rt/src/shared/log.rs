@@ -1,7 +1,7 @@
 //! The recorder's log: one writer that never waits and drops entries when the log is full, and one reader.
 
 use super::atomic::Ordering;
-use super::layout::{CONSUMED_AT, ENTRY_SIZE, Kind, LOST_AT, PUBLISHED_AT};
+use super::layout::{CONSUMED_AT, ENTRY_SIZE, LOST_AT, PUBLISHED_AT, SegmentKind};
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::ReadError;
 
@@ -30,7 +30,7 @@ impl LogWriter {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(Kind::Log, Access::ReadWrite)?;
+        let segment = segment.expect(SegmentKind::Log, Access::ReadWrite)?;
         let published = segment.acquire(PUBLISHED_AT);
         let consumed = segment.acquire(CONSUMED_AT);
         Ok(Self { segment, published, consumed })
@@ -79,7 +79,7 @@ impl LogReader {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(Kind::Log, Access::ReadWrite)?;
+        let segment = segment.expect(SegmentKind::Log, Access::ReadWrite)?;
         let consumed = segment.acquire(CONSUMED_AT);
         Ok(Self { segment, consumed })
     }
@@ -132,7 +132,7 @@ mod tests {
     use crate::shared::pair;
 
     fn ends(capacity: u32) -> (LogWriter, LogReader) {
-        let (a, b) = pair(Kind::Log, ENTRY_SIZE, capacity);
+        let (a, b) = pair(SegmentKind::Log, ENTRY_SIZE, capacity);
         (LogWriter::attach(a).unwrap(), LogReader::attach(b).unwrap())
     }
 

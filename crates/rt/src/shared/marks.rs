@@ -9,7 +9,7 @@ use super::layout::lane::{
     NAME_LEN, NAMES_AT, OWNER_AT, PERIOD_AT, PID_AT, PUBLISHED_AT, REFUSED_CALLS_AT,
     REFUSED_TASKS_AT, STATE_AT, TID_AT,
 };
-use super::layout::{ENTRY_SIZE, Kind};
+use super::layout::{ENTRY_SIZE, SegmentKind};
 use super::log::LogEntry;
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::ReadError;
@@ -89,7 +89,7 @@ impl MarksReader {
         let entries = entries.max(2).checked_next_power_of_two().ok_or_else(sizes)?;
         let slot_size = ENTRIES_AT + ENTRY_SIZE * entries as usize;
         let slots = lanes.checked_add(1).ok_or_else(sizes)?;
-        let segment = Segment::create(label, Kind::Marks, slot_size, slots)?;
+        let segment = Segment::create(label, SegmentKind::Marks, slot_size, slots)?;
         Self::attach(segment)
     }
 
@@ -98,7 +98,7 @@ impl MarksReader {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(Kind::Marks, Access::ReadWrite)?;
+        let segment = segment.expect(SegmentKind::Marks, Access::ReadWrite)?;
         let fit = ((segment.slot_size() - ENTRIES_AT) / ENTRY_SIZE) as u32;
         let mut reader = Self { segment, entries: 1 << fit.ilog2(), consumed: Vec::new() };
         reader.consumed = (0..reader.lanes())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::layout::{
-    CONSUMED_AT, ENTRY_SIZE, Kind, LENGTH_IN_SLOT, LOST_AT, Layout, NUMBER_IN_SLOT,
-    PAYLOAD_IN_SLOT, PUBLISHED_AT,
+    CONSUMED_AT, ENTRY_SIZE, LENGTH_IN_SLOT, LOST_AT, Layout, NUMBER_IN_SLOT, PAYLOAD_IN_SLOT,
+    PUBLISHED_AT, SegmentKind,
 };
 
 /// Ordinary memory with the methods of the mapping. Clones share it.
@@ -26,7 +26,7 @@ impl Memory {
         let mut wide = vec![LOST_AT];
         for number in 0..layout.slot_count {
             let slot = layout.slot(number);
-            if layout.kind == Kind::Log {
+            if layout.kind == SegmentKind::Log {
                 wide.extend((0..ENTRY_SIZE).step_by(8).map(|at| slot + at));
             } else {
                 narrow.extend([slot + LENGTH_IN_SLOT, slot + NUMBER_IN_SLOT]);

@@ -6,7 +6,7 @@ use super::layout::{ENTRY_SIZE, PUBLISHED_AT};
 use super::*;
 
 /// Returns both ends on one segment.
-fn pair(kind: Kind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
+fn pair(kind: SegmentKind, slot_size: usize, slot_count: u32) -> (Segment, Segment) {
     let segment = Segment::create("model", kind, slot_size, slot_count).unwrap();
     let again = segment.try_clone().unwrap();
     (segment, again)
@@ -42,7 +42,7 @@ fn a_latest_value_is_read_whole_where_its_count_wraps() {
 
 /// Publishes three messages to a concurrent reader, after `start` messages.
 fn latest_from(start: u32) {
-    let (a, b) = pair(Kind::Latest, 16, 2);
+    let (a, b) = pair(SegmentKind::Latest, 16, 2);
     a.u32(PUBLISHED_AT).store(start, Ordering::Relaxed);
     let (mut writer, mut reader) =
         (LatestWriter::attach(a).unwrap(), LatestReader::attach(b).unwrap());
@@ -73,7 +73,7 @@ fn latest_from(start: u32) {
 fn a_queue_passes_each_message_whole_and_in_order() {
     for capacity in [1, 2] {
         check(move || {
-            let (a, b) = pair(Kind::Queue, 16, capacity);
+            let (a, b) = pair(SegmentKind::Queue, 16, capacity);
             let (mut writer, mut reader) =
                 (QueueWriter::attach(a).unwrap(), QueueReader::attach(b).unwrap());
             let writing = loom::thread::spawn(move || {
@@ -102,7 +102,7 @@ fn a_queue_passes_each_message_whole_and_in_order() {
 #[test]
 fn a_log_keeps_or_counts_every_entry() {
     check(|| {
-        let (a, b) = pair(Kind::Log, ENTRY_SIZE, 2);
+        let (a, b) = pair(SegmentKind::Log, ENTRY_SIZE, 2);
         let (mut writer, mut reader) =
             (LogWriter::attach(a).unwrap(), LogReader::attach(b).unwrap());
         let writing =

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::atomic::Ordering;
-use super::layout::{CONSUMED_AT, Kind, PUBLISHED_AT};
+use super::layout::{CONSUMED_AT, PUBLISHED_AT, SegmentKind};
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::{Message, ReadError, TooLong, copy, fill};
 
@@ -52,7 +52,7 @@ impl QueueWriter {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(Kind::Queue, Access::ReadWrite)?;
+        let segment = segment.expect(SegmentKind::Queue, Access::ReadWrite)?;
         let published = segment.acquire(PUBLISHED_AT);
         Ok(Self { segment, published })
     }
@@ -103,7 +103,7 @@ impl QueueReader {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(Kind::Queue, Access::ReadWrite)?;
+        let segment = segment.expect(SegmentKind::Queue, Access::ReadWrite)?;
         let consumed = segment.acquire(CONSUMED_AT);
         Ok(Self { segment, consumed })
     }
@@ -166,7 +166,7 @@ mod tests {
     use crate::shared::{Readiness, pair};
 
     fn ends(capacity: u32) -> (QueueWriter, QueueReader) {
-        let (a, b) = pair(Kind::Queue, 16, capacity);
+        let (a, b) = pair(SegmentKind::Queue, 16, capacity);
         (QueueWriter::attach(a).unwrap(), QueueReader::attach(b).unwrap())
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use super::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use super::layout::{Kind, Layout};
+use super::layout::{Layout, SegmentKind};
 #[cfg(not(loom))]
 use super::memory::Memory;
 #[cfg(loom)]
@@ -53,9 +53,9 @@ pub enum SegmentError {
     #[error("the segment holds a {found:?}, expected a {expected:?}")]
     WrongKind {
         /// The kind needed here.
-        expected: Kind,
+        expected: SegmentKind,
         /// The kind in the header.
-        found: Kind,
+        found: SegmentKind,
     },
     /// This end writes, and the mapping is read-only.
     #[error("the segment is mapped read-only, and this end writes")]
@@ -78,7 +78,7 @@ pub struct Segment {
 impl Segment {
     /// Returns the structure in the segment.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> SegmentKind {
         self.layout.kind
     }
 
@@ -101,7 +101,7 @@ impl Segment {
     }
 
     /// Checks that the segment can serve as one end of `kind`.
-    pub(super) fn expect(self, kind: Kind, access: Access) -> Result<Self, SegmentError> {
+    pub(super) fn expect(self, kind: SegmentKind, access: Access) -> Result<Self, SegmentError> {
         if self.layout.kind != kind {
             return Err(SegmentError::WrongKind { expected: kind, found: self.layout.kind });
         }
@@ -145,7 +145,7 @@ mod mapped {
     use super::super::layout::{
         CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, VERSION, VERSION_AT,
     };
-    use super::{Access, Kind, Layout, Memory, Ordering, Segment, SegmentError};
+    use super::{Access, Layout, Memory, Ordering, Segment, SegmentError, SegmentKind};
 
     /// The seals that prevent an access inside the mapping from raising SIGBUS.
     const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
@@ -169,7 +169,7 @@ mod mapped {
         /// Source: memfd_create(2).
         pub fn create(
             label: &str,
-            kind: Kind,
+            kind: SegmentKind,
             slot_size: usize,
             slot_count: u32,
         ) -> Result<Self, SegmentError> {
@@ -222,7 +222,7 @@ mod mapped {
             if word(VERSION_AT) != VERSION {
                 return not(format!("its version is {}", word(VERSION_AT)));
             }
-            let Some(kind) = Kind::from_number(word(KIND_AT)) else {
+            let Some(kind) = SegmentKind::from_number(word(KIND_AT)) else {
                 return not(format!("its kind is {}", word(KIND_AT)));
             };
             let sizes = (word(SLOT_SIZE_AT), word(SLOT_COUNT_AT), word(CAPACITY_AT));
@@ -273,7 +273,7 @@ mod mapped {
 impl Segment {
     pub(super) fn create(
         _label: &str,
-        kind: Kind,
+        kind: SegmentKind,
         slot_size: usize,
         slot_count: u32,
     ) -> Result<Self, SegmentError> {
@@ -299,7 +299,7 @@ mod tests {
     use crate::shared::{LATEST_SLOTS, LatestWriter};
 
     fn latest() -> Segment {
-        Segment::create("test", Kind::Latest, 20, LATEST_SLOTS).unwrap()
+        Segment::create("test", SegmentKind::Latest, 20, LATEST_SLOTS).unwrap()
     }
 
     fn sealed(bytes: &[u8], seals: rustix::fs::SealFlags) -> OwnedFd {
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_reopened_segment_has_the_same_sizes() {
-        let segment = Segment::create("test", Kind::Queue, 20, 10).unwrap();
+        let segment = Segment::create("test", SegmentKind::Queue, 20, 10).unwrap();
         let fd = segment.reopen_read_only().unwrap();
         let again = Segment::from_fd(fd, Access::ReadOnly).unwrap();
         assert_eq!(again.layout, segment.layout);
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_segment_of_another_kind_is_refused() {
-        let segment = Segment::create("test", Kind::Log, 32, 8).unwrap();
+        let segment = Segment::create("test", SegmentKind::Log, 32, 8).unwrap();
         let error = LatestWriter::attach(segment).unwrap_err();
         assert_eq!(error.to_string(), "the segment holds a Log, expected a Latest");
     }
@@ -406,12 +406,12 @@ mod tests {
     #[test]
     fn impossible_sizes_are_refused() {
         for (kind, slot_size, slot_count) in [
-            (Kind::Latest, 0, 4),
-            (Kind::Latest, 8, 1),
-            (Kind::Queue, 8, 0),
-            (Kind::Queue, usize::MAX, 1),
-            (Kind::Queue, 1 << 20, 1 << 20),
-            (Kind::Log, 64, 8),
+            (SegmentKind::Latest, 0, 4),
+            (SegmentKind::Latest, 8, 1),
+            (SegmentKind::Queue, 8, 0),
+            (SegmentKind::Queue, usize::MAX, 1),
+            (SegmentKind::Queue, 1 << 20, 1 << 20),
+            (SegmentKind::Log, 64, 8),
         ] {
             let error = Segment::create("test", kind, slot_size, slot_count).unwrap_err();
             assert!(matches!(error, SegmentError::Sizes { .. }), "{error}");
