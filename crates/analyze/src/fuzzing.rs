@@ -2,7 +2,7 @@
 
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
-use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_trace::{Entry, EventKind, Recording};
 use hemiola_units::{Instant, Span};
 
 use crate::sched::{Of, Options, Wanted, Who, analyze, csv, gantt, jobs, tables};
@@ -98,8 +98,8 @@ fn recording(bytes: &[u8]) -> Recording {
             12 => What::Lost(a.into()),
             13 => What::Online(a % 2 == 0),
             _ => {
-                let kind =
-                    [Kind::Start, Kind::Finish, Kind::Lost, Kind::Mark][usize::from(kind / 16) % 4];
+                let kind = [EventKind::Start, EventKind::Finish, EventKind::Lost, EventKind::Mark]
+                    [usize::from(kind / 16) % 4];
                 let a = (at + u64::from(a)).saturating_sub(100);
                 entries.push(Entry {
                     at: Instant::from_nanos(at),

@@ -5,7 +5,7 @@ use std::fs;
 use hemiola_analyze::sched::synthetic::{Task, run};
 use hemiola_trace::perfetto::{Names, TraceWriter};
 use hemiola_trace::sched::Event;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 
 use crate::machine::Machine;
@@ -36,8 +36,8 @@ fn recorded(machine: &Machine) {
         .flat_map(|(cycle, job)| {
             let entry =
                 |at, kind, a| Entry { at: Instant::from_nanos(at), kind, arg: 0, cycle, a, b: 0 };
-            let start = entry(job.start_ns, Kind::Start, job.release_ns);
-            [start, entry(job.finish_ns - 1, Kind::Finish, job.release_ns + 2_200_000)]
+            let start = entry(job.start_ns, EventKind::Start, job.release_ns);
+            [start, entry(job.finish_ns - 1, EventKind::Finish, job.release_ns + 2_200_000)]
         })
         .collect();
     writer.entries(track, &entries).unwrap();

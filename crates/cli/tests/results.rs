@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use hemiola_trace::perfetto::{self, Trace, Track};
 use hemiola_trace::result::{RunFolder, VariantRecord};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Policy;
 
 pub(crate) struct Results {
@@ -45,24 +45,29 @@ impl Results {
     }
 }
 
-fn of(track: &Track, kind: Kind) -> impl Iterator<Item = &Entry> {
+fn of(track: &Track, kind: EventKind) -> impl Iterator<Item = &Entry> {
     track.entries.iter().filter(move |entry| entry.kind == kind)
 }
 
 /// The voltages written by the process that has the card; asserts that there is one in each of its
 /// cycles, and that no cycle is missing but those recorded as skipped.
 pub(crate) fn actuations(trace: &Trace) -> Vec<&Entry> {
-    let is_driver = |track: &&Track| of(track, Kind::Sample).next().is_some();
+    let is_driver = |track: &&Track| of(track, EventKind::Sample).next().is_some();
     let driver = trace.tracks.iter().find(is_driver).expect("some process samples");
     let mut next = 0;
-    for start in of(driver, Kind::Start) {
+    for start in of(driver, EventKind::Start) {
         assert_eq!(start.cycle, next + u32::from(start.arg), "{}: a cycle is missing", driver.name);
         next = start.cycle + 1;
     }
     let cycles = |kind| of(driver, kind).map(|entry| entry.cycle).collect::<Vec<_>>();
-    assert_eq!(cycles(Kind::Actuate), cycles(Kind::Start), "{}: one voltage a cycle", driver.name);
+    assert_eq!(
+        cycles(EventKind::Actuate),
+        cycles(EventKind::Start),
+        "{}: one voltage a cycle",
+        driver.name
+    );
     assert!(next > 0, "{} did nothing", driver.name);
-    of(driver, Kind::Actuate).collect()
+    of(driver, EventKind::Actuate).collect()
 }
 
 /// Asserts that the pendulum stood in every run of the variant. Without real-time priority, on a busy

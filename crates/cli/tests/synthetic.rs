@@ -5,7 +5,7 @@ use std::io;
 
 use hemiola_trace::perfetto::{Names, TraceWriter};
 use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Random};
 
 /// Tid, name, processor, period and least and greatest execution time in µs; the more urgent first.
@@ -101,7 +101,7 @@ impl Processor {
             self.now = at;
             if finish <= release {
                 let done = self.running.expect("somebody finishes");
-                self.mark(Kind::Finish, done);
+                self.mark(EventKind::Finish, done);
                 self.choose(Left::Sleeping);
             } else {
                 self.release(random);
@@ -149,22 +149,22 @@ impl Processor {
         });
         self.running = ready;
         if let Some(index) = ready
-            && self.marks.last().is_none_or(|mark| mark.kind == Kind::Finish)
+            && self.marks.last().is_none_or(|mark| mark.kind == EventKind::Finish)
         {
-            self.mark(Kind::Start, index);
+            self.mark(EventKind::Start, index);
         }
     }
 
-    fn mark(&mut self, kind: Kind, index: usize) {
+    fn mark(&mut self, kind: EventKind, index: usize) {
         if THREADS[index].0 != MARKS.0 {
             return;
         }
         let released = self.threads[&index].2;
         let deadline = released + MARKS.1 * 1_000;
-        let a = if kind == Kind::Start { released } else { deadline };
+        let a = if kind == EventKind::Start { released } else { deadline };
         // A thread that just got the processor marks a little later.
         let (at, cycle) = (Instant::from_nanos(self.now + 50), self.cycle);
-        self.cycle += u32::from(kind == Kind::Finish);
+        self.cycle += u32::from(kind == EventKind::Finish);
         self.marks.push(Entry { at, kind, arg: 0, cycle, a, b: 0 });
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hemiola_rt::sys::process::Signal;
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Tid, What};
-use hemiola_trace::{Kind, Recording};
+use hemiola_trace::{EventKind, Recording};
 
 use crate::command::{Ended, PROGRAM, Running};
 use crate::machine::{Machine, PATIENCE};
@@ -56,7 +56,7 @@ fn track<'r>(recording: &'r Recording, name: &str) -> &'r Track {
     found.unwrap_or_else(|| panic!("no {name} among {:?}", recording.tracks))
 }
 
-fn kinds(track: &Track) -> Vec<Kind> {
+fn kinds(track: &Track) -> Vec<EventKind> {
     track.entries.iter().map(|entry| entry.kind).collect()
 }
 
@@ -90,8 +90,8 @@ fn jobs_a_program_marks_are_in_the_recording_beside_what_the_kernel_did() {
     assert!(ended.stderr.contains("15 marks of 1 tasks"), "{}", ended.stderr);
     let recording = recording(&machine, "program.trace");
     let control = track(&recording, "control");
-    assert_eq!(kinds(control), [Kind::Start, Kind::Mark, Kind::Finish].repeat(5));
-    assert_eq!(control.names.get(Kind::Mark, 0), Some("input"));
+    assert_eq!(kinds(control), [EventKind::Start, EventKind::Mark, EventKind::Finish].repeat(5));
+    assert_eq!(control.names.get(EventKind::Mark, 0), Some("input"));
     for job in control.entries.chunks(3) {
         assert_eq!((job[1].a, job[2].a), (job[0].cycle.into(), job[0].a + 2_000_000));
     }
@@ -151,7 +151,7 @@ fn only_what_lies_between_start_and_stop_is_recorded() {
     let values: Vec<u64> = phases.entries.iter().map(|entry| entry.a).collect();
     assert_eq!(values, [[1; 10], [3; 10]].concat());
     let asked = track(&recording, "hemiola trace");
-    let name = |arg| asked.names.get(Kind::Mark, arg).unwrap();
+    let name = |arg| asked.names.get(EventKind::Mark, arg).unwrap();
     let asked: Vec<_> = asked.entries.iter().map(|entry| (name(entry.arg), entry.at)).collect();
     let words: Vec<&str> = asked.iter().map(|(word, _)| *word).collect();
     assert_eq!(words, ["start", "stop", "start", "stop"]);
@@ -205,7 +205,7 @@ fn a_flight_recorder_ends_at_a_call_and_the_program_goes_on() {
     assert!(ended.stderr.contains("kept: the last "), "{}", ended.stderr);
     let recording = recording(&machine, "program.trace");
     let asked = track(&recording, "hemiola trace");
-    assert_eq!(asked.names.get(Kind::Mark, asked.entries[0].arg), Some("trigger: too hot"));
+    assert_eq!(asked.names.get(EventKind::Mark, asked.entries[0].arg), Some("trigger: too hot"));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_program_that_is_killed_leaves_what_it_marked() {
     let Some(_) = program(&machine, body) else { return };
     machine.hemiola(&["trace", "--", "./program"]).with_code(128 + 6);
     let recording = recording(&machine, "program.trace");
-    assert_eq!(kinds(track(&recording, "short")), [Kind::Start, Kind::Mark]);
+    assert_eq!(kinds(track(&recording, "short")), [EventKind::Start, EventKind::Mark]);
     let died = recording.events().any(|event| {
         let left = hemiola_trace::sched::Left::Dead;
         matches!(event.what, What::Switch { left: state, .. } if state == left)

@@ -44,7 +44,7 @@ use core::time::Duration;
 
 use shared::{Claimed, board};
 
-/// What an entry says, as `hemiola_trace::Kind` numbers it.
+/// What an entry says, as `hemiola_trace::EventKind` numbers it.
 const START: u64 = 1;
 const FINISH: u64 = 2;
 const MARK: u64 = 15;

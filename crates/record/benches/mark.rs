@@ -7,7 +7,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use hemiola_record::{LOG_CAPACITY, Recorder, create_log};
 use hemiola_rt::clock::{Clock, FastClock, MonotonicClock};
 use hemiola_rt::shared::LogReader;
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 
 /// Times `iterations` marks, emptying the log in untimed pauses so that none is dropped.
 fn time_marks<C: Clock>(
@@ -21,7 +21,7 @@ fn time_marks<C: Clock>(
         let batch = left.min(LOG_CAPACITY.into());
         let begin = Instant::now();
         for n in 0..batch {
-            black_box(recorder.mark(Kind::Sample, 0, black_box(n as u32), n, n));
+            black_box(recorder.mark(EventKind::Sample, 0, black_box(n as u32), n, n));
         }
         total += begin.elapsed();
         let drained = reader.drain(|entry| _ = black_box(entry));

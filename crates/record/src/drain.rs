@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use hemiola_rt::shared::{LogReader, Segment, SegmentError};
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 use thiserror::Error;
 
@@ -76,7 +76,7 @@ impl<W: Write> Drain<W> {
 
     /// Writes everything recorded by now to the trace and makes room for more; returns how many entries.
     ///
-    /// Marks lost since the last call follow as one [`Kind::Lost`] entry, stamped as the last entry
+    /// Marks lost since the last call follow as one [`EventKind::Lost`] entry, stamped as the last entry
     /// before it. A damaged log costs only its own entries.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Log {
         if newly_lost > 0 {
             self.tally.lost = lost;
             let (at, cycle) = self.last;
-            entries.push(Entry { at, kind: Kind::Lost, arg: 0, cycle, a: newly_lost, b: 0 });
+            entries.push(Entry { at, kind: EventKind::Lost, arg: 0, cycle, a: newly_lost, b: 0 });
         }
     }
 }

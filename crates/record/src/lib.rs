@@ -18,7 +18,7 @@
 //! ```
 //! use hemiola_record::{Drain, LOG_CAPACITY, Recorder, create_log};
 //! use hemiola_rt::clock::{Clock, MonotonicClock};
-//! use hemiola_trace::{Kind, perfetto};
+//! use hemiola_trace::{EventKind, perfetto};
 //!
 //! let log = create_log("io", LOG_CAPACITY).unwrap();
 //! let mut recorder = Recorder::new(log.try_clone().unwrap(), MonotonicClock).unwrap();
@@ -28,7 +28,7 @@
 //! let mut drain = Drain::new(trace);
 //! let track = drain.add(log, 42, "io", perfetto::Names::default()).unwrap();
 //!
-//! recorder.mark(Kind::Send, 0, 7, 0, 0);
+//! recorder.mark(EventKind::Send, 0, 7, 0, 0);
 //! drain.drain().unwrap();
 //! assert_eq!(drain.tally(track).entries, 1);
 //! assert_eq!(perfetto::read(&file).0.tracks[0].entries[0].cycle, 7);

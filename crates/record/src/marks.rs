@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::shared::{LANE_ENTRIES, LANES, MarksReader, SegmentError};
 use hemiola_rt::sys::process::exists;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 
 pub use hemiola_rt::shared::{Call, CallKind};
@@ -114,7 +114,7 @@ impl Marks {
     /// Hands over everything marked by now, task by task, in the order it was marked, and makes room for more.
     ///
     /// A task is handed over at least once, even without entries, and again whenever it has some; its thread is
-    /// right from its first entry on. Marks lost since the last call follow as one [`Kind::Lost`] entry, stamped
+    /// right from its first entry on. Marks lost since the last call follow as one [`EventKind::Lost`] entry, stamped
     /// as the last entry before it.
     pub fn drain(&mut self, each: &mut dyn FnMut(&Task, &[Entry])) {
         let now = MonotonicClock.now();
@@ -190,7 +190,7 @@ impl Marks {
             state.lost += lost;
             self.tally.lost = self.tally.lost.saturating_add(lost);
             let (at, cycle) = state.last;
-            self.entries.push(Entry { at, kind: Kind::Lost, arg: 0, cycle, a: lost, b: 0 });
+            self.entries.push(Entry { at, kind: EventKind::Lost, arg: 0, cycle, a: lost, b: 0 });
         }
         // After the entries, so that every name they use is there. The thread stays the one of the first.
         for index in state.task.marks.len()..self.reader.names(lane) {
@@ -209,8 +209,8 @@ impl Marks {
 const GRACE: Span = Span::from_millis(1000);
 
 /// What a foreign program may record.
-const fn is_mark(kind: Kind) -> bool {
-    matches!(kind, Kind::Start | Kind::Finish | Kind::Mark)
+const fn is_mark(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Start | EventKind::Finish | EventKind::Mark)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 use hemiola_rt::clock::{Clock, FastClock};
 use hemiola_rt::shared::{Access, ENTRY_SIZE, LogWriter, Segment, SegmentError, SegmentKind};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 
 /// Entries a log holds unless there is a reason for another size: half a megabyte.
@@ -57,7 +57,7 @@ impl<C: Clock> Recorder<C> {
 
     /// Records that something happens now, and returns when that is.
     #[inline]
-    pub fn mark(&mut self, kind: Kind, arg: u16, cycle: u32, a: u64, b: u64) -> Instant {
+    pub fn mark(&mut self, kind: EventKind, arg: u16, cycle: u32, a: u64, b: u64) -> Instant {
         let at = self.clock.now();
         self.push(Entry { at, kind, arg, cycle, a, b });
         at
@@ -69,7 +69,7 @@ impl<C: Clock> Recorder<C> {
         self.log.push(entry.to_words());
     }
 
-    /// Measures what a mark costs, by `count` marks back to back: each is a [`Kind::Pair`] entry that says
+    /// Measures what a mark costs, by `count` marks back to back: each is a [`EventKind::Pair`] entry that says
     /// how long after the one before it came. The first has none before it and says 0.
     ///
     /// Some processors step their counter by about 10 ns, which is a mark's own cost: there the mean
@@ -80,7 +80,7 @@ impl<C: Clock> Recorder<C> {
             let at = self.clock.now();
             let pair = before.map_or(Span::ZERO, |before| at - before);
             let pair_ns = u64::try_from(pair.nanos()).unwrap_or(0);
-            self.push(Entry { at, kind: Kind::Pair, arg: 0, cycle: 0, a: 0, b: pair_ns });
+            self.push(Entry { at, kind: EventKind::Pair, arg: 0, cycle: 0, a: 0, b: pair_ns });
             before = Some(at);
         }
     }

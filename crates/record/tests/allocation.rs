@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use hemiola_record::{LOG_CAPACITY, Recorder, create_log};
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -40,8 +40,8 @@ fn marks_allocate_nothing_even_when_the_log_is_full() {
     let mut recorder = Recorder::new(log, MonotonicClock).unwrap();
     let before = ALLOCATIONS.get();
     for cycle in 0..LOG_CAPACITY {
-        let at = recorder.mark(Kind::Sample, 0, cycle, 1, 2);
-        recorder.push(Entry { at, kind: Kind::Finish, arg: 0, cycle, a: 3, b: 4 });
+        let at = recorder.mark(EventKind::Sample, 0, cycle, 1, 2);
+        recorder.push(Entry { at, kind: EventKind::Finish, arg: 0, cycle, a: 3, b: 4 });
     }
     recorder.measure_pair(10);
     assert_eq!(ALLOCATIONS.get(), before);

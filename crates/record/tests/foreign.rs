@@ -8,7 +8,7 @@ use std::time::Duration;
 use hemiola_record::Marks;
 use hemiola_record::marks::{CallKind, Tally, Task, VARIABLE};
 use hemiola_rt::sys::process::clear_cloexec;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 
 const CHILD: &str = "HEMIOLA_TEST_MARKS";
@@ -124,10 +124,10 @@ fn check(command: Command) {
     let job = |n: u32| {
         let release = u64::from(n + 1) * 1000;
         [
-            (Kind::Start, 0, n, release),
-            (Kind::Mark, 0, n, release / 1000),
-            (Kind::Mark, 1, n, 7),
-            (Kind::Finish, 0, n, release + 500_000),
+            (EventKind::Start, 0, n, release),
+            (EventKind::Mark, 0, n, release / 1000),
+            (EventKind::Mark, 1, n, 7),
+            (EventKind::Finish, 0, n, release + 500_000),
         ]
     };
     assert_eq!(said, [job(0), job(1), job(2)].concat());
@@ -136,8 +136,8 @@ fn check(command: Command) {
     // Cut at a whole character, in the middle of which the limit lies.
     assert_eq!((other.name.as_str(), other.period), ("überlanger Name von mehr als 31", None));
     let [start, finish] = few[..] else { panic!("{few:?}") };
-    assert_eq!((start.kind, start.a), (Kind::Start, start.at.nanos()));
-    assert_eq!((finish.kind, finish.a), (Kind::Finish, u64::MAX));
+    assert_eq!((start.kind, start.a), (EventKind::Start, start.at.nanos()));
+    assert_eq!((finish.kind, finish.a), (EventKind::Finish, u64::MAX));
 
     let calls = marks.calls();
     let said: Vec<_> = calls.iter().map(|call| (call.kind, call.pid, call.text.as_str())).collect();
@@ -254,7 +254,7 @@ fn what_finds_no_room_is_counted() {
     let tasks = drain(&mut marks);
     let (a, entries) = &tasks[0];
     assert_eq!((tasks.len(), a.marks.as_slice()), (2, &["value".to_owned()][..]));
-    let lost = Entry { kind: Kind::Lost, arg: 0, a: 92, ..*entries.last().unwrap() };
+    let lost = Entry { kind: EventKind::Lost, arg: 0, a: 92, ..*entries.last().unwrap() };
     assert_eq!((entries.len(), entries[7].a, entries[8]), (9, 7, lost));
     // A slot of 1,472 bytes has room for 23 calls.
     assert_eq!(marks.calls().len(), 23);

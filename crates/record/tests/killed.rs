@@ -7,7 +7,7 @@ use hemiola_record::{Drain, Recorder, create_log};
 use hemiola_rt::clock::MonotonicClock;
 use hemiola_rt::shared::Segment;
 use hemiola_trace::perfetto::{Names, TraceWriter, read};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 
 const CHILD: &str = "HEMIOLA_TEST_RECORDS_UNTIL_KILLED";
@@ -20,7 +20,7 @@ fn records_until_killed() {
     let fd = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
     let mut recorder = Recorder::attach(fd, MonotonicClock).unwrap();
     for n in first.. {
-        recorder.mark(Kind::Mark, n as u16, n as u32, n, !n);
+        recorder.mark(EventKind::Mark, n as u16, n as u32, n, !n);
     }
 }
 
@@ -76,11 +76,11 @@ fn a_killed_recorder_leaves_whole_entries_and_a_successor_goes_on() {
     let (trace, errors) = read(&file);
     assert_eq!(errors, []);
     let entries = &trace.tracks[0].entries;
-    let marks: Vec<&Entry> = entries.iter().filter(|entry| entry.kind == Kind::Mark).collect();
+    let marks: Vec<&Entry> = entries.iter().filter(|entry| entry.kind == EventKind::Mark).collect();
     marks.iter().for_each(|entry| assert_whole(entry));
     assert!(marks.is_sorted_by(|one, next| one.a < next.a && one.at <= next.at));
     assert_eq!(marks.len() as u64, tally.entries);
-    let lost = entries.iter().filter(|entry| entry.kind == Kind::Lost).map(|entry| entry.a);
+    let lost = entries.iter().filter(|entry| entry.kind == EventKind::Lost).map(|entry| entry.a);
     assert_eq!(lost.sum::<u64>(), tally.lost);
     for generation in 1..=4 {
         assert!(marks.iter().any(|entry| entry.a >> 40 == generation));

@@ -4,7 +4,7 @@ use hemiola_record::{Drain, Recorder, create_log};
 use hemiola_rt::clock::MonotonicClock;
 use hemiola_rt::shared::{LogWriter, Segment};
 use hemiola_trace::perfetto::{Names, TraceWriter, read};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -30,7 +30,7 @@ proptest! {
         let mut marked = [0, 0];
         for (process, count) in steps {
             for _ in 0..count {
-                recorders[process].mark(Kind::Mark, 0, marked[process], 0, 0);
+                recorders[process].mark(EventKind::Mark, 0, marked[process], 0, 0);
                 marked[process] += 1;
             }
             drain.drain().unwrap();
@@ -43,10 +43,10 @@ proptest! {
             prop_assert_eq!(tally.entries + tally.lost, u64::from(marked[process]));
             prop_assert_eq!(tally.lost, recorders[process].lost());
             let entries = &trace.tracks[process].entries;
-            let cycles = entries.iter().filter(|entry| entry.kind == Kind::Mark).map(|e| e.cycle);
+            let cycles = entries.iter().filter(|entry| entry.kind == EventKind::Mark).map(|e| e.cycle);
             prop_assert!(cycles.clone().is_sorted());
             prop_assert_eq!(cycles.count() as u64, tally.entries);
-            let lost = entries.iter().filter(|entry| entry.kind == Kind::Lost).map(|entry| entry.a);
+            let lost = entries.iter().filter(|entry| entry.kind == EventKind::Lost).map(|entry| entry.a);
             prop_assert_eq!(lost.sum::<u64>(), tally.lost);
         }
     }
@@ -57,7 +57,7 @@ fn what_has_its_stamp_already_and_pairs_are_recorded_as_documented() {
     let log = create_log("test", 100).unwrap();
     let mut recorder = recorder(&log);
     let at = Instant::from_nanos(4);
-    let stamped = Entry { at, kind: Kind::Start, arg: u16::MAX, cycle: 3, a: 2, b: 0 };
+    let stamped = Entry { at, kind: EventKind::Start, arg: u16::MAX, cycle: 3, a: 2, b: 0 };
     recorder.push(stamped);
     recorder.measure_pair(10);
 
@@ -69,7 +69,7 @@ fn what_has_its_stamp_already_and_pairs_are_recorded_as_documented() {
     let entries = &trace.tracks[0].entries;
     assert_eq!(entries[0], stamped);
     let pairs = &entries[1..];
-    assert!(pairs.iter().all(|entry| entry.kind == Kind::Pair));
+    assert!(pairs.iter().all(|entry| entry.kind == EventKind::Pair));
     assert_eq!(pairs[0].b, 0);
     for pair in pairs.windows(2) {
         assert_eq!(pair[1].at - pair[0].at, Span::from_nanos(pair[1].b as i64));
@@ -81,7 +81,7 @@ fn what_no_recorder_writes_is_counted_and_left_out() {
     let log = create_log("test", 100).unwrap();
     let mut writer = LogWriter::attach(log.try_clone().unwrap()).unwrap();
     writer.push([1, 0xFFFF, 2, 3]);
-    recorder(&log).mark(Kind::Mark, 0, 0, 0, 0);
+    recorder(&log).mark(EventKind::Mark, 0, 0, 0, 0);
     let mut file = Vec::new();
     let mut drain = drain(&mut file);
     let track = drain.add(log, 1, "x", Names::default()).unwrap();

@@ -16,7 +16,7 @@ use hemiola_simplex::simulate::Outcome;
 use hemiola_simplex::{Gain, REASONS};
 use hemiola_trace::event::source;
 use hemiola_trace::result::{FaultFigures, FaultRecord, Role, RunRecord};
-use hemiola_trace::{Entry, Kind, perfetto};
+use hemiola_trace::{Entry, EventKind, perfetto};
 use hemiola_units::Span;
 
 use crate::RunError;
@@ -211,7 +211,7 @@ impl Tally {
 /// Cycles from the fault to the first thing the decision module had against a unit.
 fn detection<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<u64> {
     entries
-        .filter(|entry| entry.kind == Kind::Fault && entry.a != u64::MAX)
+        .filter(|entry| entry.kind == EventKind::Fault && entry.a != u64::MAX)
         .filter_map(|entry| u64::from(entry.cycle).checked_sub(from))
         .min()
 }
@@ -219,7 +219,7 @@ fn detection<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<
 /// Whether control was taken from a unit for a fault that it did not have yet.
 fn is_false_switch(entry: &Entry, from: u64) -> bool {
     let for_fault = REASONS.iter().any(|(code, _)| *code == entry.arg && *code > 100);
-    entry.kind == Kind::Switch
+    entry.kind == EventKind::Switch
         && for_fault
         && u64::from(entry.cycle) < from
         && u16::try_from(entry.a).is_ok_and(|before| source::slot(before).is_some())

@@ -8,7 +8,7 @@ use hemiola_record::{AddError, Drain, FolderError, LOG_CAPACITY, create_log};
 use hemiola_rt::clock::{Clock, MonotonicClock, unix_ns};
 use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::result::{DEVIATION, EXCHANGED, SYNCHRONIZED, TURN, WORK};
 use hemiola_trace::sched::{Event, Thread};
@@ -36,17 +36,17 @@ impl Collector {
             .map_err(|source| write_error(path, source))?;
         let mut names = Names::default();
         for (index, channel) in channels.iter().enumerate() {
-            names.insert(Kind::Send, index as u16, &channel.name);
-            names.insert(Kind::Receive, index as u16, &channel.name);
+            names.insert(EventKind::Send, index as u16, &channel.name);
+            names.insert(EventKind::Receive, index as u16, &channel.name);
         }
-        names.insert(Kind::Mark, WORK, "work");
-        names.insert(Kind::Mark, TURN, "turn");
-        names.insert(Kind::Mark, SYNCHRONIZED, "synchronized");
-        names.insert(Kind::Mark, EXCHANGED, "exchanged");
-        names.insert(Kind::Mark, DEVIATION, "deviation");
-        names.insert_all(Kind::Switch, hemiola_simplex::REASONS);
-        names.insert_all(Kind::Fault, hemiola_simplex::FAULTS);
-        names.insert_all(Kind::UnitState, hemiola_simplex::STATES);
+        names.insert(EventKind::Mark, WORK, "work");
+        names.insert(EventKind::Mark, TURN, "turn");
+        names.insert(EventKind::Mark, SYNCHRONIZED, "synchronized");
+        names.insert(EventKind::Mark, EXCHANGED, "exchanged");
+        names.insert(EventKind::Mark, DEVIATION, "deviation");
+        names.insert_all(EventKind::Switch, hemiola_simplex::REASONS);
+        names.insert_all(EventKind::Fault, hemiola_simplex::FAULTS);
+        names.insert_all(EventKind::UnitState, hemiola_simplex::STATES);
         Ok(Self { path: path.into(), drain: Drain::new(trace), tracks: Vec::new(), names })
     }
 

@@ -19,7 +19,7 @@ use hemiola_record::Recorder;
 use hemiola_rt::clock::{Calibration, Clock, FastClock};
 use hemiola_rt::periodic::Periodic;
 use hemiola_rt::sys;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Bytes, Instant, Overrun, Profile, Rate, Span};
 
 use crate::federation;
@@ -363,7 +363,7 @@ impl Node {
             self.begin(cycle, release, received, 0);
             self.recorder.push(Entry {
                 at: received,
-                kind: Kind::Receive,
+                kind: EventKind::Receive,
                 arg: self.receive_index,
                 cycle: self.cycle,
                 a: 0,
@@ -384,7 +384,7 @@ impl Node {
         self.cycle = cycle as u32;
         self.recorder.push(Entry {
             at: start,
-            kind: Kind::Start,
+            kind: EventKind::Start,
             arg: u16::try_from(skipped).unwrap_or(u16::MAX),
             cycle: self.cycle,
             a: release.nanos(),
@@ -406,7 +406,7 @@ impl Node {
         self.cpu = cpu;
         self.recorder.push(Entry {
             at: finish,
-            kind: Kind::Finish,
+            kind: EventKind::Finish,
             arg: 0,
             cycle: self.cycle,
             a: deadline,
@@ -429,18 +429,18 @@ impl Ports for Node {
         self.recorder.clock().now()
     }
 
-    fn mark(&mut self, kind: Kind, arg: u16, a: u64, b: u64) {
+    fn mark(&mut self, kind: EventKind, arg: u16, a: u64, b: u64) {
         self.recorder.mark(kind, arg, self.cycle, a, b);
     }
 
     fn send(&mut self, message: &[u8]) -> bool {
-        self.mark(Kind::Send, self.send_index, 0, 0);
+        self.mark(EventKind::Send, self.send_index, 0, 0);
         self.sender.as_mut().is_some_and(|sender| sender.send(message).is_ok())
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Option<usize> {
         let len = self.take(buffer)?;
-        self.mark(Kind::Receive, self.receive_index, 0, 0);
+        self.mark(EventKind::Receive, self.receive_index, 0, 0);
         Some(len)
     }
 

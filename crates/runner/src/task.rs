@@ -1,6 +1,6 @@
 //! What a process of a scenario does: a task, and the ports it does it through.
 
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_units::Instant;
 
 use crate::launch::Finished;
@@ -79,7 +79,7 @@ pub(crate) trait Ports {
     fn now(&mut self) -> Instant;
 
     /// Records something that happened now, in the present cycle.
-    fn mark(&mut self, kind: Kind, arg: u16, a: u64, b: u64);
+    fn mark(&mut self, kind: EventKind, arg: u16, a: u64, b: u64);
 
     /// Sends on the outgoing channel; whether it was taken.
     fn send(&mut self, message: &[u8]) -> bool;
@@ -95,6 +95,6 @@ pub(crate) trait Ports {
 }
 
 /// Records two floating-point values.
-pub(crate) fn mark_values(ports: &mut dyn Ports, kind: Kind, arg: u16, a: f64, b: f64) {
+pub(crate) fn mark_values(ports: &mut dyn Ports, kind: EventKind, arg: u16, a: f64, b: f64) {
     ports.mark(kind, arg, a.to_bits(), b.to_bits());
 }

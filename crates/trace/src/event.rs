@@ -4,13 +4,13 @@ use hemiola_units::Instant;
 
 /// One thing that happened, as small as the recorder writes it.
 ///
-/// What `arg`, `a` and `b` hold depends on the [`Kind`] and is documented there.
+/// What `arg`, `a` and `b` hold depends on the [`EventKind`] and is documented there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// When, on the monotonic clock.
     pub at: Instant,
     /// What.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// A small number: an index or a code.
     pub arg: u16,
     /// The cycle it belongs to, counted from 0 by the process that records.
@@ -37,10 +37,10 @@ impl Entry {
         [self.at.nanos(), packed, self.a, self.b]
     }
 
-    /// The entry in four words, or `None` when they name no [`Kind`] this version knows.
+    /// The entry in four words, or `None` when they name no [`EventKind`] this version knows.
     #[must_use]
     pub const fn from_words(words: [u64; 4]) -> Option<Self> {
-        let Some(kind) = Kind::from_code(words[1] as u16) else { return None };
+        let Some(kind) = EventKind::from_code(words[1] as u16) else { return None };
         Some(Self {
             at: Instant::from_nanos(words[0]),
             kind,
@@ -99,7 +99,7 @@ const fn code(name: &'static str) -> Option<Field> {
 /// The numbers are part of the recorder's memory layout: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
-pub enum Kind {
+pub enum EventKind {
     /// A job began. `arg`: releases skipped before it, saturated; `a`: its release, ns.
     Start = 1,
     /// The job ended. `a`: its deadline, ns; `b`: processor time the thread spent in it, ns.
@@ -133,7 +133,7 @@ pub enum Kind {
     Mark = 15,
 }
 
-impl Kind {
+impl EventKind {
     /// Every kind, by ascending number.
     pub const ALL: [Self; 15] = [
         Self::Start,
@@ -207,7 +207,7 @@ impl Kind {
     }
 }
 
-/// Who a voltage came from, as the numbers in [`Kind::Actuate`], [`Kind::Decide`] and [`Kind::Switch`].
+/// Who a voltage came from, as the numbers in [`EventKind::Actuate`], [`EventKind::Decide`] and [`EventKind::Switch`].
 pub mod source {
     /// Nobody: the last voltage was held.
     pub const HELD: u16 = 0;
@@ -255,12 +255,15 @@ mod tests {
 
     #[test]
     fn every_kind_is_found_by_its_number_and_has_its_own_name() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::from_code(kind as u16), Some(kind));
-            assert_eq!(Kind::ALL.iter().filter(|other| other.name() == kind.name()).count(), 1);
+        for kind in EventKind::ALL {
+            assert_eq!(EventKind::from_code(kind as u16), Some(kind));
+            assert_eq!(
+                EventKind::ALL.iter().filter(|other| other.name() == kind.name()).count(),
+                1
+            );
         }
-        assert_eq!(Kind::from_code(0), None);
-        assert_eq!(Kind::from_code(16), None);
+        assert_eq!(EventKind::from_code(0), None);
+        assert_eq!(EventKind::from_code(16), None);
     }
 
     #[test]
@@ -276,7 +279,7 @@ mod tests {
         fn words_that_name_a_kind_survive_the_round_trip(words: [u64; 4]) {
             match Entry::from_words(words) {
                 Some(entry) => prop_assert_eq!(entry.to_words(), words),
-                None => prop_assert_eq!(Kind::from_code(words[1] as u16), None),
+                None => prop_assert_eq!(EventKind::from_code(words[1] as u16), None),
             }
         }
     }

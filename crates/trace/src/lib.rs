@@ -2,7 +2,7 @@
 //!
 //! In reading order:
 //!
-//! * [`event`]: an [`Entry`] is one thing that happened, 32 bytes, stamped on the monotonic clock; its [`Kind`]
+//! * [`event`]: an [`Entry`] is one thing that happened, 32 bytes, stamped on the monotonic clock; its [`EventKind`]
 //!   says what its values mean.
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
 //!   [`perfetto::read`] gives them back without loss.
@@ -30,5 +30,5 @@ mod tracedat;
 mod tracepoint;
 
 pub use error::{ERRORS_MAX, ReadError};
-pub use event::{Entry, Kind};
+pub use event::{Entry, EventKind};
 pub use recording::Recording;

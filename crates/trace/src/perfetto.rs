@@ -14,10 +14,10 @@
 //!
 //! How an [`Entry`] becomes an event:
 //!
-//! * `timestamp` is `at`. [`Kind::Start`] opens a slice named after the process and [`Kind::Finish`] closes it,
+//! * `timestamp` is `at`. [`EventKind::Start`] opens a slice named after the process and [`EventKind::Finish`] closes it,
 //!   both in the category `hemiola:job`. Every other kind is an instant in the category `hemiola:` +
-//!   [`Kind::name`], named after its kind and what `arg` stands for (`send sensors`).
-//! * Values are debug annotations named by [`Kind::fields`], besides `cycle`. `lateness_ns` stands in a
+//!   [`EventKind::name`], named after its kind and what `arg` stands for (`send sensors`).
+//! * Values are debug annotations named by [`EventKind::fields`], besides `cycle`. `lateness_ns` stands in a
 //!   `finish` for people to read; it follows from `at` and the deadline.
 //! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only
 //!   there, as extra counter values of the event.
@@ -28,13 +28,13 @@
 //! repository. An entry takes about 50 bytes.
 //!
 //! ```
-//! use hemiola_trace::{Entry, Kind, perfetto};
+//! use hemiola_trace::{Entry, EventKind, perfetto};
 //! use hemiola_units::Instant;
 //!
 //! let at = Instant::from_nanos(5_000_000);
-//! let sent = Entry { at, kind: Kind::Send, arg: 0, cycle: 3, a: 0, b: 0 };
+//! let sent = Entry { at, kind: EventKind::Send, arg: 0, cycle: 3, a: 0, b: 0 };
 //! let mut names = perfetto::Names::default();
-//! names.insert(Kind::Send, 0, "sensors");
+//! names.insert(EventKind::Send, 0, "sensors");
 //!
 //! let mut file = Vec::new();
 //! let mut writer = perfetto::TraceWriter::new(&mut file, at, 0, &[("kernel", "6.1")]).unwrap();
@@ -44,7 +44,7 @@
 //! let (trace, errors) = perfetto::read(&file);
 //! assert!(errors.is_empty());
 //! assert_eq!(trace.tracks[0].entries, [sent]);
-//! assert_eq!(trace.tracks[0].names.get(Kind::Send, 0), Some("sensors"));
+//! assert_eq!(trace.tracks[0].names.get(EventKind::Send, 0), Some("sensors"));
 //! ```
 
 pub(crate) mod kernel;
@@ -56,7 +56,7 @@ use std::collections::BTreeMap;
 
 use hemiola_units::Instant;
 
-use crate::event::{Entry, Kind};
+use crate::event::{Entry, EventKind};
 
 pub use crate::error::{ERRORS_MAX, ReadError};
 pub use read::read;
@@ -92,16 +92,16 @@ pub struct Track {
 
 /// What the numbers in [`Entry::arg`] stand for, by kind: channels, reasons, faults, states, marks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(BTreeMap<(Kind, u16), String>);
+pub struct Names(BTreeMap<(EventKind, u16), String>);
 
 impl Names {
     /// Gives `arg` of `kind` a name.
-    pub fn insert(&mut self, kind: Kind, arg: u16, name: &str) {
+    pub fn insert(&mut self, kind: EventKind, arg: u16, name: &str) {
         self.0.insert((kind, arg), name.to_owned());
     }
 
     /// Gives each `arg` of `kind` in the table a name.
-    pub fn insert_all(&mut self, kind: Kind, table: &[(u16, &str)]) {
+    pub fn insert_all(&mut self, kind: EventKind, table: &[(u16, &str)]) {
         for &(arg, name) in table {
             self.insert(kind, arg, name);
         }
@@ -109,12 +109,12 @@ impl Names {
 
     /// The name of `arg` of `kind`.
     #[must_use]
-    pub fn get(&self, kind: Kind, arg: u16) -> Option<&str> {
+    pub fn get(&self, kind: EventKind, arg: u16) -> Option<&str> {
         self.0.get(&(kind, arg)).map(String::as_str)
     }
 
     /// All of them, by kind and number.
-    pub fn iter(&self) -> impl Iterator<Item = (Kind, u16, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (EventKind, u16, &str)> {
         self.0.iter().map(|(&(kind, arg), name)| (kind, arg, name.as_str()))
     }
 }
@@ -122,22 +122,22 @@ impl Names {
 /// The category of entries of that kind.
 ///
 /// The two ends of a slice share one: readers match an end to its beginning by category.
-const fn category(kind: Kind) -> &'static str {
+const fn category(kind: EventKind) -> &'static str {
     match kind {
-        Kind::Start | Kind::Finish => "hemiola:job",
-        Kind::Receive => "hemiola:receive",
-        Kind::Send => "hemiola:send",
-        Kind::Sample => "hemiola:sample",
-        Kind::Actuate => "hemiola:actuate",
-        Kind::Decide => "hemiola:decide",
-        Kind::Switch => "hemiola:switch",
-        Kind::Fault => "hemiola:fault",
-        Kind::UnitState => "hemiola:unit_state",
-        Kind::PlantState => "hemiola:plant_state",
-        Kind::Fall => "hemiola:fall",
-        Kind::Pair => "hemiola:pair",
-        Kind::Lost => "hemiola:lost",
-        Kind::Mark => "hemiola:mark",
+        EventKind::Start | EventKind::Finish => "hemiola:job",
+        EventKind::Receive => "hemiola:receive",
+        EventKind::Send => "hemiola:send",
+        EventKind::Sample => "hemiola:sample",
+        EventKind::Actuate => "hemiola:actuate",
+        EventKind::Decide => "hemiola:decide",
+        EventKind::Switch => "hemiola:switch",
+        EventKind::Fault => "hemiola:fault",
+        EventKind::UnitState => "hemiola:unit_state",
+        EventKind::PlantState => "hemiola:plant_state",
+        EventKind::Fall => "hemiola:fall",
+        EventKind::Pair => "hemiola:pair",
+        EventKind::Lost => "hemiola:lost",
+        EventKind::Mark => "hemiola:mark",
     }
 }
 
@@ -157,10 +157,10 @@ const CLOCK_REALTIME: u32 = 1;
 const RAW_NAMES: [&str; 3] = ["arg", "a", "b"];
 
 /// Which of `arg`, `a` and `b` are on counter tracks, in the order of the event's counter values.
-const fn counters(kind: Kind) -> &'static [(usize, Counter)] {
+const fn counters(kind: EventKind) -> &'static [(usize, Counter)] {
     match kind {
-        Kind::Actuate => &[(1, Counter::Volts)],
-        Kind::PlantState => &[(1, Counter::PlantV), (2, Counter::PlantAngle)],
+        EventKind::Actuate => &[(1, Counter::Volts)],
+        EventKind::PlantState => &[(1, Counter::PlantV), (2, Counter::PlantAngle)],
         _ => &[],
     }
 }

@@ -159,7 +159,7 @@ pub struct VariantRecord {
 
 /// A benchmark beside a load that takes turns: it rests in the first of every four turns, works in the
 /// second and the third, and rests in the fourth. The benchmark marks each turn's work
-/// ([`Kind::Mark`](crate::Kind::Mark) number [`WORK`]).
+/// ([`EventKind::Mark`](crate::EventKind::Mark) number [`WORK`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MixedRecord {
     /// The variant as the scenario writes it, of which this is one value of a list; else its own name.

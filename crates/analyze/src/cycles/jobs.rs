@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_trace::result::Role;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ pub struct Stamp {
     /// Index of its process.
     pub process: usize,
     /// What happened.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The entry's small number; only that of channels tells stamps of one kind apart.
     pub arg: u16,
 }
@@ -141,7 +141,7 @@ impl Cycle {
     /// Whether a voltage was written in it.
     #[must_use]
     pub fn is_actuated(&self) -> bool {
-        self.stamps.iter().any(|stamp| stamp.kind == Kind::Actuate)
+        self.stamps.iter().any(|stamp| stamp.kind == EventKind::Actuate)
     }
 }
 
@@ -169,8 +169,8 @@ pub struct CycleRow {
 }
 
 /// Whether an entry of this kind is a stamp of a cycle: something the program did, at that moment.
-const fn is_stamp(kind: Kind) -> bool {
-    !matches!(kind, Kind::PlantState | Kind::Fall | Kind::Pair | Kind::Lost)
+const fn is_stamp(kind: EventKind) -> bool {
+    !matches!(kind, EventKind::PlantState | EventKind::Fall | EventKind::Pair | EventKind::Lost)
 }
 
 /// The jobs of `process`, the `index`th of its run, in the order they began, each with its stamps.
@@ -183,7 +183,7 @@ pub fn jobs(index: usize, process: &Process) -> Vec<(Job, Vec<Stamp>)> {
     let mut is_open = false;
     for entry in process.entries.iter().filter(|entry| is_stamp(entry.kind)) {
         let stamp = Stamp { at: entry.at, process: index, kind: entry.kind, arg: entry.arg };
-        if entry.kind == Kind::Start {
+        if entry.kind == EventKind::Start {
             let job = Job {
                 process: index,
                 cycle: entry.cycle,
@@ -198,7 +198,7 @@ pub fn jobs(index: usize, process: &Process) -> Vec<(Job, Vec<Stamp>)> {
         }
         let Some((job, stamps)) = found.last_mut().filter(|_| is_open) else { continue };
         stamps.push(stamp);
-        if entry.kind == Kind::Finish && entry.cycle == job.cycle {
+        if entry.kind == EventKind::Finish && entry.cycle == job.cycle {
             job.end = Some(End {
                 finish: entry.at,
                 deadline: (entry.a != 0 && entry.a != u64::MAX)

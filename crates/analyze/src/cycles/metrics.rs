@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_trace::result::{ProcessRecord, ProcessRun, Role, RunRecord};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
@@ -192,7 +192,7 @@ fn first_counted(processes: &[Process], record: &RunRecord, period: Span) -> Ins
     // The RTI has turns before there is a cycle.
     let cyclic = processes.iter().filter(|process| process.role != Role::Rti);
     let starts = cyclic.flat_map(|process| &process.entries);
-    let releases = starts.filter(|entry| entry.kind == Kind::Start).map(|entry| entry.a);
+    let releases = starts.filter(|entry| entry.kind == EventKind::Start).map(|entry| entry.a);
     let first = Instant::from_nanos(releases.min().unwrap_or(0));
     first + period * i64::try_from(record.warmup_cycles).unwrap_or(i64::MAX)
 }
@@ -213,7 +213,7 @@ fn pairs(process: &Process) -> impl Iterator<Item = i64> {
     process
         .entries
         .windows(2)
-        .filter(|two| two.iter().all(|entry| entry.kind == Kind::Pair))
+        .filter(|two| two.iter().all(|entry| entry.kind == EventKind::Pair))
         .map(|two| two[1].b.try_into().unwrap_or(i64::MAX))
 }
 

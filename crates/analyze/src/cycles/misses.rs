@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::result::Role;
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
@@ -130,11 +130,11 @@ fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Verdict {
 }
 
 /// Two neighbouring stamps of a cycle, by what they are.
-type Stretch = [(usize, Kind, u16); 2];
+type Stretch = [(usize, EventKind, u16); 2];
 
 fn stretch(from: &Stamp, to: &Stamp) -> Stretch {
     [from, to].map(|stamp| {
-        let is_channel = matches!(stamp.kind, Kind::Receive | Kind::Send);
+        let is_channel = matches!(stamp.kind, EventKind::Receive | EventKind::Send);
         (stamp.process, stamp.kind, if is_channel { stamp.arg } else { 0 })
     })
 }
@@ -397,7 +397,7 @@ mod tests {
                 let finish = processes[1]
                     .entries
                     .iter_mut()
-                    .find(|entry| entry.kind == Kind::Finish && entry.cycle == 7)
+                    .find(|entry| entry.kind == EventKind::Finish && entry.cycle == 7)
                     .unwrap();
                 finish.at += Span::from_nanos(LATE);
                 if executed_too {
@@ -484,8 +484,9 @@ mod tests {
             for process in processes.iter_mut() {
                 process.entries.retain(|entry| entry.cycle != 8);
             }
-            let start =
-                |entry: &&mut hemiola_trace::Entry| entry.cycle == 9 && entry.kind == Kind::Start;
+            let start = |entry: &&mut hemiola_trace::Entry| {
+                entry.cycle == 9 && entry.kind == EventKind::Start
+            };
             processes[0].entries.iter_mut().find(start).unwrap().arg = 1;
         });
         assert_eq!(misses.len(), 2);

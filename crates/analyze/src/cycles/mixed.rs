@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use hemiola_trace::result::{MixedRecord, Role, WORK};
 use hemiola_trace::sched::Tid;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +146,7 @@ struct Turns {
 impl Turns {
     /// As the benchmark marked them; nothing when it marked none.
     fn of(entries: &[Entry], turn: Span) -> Option<Self> {
-        let marks = || entries.iter().filter(|e| e.kind == Kind::Mark && e.arg == WORK);
+        let marks = || entries.iter().filter(|e| e.kind == EventKind::Mark && e.arg == WORK);
         let first = Instant::from_nanos(marks().map(|mark| mark.a).min()?);
         let turn = turn.max(Span::from_nanos(1));
         let number = |mark: &Entry| (Instant::from_nanos(mark.a) - first).nanos() / turn.nanos();

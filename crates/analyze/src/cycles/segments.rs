@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use serde::{Deserialize, Serialize};
 
 use crate::cycles::jobs::{Cycle, Process, Stamp};
@@ -45,7 +45,7 @@ impl Segments {
             for (index, two) in cycle.stamps.windows(2).enumerate() {
                 let to = match two[0].kind {
                     // The stamp stands before the call: what the sender still does is part of handing over.
-                    Kind::Send => receiver(&cycle.stamps[index..]).unwrap_or(two[1].process),
+                    EventKind::Send => receiver(&cycle.stamps[index..]).unwrap_or(two[1].process),
                     _ => two[1].process,
                 };
                 *times.entry((two[0].process, to)).or_default() += (two[1].at - two[0].at).nanos();

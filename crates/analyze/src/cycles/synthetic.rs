@@ -7,7 +7,7 @@ use hemiola_trace::result::{
     ClockConditions, Conditions, FaultFigures, FaultRecord, Floor, ProcessRecord, ProcessRun, Role,
     RunFolder, RunRecord, VariantRecord,
 };
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Bytes, CpuSet, Granted, Instant, Policy, Profile, Random, Span};
 
 use crate::cycles::analysis::{Analysis, analyze};
@@ -59,21 +59,32 @@ impl Loop {
 
     pub(crate) fn processes(&self) -> Vec<Process> {
         let io = [
-            (0, Kind::Start),
-            (1, Kind::Sample),
-            (2, Kind::Send),
-            (8, Kind::Receive),
-            (9, Kind::Actuate),
-            (10, Kind::Finish),
+            (0, EventKind::Start),
+            (1, EventKind::Sample),
+            (2, EventKind::Send),
+            (8, EventKind::Receive),
+            (9, EventKind::Actuate),
+            (10, EventKind::Finish),
         ];
-        let controller = [(4, Kind::Start), (5, Kind::Receive), (6, Kind::Send), (7, Kind::Finish)];
+        let controller = [
+            (4, EventKind::Start),
+            (5, EventKind::Receive),
+            (6, EventKind::Send),
+            (7, EventKind::Finish),
+        ];
         vec![
             self.process("io", Role::Io, &io, 5 * MICRO),
             self.process("controller", Role::Controller, &controller, 3 * MICRO),
         ]
     }
 
-    fn process(&self, name: &str, role: Role, steps: &[(i64, Kind)], execution: i64) -> Process {
+    fn process(
+        &self,
+        name: &str,
+        role: Role,
+        steps: &[(i64, EventKind)],
+        execution: i64,
+    ) -> Process {
         let mut entries = Vec::new();
         for cycle in 0..self.length {
             let release = EPOCH + i64::from(cycle) * PERIOD;
@@ -87,8 +98,8 @@ impl Loop {
             for (step, kind) in steps {
                 let late: i64 = delays().filter(|d| d.step <= *step).map(|d| d.by).sum();
                 let (a, b) = match kind {
-                    Kind::Start => (release, 0),
-                    Kind::Finish => (release + PERIOD, execution + charged),
+                    EventKind::Start => (release, 0),
+                    EventKind::Finish => (release + PERIOD, execution + charged),
                     _ => (0, 0),
                 };
                 entries.push(Entry {
@@ -335,24 +346,24 @@ fn trace(program: &Program, cycle_count: u32, late: Option<u32>, random: &mut Ra
                 b: b as u64,
             });
             at += deviate(program.step);
-            if late == Some(cycle) && kind == Kind::Sample {
+            if late == Some(cycle) && kind == EventKind::Sample {
                 at += PERIOD;
             }
         };
         let deadline = release + PERIOD;
-        put(0, Kind::Start, release, 0);
-        put(0, Kind::Sample, 0, 0);
+        put(0, EventKind::Start, release, 0);
+        put(0, EventKind::Sample, 0, 0);
         for process in 1..program.processes.len() {
-            put(0, Kind::Send, 0, 0);
-            put(process, Kind::Start, release, 0);
-            put(process, Kind::Receive, 0, 0);
-            put(process, Kind::Send, 0, 0);
-            put(process, Kind::Finish, deadline, 3 * program.step as i64);
+            put(0, EventKind::Send, 0, 0);
+            put(process, EventKind::Start, release, 0);
+            put(process, EventKind::Receive, 0, 0);
+            put(process, EventKind::Send, 0, 0);
+            put(process, EventKind::Finish, deadline, 3 * program.step as i64);
         }
-        put(0, Kind::Actuate, 0, 0);
-        put(0, Kind::Finish, deadline, 4 * program.step as i64);
+        put(0, EventKind::Actuate, 0, 0);
+        put(0, EventKind::Finish, deadline, 4 * program.step as i64);
         for pair in [0, 38, 41] {
-            put(0, Kind::Pair, 0, pair);
+            put(0, EventKind::Pair, 0, pair);
         }
     }
     let mut file = Vec::new();

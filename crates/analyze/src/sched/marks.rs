@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_trace::{Entry, EventKind, Recording};
 
 use super::report::{DelayKind, Job};
 use super::tally::{Code, Taken, Tally};
@@ -75,7 +75,7 @@ impl<'r> Marks<'r> {
                 tid,
                 pid: track.pid,
                 name: &track.name,
-                has_jobs: track.entries.iter().any(|entry| entry.kind == Kind::Start),
+                has_jobs: track.entries.iter().any(|entry| entry.kind == EventKind::Start),
                 entries: &track.entries,
                 given: given.map(|(_, period)| period.nanos().max(1).unsigned_abs()),
                 open: None,
@@ -128,7 +128,9 @@ impl<'r> Marks<'r> {
     /// Waits for the next mark of a track that matters here; a clock that went back stands still.
     fn schedule(&mut self, track: usize, now: u64) {
         let entries = &mut self.tasks[track].entries;
-        let matters = |entry: &Entry| matches!(entry.kind, Kind::Start | Kind::Finish | Kind::Lost);
+        let matters = |entry: &Entry| {
+            matches!(entry.kind, EventKind::Start | EventKind::Finish | EventKind::Lost)
+        };
         let Some(next) = entries.iter().position(matters) else {
             *entries = &[];
             return;

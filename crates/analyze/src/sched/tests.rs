@@ -2,7 +2,7 @@
 
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
-use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_trace::{Entry, EventKind, Recording};
 use hemiola_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -210,8 +210,8 @@ fn a_missed_deadline_says_who_had_the_processor_and_who_had_the_lock() {
             a: a * US,
             b: 0,
         };
-        entries.push(entry(start, Kind::Start, release));
-        entries.push(entry(finish, Kind::Finish, release + 5_000));
+        entries.push(entry(start, EventKind::Start, release));
+        entries.push(entry(finish, EventKind::Finish, release + 5_000));
     };
     for cycle in 0..20_u32 {
         let at = 10_000 + u64::from(cycle) * 10_000;
@@ -291,10 +291,10 @@ fn a_job_that_follows_a_late_one_says_so() {
         b: 0,
     };
     let entries = vec![
-        entry(1010, Kind::Start, 1000),
-        entry(2900, Kind::Finish, 2000),
-        entry(2910, Kind::Start, 2000),
-        entry(3900, Kind::Finish, 3000),
+        entry(1010, EventKind::Start, 1000),
+        entry(2900, EventKind::Finish, 2000),
+        entry(2910, EventKind::Start, 2000),
+        entry(3900, EventKind::Finish, 3000),
     ];
     story.tracks.push(Track { pid: 5, tid: 0, name: "loop".into(), entries, ..Track::default() });
     let report = story.report();
@@ -578,8 +578,8 @@ fn marks_without_the_kernels_side_have_the_programs_own_figures() {
             a: a * US,
             b,
         };
-        entries.push(entry(at + 10, Kind::Start, at, 0));
-        entries.push(entry(at + 200, Kind::Finish, at + 1000, 150 * US));
+        entries.push(entry(at + 10, EventKind::Start, at, 0));
+        entries.push(entry(at + 200, EventKind::Finish, at + 1000, 150 * US));
     }
     let track = Track { pid: 5, tid: 5, name: "alone".into(), entries, ..Track::default() };
     let report = analyze(&Recording::new(Vec::new(), Vec::new(), vec![track]), &Options::default());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Tid, What};
-use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_trace::{Entry, EventKind, Recording};
 
 use super::jobs::Marked;
 use super::track::{State, Track};
@@ -309,24 +309,24 @@ impl Builder {
             let tid = if track.tid == 0 { track.pid } else { track.tid };
             let Some(row) = self.row(Tid(tid)) else { continue };
             let mut open: Option<&Entry> = None;
-            let mut names: BTreeMap<(Kind, u16), u32> = BTreeMap::new();
+            let mut names: BTreeMap<(EventKind, u16), u32> = BTreeMap::new();
             for entry in &track.entries {
                 let at = entry.at.nanos();
                 self.first = Some(self.first.map_or(at, |first| first.min(at)));
                 self.last = self.last.max(at);
                 match entry.kind {
-                    Kind::Start => open = Some(entry),
-                    Kind::Finish => {
+                    EventKind::Start => open = Some(entry),
+                    EventKind::Finish => {
                         if let Some(start) = open.take() {
                             self.timeline.rows[row as usize].marked.push(Marked::of(start, entry));
                         }
                     }
-                    Kind::Pair => {}
+                    EventKind::Pair => {}
                     kind => {
                         let name = *names.entry((kind, entry.arg)).or_insert_with(|| {
                             let what = track.names.get(kind, entry.arg);
                             self.timeline.name(&match (kind, what) {
-                                (Kind::Mark, Some(name)) => name.to_owned(),
+                                (EventKind::Mark, Some(name)) => name.to_owned(),
                                 (kind, Some(name)) => format!("{} {name}", kind.name()),
                                 (kind, None) => kind.name().to_owned(),
                             })

@@ -2,7 +2,7 @@
 
 use hemiola_trace::perfetto::Track as Marks;
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
-use hemiola_trace::{Entry, Kind, Recording};
+use hemiola_trace::{Entry, EventKind, Recording};
 use hemiola_units::Instant;
 use proptest::prelude::*;
 
@@ -164,10 +164,10 @@ fn marked_jobs_are_the_jobs_and_stand_alone_without_the_kernel() {
     let entry =
         |at, kind, cycle, a| Entry { at: Instant::from_nanos(at), kind, arg: 0, cycle, a, b: 0 };
     let entries = vec![
-        entry(110, Kind::Start, 0, 100),
-        entry(120, Kind::Send, 0, 0),
-        entry(150, Kind::Finish, 0, 140),
-        entry(210, Kind::Start, 1, 200),
+        entry(110, EventKind::Start, 0, 100),
+        entry(120, EventKind::Send, 0, 0),
+        entry(150, EventKind::Finish, 0, 140),
+        entry(210, EventKind::Start, 1, 200),
     ];
     let marks = Marks { pid: 5, tid: 5, name: "io".into(), entries, ..Marks::default() };
     let timeline = Timeline::build(&Recording::new(Vec::new(), Vec::new(), vec![marks]));

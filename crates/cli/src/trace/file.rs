@@ -7,7 +7,7 @@ use std::io::{self, Seek};
 use hemiola_record::marks::Task;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::sched::{Event, Thread};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 
 /// A file that recordings are streamed into: complete up to the last round whatever happens.
@@ -50,7 +50,7 @@ impl TraceFile {
             }
         };
         for (index, name) in task.marks.iter().enumerate().skip(*named) {
-            self.writer.name(*track, Kind::Mark, index as u16, name);
+            self.writer.name(*track, EventKind::Mark, index as u16, name);
         }
         *named = task.marks.len();
         self.writer.entries(*track, entries)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hemiola_record::marks::Task;
 use hemiola_report::text::duration;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 
 /// Jobs under way, and the first of them that was late.
@@ -19,13 +19,13 @@ impl Misses {
     pub(super) fn entries(&mut self, task: &Task, entries: &[Entry]) {
         for entry in entries {
             match entry.kind {
-                Kind::Start => {
+                EventKind::Start => {
                     if let Some(span) = task.deadline.or(task.period) {
                         let due = Instant::from_nanos(entry.a) + span;
                         self.open.insert(task.number, (task.name.clone(), entry.cycle, due));
                     }
                 }
-                Kind::Finish => {
+                EventKind::Finish => {
                     self.open.remove(&task.number);
                     let late = entry.at - Instant::from_nanos(entry.a);
                     if self.found.is_none() && late.nanos() > 0 {
@@ -71,19 +71,19 @@ mod tests {
         let at = Instant::from_nanos;
         let entry = |kind, nanos, cycle, a| Entry { at: at(nanos), kind, arg: 0, cycle, a, b: 0 };
         let mut misses = Misses::default();
-        misses.entries(&task, &[entry(Kind::Start, 10, 0, 5), entry(Kind::Finish, 900, 0, 1005)]);
+        misses.entries(&task, &[entry(EventKind::Start, 10, 0, 5), entry(EventKind::Finish, 900, 0, 1005)]);
         assert_eq!(misses.take(at(5000)), None);
-        misses.entries(&task, &[entry(Kind::Start, 2000, 1, 1900)]);
+        misses.entries(&task, &[entry(EventKind::Start, 2000, 1, 1900)]);
         assert_eq!(misses.take(at(2800)), None);
         assert_eq!(
             misses.take(at(3000)).as_deref(),
             Some("job 1 of control has not ended by its deadline")
         );
-        misses.entries(&task, &[entry(Kind::Finish, 4000, 1, 2900)]);
+        misses.entries(&task, &[entry(EventKind::Finish, 4000, 1, 2900)]);
         assert_eq!(misses.take(at(4000)).as_deref(), Some("job 1 of control ended 1.10 µs late"));
         assert_eq!(misses.take(at(9000)), None);
         // Without a deadline nothing is late.
-        misses.entries(&task, &[entry(Kind::Finish, 5000, 2, u64::MAX)]);
+        misses.entries(&task, &[entry(EventKind::Finish, 5000, 2, u64::MAX)]);
         assert_eq!(misses.take(at(9000)), None);
     }
 }

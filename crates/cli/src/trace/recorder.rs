@@ -8,7 +8,7 @@ use hemiola_record::kernel::{Capture, CaptureError};
 use hemiola_record::marks::{Call, CallKind, Marks, Tally as MarksTally, Task};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_trace::sched::{Event, Thread, What};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 use thiserror::Error;
 
@@ -225,7 +225,7 @@ impl Recorder {
             self.own.marks.push(what.to_owned());
         }
         let arg = index.min(REASONS_MAX) as u16;
-        let entry = Entry { at, kind: Kind::Mark, arg, cycle: 0, a: 0, b: 0 };
+        let entry = Entry { at, kind: EventKind::Mark, arg, cycle: 0, a: 0, b: 0 };
         self.entries.push((self.own.clone(), vec![entry]));
     }
 

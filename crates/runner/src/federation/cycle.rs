@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use hemiola_federate::Error;
 use hemiola_hla::data::Data;
 use hemiola_scenario::{Exchange, FederateSettings, Federation, Model as Settings};
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::result::{DEVIATION, EXCHANGED, FederateRun, SYNCHRONIZED, Synchronization};
 use hemiola_units::{Instant, RtiAddress, Span};
 
@@ -263,7 +263,7 @@ impl FederateTask {
         let came =
             self.wait_for(|federate| newest(federate).is_some_and(|number| number >= job.cycle));
         let waited = (ports.now() - before).nanos().max(0) as u64;
-        ports.mark(Kind::Mark, EXCHANGED, newest(self).unwrap_or(0), waited);
+        ports.mark(EventKind::Mark, EXCHANGED, newest(self).unwrap_or(0), waited);
         came
     }
 
@@ -276,7 +276,7 @@ impl FederateTask {
             return;
         };
         if let Some(deviation) = self.model.hold(from, message) {
-            ports.mark(Kind::Mark, DEVIATION, deviation.to_bits(), time.unsigned_abs());
+            ports.mark(EventKind::Mark, DEVIATION, deviation.to_bits(), time.unsigned_abs());
         }
     }
 
@@ -340,7 +340,7 @@ impl Task for FederateTask {
         }
         let time = self.time(job.cycle);
         let waited = (ports.now() - start).nanos().max(0) as u64;
-        ports.mark(Kind::Mark, SYNCHRONIZED, time.unsigned_abs(), waited);
+        ports.mark(EventKind::Mark, SYNCHRONIZED, time.unsigned_abs(), waited);
         compute(self.halves[0]);
         if !self.exchange(job, ports) {
             return;

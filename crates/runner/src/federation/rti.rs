@@ -8,7 +8,7 @@ use hemiola_record::Recorder;
 use hemiola_rtid::{Observer, Options, Server};
 use hemiola_scenario::Transport;
 use hemiola_trace::result::TURN;
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Granted, Instant, RtiAddress};
 
 use crate::launch::{Finished, Message};
@@ -79,8 +79,8 @@ impl Observer for Turns {
         let mut push = |at, kind, arg, a, b| {
             self.recorder.push(Entry { at, kind, arg, cycle, a, b });
         };
-        push(from, Kind::Start, 0, from.nanos(), 0);
-        push(to, Kind::Mark, TURN, u64::from(calls), u64::from(callbacks));
-        push(to, Kind::Finish, 0, to.nanos(), (to - from).nanos().max(0) as u64);
+        push(from, EventKind::Start, 0, from.nanos(), 0);
+        push(to, EventKind::Mark, TURN, u64::from(calls), u64::from(callbacks));
+        push(to, EventKind::Finish, 0, to.nanos(), (to - from).nanos().max(0) as u64);
     }
 }

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use serde::{Deserialize, Serialize};
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::result::WORK;
 use hemiola_units::{Bytes, Instant, Span};
 
@@ -85,7 +85,7 @@ impl Benchmark {
             let done = |count: &Count| count[turn as usize].load(Ordering::Relaxed);
             let work = crew.counts.iter().map(done).sum();
             let began = crew.origin + self.turn * turn as i64;
-            ports.mark(Kind::Mark, WORK, began.nanos(), work);
+            ports.mark(EventKind::Mark, WORK, began.nanos(), work);
         }
         self.marked = self.marked.max(end.min(self.work.turns));
     }
@@ -147,8 +147,8 @@ mod tests {
         fn now(&mut self) -> Instant {
             MonotonicClock.now()
         }
-        fn mark(&mut self, kind: Kind, arg: u16, a: u64, b: u64) {
-            assert_eq!((kind, arg), (Kind::Mark, WORK));
+        fn mark(&mut self, kind: EventKind, arg: u16, a: u64, b: u64) {
+            assert_eq!((kind, arg), (EventKind::Mark, WORK));
             self.0.push((a, b));
         }
         fn send(&mut self, _message: &[u8]) -> bool {

@@ -16,7 +16,7 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys;
 use hemiola_simplex::{Answer, Decided, Decision, SLOTS, Settings};
 use hemiola_simplex::{Command, DecodeError, Event, Events, Request as CoreRequest, Role, Sensors};
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_units::{Instant, Policy, Span};
 
 use crate::launch::Finished;
@@ -231,7 +231,7 @@ impl DecisionTask {
                 Event::Switch { from, to, reason } => {
                     self.switches += 1;
                     ports.mark(
-                        Kind::Switch,
+                        EventKind::Switch,
                         reason.code(),
                         u64::from(from.code()),
                         u64::from(to.code()),
@@ -239,11 +239,11 @@ impl DecisionTask {
                 }
                 Event::Fault { slot, fault } => {
                     let slot = slot.map_or(u64::MAX, u64::from);
-                    ports.mark(Kind::Fault, fault.code(), slot, 0);
+                    ports.mark(EventKind::Fault, fault.code(), slot, 0);
                 }
                 Event::UnitState { slot, state, generation } => {
                     ports.mark(
-                        Kind::UnitState,
+                        EventKind::UnitState,
                         state.code(),
                         u64::from(slot),
                         u64::from(generation),
@@ -369,7 +369,13 @@ impl Task for DecisionTask {
         ports.send(&command.encode());
         // From here on I/O has what it needs: everything below may be preempted by it.
         self.last = Some((sensors, answers));
-        mark_values(ports, Kind::Decide, decided.source.code(), decided.v_now, decided.v_predicted);
+        mark_values(
+            ports,
+            EventKind::Decide,
+            decided.source.code(),
+            decided.v_now,
+            decided.v_predicted,
+        );
         self.record(&decided.events, ports);
         self.serve_requests(ports);
         let now = ports.now();

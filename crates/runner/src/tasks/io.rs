@@ -2,7 +2,7 @@
 
 use hemiola_scenario::Order;
 use hemiola_simplex::Command;
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::event::source;
 use hemiola_units::{Instant, Span};
 
@@ -24,14 +24,14 @@ impl IoTask {
     /// Gives the time of the sample.
     fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> Instant {
         let sensors = self.io.sample(job.cycle, job.release, ports.now());
-        mark_values(ports, Kind::Sample, 0, sensors.position, sensors.angle);
+        mark_values(ports, EventKind::Sample, 0, sensors.position, sensors.angle);
         ports.send(&sensors.encode());
         sensors.sampled
     }
 
     fn actuate(&mut self, volts: f64, source: u16, ports: &mut dyn Ports) {
         let (volts, before) = self.io.actuate(volts, ports.now());
-        mark_values(ports, Kind::Actuate, source, volts, before);
+        mark_values(ports, EventKind::Actuate, source, volts, before);
     }
 
     /// The newest good command; looking ends with one that answers `cycle`, because none can be newer.

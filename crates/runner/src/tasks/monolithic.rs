@@ -1,7 +1,7 @@
 //! The whole loop in one process: sample, compute, actuate.
 
 use hemiola_simplex::{Controller, Gain, Model, Sensors, StateFeedback};
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::event::source;
 use hemiola_units::Span;
 
@@ -24,10 +24,10 @@ impl Monolithic {
 impl Task for Monolithic {
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
         let sensors = self.io.sample(job.cycle, job.release, ports.now());
-        mark_values(ports, Kind::Sample, 0, sensors.position, sensors.angle);
+        mark_values(ports, EventKind::Sample, 0, sensors.position, sensors.angle);
         let volts = self.controller.step(&sensors);
         let (volts, before) = self.io.actuate(volts, ports.now());
-        mark_values(ports, Kind::Actuate, source::CONTROLLER, volts, before);
+        mark_values(ports, EventKind::Actuate, source::CONTROLLER, volts, before);
     }
 
     fn warm_up(&mut self, _ports: &mut dyn Ports) {

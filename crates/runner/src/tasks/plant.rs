@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use hemiola_plant::{Apparatus, Fall, Settings};
 use hemiola_rt::sys::descriptor::duplicate;
 use hemiola_simplex::Region;
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 
 use crate::card::{Inputs, PlantSide};
 use crate::launch::Finished;
@@ -74,14 +74,14 @@ impl Task for Plant {
             let v = self.region.value(&state.to_array());
             self.peak_v = self.peak_v.max(v);
             if self.steps.is_multiple_of(self.record_every) {
-                mark_values(ports, Kind::PlantState, 0, v, state.angle);
+                mark_values(ports, EventKind::PlantState, 0, v, state.angle);
             }
         }
         self.show();
         if self.fall.is_none() {
             self.fall = self.apparatus.fall();
             if let Some(fall) = self.fall {
-                mark_values(ports, Kind::Fall, 0, fall.state.position, fall.state.angle);
+                mark_values(ports, EventKind::Fall, 0, fall.state.position, fall.state.angle);
             }
         }
     }

@@ -12,7 +12,7 @@ use super::packet::{
 };
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
 use crate::error::{Errors, ReadError};
-use crate::event::{Entry, Kind, Shape};
+use crate::event::{Entry, EventKind, Shape};
 
 /// The key of `TracePacket.ftrace_events`, with which a packet of the kernel's events begins.
 const KERNEL: u8 = 0x0A;
@@ -91,8 +91,8 @@ pub(super) struct Reader {
 /// What a sequence of packets has said so far.
 #[derive(Default)]
 struct Sequence {
-    /// By category; a job's slices stand here as [`Kind::Start`].
-    kinds: BTreeMap<u64, Kind>,
+    /// By category; a job's slices stand here as [`EventKind::Start`].
+    kinds: BTreeMap<u64, EventKind>,
     event_names: BTreeMap<u64, String>,
     annotation_names: BTreeMap<u64, String>,
     default_track: Option<u64>,
@@ -175,7 +175,7 @@ impl Reader {
         let sequence = &self.sequences[&sequence];
         let kind = match event.category_iids.iter().find_map(|iid| sequence.kinds.get(iid)) {
             None => return Ok(false),
-            Some(Kind::Start) if event.kind == Some(TYPE_SLICE_END) => Kind::Finish,
+            Some(EventKind::Start) if event.kind == Some(TYPE_SLICE_END) => EventKind::Finish,
             Some(&kind) => kind,
         };
         let at = Instant::from_nanos(timestamp.ok_or("timestamp")?);
@@ -185,8 +185,8 @@ impl Reader {
         let (mut cycle, values) = sequence.values(kind, &event);
         let arg = values[0] as u16;
         match kind {
-            Kind::Start => self.open_cycles.extend(cycle.map(|cycle| (uuid, cycle))),
-            Kind::Finish => {
+            EventKind::Start => self.open_cycles.extend(cycle.map(|cycle| (uuid, cycle))),
+            EventKind::Finish => {
                 let open = self.open_cycles.remove(&uuid);
                 cycle = cycle.or(open);
             }
@@ -214,7 +214,7 @@ impl Sequence {
         let mut ours = false;
         for category in data.event_categories {
             let name = category.name.as_deref();
-            let kind = Kind::ALL.into_iter().find(|&kind| name == Some(super::category(kind)));
+            let kind = EventKind::ALL.into_iter().find(|&kind| name == Some(super::category(kind)));
             if let (Some(iid), Some(kind)) = (category.iid, kind) {
                 self.kinds.insert(iid, kind);
                 ours = true;
@@ -229,7 +229,7 @@ impl Sequence {
     }
 
     /// The cycle, where it is stated, and `arg`, `a`, `b`.
-    fn values(&self, kind: Kind, event: &TrackEvent) -> (Option<u32>, [u64; 3]) {
+    fn values(&self, kind: EventKind, event: &TrackEvent) -> (Option<u32>, [u64; 3]) {
         let fields = kind.fields();
         let mut cycle = None;
         let mut values = [0; 3];

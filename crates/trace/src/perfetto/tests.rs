@@ -6,7 +6,7 @@ use super::*;
 use crate::event::source;
 use crate::fuzzing;
 
-fn entry(kind: Kind, at: u64, cycle: u32, arg: u16, a: u64, b: u64) -> Entry {
+fn entry(kind: EventKind, at: u64, cycle: u32, arg: u16, a: u64, b: u64) -> Entry {
     Entry { at: Instant::from_nanos(at), kind, arg, cycle, a, b }
 }
 
@@ -16,12 +16,12 @@ fn cycle(n: u32) -> Vec<Entry> {
     let at = |us: u64| release + us * 1000 + 7;
     let (x, angle, volts) = (0.013 * f64::from(n), -0.02, 1.25);
     vec![
-        entry(Kind::Start, at(30), n, 0, release, 0),
-        entry(Kind::Sample, at(35), n, 0, f64::to_bits(x), f64::to_bits(angle)),
-        entry(Kind::Send, at(36), n, 0, 0, 0),
-        entry(Kind::Receive, at(80), n, 1, 0, 0),
-        entry(Kind::Actuate, at(85), n, source::unit(1), f64::to_bits(volts), f64::to_bits(x)),
-        entry(Kind::Finish, at(90), n, 0, release + 20_000_000, 31_234),
+        entry(EventKind::Start, at(30), n, 0, release, 0),
+        entry(EventKind::Sample, at(35), n, 0, f64::to_bits(x), f64::to_bits(angle)),
+        entry(EventKind::Send, at(36), n, 0, 0, 0),
+        entry(EventKind::Receive, at(80), n, 1, 0, 0),
+        entry(EventKind::Actuate, at(85), n, source::unit(1), f64::to_bits(volts), f64::to_bits(x)),
+        entry(EventKind::Finish, at(90), n, 0, release + 20_000_000, 31_234),
     ]
 }
 
@@ -39,10 +39,10 @@ fn file(entries: &[Entry], names: Names) -> (Vec<u8>, Vec<usize>) {
 }
 
 fn any_entry() -> impl Strategy<Value = Entry> {
-    (0..Kind::ALL.len(), any::<(u64, u32, u16, u64, u64)>()).prop_map(
+    (0..EventKind::ALL.len(), any::<(u64, u32, u16, u64, u64)>()).prop_map(
         |(kind, (at, cycle, arg, a, b))| {
             // Few cycles, so that starts and finishes match now and then.
-            entry(Kind::ALL[kind], at, cycle % 3, arg, a, b)
+            entry(EventKind::ALL[kind], at, cycle % 3, arg, a, b)
         },
     )
 }
@@ -74,10 +74,10 @@ fn the_two_ends_of_a_slice_match_by_track_and_category() {
 #[test]
 fn conditions_clock_and_names_come_back() {
     let mut names = Names::default();
-    names.insert_all(Kind::Send, &[(0, "sensors")]);
-    names.insert_all(Kind::Switch, &[(3, "left the region")]);
+    names.insert_all(EventKind::Send, &[(0, "sensors")]);
+    names.insert_all(EventKind::Switch, &[(3, "left the region")]);
     let mut entries = cycle(5);
-    entries.push(entry(Kind::Switch, 9, 5, 3, 16, 2));
+    entries.push(entry(EventKind::Switch, 9, 5, 3, 16, 2));
     let (file, _) = file(&entries, names);
     let (trace, errors) = read(&file);
     assert_eq!(errors, []);
@@ -87,10 +87,10 @@ fn conditions_clock_and_names_come_back() {
     let track = &trace.tracks[0];
     assert_eq!((track.pid, track.name.as_str()), (77, "io"));
     assert_eq!(track.entries, entries);
-    assert_eq!(track.names.get(Kind::Send, 0), Some("sensors"));
-    assert_eq!(track.names.get(Kind::Switch, 3), Some("left the region"));
-    assert_eq!(track.names.get(Kind::Actuate, 17), Some("unit 1"));
-    assert_eq!(track.names.get(Kind::Receive, 1), None);
+    assert_eq!(track.names.get(EventKind::Send, 0), Some("sensors"));
+    assert_eq!(track.names.get(EventKind::Switch, 3), Some("left the region"));
+    assert_eq!(track.names.get(EventKind::Actuate, 17), Some("unit 1"));
+    assert_eq!(track.names.get(EventKind::Receive, 1), None);
 }
 
 #[test]
@@ -217,10 +217,10 @@ fn a_task_is_a_track_of_its_thread_and_may_name_its_marks_late() {
     let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[("k", "v")]).unwrap();
     let track = writer.task(40, 42, "control", Names::default()).unwrap();
     let at = Instant::from_nanos(7);
-    let mark = |arg| Entry { at, kind: Kind::Mark, arg, cycle: 0, a: 1, b: 0 };
-    writer.name(track, Kind::Mark, 0, "sensor");
+    let mark = |arg| Entry { at, kind: EventKind::Mark, arg, cycle: 0, a: 1, b: 0 };
+    writer.name(track, EventKind::Mark, 0, "sensor");
     writer.entries(track, &[mark(0)]).unwrap();
-    writer.name(track, Kind::Mark, 1, "actuator");
+    writer.name(track, EventKind::Mark, 1, "actuator");
     writer.entries(track, &[mark(1)]).unwrap();
     writer.conditions(at, &[("late", "w")]).unwrap();
     let (trace, errors) = read(&file);
@@ -229,6 +229,6 @@ fn a_task_is_a_track_of_its_thread_and_may_name_its_marks_late() {
     let track = &trace.tracks[0];
     assert_eq!((track.pid, track.tid, track.name.as_str()), (40, 42, "control"));
     assert_eq!(track.entries, [mark(0), mark(1)]);
-    let names: Vec<_> = (0..3).map(|arg| track.names.get(Kind::Mark, arg)).collect();
+    let names: Vec<_> = (0..3).map(|arg| track.names.get(EventKind::Mark, arg)).collect();
     assert_eq!(names, [Some("sensor"), Some("actuator"), None]);
 }

@@ -19,7 +19,7 @@ use super::{
     CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES,
     category, counters,
 };
-use crate::event::{Entry, Kind, Shape, source};
+use crate::event::{Entry, EventKind, Shape, source};
 use crate::sched::{Event, Thread};
 
 /// Writes a trace into anything that takes bytes.
@@ -153,7 +153,7 @@ impl<W: Write> TraceWriter<W> {
     /// # Panics
     ///
     /// When the track is another writer's.
-    pub fn name(&mut self, track: TrackId, kind: Kind, arg: u16, name: &str) {
+    pub fn name(&mut self, track: TrackId, kind: EventKind, arg: u16, name: &str) {
         self.tracks[track.0].names.insert(kind, arg, name);
     }
 
@@ -177,7 +177,7 @@ impl<W: Write> TraceWriter<W> {
         let annotation_names = [(CYCLE, "cycle"), (LATENESS, "lateness_ns")]
             .into_iter()
             .chain((RAW..).zip(RAW_NAMES))
-            .chain(Kind::ALL.into_iter().flat_map(|kind| {
+            .chain(EventKind::ALL.into_iter().flat_map(|kind| {
                 let fields = kind.fields().into_iter().enumerate();
                 fields.filter_map(move |(index, field)| Some((field_iid(kind, index), field?.name)))
             }));
@@ -185,9 +185,9 @@ impl<W: Write> TraceWriter<W> {
             trusted_packet_sequence_id: Some(track.sequence()),
             sequence_flags: Some(SEQ_INCREMENTAL_STATE_CLEARED),
             interned_data: Some(InternedData {
-                event_categories: Kind::ALL
+                event_categories: EventKind::ALL
                     .into_iter()
-                    .filter(|&kind| kind != Kind::Finish)
+                    .filter(|&kind| kind != EventKind::Finish)
                     .map(|kind| InternedName::new(category_iid(kind), category(kind)))
                     .collect(),
                 event_names: Vec::new(),
@@ -399,7 +399,7 @@ struct TrackState {
     name: String,
     names: Names,
     /// Which event names are interned: by kind and, where `arg` has a name, by `arg`.
-    event_names: BTreeMap<(Kind, Option<u16>), u64>,
+    event_names: BTreeMap<(EventKind, Option<u16>), u64>,
     described: [bool; 3],
     open_cycle: Option<u32>,
 }
@@ -414,11 +414,11 @@ impl TrackState {
             TrackEvent { category_iids: vec![category_iid(kind)], ..TrackEvent::default() };
         let mut interned_data = None;
         event.kind = Some(match kind {
-            Kind::Start => TYPE_SLICE_BEGIN,
-            Kind::Finish => TYPE_SLICE_END,
+            EventKind::Start => TYPE_SLICE_BEGIN,
+            EventKind::Finish => TYPE_SLICE_END,
             _ => TYPE_INSTANT,
         });
-        if kind != Kind::Finish {
+        if kind != EventKind::Finish {
             let (iid, new) = self.event_name(entry);
             event.name_iid = Some(iid);
             interned_data = new.map(|name| InternedData {
@@ -432,7 +432,7 @@ impl TrackState {
                 .debug_annotations
                 .push(DebugAnnotation { name: Some(AnnotationName::Iid(iid)), value: Some(value) });
         };
-        if !(kind == Kind::Finish && self.open_cycle == Some(entry.cycle)) {
+        if !(kind == EventKind::Finish && self.open_cycle == Some(entry.cycle)) {
             annotate(CYCLE, AnnotationValue::Uint(entry.cycle.into()));
         }
         for (index, (field, value)) in fields.into_iter().zip(values).enumerate() {
@@ -450,7 +450,7 @@ impl TrackState {
                 Some(_) => annotate(field_iid(kind, index), AnnotationValue::Uint(value)),
             }
         }
-        if kind == Kind::Finish {
+        if kind == EventKind::Finish {
             let lateness = entry.at - Instant::from_nanos(entry.a);
             annotate(LATENESS, AnnotationValue::Int(lateness.nanos()));
         }
@@ -460,8 +460,8 @@ impl TrackState {
         }
 
         match kind {
-            Kind::Start => self.open_cycle = Some(entry.cycle),
-            Kind::Finish => self.open_cycle = None,
+            EventKind::Start => self.open_cycle = Some(entry.cycle),
+            EventKind::Finish => self.open_cycle = None,
             _ => {}
         }
         TracePacket {
@@ -492,7 +492,7 @@ impl TrackState {
         self.event_names.insert(key, iid);
         let name = match coded {
             Some(coded) => format!("{} {coded}", kind.name()),
-            None if kind == Kind::Start => self.name.clone(),
+            None if kind == EventKind::Start => self.name.clone(),
             None => kind.name().to_owned(),
         };
         (iid, Some(name))
@@ -523,9 +523,9 @@ impl TrackId {
 }
 
 /// The number of the category, shared by the two ends of a slice.
-const fn category_iid(kind: Kind) -> u64 {
+const fn category_iid(kind: EventKind) -> u64 {
     match kind {
-        Kind::Finish => Kind::Start as u64,
+        EventKind::Finish => EventKind::Start as u64,
         _ => kind as u64,
     }
 }
@@ -536,6 +536,6 @@ const CYCLE: u64 = 1;
 const LATENESS: u64 = 2;
 const RAW: u64 = 3;
 
-const fn field_iid(kind: Kind, index: usize) -> u64 {
+const fn field_iid(kind: EventKind, index: usize) -> u64 {
     RAW + 3 * kind as u64 + index as u64
 }

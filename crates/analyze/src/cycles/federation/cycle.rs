@@ -1,6 +1,6 @@
 //! From the entries of a federate to its cycles: when each began, was let go, exchanged and ended.
 
-use hemiola_trace::Kind;
+use hemiola_trace::EventKind;
 use hemiola_trace::result::{EXCHANGED, SYNCHRONIZED};
 use hemiola_units::{Instant, Span};
 
@@ -73,7 +73,7 @@ pub(super) fn cycles(process: &Process) -> Vec<Cycle> {
     let mut cycles: Vec<Cycle> = Vec::new();
     let mut is_open = false;
     for entry in &process.entries {
-        if entry.kind == Kind::Start {
+        if entry.kind == EventKind::Start {
             cycles.push(Cycle {
                 number: entry.cycle,
                 release: Instant::from_nanos(entry.a),
@@ -88,14 +88,14 @@ pub(super) fn cycles(process: &Process) -> Vec<Cycle> {
         }
         let Some(cycle) = cycles.last_mut().filter(|_| is_open) else { continue };
         match (entry.kind, entry.arg) {
-            (Kind::Mark, SYNCHRONIZED) => cycle.synchronized = entry.at.max(cycle.start),
-            (Kind::Mark, EXCHANGED) => {
+            (EventKind::Mark, SYNCHRONIZED) => cycle.synchronized = entry.at.max(cycle.start),
+            (EventKind::Mark, EXCHANGED) => {
                 let waited = Span::from_nanos(entry.b.try_into().unwrap_or(i64::MAX));
                 let most = (entry.at - cycle.synchronized).max(Span::ZERO);
                 let waited = waited.min(most);
                 cycle.exchanged = Some(Exchanged { at: entry.at, waited, of: entry.a });
             }
-            (Kind::Finish, _) if entry.cycle == cycle.number => {
+            (EventKind::Finish, _) if entry.cycle == cycle.number => {
                 let deadline =
                     (entry.a != 0 && entry.a != u64::MAX).then(|| Instant::from_nanos(entry.a));
                 let execution = Span::from_nanos(entry.b.try_into().unwrap_or(i64::MAX));

@@ -13,7 +13,7 @@ use hemiola_trace::result::{
     EXCHANGED, FederateRecord, FederateRun, ProcessRecord, Role, RunFolder, SYNCHRONIZED,
 };
 use hemiola_trace::sched::{Event, Left, PRIORITY_UNKNOWN, Tid, What};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Profile;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ struct World {
     apart: bool,
 }
 
-fn entry(at: i64, kind: Kind, arg: u16, cycle: i64, a: i64, b: i64) -> Entry {
+fn entry(at: i64, kind: EventKind, arg: u16, cycle: i64, a: i64, b: i64) -> Entry {
     let at = Instant::from_nanos(at as u64);
     Entry { at, kind, arg, cycle: cycle as u32, a: a as u64, b: b as u64 }
 }
@@ -70,20 +70,20 @@ impl World {
             let exchanged = ended + 40 * MICRO;
             let waited = exchanged - (grant + 2500 * MICRO);
             let finish = if self.apart { grant + 2640 * MICRO } else { exchanged + 60 * MICRO };
-            let mark = entry(grant, Kind::Mark, SYNCHRONIZED, cycle, 0, grant - start);
-            master.extend([entry(start, Kind::Start, 0, cycle, release, 0), mark]);
+            let mark = entry(grant, EventKind::Mark, SYNCHRONIZED, cycle, 0, grant - start);
+            master.extend([entry(start, EventKind::Start, 0, cycle, release, 0), mark]);
             if !self.apart {
-                master.push(entry(exchanged, Kind::Mark, EXCHANGED, cycle, cycle, waited));
+                master.push(entry(exchanged, EventKind::Mark, EXCHANGED, cycle, cycle, waited));
             }
             let deadline = release + PERIOD;
-            master.push(entry(finish, Kind::Finish, 0, cycle, deadline, 2500 * MICRO));
+            master.push(entry(finish, EventKind::Finish, 0, cycle, deadline, 2500 * MICRO));
             other.extend([
-                entry(grant + 10 * MICRO, Kind::Start, 0, cycle, release, 0),
-                entry(ended, Kind::Finish, 0, cycle, deadline, 2500 * MICRO + computing),
+                entry(grant + 10 * MICRO, EventKind::Start, 0, cycle, release, 0),
+                entry(ended, EventKind::Finish, 0, cycle, deadline, 2500 * MICRO + computing),
             ]);
             for from in [grant - 30 * MICRO, grant - 15 * MICRO, ended + 10 * MICRO] {
-                rti.push(entry(from, Kind::Start, 0, 0, from, 0));
-                rti.push(entry(from + 10 * MICRO, Kind::Finish, 0, 0, 0, 10 * MICRO));
+                rti.push(entry(from, EventKind::Start, 0, 0, from, 0));
+                rti.push(entry(from + 10 * MICRO, EventKind::Finish, 0, 0, 0, 10 * MICRO));
             }
             [master_free, other_free] = [finish, ended];
         }
@@ -344,8 +344,8 @@ fn bare() -> Process {
         let release = EPOCH + cycle * PERIOD;
         let at = release + cycle % 2 * 20 * MICRO;
         [
-            entry(at, Kind::Start, 0, cycle, release, 0),
-            entry(at, Kind::Finish, 0, cycle, release + PERIOD, 0),
+            entry(at, EventKind::Start, 0, cycle, release, 0),
+            entry(at, EventKind::Finish, 0, cycle, release + PERIOD, 0),
         ]
     };
     Process {

@@ -13,7 +13,7 @@ const FIRST: i64 = 1_000_000_000;
 const PERIOD: i64 = 500_000;
 const COMPUTE: i64 = 100_000;
 
-fn entry(at: i64, kind: Kind, cycle: usize, a: i64, b: i64) -> Entry {
+fn entry(at: i64, kind: EventKind, cycle: usize, a: i64, b: i64) -> Entry {
     let cycle = cycle as u32;
     let at = Instant::from_nanos(at as u64);
     Entry { at, kind, arg: 0, cycle, a: a as u64, b: b as u64 }
@@ -26,8 +26,8 @@ fn process(name: &str, role: Role, entries: Vec<Entry>) -> Process {
 fn job(release: i64, latency: i64, compute: i64, cycle: usize) -> [Entry; 2] {
     let start = release + latency;
     [
-        entry(start, Kind::Start, cycle, release, 0),
-        entry(start + compute, Kind::Finish, cycle, release + PERIOD, compute),
+        entry(start, EventKind::Start, cycle, release, 0),
+        entry(start + compute, EventKind::Finish, cycle, release + PERIOD, compute),
     ]
 }
 
@@ -40,7 +40,8 @@ fn works(turn: i64) -> bool {
 pub(crate) fn processes() -> Vec<Process> {
     let begin = |turn: i64| FIRST + turn * TURN;
     let work = |turn: i64| if works(turn) { 790 } else { 1000 };
-    let marks = (0..8).map(|turn| entry(begin(turn + 2), Kind::Mark, 0, begin(turn), work(turn)));
+    let marks =
+        (0..8).map(|turn| entry(begin(turn + 2), EventKind::Mark, 0, begin(turn), work(turn)));
     let releases = (0..8)
         .filter(|turn| works(*turn))
         .flat_map(|turn| (0..TURN / PERIOD).map(move |number| begin(turn) + number * PERIOD));
@@ -82,7 +83,7 @@ fn switches() -> Vec<Event> {
     let starts = processes()[1]
         .entries
         .iter()
-        .filter(|e| e.kind == Kind::Start)
+        .filter(|e| e.kind == EventKind::Start)
         .map(|e| e.at.nanos() as i64)
         .collect::<Vec<_>>();
     let around = |at: i64| [event(at - 2_000, 1, 7), event(at + COMPUTE + 3_000, 7, 1)];

@@ -1,7 +1,7 @@
 //! Where invocations and marked jobs begin, go on, and end.
 
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
-use hemiola_trace::{Entry, Kind};
+use hemiola_trace::{Entry, EventKind};
 
 use super::Engine;
 use crate::sched::assemble::delays;
@@ -131,7 +131,7 @@ impl Engine<'_> {
     /// The next entry of a track is due.
     pub(super) fn mark(&mut self, track: usize) {
         let Some(entry) = self.marks.take(track) else { return };
-        if !matches!(entry.kind, Kind::Start | Kind::Finish | Kind::Lost) {
+        if !matches!(entry.kind, EventKind::Start | EventKind::Finish | EventKind::Lost) {
             return;
         }
         let at = entry.at.nanos();
@@ -145,10 +145,10 @@ impl Engine<'_> {
             _ => state.totals.running,
         };
         match entry.kind {
-            Kind::Start => {
+            EventKind::Start => {
                 self.marks.start(track, thread, &entry, &mut self.threads.states[thread], running)
             }
-            Kind::Finish => self.marked_job(track, thread, &entry, running),
+            EventKind::Finish => self.marked_job(track, thread, &entry, running),
             _ => {
                 self.lost += entry.a;
                 self.marks.lose(track, &mut self.threads.states[thread]);
