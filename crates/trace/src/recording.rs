@@ -13,7 +13,7 @@ use crate::error::{Errors, ReadError};
 use crate::perfdata;
 use crate::perfetto::{self, Track};
 use crate::sched::{Event, Thread, Tid};
-use crate::source::{Source, Window};
+use crate::source::{ByteSource, Window};
 use crate::tracedat;
 
 pub use events::Events;
@@ -122,7 +122,7 @@ impl Recording {
     /// assert_eq!(recording.events().next(), Some(Event { at, cpu: 0, what }));
     /// ```
     #[must_use]
-    pub fn open(source: Arc<dyn Source>) -> (Self, Vec<ReadError>) {
+    pub fn open(source: Arc<dyn ByteSource>) -> (Self, Vec<ReadError>) {
         let mut window = Window::new(&*source);
         let head = match window.some(0, 16) {
             Ok([]) => return (Self::default(), vec![ReadError::Empty]),

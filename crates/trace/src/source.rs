@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// Bytes of a known number that can be read anywhere.
-pub trait Source: Send + Sync {
+pub trait ByteSource: Send + Sync {
     /// How many there are.
     fn size(&self) -> u64;
 
@@ -16,7 +16,7 @@ pub trait Source: Send + Sync {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
-impl Source for Vec<u8> {
+impl ByteSource for Vec<u8> {
     fn size(&self) -> u64 {
         self.len() as u64
     }
@@ -40,7 +40,7 @@ pub struct OpenFile<F> {
     pub size: u64,
 }
 
-impl<F: FileExt + Send + Sync> Source for OpenFile<F> {
+impl<F: FileExt + Send + Sync> ByteSource for OpenFile<F> {
     fn size(&self) -> u64 {
         self.size
     }
@@ -52,7 +52,7 @@ impl<F: FileExt + Send + Sync> Source for OpenFile<F> {
 
 /// A piece of a source in memory, moved along as it is asked for.
 pub(crate) struct Window<'a> {
-    source: &'a dyn Source,
+    source: &'a dyn ByteSource,
     /// Where the buffer's first byte is in the source.
     at: u64,
     buffer: Vec<u8>,
@@ -62,7 +62,7 @@ pub(crate) struct Window<'a> {
 const AHEAD: u64 = 256 << 10;
 
 impl<'a> Window<'a> {
-    pub(crate) const fn new(source: &'a dyn Source) -> Self {
+    pub(crate) const fn new(source: &'a dyn ByteSource) -> Self {
         Self { source, at: 0, buffer: Vec::new() }
     }
 

@@ -8,12 +8,12 @@ use crate::error::{Errors, ReadError};
 use crate::perfdata::Records;
 use crate::perfetto::kernel::Bundles;
 use crate::sched::{Context, Event, Left, Tid, What};
-use crate::source::Source;
+use crate::source::ByteSource;
 use crate::tracedat::Pages;
 
 /// The kernel's events in a file: where those of each processor are, and how they are decoded.
 pub(crate) struct Index {
-    pub(crate) source: std::sync::Arc<dyn Source>,
+    pub(crate) source: std::sync::Arc<dyn ByteSource>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
 }
