@@ -25,6 +25,7 @@ pub mod memory;
 pub mod mqueue;
 pub mod perf;
 pub mod process;
+pub mod random;
 pub mod sched;
 pub mod timer;
 pub mod tsc;

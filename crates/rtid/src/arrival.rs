@@ -7,6 +7,7 @@ use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::{ResumeRefusal, SessionRefusal, refuse_resume, refuse_session};
 use hemiola_fedpro::{Arrival, Greeting, Session, SessionId as Name};
 use hemiola_rt::shared::Stream;
+use hemiola_rt::sys::random::secret;
 use hemiola_rti::{Input, SessionId};
 use hemiola_units::Span;
 
@@ -175,7 +176,7 @@ impl Server {
     /// A name that nobody has, and nobody guesses.
     fn new_name(&self) -> Option<Name> {
         loop {
-            let name = Name::new(getrandom::u64().ok()?);
+            let name = Name::new(u64::from_ne_bytes(secret().ok()?));
             if let Some(name) = name.filter(|name| !self.names.contains_key(name)) {
                 return Some(name);
             }

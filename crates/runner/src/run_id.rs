@@ -2,20 +2,22 @@
 
 use std::fmt;
 
-use hemiola_rt::clock::unix_ns;
+use hemiola_rt::sys::random::secret;
 
-/// A run's name: the runner's process number and the time, in 5 to 15 of a-z, 0-9 and '-'.
+/// The name of a run: the runner's process number and 32 random bits, in 3 to 15 of a-z, 0-9 and '-'.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId(String);
 
 impl RunId {
-    /// A fresh one. Two runs of one process differ by the microsecond they begin in.
+    /// Creates a new name.
+    ///
+    /// # Panics
+    /// If the kernel gives no random bytes, which every supported kernel does.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "two calls give different values: no default")]
     pub fn new() -> Self {
-        let micros = unix_ns() / 1000;
-        // 32 bits of microseconds repeat after 71 minutes, by when the process number has moved on.
-        Self(format!("{:x}-{:x}", std::process::id(), micros as u32))
+        let random = u32::from_ne_bytes(secret().expect("the kernel gives random bytes"));
+        Self(format!("{:x}-{random:x}", std::process::id()))
     }
 
     /// The name.

@@ -1,7 +1,6 @@
 //! The server: loopback only, a random word in the address, nothing answered without it.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use hemiola_rt::sys::random::secret;
 
 use super::answer;
 use super::assets;
@@ -90,9 +90,7 @@ impl Server {
 
 /// 128 bits from the kernel, as a word of the address.
 fn token() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(secret::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
