@@ -7,8 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Which processors a thread may run on, by the kernel's number, written as the kernel writes it:
-/// `"0"`, `"0,2-3"` (cpuset(7), "List format"). Never empty.
+use crate::parse::text_form;
+
+/// The processors that a thread may run on, by the kernel's numbers and in its notation: `"0"`, `"0,2-3"` (cpuset(7),
+/// "List format"). Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet(BTreeSet<u16>);
@@ -22,19 +24,19 @@ pub struct CpuSetError(String);
 const CPU_MAX: u16 = 1023;
 
 impl CpuSet {
-    /// The set of one processor; nothing beyond 1023.
+    /// Returns the set of one processor; `None` beyond 1023.
     #[must_use]
     pub fn one(cpu: u16) -> Option<Self> {
         (cpu <= CPU_MAX).then(|| Self(BTreeSet::from([cpu])))
     }
 
-    /// The set of these processors; nothing when empty or beyond 1023.
+    /// Returns the set of these processors; `None` if it is empty or goes beyond 1023.
     pub fn from_cpus(cpus: impl IntoIterator<Item = u16>) -> Option<Self> {
         let cpus: BTreeSet<u16> = cpus.into_iter().collect();
         (cpus.last()? <= &CPU_MAX).then_some(Self(cpus))
     }
 
-    /// The processors in rising order.
+    /// Returns the processors in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         self.0.iter().copied()
     }
@@ -82,25 +84,14 @@ impl FromStr for CpuSet {
     }
 }
 
-impl TryFrom<String> for CpuSet {
-    type Error = CpuSetError;
-    fn try_from(text: String) -> Result<Self, CpuSetError> {
-        text.parse()
-    }
-}
-
-impl From<CpuSet> for String {
-    fn from(set: CpuSet) -> Self {
-        set.to_string()
-    }
-}
+text_form!(CpuSet, CpuSetError);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_read_and_shown_as_the_kernel_does() {
+    fn lists_have_the_kernels_notation() {
         for (text, shown) in [("0", "0"), ("0,2-3", "0,2-3"), ("3,2,0,1", "0-3"), (" 1 , 5", "1,5")]
         {
             assert_eq!(text.parse::<CpuSet>().unwrap().to_string(), shown);

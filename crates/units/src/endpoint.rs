@@ -1,4 +1,4 @@
-//! A channel as a scenario writes it: which mechanism, under which name.
+//! A channel as a scenario writes it: its mechanism and its name.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,10 +7,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::parse::{is_name, text_form};
+
 /// Mechanism and name of a channel: `"shm:sensors"`.
 ///
-/// The name is the scenario's own; which kernel object stands behind it in one run is the runner's
-/// business, so that two runs at once never meet.
+/// The name belongs to the scenario. The runner chooses the kernel object behind it in each run, so that simultaneous
+/// runs never meet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Endpoint {
@@ -24,23 +26,20 @@ pub enum Endpoint {
     PubSub(String),
 }
 
-/// A text that is no endpoint.
+/// A text that is not an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EndpointError {
     /// The word before the colon is unknown, or there is no colon.
     #[error("\"{0}\" names no mechanism; an endpoint starts with local:, shm:, mq: or pubsub:")]
     Mechanism(String),
-    /// The name cannot serve as a file name everywhere.
+    /// The name cannot be used as a file name everywhere.
     #[error("\"{0}\" has a bad name; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'")]
     Name(String),
 }
 
-/// The longest name; every mechanism's own limit is beyond it even with a run's prefix in front.
-const NAME_LEN_MAX: usize = 64;
-
 impl Endpoint {
-    /// The name behind the colon.
+    /// Returns the name after the colon.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -51,7 +50,7 @@ impl Endpoint {
         }
     }
 
-    /// The word before the colon.
+    /// Returns the word before the colon.
     #[must_use]
     pub const fn mechanism(&self) -> &'static str {
         match self {
@@ -81,28 +80,16 @@ impl FromStr for Endpoint {
             "pubsub" => Self::PubSub,
             _ => return Err(EndpointError::Mechanism(text.into())),
         };
-        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > NAME_LEN_MAX || !name.chars().all(good) {
+        if !is_name(name) {
             return Err(EndpointError::Name(text.into()));
         }
         Ok(make(name.into()))
     }
 }
 
-impl TryFrom<String> for Endpoint {
-    type Error = EndpointError;
-    fn try_from(text: String) -> Result<Self, EndpointError> {
-        text.parse()
-    }
-}
+text_form!(Endpoint, EndpointError);
 
-impl From<Endpoint> for String {
-    fn from(endpoint: Endpoint) -> Self {
-        endpoint.to_string()
-    }
-}
-
-/// What a channel keeps when its receiver is slower than its sender.
+/// What a channel keeps if its receiver is slower than its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -124,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_endpoints_say_what_would_be_right() {
+    fn errors_say_what_would_be_right() {
         assert_eq!(
             "shmem:x".parse::<Endpoint>().unwrap_err().to_string(),
             "\"shmem:x\" names no mechanism; an endpoint starts with local:, shm:, mq: or pubsub:"

@@ -9,8 +9,8 @@ use crate::Span;
 
 /// A point in time: nanoseconds on `CLOCK_MONOTONIC` (clock_getres(2)), which starts near boot.
 ///
-/// 64 bits of nanoseconds last 584 years, so arithmetic saturates at the ends rather than wrapping:
-/// a saturated instant is visibly absurd, a wrapped one looks plausible.
+/// 64 bits of nanoseconds last 584 years, so arithmetic saturates rather than wraps: a saturated instant is visibly
+/// wrong, a wrapped one looks plausible.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Instant(u64);
@@ -18,7 +18,7 @@ pub struct Instant(u64);
 impl Instant {
     /// The clock's origin.
     pub const ZERO: Self = Self(0);
-    /// Later than everything: "wait for ever".
+    /// Later than every other instant: "wait without limit".
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the clock's origin.
@@ -33,7 +33,7 @@ impl Instant {
         self.0
     }
 
-    /// The length of time from `earlier` to `self`; negative when `earlier` is in fact later.
+    /// Returns the length of time from `earlier` to `self`; negative if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         let wide = self.0 as i128 - earlier.0 as i128;
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn adding_a_difference_leads_back(a in 0u64..1 << 62, b in 0u64..1 << 62) {
+        fn adding_a_difference_gives_the_later_instant(a in 0u64..1 << 62, b in 0u64..1 << 62) {
             let (a, b) = (Instant::from_nanos(a), Instant::from_nanos(b));
             prop_assert_eq!(b + (a - b), a);
         }

@@ -1,16 +1,16 @@
-//! The quantities everybody in Hemiola passes around, as types that cannot be mixed up.
+//! The quantities used throughout Hemiola, as types that cannot be confused.
 //!
 //! In reading order:
 //!
 //! * [`Instant`] and [`Span`]: a point on the monotonic clock and a signed length of time, both in
 //!   whole nanoseconds.
-//! * [`Rate`]: how often something happens, exact as a period.
+//! * [`Rate`]: how often something happens, stored exactly as a period.
 //! * [`Bytes`], [`Priority`], [`CpuSet`]: sizes, real-time priorities, sets of processors.
-//! * [`Profile`] and [`Granted`]: what a process asks the operating system for, and what it got.
+//! * [`Profile`] and [`Granted`]: what a process requests from the operating system, and what it gets.
 //! * [`Overrun`]: what a periodic task does when it is late.
 //! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
 //! * [`RtiAddress`]: where an RTI listens (`"tcp:127.0.0.1:15164"`, `"shm:15164"`).
-//! * [`Random`]: the one seeded generator.
+//! * [`Random`]: the seeded generator.
 //!
 //! ```
 //! use hemiola_units::{Instant, Rate, Span};
@@ -22,7 +22,7 @@
 //! assert_eq!((release - deadline).to_string(), "-20ms");
 //! ```
 //!
-//! This crate reads no clock and touches no file: it is vocabulary only.
+//! This crate reads no clock and touches no file: it only defines vocabulary.
 
 #![forbid(unsafe_code)]
 

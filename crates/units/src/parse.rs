@@ -1,35 +1,36 @@
-//! Reading a number with its unit, shared by every quantity.
+
+//! Text forms shared by several types: a number with its unit, a name, and conversion from and to `String`.
 
 use thiserror::Error;
 
-/// A text that is not the quantity it should be.
+/// A text that is not the expected quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QuantityError {
-    /// There is no number, or no unit behind it.
+    /// The number or its unit is missing.
     #[error("\"{text}\" is not {expected}")]
     Malformed {
-        /// What was written.
+        /// The text.
         text: String,
-        /// What would have been right, with examples.
+        /// What was expected, with examples.
         expected: &'static str,
     },
     /// The unit does not belong to this quantity.
     #[error("\"{text}\" has the unit \"{unit}\"; expected {expected}")]
     UnknownUnit {
-        /// What was written.
+        /// The text.
         text: String,
         /// The unit found in it.
         unit: String,
-        /// What would have been right, with examples.
+        /// What was expected, with examples.
         expected: &'static str,
     },
     /// The value is not a whole number of the smallest unit, or does not fit.
     #[error("\"{text}\" is out of range or finer than the smallest unit; expected {expected}")]
     Range {
-        /// What was written.
+        /// The text.
         text: String,
-        /// What would have been right, with examples.
+        /// What was expected, with examples.
         expected: &'static str,
     },
 }
@@ -55,7 +56,7 @@ pub(crate) fn number_and_unit<'t>(
     Ok((number, unit.trim_start()))
 }
 
-/// `number × scale` as a whole number, refusing what would have to be rounded away.
+/// Returns `number × scale` as a whole number; an error if it would have to be rounded.
 pub(crate) fn whole(
     text: &str,
     number: f64,
@@ -66,10 +67,36 @@ pub(crate) fn whole(
     const EXACT_MAX: f64 = (1i64 << 53) as f64;
     let value = number * scale;
     let rounded = value.round();
-    // 1.1 us is 1100.0000000000002 in floating point: a relative slip, not a finer unit.
+    // 1.1 us is 1100.0000000000002 in floating point: a rounding error, not a finer unit.
     let slip = (value - rounded).abs() > rounded.abs().max(1.0) * 1e-12;
     if !value.is_finite() || rounded.abs() > EXACT_MAX || slip {
         return Err(QuantityError::Range { text: text.into(), expected });
     }
     Ok(rounded as i64)
 }
+
+/// Whether a text can serve as a name everywhere, in file names and in a shell: 1 to 64 of a-z, A-Z, 0-9, '-', '_' and
+/// '.'. The limits of all mechanisms are higher, even with a run's prefix.
+pub(crate) fn is_name(text: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=64).contains(&text.len()) && text.chars().all(good)
+}
+
+/// Converts a type from `String` by its `FromStr` and to `String` by its `Display`, as its `serde` attributes name it.
+macro_rules! text_form {
+    ($type:ident, $error:ident) => {
+        impl TryFrom<String> for $type {
+            type Error = $error;
+            fn try_from(text: String) -> Result<Self, $error> {
+                text.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+    };
+}
+pub(crate) use text_form;

@@ -1,4 +1,4 @@
-//! What a process asks the operating system for, before anybody knows what it gets.
+//! What a process requests from the operating system, and what it gets.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{Bytes, CpuSet, Span};
 #[serde(try_from = "u8", into = "u8")]
 pub struct Priority(u8);
 
-/// A number that is no real-time priority.
+/// A number that is not a real-time priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("priority {0} is outside 1 to 99")]
 pub struct PriorityError(u8);
@@ -47,21 +47,21 @@ pub enum Policy {
         /// From −20 (most favoured) to 19.
         nice: i8,
     },
-    /// `SCHED_FIFO`: runs until it blocks or something of higher priority is ready.
+    /// `SCHED_FIFO`: runs until it blocks or a thread of higher priority is ready.
     Fifo {
-        /// Higher numbers first.
+        /// Higher numbers run first.
         priority: Priority,
     },
-    /// `SCHED_RR`: as FIFO, sharing the processor in slices among equals.
+    /// `SCHED_RR`: like FIFO, but threads of equal priority share the processor in time slices.
     RoundRobin {
-        /// Higher numbers first.
+        /// Higher numbers run first.
         priority: Priority,
     },
     /// `SCHED_DEADLINE`: `runtime` of processor time within `deadline` of each release, every `period`.
     Deadline {
         /// Processor time per period.
         runtime: Span,
-        /// Time from release by which the runtime is given.
+        /// Time after the release by which the runtime is provided.
         deadline: Span,
         /// Time between releases.
         period: Span,
@@ -83,21 +83,21 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Everything a process asks for, all of it stated: no field has a hidden default that affects timing.
+/// The complete request of a process: no field has a hidden default that affects timing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// How it is scheduled.
+    /// The scheduling policy.
     pub scheduling: Policy,
-    /// Where it may run; `None` leaves the processors it inherited.
+    /// The processors it may run on; `None` keeps the inherited ones.
     pub cpus: Option<CpuSet>,
     /// Whether all its memory, present and future, is locked (mlockall(2)).
     pub lock_memory: bool,
-    /// How much stack is touched before the first release.
+    /// How much stack to touch before the first release.
     pub prefault_stack: Bytes,
 }
 
 impl Profile {
-    /// An ordinary process: nothing asked for.
+    /// Returns the profile of an ordinary process, which requests nothing.
     #[must_use]
     pub const fn ordinary() -> Self {
         Self {
@@ -109,29 +109,29 @@ impl Profile {
     }
 }
 
-/// What a process was really given, read back from the kernel after asking, beside what was refused.
+/// What a process was granted, read back from the kernel, and what was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
-    /// How it is scheduled.
+    /// The scheduling policy.
     pub scheduling: Policy,
-    /// Where it may run.
+    /// The processors it may run on.
     pub cpus: CpuSet,
     /// Whether its memory is locked.
     pub lock_memory: bool,
     /// How much stack was touched.
     pub prefault_stack: Bytes,
-    /// Everything asked for and not given; empty when the profile was met.
+    /// Everything requested and not granted; empty if the whole profile was granted.
     pub refusals: Vec<Refusal>,
 }
 
-/// One thing asked for and not given.
+/// One refused request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What was asked for: `"FIFO 80"`, `"locked memory"`.
+    /// The request: `"FIFO 80"`, `"locked memory"`.
     pub asked: String,
-    /// Which limit, capability or kernel setting said no, with its present value.
+    /// The limit, capability or kernel setting that caused the refusal, with its present value.
     pub because: String,
-    /// What the user can do about it, as a command where there is one.
+    /// What the user can do, as a command where there is one.
     pub remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! The one seeded source of randomness.
+//! The seeded random generator.
 
 use crate::normal::ZIGGURAT;
 
@@ -11,7 +11,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The generator of this seed; every seed is good.
+    /// Creates the generator of this seed; every seed is valid.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         let mut mixed = seed;
@@ -25,7 +25,7 @@ impl Random {
         Self { state }
     }
 
-    /// A generator for part number `part` of this one's work, independent of how much the others drew.
+    /// Returns a generator for part number `part` of the work, independent of how much other parts draw.
     #[must_use]
     pub fn fork(&self, part: u64) -> Self {
         let [a, b, c, d] = self.state;
@@ -33,7 +33,7 @@ impl Random {
         Self::from_seed(root ^ part.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         let s = &mut self.state;
@@ -48,29 +48,28 @@ impl Random {
         result
     }
 
-    /// Uniform in [0, 1).
+    /// Returns a uniform number in [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in [low, high).
+    /// Returns a uniform number in [low, high).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
-    /// Uniform below `bound`, which must not be zero; the bias of the multiplication method is below
-    /// `bound` / 2⁶⁴.
+    /// Returns a uniform number below `bound`. The bias of the multiplication method is below `bound` / 2⁶⁴.
     ///
     /// # Panics
-    /// When `bound` is zero: there is no such number.
+    /// If `bound` is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below zero");
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Normal with mean 0 and standard deviation 1. The first draw of a process builds the tables of the
-    /// ziggurat (about 10 µs); draw one in advance where that matters.
+    /// Returns a normal number with mean 0 and standard deviation 1. The first draw of a process builds the
+    /// tables of the ziggurat (about 10 µs); draw one in advance where that matters.
     #[inline]
     pub fn normal(&mut self) -> f64 {
         ZIGGURAT.draw(self)

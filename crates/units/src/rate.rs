@@ -5,25 +5,25 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::parse::{QuantityError, number_and_unit};
+use crate::parse::{QuantityError, number_and_unit, text_form};
 use crate::{Instant, Span};
 
-/// What a periodic task does when a job is still running at the next release.
+/// What a periodic task does if a job is still running at the next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overrun {
-    /// Releases that have passed are dropped and counted; the next one keeps the original grid.
+    /// Releases that have passed are dropped and counted; the next one stays on the original grid.
     Skip,
-    /// Releases that have passed are run at once, one after the other, until the grid is met again.
+    /// Releases that have passed are run at once, one after the other, until the task is back on the grid.
     CatchUp,
-    /// The task ends, and says so.
+    /// The task ends with an error.
     Stop,
 }
 
-/// A rate, kept as its period in whole nanoseconds, so that releases computed from it never drift.
+/// A rate, stored as its period in whole nanoseconds, so that releases computed from it never drift.
 ///
-/// Written `"50Hz"`, `"1kHz"` or as a period, `"20ms"`; from 1 mHz to 1 MHz. A frequency whose period
-/// is not a whole number of nanoseconds (`"3Hz"`) takes the nearest one, and shows that period.
+/// Written `"50Hz"`, `"1kHz"` or as a period, `"20ms"`; from 1 mHz to 1 MHz. If the period of a frequency is not a
+/// whole number of nanoseconds (`"3Hz"`), the nearest one is used and displayed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate {
@@ -34,26 +34,26 @@ const EXPECTED: &str =
     "a rate from 1mHz to 1MHz such as \"50Hz\" or \"1kHz\", or a period such as \"20ms\"";
 
 impl Rate {
-    /// The rate with this period; nothing when it is outside 1 µs to 1000 s.
+    /// Returns the rate with this period; `None` if it is outside 1 µs to 1000 s.
     #[must_use]
     pub fn from_period(period: Span) -> Option<Self> {
         let range = Span::from_micros(1)..=Span::from_millis(1_000_000);
         range.contains(&period).then_some(Self { period })
     }
 
-    /// The time from one release to the next.
+    /// Returns the time from one release to the next.
     #[must_use]
     pub const fn period(self) -> Span {
         self.period
     }
 
-    /// Events per second.
+    /// Returns the number of events per second.
     #[must_use]
     pub fn hertz(self) -> f64 {
         1.0 / self.period.secs_f64()
     }
 
-    /// The release of job `number`, counted from zero at `epoch`.
+    /// Returns the release of job `number`, counted from zero at `epoch`.
     #[must_use]
     pub fn release(self, epoch: Instant, number: u64) -> Instant {
         epoch + self.period * i64::try_from(number).unwrap_or(i64::MAX)
@@ -105,18 +105,7 @@ impl FromStr for Rate {
     }
 }
 
-impl TryFrom<String> for Rate {
-    type Error = QuantityError;
-    fn try_from(text: String) -> Result<Self, QuantityError> {
-        text.parse()
-    }
-}
-
-impl From<Rate> for String {
-    fn from(rate: Rate) -> Self {
-        rate.to_string()
-    }
-}
+text_form!(Rate, QuantityError);
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Where an RTI listens: over TCP, or in shared memory on this machine.
+//! The address at which an RTI listens: over TCP, or in shared memory on this machine.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,15 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The port an RTI listens at unless it is told otherwise: the Federate Protocol's own (IEEE 1516-2025).
+use crate::parse::{is_name, text_form};
+
+/// The default port of an RTI: that of the Federate Protocol (IEEE 1516-2025).
 const PORT: u16 = 15164;
 
 /// The address of an RTI: `"tcp:HOST:PORT"`, or `"HOST:PORT"` for short, or `"shm:NAME"`.
 ///
-/// The default is `tcp:127.0.0.1:15164`. A host is a name or a number; one with colons in it, as the sixth version of
-/// the Internet Protocol has them, stands in brackets.
+/// The default is `tcp:127.0.0.1:15164`. A host is a name or a number. A host with colons, such as an IPv6 address,
+/// is written in brackets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RtiAddress {
@@ -20,37 +22,34 @@ pub enum RtiAddress {
     Tcp {
         /// A name or a number, without brackets.
         host: String,
-        /// Where it listens there; never 0.
+        /// The port; never 0.
         port: u16,
     },
-    /// `shm:` shared memory with an RTI of this name on this machine. One that is not named otherwise has the digits
-    /// of its TCP port as its name.
+    /// `shm:` shared memory with the RTI of this name on this machine. The default name is the digits of the RTI's
+    /// TCP port.
     SharedMemory(String),
 }
 
-/// A text that is no address of an RTI.
+/// A text that is not the address of an RTI.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RtiAddressError {
-    /// There is no port, or no number from 1 to 65535 in its place.
+    /// The port is missing, or is not a number from 1 to 65535.
     #[error("\"{0}\" has no port; write tcp:HOST:PORT, such as tcp:127.0.0.1:15164, or shm:NAME")]
     Port(String),
-    /// The host is empty, has blanks in it, or colons and no brackets.
+    /// The host is empty, or contains blanks, or contains colons without brackets.
     #[error(
-        "\"{0}\" has no good host; write tcp:HOST:PORT, and put a host with colons in [brackets]"
+        "\"{0}\" has no valid host; write tcp:HOST:PORT, and put a host with colons in [brackets]"
     )]
     Host(String),
-    /// The name could not stand in a file name or a shell.
+    /// The name could not be used in a file name or a shell.
     #[error("\"{0}\" has a bad name; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'")]
     Name(String),
 }
 
-/// The longest name: a socket's has 107 bytes (unix(7)).
-const NAME_LEN_MAX: usize = 64;
-
 impl RtiAddress {
-    /// The name, in the abstract name space of sockets (unix(7)), at which an RTI of this name hands out shared
-    /// memory.
+    /// Returns the name, in the abstract name space of sockets (unix(7)), at which an RTI of this name hands out
+    /// shared memory.
     #[must_use]
     pub fn socket_name(name: &str) -> String {
         format!("hemiola-rti/{name}")
@@ -93,26 +92,14 @@ impl FromStr for RtiAddress {
         let Some(name) = text.strip_prefix("shm:") else {
             return Self::tcp(text, text.strip_prefix("tcp:").unwrap_or(text));
         };
-        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || name.len() > NAME_LEN_MAX || !name.chars().all(good) {
+        if !is_name(name) {
             return Err(RtiAddressError::Name(text.into()));
         }
         Ok(Self::SharedMemory(name.into()))
     }
 }
 
-impl TryFrom<String> for RtiAddress {
-    type Error = RtiAddressError;
-    fn try_from(text: String) -> Result<Self, RtiAddressError> {
-        text.parse()
-    }
-}
-
-impl From<RtiAddress> for String {
-    fn from(address: RtiAddress) -> Self {
-        address.to_string()
-    }
-}
+text_form!(RtiAddress, RtiAddressError);
 
 #[cfg(test)]
 mod tests {
@@ -128,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_addresses_say_what_would_be_right() {
+    fn errors_say_what_would_be_right() {
         let error = |text: &str| text.parse::<RtiAddress>().unwrap_err().to_string();
         for text in ["", "localhost", "localhost:", "localhost:0", "localhost:65536", "tcp:a:-1"] {
             assert!(error(text).contains("write tcp:HOST:PORT"), "{text}");

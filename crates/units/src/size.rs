@@ -1,13 +1,13 @@
-//! An amount of memory or of message.
+//! An amount of memory, or the size of a message.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::parse::{QuantityError, number_and_unit, whole};
+use crate::parse::{QuantityError, number_and_unit, text_form, whole};
 
-/// A number of bytes, written `"64B"`, `"256KiB"`, `"1.5MB"`; powers of two have the `i`.
+/// A number of bytes, written `"64B"`, `"256KiB"`, `"1.5MB"`; units with an `i` are powers of two.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -52,18 +52,7 @@ impl FromStr for Bytes {
     }
 }
 
-impl TryFrom<String> for Bytes {
-    type Error = QuantityError;
-    fn try_from(text: String) -> Result<Self, QuantityError> {
-        text.parse()
-    }
-}
-
-impl From<Bytes> for String {
-    fn from(bytes: Bytes) -> Self {
-        bytes.to_string()
-    }
-}
+text_form!(Bytes, QuantityError);
 
 #[cfg(test)]
 mod tests {

@@ -7,13 +7,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::parse::{QuantityError, number_and_unit, whole};
+use crate::parse::{QuantityError, number_and_unit, text_form, whole};
 
-/// A length of time in nanoseconds. Signed, because lateness and differences may be negative;
-/// arithmetic saturates.
+/// A length of time in nanoseconds. It is signed because lateness and differences may be negative. Arithmetic
+/// saturates.
 ///
-/// Written with its unit: `"20ms"`, `"1.5us"`, `"-3ns"`, `"2min"`; a bare number is refused, except
-/// `"0"`. Shown in the largest unit that keeps it exact.
+/// Written with its unit: `"20ms"`, `"1.5us"`, `"-3ns"`, `"2min"`. A bare number is refused, except `"0"`. Displayed
+/// in the largest unit that keeps it exact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(i64);
@@ -29,7 +29,7 @@ const UNITS: [(&str, i64); 7] = [
 ];
 
 impl Span {
-    /// No time at all.
+    /// No time.
     pub const ZERO: Self = Self(0);
     /// The longest span, about 292 years.
     pub const MAX: Self = Self(i64::MAX);
@@ -54,8 +54,8 @@ impl Span {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of `seconds` seconds, rounded to the nearest nanosecond; not-a-number becomes zero and
-    /// the rest saturates.
+    /// Returns a span of `seconds` seconds, rounded to the nearest nanosecond. Not-a-number becomes zero; values out
+    /// of range saturate.
     #[must_use]
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9).round() as i64)
@@ -67,25 +67,25 @@ impl Span {
         self.0
     }
 
-    /// Seconds, as near as an `f64` can say it.
+    /// Returns the seconds, as precisely as an `f64` allows.
     #[must_use]
     pub fn secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// Microseconds, as near as an `f64` can say it.
+    /// Returns the microseconds, as precisely as an `f64` allows.
     #[must_use]
     pub fn micros_f64(self) -> f64 {
         self.0 as f64 * 1e-3
     }
 
-    /// True when longer than nothing.
+    /// Whether the span is longer than zero.
     #[must_use]
     pub const fn is_positive(self) -> bool {
         self.0 > 0
     }
 
-    /// The span as a `std::time::Duration`, negative ones as zero.
+    /// Returns the span as a `std::time::Duration`; negative spans become zero.
     #[must_use]
     pub const fn to_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(if self.0 > 0 { self.0 as u64 } else { 0 })
@@ -129,7 +129,7 @@ impl Mul<i64> for Span {
 impl Div<i64> for Span {
     type Output = Self;
     /// # Panics
-    /// When `divisor` is zero, as integer division does.
+    /// If `divisor` is zero, like integer division.
     fn div(self, divisor: i64) -> Self {
         Self(self.0.saturating_div(divisor))
     }
@@ -179,18 +179,7 @@ impl FromStr for Span {
     }
 }
 
-impl TryFrom<String> for Span {
-    type Error = QuantityError;
-    fn try_from(text: String) -> Result<Self, QuantityError> {
-        text.parse()
-    }
-}
-
-impl From<Span> for String {
-    fn from(span: Span) -> Self {
-        span.to_string()
-    }
-}
+text_form!(Span, QuantityError);
 
 #[cfg(test)]
 mod tests {
