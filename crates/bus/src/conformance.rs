@@ -1,9 +1,8 @@
-//! The conformance suite: what every backend must do, as functions that panic when it does not.
+//! The conformance suite: the rules for every backend, as functions that panic if a rule is broken.
 //!
-//! A backend is done when it passes them unchanged. The other end of a channel is a process of its
-//! own where that matters: the test binary executed again, running only the test named by
-//! [`CHILD_TEST`], which calls [`child`]. `local:` has no other process, so its other end is a thread
-//! and the tests that kill are not for it.
+//! A backend is complete when it passes the suite unchanged. Where it matters, the other end of a channel is a
+//! separate process: the test binary run again with only the test named by [`CHILD_TEST`], which calls [`child`].
+//! `local:` works only within one process, so its other end is a thread and the tests that kill do not apply to it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -19,31 +18,31 @@ use crate::{
     open_sender,
 };
 
-/// The path of the test that calls [`child`] in the test binary.
+/// The path of the test in the test binary that calls [`child`].
 pub const CHILD_TEST: &str = "child";
 
-/// Tells a child what to do.
+/// The environment variable with a child's orders.
 const CHILD_VARIABLE: &str = "HEMIOLA_BUS_CHILD";
 
 /// Odd on purpose: no word size divides it.
 const MESSAGE_SIZE: usize = 61;
 
-/// Messages a hammering test looks at.
+/// Messages checked by a test under load.
 const HAMMER_COUNT: u64 = 20_000;
 
-/// How long a test waits for what must happen before it gives up.
-const PATIENCE: Span = Span::from_millis(20_000);
+/// How long a test waits for an event before it fails.
+const TIMEOUT: Span = Span::from_millis(20_000);
 
-/// What the process at the other end does.
+/// The role of the process at the other end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Role {
-    /// Sends self-checking messages of this generation as fast as the channel takes them, for ever.
+    /// Sends self-checking messages of this generation as fast as the channel accepts them, without end.
     Hammer { generation: u64 },
-    /// Receives and checks for ever.
+    /// Receives and checks messages without end.
     Receive,
     /// Sends one message after this many milliseconds.
     SendAfter { millis: u64 },
-    /// Makes the channel again, opens both ends, sends, and sleeps for ever.
+    /// Creates the channel again, opens both ends, sends, and sleeps without end.
     Make,
 }
 
@@ -53,8 +52,8 @@ struct Orders {
     role: Role,
 }
 
-/// Plays the other end when this process is a child of the suite; does nothing otherwise. To be the
-/// body of the test named [`CHILD_TEST`].
+/// Plays the other end if this process is a child of the suite; otherwise does nothing. Call it from the test named
+/// [`CHILD_TEST`].
 pub fn child() {
     let Ok(orders) = std::env::var(CHILD_VARIABLE) else { return };
     let signal = Some(rustix::process::Signal::KILL);
@@ -73,14 +72,14 @@ fn play(handle: &Handle, role: &Role, ready: impl FnOnce()) {
             let mut sender = open_sender(handle).unwrap();
             ready();
             for number in 0.. {
-                send_patiently(&mut *sender, &message(generation, number));
+                send_with_retries(&mut *sender, &message(generation, number));
             }
         }
         Role::Receive => {
             let mut receiver = open_receiver(handle).unwrap();
             ready();
             loop {
-                receive_within(&mut *receiver, PATIENCE).expect("messages keep coming");
+                receive_within(&mut *receiver, TIMEOUT).expect("messages keep coming");
             }
         }
         Role::SendAfter { millis } => {
@@ -106,7 +105,7 @@ fn play(handle: &Handle, role: &Role, ready: impl FnOnce()) {
 struct Peer(Child);
 
 impl Peer {
-    /// Starts it and returns when it has opened its end.
+    /// Starts the process and returns once it has opened its end.
     fn start(channel: &Channel, role: Role) -> Self {
         for descriptor in channel.descriptors() {
             rustix::io::fcntl_setfd(descriptor, FdFlags::empty()).unwrap();
@@ -132,7 +131,7 @@ impl Peer {
         self.0.try_wait().unwrap().is_none()
     }
 
-    /// SIGKILL, in the middle of whatever it does.
+    /// Kills the process with SIGKILL, whatever it is doing.
     fn kill(mut self) {
         assert!(self.alive(), "the other process found something wrong");
         self.0.kill().unwrap();
@@ -142,14 +141,14 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Fails only when it has been waited for.
+        // Fails only if the process was already waited for.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A message that can be checked: generation, number, then bytes that follow from both; its length
-/// follows from the number.
+/// A message that can be checked: generation, number, then bytes computed from both. Its length depends on the
+/// number.
 fn message(generation: u64, number: u64) -> Vec<u8> {
     let length = 16 + (number % (MESSAGE_SIZE as u64 - 15)) as usize;
     let mut bytes = Vec::with_capacity(length);
@@ -160,7 +159,7 @@ fn message(generation: u64, number: u64) -> Vec<u8> {
     bytes
 }
 
-/// Generation and number of a whole message.
+/// Returns generation and number of a message after checking that it is whole.
 fn checked(bytes: &[u8]) -> (u64, u64) {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let (generation, number) = (word(0), word(8));
@@ -168,7 +167,7 @@ fn checked(bytes: &[u8]) -> (u64, u64) {
     (generation, number)
 }
 
-/// The next message if it is there now; a torn read is tried again, as a caller would.
+/// Returns the next message if there is one now. A torn read is retried, as a caller would.
 fn receive_now(receiver: &mut dyn Receiver) -> Option<(u64, u64)> {
     let mut buffer = [0; MESSAGE_SIZE];
     loop {
@@ -180,7 +179,7 @@ fn receive_now(receiver: &mut dyn Receiver) -> Option<(u64, u64)> {
     }
 }
 
-/// The next message, waiting for it.
+/// Returns the next message, waiting for it.
 fn receive_within(receiver: &mut dyn Receiver, span: Span) -> Option<(u64, u64)> {
     let until = crate::now() + span;
     loop {
@@ -193,9 +192,9 @@ fn receive_within(receiver: &mut dyn Receiver, span: Span) -> Option<(u64, u64)>
     }
 }
 
-/// Sends when there is room.
-fn send_patiently(sender: &mut dyn Sender, message: &[u8]) {
-    let until = crate::now() + PATIENCE;
+/// Sends once there is room.
+fn send_with_retries(sender: &mut dyn Sender, message: &[u8]) {
+    let until = crate::now() + TIMEOUT;
     loop {
         match sender.send(message) {
             Ok(()) => return,
@@ -207,7 +206,7 @@ fn send_patiently(sender: &mut dyn Sender, message: &[u8]) {
     }
 }
 
-/// A channel of a run of its own, swept afterwards.
+/// A channel of its own run, swept afterwards.
 struct Fixture {
     channel: Channel,
 }
@@ -227,7 +226,7 @@ impl Fixture {
         Self { channel: Channel::create(&spec).unwrap() }
     }
 
-    /// The receiver is opened first: no backend keeps messages for receivers that never were.
+    /// The receiver is opened first: no backend keeps messages for receivers that do not exist yet.
     fn ends(&self) -> (Box<dyn Sender>, Box<dyn Receiver>) {
         let receiver = self.receiver();
         (self.sender(), receiver)
@@ -248,13 +247,13 @@ impl Drop for Fixture {
     }
 }
 
-/// A run name that no other test has.
+/// Returns a run name that no other test uses.
 fn fresh_run() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("t{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Removes what mechanisms with names leave.
+/// Removes what mechanisms with names leave behind.
 fn sweep(run: &str) -> usize {
     #[cfg(feature = "pubsub")]
     return crate::pubsub::sweep(run).unwrap();
@@ -272,7 +271,7 @@ fn length(delivery: Delivery) -> u64 {
     }
 }
 
-/// Nothing sent, nothing received.
+/// An empty channel gives no message.
 pub fn empty_gives_nothing(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -282,7 +281,7 @@ pub fn empty_gives_nothing(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver), None);
 }
 
-/// Warming up sends nothing, takes nothing out and waits for nothing.
+/// Warming up sends nothing, takes nothing and does not wait.
 pub fn warming_up_moves_nothing(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -296,7 +295,7 @@ pub fn warming_up_moves_nothing(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver), None);
 }
 
-/// A queue gives every message once, in the order sent, over many times its length.
+/// A queue delivers every message once and in order, over many times its length.
 pub fn queue_keeps_order(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -314,7 +313,7 @@ pub fn queue_keeps_order(endpoint: &Endpoint, delivery: Delivery) {
     }
 }
 
-/// A latest channel takes every message and gives the newest, once.
+/// A latest channel accepts every message and delivers the newest, once.
 pub fn latest_gives_the_newest_once(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -328,8 +327,8 @@ pub fn latest_gives_the_newest_once(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver), Some((0, 99)));
 }
 
-/// Every receiver gets the newest message, however many there are, one that came later too; the sender
-/// knows of none of them.
+/// Every receiver gets the newest message, however many there are, including late ones. The sender does not know of
+/// them.
 pub fn every_receiver_gets_the_newest(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, first) = fixture.ends();
@@ -341,13 +340,13 @@ pub fn every_receiver_gets_the_newest(endpoint: &Endpoint, delivery: Delivery) {
             assert_eq!(receive_now(&mut **receiver), None);
         }
         let mut another = fixture.receiver();
-        // A newcomer may see the last message of before it came, or not.
+        // A late receiver may or may not see the last message from before it was opened.
         receive_now(&mut *another);
         receivers.push(another);
     }
 }
 
-/// A full queue refuses one message, keeps the others, and has room again after one is received.
+/// A full queue refuses messages, keeps the others, and has room again after one is received.
 pub fn full_queue_refuses_and_loses_nothing(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -366,7 +365,7 @@ pub fn full_queue_refuses_and_loses_nothing(endpoint: &Endpoint, delivery: Deliv
     assert_eq!(receive_now(&mut *receiver), None);
 }
 
-/// A message or a buffer of the wrong size is refused, and the channel works on.
+/// A message or buffer of the wrong size is refused, and the channel continues to work.
 pub fn wrong_sizes_are_refused(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -382,7 +381,7 @@ pub fn wrong_sizes_are_refused(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receiver.receive(&mut long).unwrap(), Some(&[5; MESSAGE_SIZE][..]));
 }
 
-/// A wait ends at its time when nothing comes, not before.
+/// A wait without messages ends at its time limit, not before.
 pub fn wait_times_out(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let (mut sender, mut receiver) = fixture.ends();
@@ -411,14 +410,14 @@ pub fn wait_wakes(endpoint: &Endpoint, delivery: Delivery) {
         } else {
             peer = Some(Peer::start(&fixture.channel, role));
         }
-        let until = crate::now() + PATIENCE;
+        let until = crate::now() + TIMEOUT;
         assert_eq!(receiver.wait(until).unwrap(), Readiness::Ready);
         assert_eq!(receive_now(&mut *receiver), Some((0, 7)));
         drop(peer);
     }
 }
 
-/// However the ends interleave, a message is whole and in order; a queue has no gap.
+/// However the ends interleave, messages are whole and in order, and a queue has no gap.
 pub fn torn_messages_are_never_seen(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let mut receiver = fixture.receiver();
@@ -427,7 +426,7 @@ pub fn torn_messages_are_never_seen(endpoint: &Endpoint, delivery: Delivery) {
         let handle = fixture.channel.handle();
         std::thread::spawn(move || {
             let mut sender = open_sender(&handle).unwrap();
-            (0..HAMMER_COUNT).for_each(|n| send_patiently(&mut *sender, &message(3, n)));
+            (0..HAMMER_COUNT).for_each(|n| send_with_retries(&mut *sender, &message(3, n)));
         });
         None
     } else {
@@ -435,7 +434,7 @@ pub fn torn_messages_are_never_seen(endpoint: &Endpoint, delivery: Delivery) {
     };
     let mut expected = 0;
     while expected < HAMMER_COUNT {
-        let (generation, number) = receive_within(&mut *receiver, PATIENCE).unwrap();
+        let (generation, number) = receive_within(&mut *receiver, TIMEOUT).unwrap();
         assert_eq!(generation, 3);
         match delivery {
             Delivery::Latest => assert!(number >= expected, "{number} after {expected}"),
@@ -445,16 +444,16 @@ pub fn torn_messages_are_never_seen(endpoint: &Endpoint, delivery: Delivery) {
     }
 }
 
-/// A sender killed in the middle leaves whole messages, and its successor goes on.
-pub fn killed_sender_is_succeeded(endpoint: &Endpoint, delivery: Delivery) {
+/// A sender killed at any moment leaves whole messages, and its successor takes over.
+pub fn successor_of_a_killed_sender_takes_over(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let mut receiver = fixture.receiver();
     for generation in 1..=5 {
         let peer = Peer::start(&fixture.channel, Role::Hammer { generation });
-        // What its predecessor left comes first, or is replaced; then its own, in order.
+        // The predecessor's messages come first, or are replaced; then the successor's, in order.
         let mut last = None;
         while last < Some(500 + generation * 97) {
-            let (from, number) = receive_within(&mut *receiver, PATIENCE).unwrap();
+            let (from, number) = receive_within(&mut *receiver, TIMEOUT).unwrap();
             assert!(from == generation || (from + 1 == generation && last.is_none()), "{from}");
             if from == generation {
                 assert!(last < Some(number));
@@ -465,20 +464,20 @@ pub fn killed_sender_is_succeeded(endpoint: &Endpoint, delivery: Delivery) {
     }
 }
 
-/// A receiver killed in the middle does not hinder the sender, and its successor goes on.
-pub fn killed_receiver_is_succeeded(endpoint: &Endpoint, delivery: Delivery) {
+/// A receiver killed at any moment does not hinder the sender, and its successor takes over.
+pub fn successor_of_a_killed_receiver_takes_over(endpoint: &Endpoint, delivery: Delivery) {
     let fixture = Fixture::new(endpoint, delivery);
     let mut sender = fixture.sender();
     let mut number = 0;
     for generation in 1..=5 {
         let mut peer = Peer::start(&fixture.channel, Role::Receive);
         for _ in 0..500 + generation * 97 {
-            send_patiently(&mut *sender, &message(generation, number));
+            send_with_retries(&mut *sender, &message(generation, number));
             number += 1;
         }
         assert!(peer.alive(), "the other process found something wrong");
         peer.kill();
-        // Nobody is there: a queue fills, a latest channel takes everything; neither blocks.
+        // Without a receiver, a queue fills up and a latest channel accepts everything; neither blocks.
         for _ in 0..2 * length(delivery) {
             match sender.send(&message(generation, number)) {
                 Ok(()) => number += 1,
@@ -489,7 +488,7 @@ pub fn killed_receiver_is_succeeded(endpoint: &Endpoint, delivery: Delivery) {
     }
     let mut receiver = fixture.receiver();
     let handle = fixture.channel.handle();
-    let until = crate::now() + PATIENCE;
+    let until = crate::now() + TIMEOUT;
     let got = loop {
         match sender.send(&message(9, number)) {
             Ok(()) => number += 1,
@@ -504,11 +503,11 @@ pub fn killed_receiver_is_succeeded(endpoint: &Endpoint, delivery: Delivery) {
     assert!(got < number);
 }
 
-/// Channels of two runs with the same name are two channels.
+/// Channels with the same name in two runs are separate.
 pub fn two_runs_do_not_meet(endpoint: &Endpoint, delivery: Delivery) {
     let run = fresh_run();
     let one = Fixture::of_run(endpoint, delivery, &run);
-    // A name that begins with the other's, to catch prefixes taken for names.
+    // A run name that begins with the other's, to detect prefixes mistaken for names.
     let two = Fixture::of_run(endpoint, delivery, &format!("{run}-x"));
     let (mut sender_one, mut receiver_one) = one.ends();
     let (mut sender_two, mut receiver_two) = two.ends();
@@ -519,13 +518,12 @@ pub fn two_runs_do_not_meet(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver_two), Some((2, 2)));
     drop((sender_one, receiver_one));
     drop(one);
-    // The first run is over and swept; the second has not noticed.
+    // The first run has ended and was swept, which must not affect the second.
     sender_two.send(&message(2, 3)).unwrap();
     assert_eq!(receive_now(&mut *receiver_two), Some((2, 3)));
 }
 
-/// What a run leaves whose every process was killed disturbs no other run, is gone after a sweep, and
-/// then not even the same run meets it.
+/// What a killed run leaves behind disturbs no other run, and is gone after a sweep, even for the same run.
 pub fn leftovers_of_a_killed_run_are_swept(endpoint: &Endpoint, delivery: Delivery) {
     let other = Fixture::new(endpoint, delivery);
     let run = fresh_run();

@@ -1,26 +1,26 @@
-//! Channels: how the processes of a scenario hand messages to each other.
+//! Channels that pass messages between the processes of a scenario.
 //!
 //! In reading order:
 //!
 //! * [`Sender`] and [`Receiver`]: what every channel does, and how it may fail.
-//! * [`Spec`], [`Channel`], [`Handle`]: the maker creates a channel and owns it, another process is
-//!   told of it and opens an end with [`open_sender`] or [`open_receiver`].
+//! * [`Spec`], [`Channel`], [`Handle`]: one process creates a channel and owns it; another gets its handle and opens
+//! an end with [`open_sender`] or [`open_receiver`].
 //!
-//! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the
-//! newest message, `Queue(n)` up to `n` in order and refuses more.
+//! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the newest message,
+//! `Queue(n)` keeps up to `n` in order and refuses more.
 //!
 //! | | `local:` | `shm:` | `mq:` | `pubsub:` |
 //! |---|---|---|---|---|
-//! | stands in | this process | memory without a name | the kernel | `/dev/shm`, under the run's name |
+//! | exists in | this process | memory without a name | the kernel | `/dev/shm`, under the run's name |
 //! | receivers of a latest channel | any number | any number, read-only | 1 | 16, unknown to the sender |
 //! | receivers of a queue | 1 | 1 | 1 | 16, each with its own buffer |
-//! | a receiver that comes late gets | what is there | what is there | what is there | what is sent from then on |
-//! | full queue | refuses | refuses | refuses | refuses when any receiver is full, others get it |
+//! | a late receiver gets | existing messages | existing messages | existing messages | later messages only |
+//! | full queue | refuses | refuses | refuses | refuses if any receiver is full; the others get it |
 //! | sending or receiving may block | for a copy | never | never | never |
-//! | woken by | condition variable | futex | poll | select on a socket |
+//! | wake-up by | condition variable | futex | poll | select on a socket |
 //!
-//! Every channel has one sender at a time. Who is killed is succeeded by opening the end again: what
-//! was sent whole stays, what was half sent was not sent.
+//! Every channel has one sender at a time. After a process is killed, opening the same end again takes over: messages
+//! that were sent completely stay, and a partly written one was never sent.
 //!
 //! ```
 //! use hemiola_bus::{Channel, Spec, open_receiver, open_sender};
@@ -44,8 +44,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What this crate does not do: addresses, discovery, byte order, anything beyond one machine. It measures
-//! nothing either: what a hand-over costs is a probe's.
+//! Not in this crate: addresses, discovery, byte order, anything beyond one machine. Its cost is measured by the
+//! probes.
 //!
 //! [`Delivery`]: hemiola_units::Delivery
 
@@ -59,13 +59,14 @@ mod open;
 pub mod pubsub;
 mod shared_memory;
 
-pub use channel::{Readiness, ReceiveError, Receiver, SendError, Sender};
+pub use channel::{ReceiveError, Receiver, SendError, Sender};
+pub use hemiola_rt::shared::Readiness;
 pub use open::{
     Channel, CreateError, End, Handle, MESSAGE_SIZE_MAX, OpenError, QUEUE_LENGTH_MAX, RUN_LEN_MAX,
     Spec, open_receiver, open_sender,
 };
 
-/// The time on `CLOCK_MONOTONIC`.
+/// Returns the time on `CLOCK_MONOTONIC`.
 fn now() -> hemiola_units::Instant {
     use hemiola_rt::clock::Clock;
     hemiola_rt::clock::MonotonicClock.now()

@@ -1,19 +1,17 @@
-//! Memory within one process: the backend for programs of one process, and for tests.
+//! Channels within one process, for programs of one process and for tests.
 //!
-//! Ends find each other by run and name in a table of the process. A lock guards the messages, held
-//! only while one is copied; so this backend can block for that long, the others never do.
+//! Ends find each other by run and name in a table of the process. A lock guards the messages and is held only while
+//! one is copied. This backend can therefore block for that long; the others never do.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use hemiola_units::{Delivery, Instant};
 
-use crate::channel::{
-    Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
-};
-use crate::open::Spec;
+use crate::channel::{ReceiveError, Receiver, SendError, Sender, check_buffer, check_message};
+use crate::{Readiness, Spec};
 
-/// The messages of one channel and who waits for them.
+/// The messages of one channel, and its waiting receivers.
 #[derive(Debug)]
 pub(crate) struct Memory {
     delivery: Delivery,
@@ -22,7 +20,7 @@ pub(crate) struct Memory {
     sent: Condvar,
 }
 
-/// A ring of the last messages; message `n` lies in slot `n % slots.len()`.
+/// A ring of the last messages; message `n` is in slot `n % slots.len()`.
 #[derive(Debug)]
 struct Ring {
     slots: Vec<Slot>,
@@ -36,11 +34,11 @@ struct Slot {
     bytes: Vec<u8>,
 }
 
-/// The channels of this process by run and name. They are touched only when an end is opened.
+/// The channels of this process by run and name. Used only to open ends.
 static CHANNELS: Mutex<BTreeMap<(String, String), Weak<Memory>>> = Mutex::new(BTreeMap::new());
 
 impl Memory {
-    /// Makes the channel known; nothing when run and name are taken by one that still lives.
+    /// Registers a new channel; `None` if run and name are in use.
     pub(crate) fn create(spec: &Spec) -> Option<Arc<Self>> {
         let slot = Slot { length: 0, bytes: vec![0; spec.message_size] };
         let count = match spec.delivery {
@@ -64,13 +62,13 @@ impl Memory {
         Some(memory)
     }
 
-    /// The channel of this run and name, if this process has it.
+    /// Returns the channel of this run and name, if this process has it.
     pub(crate) fn find(run: &str, name: &str) -> Option<Arc<Self>> {
         let channels = CHANNELS.lock().unwrap_or_else(PoisonError::into_inner);
         channels.get(&(run.to_owned(), name.to_owned()))?.upgrade()
     }
 
-    /// The ring; a panic elsewhere cannot have left it half changed, as copying bytes does not panic.
+    /// Locks the ring. A panic elsewhere cannot have left it half changed, because copying bytes does not panic.
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,7 +78,7 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct LocalSender(pub(crate) Arc<Memory>);
 
-/// A receiving end; those of a latest channel each remember what they have seen.
+/// A receiving end; each end of a latest channel remembers what it has seen.
 #[derive(Debug)]
 pub(crate) struct LocalReceiver {
     memory: Arc<Memory>,
@@ -92,7 +90,7 @@ impl LocalReceiver {
         Self { memory, seen: 0 }
     }
 
-    /// The number of the message to give next, if there is one.
+    /// Returns the number of the next message to deliver, if there is one.
     fn next(&self, ring: &Ring) -> Option<u64> {
         match self.memory.delivery {
             Delivery::Latest => (ring.sent > self.seen).then(|| ring.sent - 1),

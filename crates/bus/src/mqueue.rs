@@ -1,7 +1,7 @@
 //! POSIX message queues: one sender, one receiver, messages kept by the kernel.
 //!
-//! A latest channel is a queue of two whose sender drops the older message when it is full, so that
-//! there is a value at every moment; its receiver reads on to the newest.
+//! A latest channel is a queue of two messages. If it is full, its sender drops the older one, so that there is a
+//! value at every moment. Its receiver reads on to the newest.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,21 +12,20 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::channel::{
-    Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
-};
+use crate::Readiness;
+use crate::channel::{ReceiveError, Receiver, SendError, Sender, check_buffer, check_message};
 use crate::open::{CreateError, Spec};
 
-/// Messages a latest channel holds: one to drop, one to keep.
+/// Messages in a latest channel: one to drop, one to keep.
 const LATEST_LENGTH: u32 = 2;
 
-/// How often a latest sender makes room before it gives up. Once is enough while there is one sender.
+/// How often a latest sender makes room before it gives up. Once is enough with one sender.
 const DROPS_MAX: usize = 4;
 
-/// How many messages a latest receiver passes over: those in the queue, and what arrives meanwhile.
+/// How many messages a latest receiver reads at most: those in the queue, and those that arrive meanwhile.
 const PASS_OVER_MAX: usize = 4;
 
-/// Makes the queue; nothing of it has a name afterwards.
+/// Creates the queue and removes its name.
 pub(crate) fn create(spec: &Spec) -> Result<Ends, CreateError> {
     let length = match spec.delivery {
         Delivery::Latest => LATEST_LENGTH,
@@ -35,7 +34,7 @@ pub(crate) fn create(spec: &Spec) -> Result<Ends, CreateError> {
     let name = format!("/hemiola-{}-{}", spec.run, spec.endpoint.name());
     let make = || mqueue::create(&name, length, spec.message_size);
     let made = match make() {
-        // Its maker was killed between making it and giving up the name.
+        // Its creator was killed between creating it and removing the name.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             mqueue::remove(&name).and_then(|()| make())
         }
@@ -44,7 +43,7 @@ pub(crate) fn create(spec: &Spec) -> Result<Ends, CreateError> {
     made.map_err(|error| explain(spec, length, error))
 }
 
-/// Says which limit refused the queue, and how to raise it.
+/// Names the limit that refused the queue, and how to raise it.
 fn explain(spec: &Spec, length: u32, source: io::Error) -> CreateError {
     let failed = |what: &str, source| CreateError::Failed {
         endpoint: spec.endpoint.clone(),
@@ -97,13 +96,13 @@ pub(crate) struct QueueSender {
     queue: OwnedFd,
     message_size: usize,
     drops_max: usize,
-    /// Where dropped messages go.
+    /// Receives dropped messages.
     waste: Box<[u8]>,
-    /// A queue that nobody else knows, to warm up on; none where the limits leave no room for it.
+    /// A private queue to warm up on; `None` if the limits leave no room for it.
     rehearsal: Option<Ends>,
 }
 
-/// Bytes of the message that is sent in order to warm up.
+/// Bytes of the message sent to warm up.
 const REHEARSAL_SIZE: usize = 8;
 
 impl QueueSender {
@@ -128,7 +127,7 @@ impl Sender for QueueSender {
                 sent => return sent.map_err(SendError::Failed),
             }
             match mqueue::receive(self.queue.as_fd(), &mut self.waste) {
-                // The receiver was quicker.
+                // The receiver was faster.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 dropped => drop(dropped.map_err(SendError::Failed)?),
             }
@@ -139,7 +138,7 @@ impl Sender for QueueSender {
         })
     }
 
-    /// The kernel's code for sending and for receiving, on a queue of its own.
+    /// Runs the kernel's code for sending and receiving, on the private queue.
     fn warm_up(&mut self) {
         if let Some(Ends { sender, receiver }) = &self.rehearsal {
             let mut buffer = [0; REHEARSAL_SIZE];
@@ -186,7 +185,7 @@ impl Receiver for QueueReceiver {
         buffer: &'b mut [u8],
         until: Instant,
     ) -> Result<Option<&'b [u8]>, ReceiveError> {
-        // One system call instead of two, where no time limit needs the monotonic clock.
+        // One system call instead of two, if no time limit needs the monotonic clock.
         if until == Instant::MAX && self.pass_over == 1 {
             check_buffer(buffer, self.message_size)?;
             let length =
@@ -204,8 +203,8 @@ impl Receiver for QueueReceiver {
     }
 }
 
-/// Sleeps until `descriptor` can be read, or until `until`. Not mq_timedreceive(3), whose time is on
-/// the real-time clock, which may be set.
+/// Sleeps until `descriptor` is readable or until `until`. Does not use mq_timedreceive(3), whose timeout is on the
+/// real-time clock, which can be set.
 pub(crate) fn wait_readable(descriptor: &impl AsFd, until: Instant) -> io::Result<Readiness> {
     let mut polled = [PollFd::new(descriptor, PollFlags::IN)];
     loop {

@@ -1,4 +1,4 @@
-//! Making a channel, telling another process of it, and opening its ends there.
+//! Creates channels, describes them to other processes, and opens their ends.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,17 +14,17 @@ use crate::channel::{Receiver, Sender};
 use crate::pubsub;
 use crate::{local, mqueue, shared_memory};
 
-/// The longest message of any backend: a channel carries states and commands, not bulk data, and a
-/// segment of sixteen such slots still fits the usual 64 MiB of lockable memory.
+/// The longest message of any backend: a channel carries states and commands, not bulk data, and a segment of sixteen
+/// such slots fits the usual 64 MiB of lockable memory.
 pub const MESSAGE_SIZE_MAX: usize = 1 << 20;
 
-/// The longest queue of any backend; a receiver that much behind is lost.
+/// The longest queue of any backend; a receiver that far behind cannot catch up.
 pub const QUEUE_LENGTH_MAX: u32 = 4096;
 
-/// The longest name of a run: with two of them the path of a socket stays within its 108 bytes.
+/// The longest name of a run: two of them still fit the 108 bytes of a socket's path.
 pub const RUN_LEN_MAX: usize = 16;
 
-/// A channel to be made.
+/// The description of a channel to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     /// Mechanism and name.
@@ -33,12 +33,12 @@ pub struct Spec {
     pub delivery: Delivery,
     /// The longest message in bytes, 1 to [`MESSAGE_SIZE_MAX`].
     pub message_size: usize,
-    /// The run it belongs to: 1 to [`RUN_LEN_MAX`] of a-z, A-Z, 0-9 and '-'. Channels of different
-    /// runs never meet, whatever their names.
+    /// The run it belongs to: 1 to [`RUN_LEN_MAX`] of a-z, A-Z, 0-9 and '-'. Channels of different runs never meet,
+    /// whatever their names.
     pub run: String,
 }
 
-/// Which end of a channel.
+/// An end of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Where messages go in.
@@ -47,10 +47,10 @@ pub enum End {
     Receiver,
 }
 
-/// What a process needs to know to open an end of a channel: plain data, sent to it as JSON.
+/// The information with which a process opens an end of a channel: plain data, sent as JSON.
 ///
-/// It carries numbers of descriptors, so it is good in a process that inherited them under the same
-/// numbers (see [`Channel::descriptors`]).
+/// It contains numbers of descriptors, so it is valid only in a process that inherited them under the same numbers
+/// (see [`Channel::descriptors`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handle {
     pub(crate) spec: Spec,
@@ -59,25 +59,25 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// A handle that tells the specification alone.
+    /// Creates a handle with the specification only.
     #[cfg(feature = "testing")]
     pub(crate) const fn named(spec: Spec) -> Self {
         Self { spec, sender: None, receiver: None }
     }
 
-    /// The channel as it was asked for.
+    /// Returns the specification of the channel.
     #[must_use]
     pub const fn spec(&self) -> &Spec {
         &self.spec
     }
 }
 
-/// A channel that could not be made.
+/// Why a channel could not be created.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// The name of the run cannot serve in file names.
-    #[error("\"{0}\" is no name of a run; use 1 to {RUN_LEN_MAX} of a-z, A-Z, 0-9 and '-'")]
+    /// The name of the run cannot be used in file names.
+    #[error("\"{0}\" is not a valid run name; use 1 to {RUN_LEN_MAX} of a-z, A-Z, 0-9 and '-'")]
     Run(String),
     /// The message size is zero or too large.
     #[error(
@@ -86,11 +86,11 @@ pub enum CreateError {
     MessageSize {
         /// The word of the mechanism.
         mechanism: &'static str,
-        /// What was asked for.
+        /// The requested size.
         size: usize,
         /// The limit.
         size_max: usize,
-        /// How to raise the limit, or nothing; starts with a separator.
+        /// How to raise the limit, or empty; starts with a separator.
         remedy: String,
     },
     /// The queue is longer than the mechanism allows.
@@ -100,14 +100,14 @@ pub enum CreateError {
     QueueLength {
         /// The word of the mechanism.
         mechanism: &'static str,
-        /// What was asked for.
+        /// The requested length.
         length: u32,
         /// The limit.
         length_max: u32,
-        /// How to raise the limit, or nothing; starts with a separator.
+        /// How to raise the limit, or empty; starts with a separator.
         remedy: String,
     },
-    /// Run and name are in use in this process.
+    /// Run and name are already in use in this process.
     #[error("run {run} already has a channel {endpoint}")]
     Taken {
         /// The run.
@@ -115,71 +115,71 @@ pub enum CreateError {
         /// The channel.
         endpoint: Endpoint,
     },
-    /// The backend is left out of this build.
+    /// This build does not contain the backend.
     #[error("{0} is not part of this build; build with `--features pubsub`")]
     NotBuilt(Endpoint),
-    /// The operating system or the backend's library refused.
+    /// The operating system or the backend's library failed.
     #[error("cannot make {endpoint}: {what}: {source}")]
     Failed {
         /// The channel.
         endpoint: Endpoint,
-        /// What was refused, and what may be done about it.
+        /// What failed, and what the user can do.
         what: String,
-        /// The refusal.
+        /// The error.
         source: io::Error,
     },
 }
 
-/// An end that could not be opened.
+/// Why an end could not be opened.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A local channel exists only in the process that made it, as long as the [`Channel`] lives.
+    /// A local channel exists only in the process that created it, as long as the [`Channel`] lives.
     #[error("{0} is not a channel of this process")]
     Elsewhere(Endpoint),
-    /// The descriptor of the handle was not inherited, or is something else.
+    /// The descriptor in the handle was not inherited, or is something else.
     #[error("descriptor {number} for {endpoint} was not inherited: {source}")]
     NotInherited {
         /// The channel.
         endpoint: Endpoint,
-        /// The number in the handle; -1 when it has none.
+        /// The number in the handle; -1 if there is none.
         number: i32,
-        /// The refusal.
+        /// The error.
         source: io::Error,
     },
-    /// The backend is left out of this build.
+    /// This build does not contain the backend.
     #[error("{0} is not part of this build; build with `--features pubsub`")]
     NotBuilt(Endpoint),
-    /// The operating system or the backend's library refused.
+    /// The operating system or the backend's library failed.
     #[error("cannot open {endpoint}: {source}")]
     Failed {
         /// The channel.
         endpoint: Endpoint,
-        /// The refusal.
+        /// The error.
         source: io::Error,
     },
 }
 
-/// A channel as its maker owns it. Dropping it removes what stands behind it; ends that are open then
-/// go on working among themselves.
+/// A channel, owned by the process that created it. Dropping it removes the underlying object; open ends continue to
+/// work with each other.
 #[derive(Debug)]
 pub struct Channel {
     spec: Spec,
     object: Object,
 }
 
-/// What stands behind a channel.
+/// The underlying object of a channel.
 #[derive(Debug)]
 enum Object {
-    Local(#[expect(dead_code, reason = "kept in being")] Arc<local::Memory>),
+    Local(#[expect(dead_code, reason = "keeps the channel alive")] Arc<local::Memory>),
     SharedMemory(shared_memory::Memory),
     MessageQueue(Ends),
     #[cfg(feature = "pubsub")]
-    PubSub(#[expect(dead_code, reason = "kept in being")] pubsub::Service),
+    PubSub(#[expect(dead_code, reason = "keeps the channel alive")] pubsub::Service),
 }
 
 impl Channel {
-    /// Makes the channel.
+    /// Creates the channel.
     ///
     /// # Errors
     /// See [`CreateError`].
@@ -203,7 +203,7 @@ impl Channel {
         Ok(Self { spec: spec.clone(), object })
     }
 
-    /// What another process needs to open an end.
+    /// Returns the information with which another process opens an end.
     #[must_use]
     pub fn handle(&self) -> Handle {
         let number = |end| self.descriptor(end).map(|fd| fd.as_raw_fd());
@@ -214,9 +214,9 @@ impl Channel {
         }
     }
 
-    /// The descriptor a process must inherit, under the same number, to open this end; nothing for
-    /// mechanisms without. It is close-on-exec: the launcher clears that just before it starts the child
-    /// and sets it again just after, so that no other child has it.
+    /// Returns the descriptor that a process must inherit, under the same number, to open this end; `None` for
+    /// mechanisms without one. It is close-on-exec: the launcher clears the flag just before it starts the child and
+    /// sets it again just after, so that no other child inherits it.
     #[must_use]
     pub fn descriptor(&self, end: End) -> Option<BorrowedFd<'_>> {
         match &self.object {
@@ -231,7 +231,7 @@ impl Channel {
         }
     }
 
-    /// The descriptors a process must inherit to open any end.
+    /// Returns the descriptors that a process must inherit to open both ends.
     #[must_use]
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let mut descriptors: Vec<_> = [End::Sender, End::Receiver]
@@ -262,7 +262,7 @@ fn check(spec: &Spec) -> Result<(), CreateError> {
     }
 }
 
-/// Whether `run` may name a run.
+/// Whether `run` is a valid run name.
 pub(crate) fn valid_run(run: &str) -> bool {
     (1..=RUN_LEN_MAX).contains(&run.len())
         && run.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -324,7 +324,7 @@ pub fn open_receiver(handle: &Handle) -> Result<Box<dyn Receiver>, OpenError> {
     }
 }
 
-/// A descriptor of this process's own for what it inherited under `number`.
+/// Returns a new descriptor for the one inherited under `number`.
 fn inherited(endpoint: &Endpoint, number: Option<i32>) -> Result<OwnedFd, OpenError> {
     let number = number.unwrap_or(-1);
     hemiola_rt::sys::descriptor::duplicate(number).map_err(|source| OpenError::NotInherited {

@@ -1,19 +1,19 @@
 //! Publish–subscribe on iceoryx2: one sender, receivers unknown to it, messages in shared memory.
 //!
-//! A channel is two iceoryx2 services of the same name: publish–subscribe carries the messages, event
-//! wakes the receivers. Everything iceoryx2 makes for one run lies in `/dev/shm` under one prefix:
+//! A channel is two iceoryx2 services of the same name: publish–subscribe carries the messages, event wakes the
+//! receivers. Everything that iceoryx2 creates for one run is in `/dev/shm` under one prefix:
 //!
 //! ```text
 //! /dev/shm/hemiola-<run>/           descriptions of services and nodes, sockets of the event services
 //! /dev/shm/hemiola-<run>_<number>…  payload, connections and management segments
 //! ```
 //!
-//! So two runs never meet, and [`sweep`] removes a run as a whole, also when every process of it was
-//! killed. A run's name has no `_`, so that no run's prefix begins another's; and the folder is not named
-//! as the prefix alone, for iceoryx2 would take that for a segment without a name.
+//! Two runs therefore never meet, and [`sweep`] removes everything of a run, even if all its processes were killed. A
+//! run's name contains no `_`, so that no run's prefix begins with another's. The folder's name is not the prefix
+//! itself, because iceoryx2 would take it for a segment without a name.
 //!
-//! Each end has an iceoryx2 node of its own; a node that is opened removes the dead ones of its run
-//! first, which is how the end of a killed process makes room for its successor.
+//! Each end has its own iceoryx2 node. Opening a node first removes the dead nodes of its run, which makes room for
+//! the successor of a killed process.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -34,35 +34,34 @@ use iceoryx2_bb_posix::file_descriptor_set::{
     FileDescriptorSet, FileDescriptorSetWaitError, FileEvent,
 };
 
-use crate::channel::{
-    Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
-};
+use crate::Readiness;
+use crate::channel::{ReceiveError, Receiver, SendError, Sender, check_buffer, check_message};
 use crate::open::{CreateError, OpenError, Spec, valid_run};
 
 mod bare;
 
 pub use bare::Bare;
 
-/// Receivers one channel may have; each costs the sender a look per message.
+/// The most receivers of one channel; the sender checks each of them for every message.
 pub const RECEIVERS_MAX: usize = 16;
 
-/// A sender and the successor of a killed one, for the moment both are registered.
+/// A sender, and the successor of a killed one while both are registered.
 const SENDERS_MAX: usize = 2;
 
-/// A node for the maker, for each end, and for the successor of each.
+/// A node for the creator, for each end, and for the successor of each.
 const NODES_MAX: usize = 2 * (1 + SENDERS_MAX + RECEIVERS_MAX);
 
-/// How many messages a latest receiver passes over before it takes one for the newest: a buffer of
-/// one per sender, and what arrives while it reads.
+/// How many messages a latest receiver reads before it takes one as the newest: one buffered per sender, and those
+/// that arrive meanwhile.
 const PASS_OVER_MAX: usize = 4;
 
-/// Where Linux keeps POSIX shared memory (shm_overview(7)).
+/// The directory of POSIX shared memory on Linux (shm_overview(7)).
 const DIRECTORY: &str = "/dev/shm";
 
 type Messages = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
 type Wakes = event::PortFactory<ipc::Service>;
 
-/// The services of a channel, kept in being by its maker.
+/// The services of a channel, kept alive by its creator.
 #[derive(Debug)]
 pub(crate) struct Service {
     _messages: Messages,
@@ -105,7 +104,7 @@ impl Service {
     }
 }
 
-/// The services of a channel as an end opens them.
+/// Opens the services of a channel for an end.
 fn open(spec: &Spec) -> Result<(Messages, Wakes, Node<ipc::Service>), OpenError> {
     let node = node(&spec.run).map_err(|error| failed(spec, error))?;
     let name = service_name(spec).map_err(|error| failed(spec, error))?;
@@ -124,7 +123,7 @@ fn library(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("iceoryx2: {error}"))
 }
 
-/// A receiver's buffer, and whether a new message replaces the oldest in it.
+/// Returns the size of a receiver's buffer, and whether a new message replaces the oldest.
 const fn buffer(delivery: Delivery) -> (usize, bool) {
     match delivery {
         Delivery::Latest => (1, true),
@@ -132,18 +131,18 @@ const fn buffer(delivery: Delivery) -> (usize, bool) {
     }
 }
 
-/// The name of a run's folder in [`DIRECTORY`].
+/// Returns the name of a run's folder in [`DIRECTORY`].
 fn folder(run: &str) -> String {
     format!("hemiola-{run}")
 }
 
-/// What the names of a run's files in [`DIRECTORY`] begin with.
+/// Returns the prefix of a run's files in [`DIRECTORY`].
 fn prefix(run: &str) -> String {
     format!("hemiola-{run}_")
 }
 
 fn node(run: &str) -> Result<Node<ipc::Service>, String> {
-    // What iceoryx2 would log comes back as errors; a library does not print.
+    // iceoryx2 returns the same information as errors, and a library does not print.
     set_log_level(LogLevel::Fatal);
     let prefix = prefix(run);
     let mut config = Config::default();
@@ -193,12 +192,12 @@ impl Sender for PubSubSender {
         check_message(message, self.message_size)?;
         let sample = match self.publisher.loan_slice_uninit(message.len()) {
             Ok(sample) => sample.write_from_slice(message),
-            // Receivers hold every sample there is: they are full.
+            // Receivers hold every sample: they are full.
             Err(LoanError::OutOfMemory) => return Err(SendError::Full),
             Err(error) => return Err(SendError::Failed(library(error))),
         };
-        // A receiver that is registered but has not yet looked at its buffer is passed over without
-        // an error when that is full, so those reached are counted.
+        // A receiver that is registered but has not yet examined its buffer is skipped without an error if that is
+        // full, so count the receivers that were reached.
         let receivers = self.messages.dynamic_config().number_of_subscribers();
         let sent = match sample.send() {
             Ok(reached) if reached < receivers => Err(SendError::Full),
@@ -206,7 +205,7 @@ impl Sender for PubSubSender {
             Err(Theirs::UnableToDeliver) => Err(SendError::Full),
             Err(error) => Err(SendError::Failed(library(error))),
         };
-        // Also after a refusal: another receiver may have had room.
+        // Even after a refusal: another receiver may have had room.
         self.notifier.notify().map_err(|error| SendError::Failed(library(error)))?;
         sent
     }
@@ -218,7 +217,7 @@ pub(crate) struct PubSubReceiver {
     message_size: usize,
     pass_over: usize,
     subscriber: Subscriber<ipc::Service, [u8], ()>,
-    /// To sleep on the listener's socket: its own wait has the resolution of the kernel's ticks.
+    /// To sleep on the listener's socket, because the listener's own wait has the resolution of the kernel's ticks.
     sleep: FileDescriptorSet,
     listener: Listener<ipc::Service>,
     _node: Node<ipc::Service>,
@@ -227,7 +226,7 @@ pub(crate) struct PubSubReceiver {
 impl PubSubReceiver {
     pub(crate) fn open(spec: &Spec) -> Result<Self, OpenError> {
         let (messages, wakes, node) = open(spec)?;
-        // The listener first: a sender that sees the subscriber can wake it.
+        // The listener first: a sender that sees the subscriber must be able to wake it.
         let listener = wakes.listener_builder().create();
         let listener = listener.map_err(|error| failed(spec, format!("{error:?}")))?;
         let subscriber = messages
@@ -284,17 +283,17 @@ impl Receiver for PubSubReceiver {
                 Err(error) => return Err(ReceiveError::Failed(library(error))),
             }
             drop(listening);
-            // All of them: what they announced is found by looking, and a rest would wake us again.
+            // Take all of them: the loop checks for messages itself, and a leftover would only wake it again.
             let drained = self.listener.try_wait(|_| ());
             drained.map_err(|error| ReceiveError::Failed(library(error)))?;
         }
     }
 }
 
-/// The runs that have entries in `/dev/shm`, whether their processes live or not.
+/// Returns the runs that have entries in `/dev/shm`, whether their processes live or not.
 ///
 /// # Errors
-/// When `/dev/shm` cannot be read.
+/// If `/dev/shm` cannot be read.
 pub fn runs() -> io::Result<BTreeSet<String>> {
     let mut runs = BTreeSet::new();
     for entry in std::fs::read_dir(DIRECTORY)? {
@@ -305,14 +304,14 @@ pub fn runs() -> io::Result<BTreeSet<String>> {
     Ok(runs)
 }
 
-/// Removes everything iceoryx2 made for `run`, returning how many entries of `/dev/shm` that were.
+/// Removes everything that iceoryx2 created for `run`; returns the number of entries removed from `/dev/shm`.
 ///
-/// To be called when no process of the run is left: one that still runs keeps what it has mapped but
-/// no longer meets new ones. Calling it again, or for a run that never was, removes nothing.
+/// Call it when no process of the run is left: a remaining process keeps what it has mapped but cannot meet new ones.
+/// For an unknown run, or a second time, it removes nothing.
 ///
 /// # Errors
-/// `InvalidInput` when `run` is no name of a run; else the first refusal to remove an entry, after
-/// all have been tried.
+/// `InvalidInput` if `run` is not a valid run name; otherwise the first failure to remove an entry, after all have
+/// been tried.
 pub fn sweep(run: &str) -> io::Result<usize> {
     if !valid_run(run) {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,7 +1,7 @@
-//! Shared memory: the newest value for any number of receivers, or a queue between two.
+//! Shared memory: the newest value for any number of receivers, or a queue between two ends.
 //!
-//! The structures and their layout are those of [`hemiola_rt::shared`]; here they get the traits. The
-//! receivers of a latest channel map it read-only.
+//! The structures and their layout are those of [`hemiola_rt::shared`]; this module implements the traits for them.
+//! The receivers of a latest channel map it read-only.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -14,12 +14,11 @@ use hemiola_rt::shared::{
 use hemiola_rt::sys::futex;
 use hemiola_units::{Delivery, Instant};
 
-use crate::channel::{
-    Readiness, ReceiveError, Receiver, SendError, Sender, check_buffer, check_message,
-};
+use crate::Readiness;
+use crate::channel::{ReceiveError, Receiver, SendError, Sender, check_buffer, check_message};
 use crate::open::{CreateError, End, Spec};
 
-/// A segment as its maker keeps it.
+/// A segment, kept by the creator of the channel.
 #[derive(Debug)]
 pub(crate) struct Memory {
     segment: Segment,
@@ -30,7 +29,7 @@ impl Memory {
     pub(crate) fn create(spec: &Spec) -> Result<Self, CreateError> {
         let failed = |error: SegmentError| CreateError::Failed {
             endpoint: spec.endpoint.clone(),
-            what: "no shared memory".into(),
+            what: "shared memory failed".into(),
             source: io_error(error),
         };
         let label = format!("hemiola-{}-{}", spec.run, spec.endpoint.name());
@@ -55,7 +54,7 @@ impl Memory {
     }
 }
 
-/// The sending end of a channel in the segment behind `descriptor`.
+/// Opens the sending end of a channel in the segment behind `descriptor`.
 pub(crate) fn open_sender(descriptor: OwnedFd, spec: &Spec) -> io::Result<Box<dyn Sender>> {
     let segment = Segment::from_fd(descriptor, Access::ReadWrite).map_err(io_error)?;
     let message_size = spec.message_size;
@@ -71,7 +70,7 @@ pub(crate) fn open_sender(descriptor: OwnedFd, spec: &Spec) -> io::Result<Box<dy
     })
 }
 
-/// A receiving end of a channel in the segment behind `descriptor`.
+/// Opens a receiving end of a channel in the segment behind `descriptor`.
 pub(crate) fn open_receiver(descriptor: OwnedFd, spec: &Spec) -> io::Result<Box<dyn Receiver>> {
     let message_size = spec.message_size;
     let attach = |access| Segment::from_fd(descriptor, access).map_err(io_error);
@@ -146,7 +145,7 @@ impl Receiver for LatestReceiver {
     }
 
     fn wait(&mut self, until: Instant) -> Result<Readiness, ReceiveError> {
-        Ok(readiness(self.reader.wait(until)))
+        Ok(self.reader.wait(until))
     }
 }
 
@@ -164,16 +163,16 @@ impl Receiver for QueueReceiver {
     }
 
     fn wait(&mut self, until: Instant) -> Result<Readiness, ReceiveError> {
-        Ok(readiness(self.reader.wait(until)))
+        Ok(self.reader.wait(until))
     }
 }
 
-/// What sending wakes a receiver with, on a word that nobody waits on.
+/// Runs the code that wakes a receiver, on a word that no thread waits on.
 fn rehearse_waking() {
     futex::wake_all(&AtomicU32::new(0));
 }
 
-/// What was read as the trait says it.
+/// Converts the result of a read.
 fn message(
     read: Result<Option<Message>, ReadError>,
     buffer: &[u8],
@@ -185,12 +184,5 @@ fn message(
         }
         // Torn by a faster writer, or damaged by a faulty one.
         Err(_) => Err(ReceiveError::Torn),
-    }
-}
-
-const fn readiness(readiness: hemiola_rt::shared::Readiness) -> Readiness {
-    match readiness {
-        hemiola_rt::shared::Readiness::Ready => Readiness::Ready,
-        hemiola_rt::shared::Readiness::TimedOut => Readiness::TimedOut,
     }
 }

@@ -1,11 +1,11 @@
-//! Every backend passes the conformance suite; what cannot be is refused.
+//! Every backend passes the conformance suite; impossible requests are refused.
 
 mod refusals;
 
 use hemiola_bus::conformance;
 use hemiola_units::{Delivery, Endpoint};
 
-/// The other end of a channel when the suite executes this binary again.
+/// The other end of a channel, when the suite runs this binary again.
 #[test]
 fn child() {
     conformance::child();
@@ -16,7 +16,7 @@ fn latest() -> Delivery {
 }
 
 fn queue() -> Delivery {
-    // The longest queue every kernel allows without asking (fs.mqueue.msg_max).
+    // The longest queue that every kernel allows by default (fs.mqueue.msg_max).
     Delivery::Queue(10.try_into().unwrap())
 }
 
@@ -33,7 +33,7 @@ macro_rules! passes {
     };
 }
 
-/// The rules for channels whose ends are in one process or in many.
+/// The rules for channels within one process or between several.
 macro_rules! passes_latest {
     ($module:ident, $endpoint:literal $($rule:ident)*) => {
         passes!($module, $endpoint, latest: empty_gives_nothing warming_up_moves_nothing latest_gives_the_newest_once
@@ -53,17 +53,17 @@ macro_rules! passes_queue {
 passes_latest!(local_latest, "local:it");
 passes_queue!(local_queue, "local:it");
 
-passes_latest!(shm_latest, "shm:it" every_receiver_gets_the_newest killed_sender_is_succeeded
-    killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
-passes_queue!(shm_queue, "shm:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+passes_latest!(shm_latest, "shm:it" every_receiver_gets_the_newest successor_of_a_killed_sender_takes_over
+    successor_of_a_killed_receiver_takes_over leftovers_of_a_killed_run_are_swept);
+passes_queue!(shm_queue, "shm:it" successor_of_a_killed_sender_takes_over successor_of_a_killed_receiver_takes_over
     leftovers_of_a_killed_run_are_swept);
-passes_latest!(mq_latest, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+passes_latest!(mq_latest, "mq:it" successor_of_a_killed_sender_takes_over successor_of_a_killed_receiver_takes_over
     leftovers_of_a_killed_run_are_swept);
-passes_queue!(mq_queue, "mq:it" killed_sender_is_succeeded killed_receiver_is_succeeded
+passes_queue!(mq_queue, "mq:it" successor_of_a_killed_sender_takes_over successor_of_a_killed_receiver_takes_over
     leftovers_of_a_killed_run_are_swept);
 #[cfg(feature = "pubsub")]
-passes_latest!(pubsub_latest, "pubsub:it" every_receiver_gets_the_newest killed_sender_is_succeeded
-    killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
+passes_latest!(pubsub_latest, "pubsub:it" every_receiver_gets_the_newest successor_of_a_killed_sender_takes_over
+    successor_of_a_killed_receiver_takes_over leftovers_of_a_killed_run_are_swept);
 #[cfg(feature = "pubsub")]
-passes_queue!(pubsub_queue, "pubsub:it" killed_sender_is_succeeded
-    killed_receiver_is_succeeded leftovers_of_a_killed_run_are_swept);
+passes_queue!(pubsub_queue, "pubsub:it" successor_of_a_killed_sender_takes_over
+    successor_of_a_killed_receiver_takes_over leftovers_of_a_killed_run_are_swept);

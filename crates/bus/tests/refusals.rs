@@ -1,4 +1,4 @@
-//! What cannot be made or opened is refused with what would help.
+//! Impossible requests are refused with what would help.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn sizes_and_names_no_backend_has_are_refused() {
     for (bad, expected) in [
         (
             Spec { run: "a_b".into(), ..spec("shm:x") },
-            "\"a_b\" is no name of a run; use 1 to 16 of a-z, A-Z, 0-9 and '-'",
+            "\"a_b\" is not a valid run name; use 1 to 16 of a-z, A-Z, 0-9 and '-'",
         ),
         (
             Spec { message_size: 0, ..spec("shm:x") },
@@ -74,13 +74,13 @@ fn a_receiver_of_a_latest_value_cannot_write_it() {
 }
 
 #[test]
-fn a_queue_beyond_the_user_s_memory_names_the_limit() {
+fn a_queue_beyond_the_memory_limit_names_the_limit() {
     let large = Spec { delivery: queue(10), message_size: 1 << 20, ..spec("mq:large") };
     let refused = refusal(&large);
     assert!(refused.contains("RLIMIT_MSGQUEUE") || refused.contains("msgsize_max"), "{refused}");
 }
 
-/// In a process without privileges; here as the child, elsewhere it does nothing.
+/// In a process without privileges: the child of the test below. Otherwise it does nothing.
 #[test]
 fn unprivileged() {
     if std::env::var_os("HEMIOLA_BUS_UNPRIVILEGED").is_some() {
@@ -93,7 +93,7 @@ fn unprivileged() {
 #[test]
 fn limits_without_privileges_name_the_sysctl_that_raises_them() {
     let path = std::env::temp_dir().join(format!("hemiola-bus-test-{}", std::process::id()));
-    // Where the test binary lies another user may not enter.
+    // Another user may not be allowed into the test binary's folder.
     std::fs::copy(std::env::current_exe().unwrap(), &path).unwrap();
     let mut command = Command::new(&path);
     command.args(["refusals::unprivileged", "--exact", "--nocapture", "--test-threads=1"]);

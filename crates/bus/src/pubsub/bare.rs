@@ -1,4 +1,4 @@
-//! iceoryx2 as bare as it gets: two services, one each way, and no channel around them.
+//! Plain iceoryx2: two services, one each way, without a channel around them.
 
 use std::fmt::Debug;
 use std::io;
@@ -12,8 +12,8 @@ use iceoryx2::prelude::{ServiceName, ipc};
 
 use super::{Messages, Wakes, library, node};
 
-/// One process's ends of a service out and of another back: what a [`Channel`](crate::Channel) over
-/// `pubsub:` is compared with. It checks nothing and keeps no [`Delivery`](hemiola_units::Delivery).
+/// The ends that one process has of a service out and of another back. A [`Channel`](crate::Channel) over `pubsub:`
+/// is compared with it. It checks nothing and has no [`Delivery`](hemiola_units::Delivery).
 #[derive(Debug)]
 pub struct Bare {
     publisher: Publisher<ipc::Service, [u8], ()>,
@@ -24,12 +24,12 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Sends to service `out` of `run` and receives from `back`, each with the longest message it
-    /// carries in bytes; whoever comes first makes them. A receiver holds `buffer` messages, after which
-    /// the oldest is lost. What it leaves behind when killed is removed by [`sweep`](super::sweep).
+    /// Sends to service `out` of `run` and receives from `back`, each given with its longest message in bytes. The
+    /// first process to open them creates them. A receiver holds `buffer` messages, after which the oldest is lost.
+    /// [`sweep`](super::sweep) removes what a killed process leaves behind.
     ///
     /// # Errors
-    /// What iceoryx2 refused, in its words.
+    /// The error of iceoryx2.
     pub fn open(
         run: &str,
         out: (&str, usize),
@@ -55,28 +55,27 @@ impl Bare {
         Ok(Self { publisher, notifier, subscriber, listener, _node: node })
     }
 
-    /// Publishes `message` and wakes nobody.
+    /// Publishes `message` without waking a receiver.
     ///
     /// # Errors
-    /// What iceoryx2 refused: a message that is too long, no memory left to loan.
+    /// The error of iceoryx2: the message is too long, or no memory is left to loan.
     pub fn send(&self, message: &[u8]) -> io::Result<()> {
         let sample = self.publisher.loan_slice_uninit(message.len()).map_err(library)?;
         sample.write_from_slice(message).send().map(drop).map_err(library)
     }
 
-    /// Wakes the other end if it waits, and keeps it from its next wait if not.
+    /// Wakes the other end if it waits; otherwise its next wait returns at once.
     ///
     /// # Errors
-    /// What iceoryx2 refused.
+    /// The error of iceoryx2.
     pub fn wake(&self) -> io::Result<()> {
         self.notifier.notify().map(drop).map_err(library)
     }
 
-    /// Takes the oldest message into the front of `buffer` and returns its length; nothing when there is
-    /// none.
+    /// Takes the oldest message into the front of `buffer` and returns its length; `None` if there is none.
     ///
     /// # Errors
-    /// `InvalidData` when it is longer than `buffer`; else what iceoryx2 refused.
+    /// `InvalidData` if it is longer than `buffer`; otherwise the error of iceoryx2.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(sample) = self.subscriber.receive().map_err(library)? else { return Ok(None) };
         let message = sample.payload();
@@ -85,10 +84,10 @@ impl Bare {
         Ok(Some(message.len()))
     }
 
-    /// Sleeps until it is woken, or returns at once when it was since it last did.
+    /// Sleeps until it is woken; returns at once if that happened since the last wait.
     ///
     /// # Errors
-    /// What iceoryx2 refused.
+    /// The error of iceoryx2.
     pub fn wait(&self) -> io::Result<()> {
         self.listener.blocking_wait(|_| ()).map(drop).map_err(library)
     }
