@@ -1,11 +1,11 @@
-//! What does it cost to record every switch, how large is that on disk, and what is lost, against other tools?
+//! What does it cost to record every switch, how large is the recording, and what is lost, compared with other tools?
 //!
-//! Two threads on one processor pass a byte to and fro through pipes: nothing switches more often. Each recorder is
-//! measured in pairs with nobody recording, in the order A B B A, all in one run; printed are the median of the paired
-//! ratios and their range. `cargo bench -p hemiola-record --bench kernel -- [PAIRS] [NAME…]`; with names, of those
-//! recorders only that have one in theirs.
+//! Two threads on one processor pass a byte to and fro through pipes; no load switches more often. Each recorder is
+//! measured in pairs against no recording, in the order A B B A, all in one run. The output is the median of the
+//! paired ratios and their range. `cargo bench -p hemiola-record --bench kernel -- [PAIRS] [NAME…]`; with names, only
+//! recorders whose name contains one of them.
 
-#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -24,10 +24,10 @@ use hemiola_trace::perfetto::TraceWriter;
 use hemiola_trace::sched::{Tid, What};
 use hemiola_units::{CpuSet, Policy, Priority};
 
-/// What another tool needs until it records.
+/// How long another tool takes to start recording.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// Who records.
+/// The recorder under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recorder {
     Ours {
@@ -36,7 +36,7 @@ enum Recorder {
     },
     PerfRecord,
     TraceCmd,
-    /// Its way, without it: an instance of tracefs whose pages are read raw.
+    /// The method of trace-cmd without trace-cmd: an instance of tracefs whose pages are read raw.
     Tracefs,
 }
 
@@ -64,25 +64,25 @@ impl Recorder {
     }
 }
 
-/// What one recording came to.
+/// The result of one recording.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     bytes: u64,
-    /// Switches in it, of everybody.
+    /// Switches in it, of all threads.
     switches: u64,
-    /// Events the recorder says it has lost.
+    /// Events that the recorder reports as lost.
     lost: u64,
-    /// Switches between the two threads that are not in it, where that can be told.
+    /// Switches between the two threads that are not in it, where they can be counted.
     missing: Option<u64>,
 }
 
-/// What is recorded.
+/// The load to record.
 struct Load {
     name: &'static str,
-    /// On each of them two threads.
+    /// Two threads run on each of them.
     cpus: Vec<u16>,
     fifo: bool,
-    /// There and back once is two switches.
+    /// One round trip is two switches.
     rounds: u32,
 }
 
@@ -108,7 +108,7 @@ fn main() {
             rounds: 100_000,
         },
         Load { name: "one processor, SCHED_FIFO 10", cpus: last, fifo: true, rounds: 100_000 },
-        // Nobody else runs meanwhile, readers neither, but for what the kernel keeps for ordinary threads.
+        // Almost nothing else runs meanwhile, including readers: only what the kernel reserves for ordinary threads.
         Load { name: "every processor, SCHED_FIFO 10", cpus, fifo: true, rounds: 300_000 },
     ];
     for load in loads {
@@ -130,7 +130,7 @@ fn main() {
     }
 }
 
-/// The pairs of one recorder, as a line.
+/// Measures one recorder; returns its line of output.
 fn measure(recorder: Recorder, load: &Load, pairs: usize) -> Result<String, String> {
     let folder = std::env::temp_dir().join(format!("hemiola-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -151,7 +151,7 @@ fn measure(recorder: Recorder, load: &Load, pairs: usize) -> Result<String, Stri
         Ok::<_, String>((before.as_secs_f64(), with.as_secs_f64(), outcome))
     });
     let measured: Result<Vec<_>, _> = measured.collect();
-    // Nobody misses it.
+    // A leftover folder does no harm.
     let _ = fs::remove_dir_all(&folder);
     let measured = measured?;
     let sorted = |figure: &dyn Fn(f64, f64) -> f64| {
@@ -180,7 +180,7 @@ fn measure(recorder: Recorder, load: &Load, pairs: usize) -> Result<String, Stri
     ))
 }
 
-/// Puts the load on all its processors at once; how long that takes on the slowest, and which threads did it.
+/// Runs the load on all its processors at once; returns how long the slowest took, and the threads that did it.
 fn run(load: &Load) -> io::Result<(Duration, Vec<Tid>)> {
     let all = Arc::new(Barrier::new(2 * load.cpus.len()));
     let start = |cpu: &u16| ping_pong(*cpu, load, &all);
@@ -196,12 +196,12 @@ fn run(load: &Load) -> io::Result<(Duration, Vec<Tid>)> {
 
 type PingPong = (JoinHandle<io::Result<(Duration, Tid)>>, JoinHandle<io::Result<Tid>>);
 
-/// Two threads that pass a byte to and fro on one processor, as soon as all are ready.
+/// Starts two threads that pass a byte to and fro on one processor, as soon as all are ready.
 fn ping_pong(cpu: u16, load: &Load, all: &Arc<Barrier>) -> io::Result<PingPong> {
     let (fifo, rounds, ready) = (load.fifo, load.rounds, Arc::clone(all));
     let settle = move || -> io::Result<Tid> {
         sched::set_affinity(None, &CpuSet::one(cpu).expect("it is online"))?;
-        // All are there before the first of them may keep the others from coming.
+        // All must have arrived before the first takes the processor from the others.
         ready.wait();
         if fifo {
             let priority = Priority::try_from(10).expect("a priority");
@@ -231,14 +231,14 @@ fn ping_pong(cpu: u16, load: &Load, all: &Arc<Barrier>) -> io::Result<PingPong> 
     Ok((one, other))
 }
 
-/// A recorder at work.
+/// A recorder that is running.
 enum Running {
     Ours { stop: Arc<AtomicBool>, reader: JoinHandle<Result<Seen, String>>, file: PathBuf },
     Tool { child: Child, file: PathBuf, perf: bool },
     Tracefs { instance: PathBuf, stop: Arc<AtomicBool>, readers: Vec<JoinHandle<io::Result<u64>>> },
 }
 
-/// What our reader has seen: switches to each thread, and losses.
+/// The result of our reader: switches to each thread, and losses.
 struct Seen {
     switches: std::collections::BTreeMap<Tid, u64>,
     lost: u64,
@@ -303,7 +303,7 @@ impl Running {
                         .filter_map(|(_, count)| count.trim().parse::<u64>().ok())
                         .sum::<u64>();
                 }
-                // An event is 68 bytes with what a page has besides.
+                // An event takes 68 bytes, including its share of the page header.
                 Ok(Outcome { bytes, switches: bytes / 68, lost, missing: None })
             }
         }
@@ -322,14 +322,14 @@ impl Drop for Running {
             Self::Tracefs { instance, stop, readers } => {
                 stop.store(true, Ordering::Relaxed);
                 readers.drain(..).for_each(|reader| drop(reader.join()));
-                // Left behind it would say so to the next.
+                // An instance left behind would make the next run fail.
                 let _ = fs::remove_dir(instance);
             }
         }
     }
 }
 
-/// Our capture with the reader that a program has: an ordinary thread of low priority that writes a trace.
+/// Our capture with the reader of a normal program: an ordinary thread of low priority that writes a trace.
 fn ours(interface: Interface, wakes: bool, path: PathBuf) -> Result<Running, String> {
     let options = Options { interface: Some(interface), wakes, ..Options::default() };
     let mut capture = Capture::start(&options).map_err(|error| error.to_string())?;
@@ -339,7 +339,7 @@ fn ours(interface: Interface, wakes: bool, path: PathBuf) -> Result<Running, Str
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stop);
     let reader = thread::spawn(move || {
-        // Refused at worst, and then it competes a little more.
+        // If refused, the reader competes a little more.
         let _ = sched::set_policy(None, &Policy::Other { nice: 10 });
         let mut read = Seen { switches: Default::default(), lost: 0 };
         let mut failed = Ok(());
@@ -449,7 +449,7 @@ fn tracefs(file: &Path) -> Result<Running, String> {
                 if last {
                     return Ok(bytes);
                 }
-                // trace-cmd's own interval.
+                // The interval of trace-cmd.
                 thread::sleep(Duration::from_millis(1));
             }
         }));

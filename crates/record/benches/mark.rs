@@ -9,7 +9,7 @@ use hemiola_rt::clock::{Clock, FastClock, MonotonicClock};
 use hemiola_rt::shared::LogReader;
 use hemiola_trace::EventKind;
 
-/// Times `iterations` marks, emptying the log in untimed pauses so that none is dropped.
+/// Times `iterations` marks; empties the log in untimed pauses so that none is dropped.
 fn time_marks<C: Clock>(
     recorder: &mut Recorder<C>,
     reader: &mut LogReader,

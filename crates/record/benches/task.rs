@@ -1,6 +1,6 @@
-//! What does a foreign program's mark cost, and what when nobody records?
+//! What does a mark of a foreign program cost, with a recorder and without?
 
-#![expect(clippy::print_stdout, reason = "a benchmark says what it found")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::hint::black_box;
 use std::process::Command;
@@ -15,7 +15,7 @@ const CHILD: &str = "HEMIOLA_BENCH_MARKS";
 const BATCH: u32 = 1000;
 const BATCHES: usize = 500;
 
-/// Prints the median over batches; between two, the recorder empties the lane.
+/// Prints the median over batches; the recorder empties the lane between two batches.
 fn figure(what: &str, mut each: impl FnMut(u32)) {
     let mut nanos: Vec<f64> = (0..BATCHES)
         .map(|_| {

@@ -1,7 +1,7 @@
-//! Processor use as the kernel's own accounts have it, at the beginning and the end of a recording: a second method
-//! beside the recording itself.
+//! Processor use according to the kernel's own accounting, at the beginning and the end of a recording: a second
+//! method beside the recording itself.
 //!
-//! It goes into the conditions of a trace, each figure as the kernel prints it (proc_stat(5), proc_pid_stat(5),
+//! It is stored in the conditions of a trace, each figure as the kernel prints it (proc_stat(5), proc_pid_stat(5),
 //! `Documentation/scheduler/sched-stats.rst`):
 //!
 //! ```text
@@ -18,10 +18,10 @@ use std::path::Path;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_units::Instant;
 
-/// Threads noted; on a machine with more, some are left out.
+/// The most threads noted; on a machine with more, some are left out.
 const THREADS_MAX: usize = 4096;
 
-/// The accounts at one moment.
+/// The accounting at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accounts {
     at: Instant,
@@ -30,7 +30,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// The accounts now, of every processor and every thread that may be read.
+    /// Reads the accounting of every processor and of every readable thread.
     #[must_use]
     pub fn read() -> Self {
         let at = MonotonicClock.now();
@@ -43,7 +43,7 @@ impl Accounts {
                 if threads.len() == THREADS_MAX {
                     break;
                 }
-                // It may have ended since it was listed.
+                // The thread may have ended since it was listed.
                 if let Ok(text) = fs::read_to_string(format!("{tasks}/{tid}/schedstat")) {
                     threads.insert(tid, text.trim().to_owned());
                 }
@@ -52,15 +52,15 @@ impl Accounts {
         Self { at, cpus, threads }
     }
 
-    /// The same without the processors: of a recording that does not have all they did, their use says nothing.
+    /// Removes the processors, for a recording that does not cover everything they did.
     #[must_use]
     pub fn of_threads(mut self) -> Self {
         self.cpus.clear();
         self
     }
 
-    /// What a trace says of the time between two readings, as names and texts. A thread that is only in the later one
-    /// began in between, and had used nothing before.
+    /// Returns the entries that a trace stores about the time between two readings. A thread that is only in the
+    /// later reading started in between and had used nothing before.
     #[must_use]
     pub fn between(start: &Self, stop: &Self) -> Vec<(String, String)> {
         let ticks = rustix::param::clock_ticks_per_second();
@@ -82,14 +82,14 @@ impl Accounts {
     }
 }
 
-/// `cpu0 1 2 …`, not the sum `cpu  1 2 …`.
+/// Parses `cpu0 1 2 …`, but not the sum `cpu  1 2 …`.
 fn cpu_line(line: &str) -> Option<(String, String)> {
     let (name, figures) = line.split_once(' ')?;
     let number = name.strip_prefix("cpu")?;
     number.parse::<u16>().is_ok().then(|| (name.to_owned(), figures.trim().to_owned()))
 }
 
-/// The entries of a folder that are numbers.
+/// Returns the entries of a folder whose names are numbers.
 fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_began_in_between_had_used_nothing_and_one_that_ended_is_left_out() {
+    fn a_new_thread_starts_from_zero_and_an_ended_one_is_left_out() {
         let start = accounts(5, &[(1, "10 20 3"), (2, "7 7 7")]);
         let stop = accounts(9, &[(1, "11 20 4"), (3, "1 1 1")]);
         let said = Accounts::between(&start, &stop);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_in_the_accounts_and_they_grow() {
+    fn this_process_is_accounted_for() {
         let start = Accounts::read();
         let own = std::process::id();
         let Some(figures) = start.threads.get(&own) else {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_all_processors_is_no_processor() {
+    fn the_line_of_the_sum_is_skipped() {
         assert_eq!(cpu_line("cpu  1 2 3"), None);
         assert_eq!(cpu_line("cpu12 1 2 3"), Some(("cpu12".into(), "1 2 3".into())));
         assert_eq!(cpu_line("ctxt 12"), None);

@@ -1,12 +1,12 @@
-//! The conditions of a run or a measurement, read from the kernel: a figure without them is worth nothing.
+//! The conditions of a run or a measurement, read from the kernel. A figure without its conditions cannot be
+//! compared.
 
 use std::fs;
 
 use hemiola_rt::clock::{Calibration, ClockFigures};
 use hemiola_trace::result::{ClockConditions, Conditions};
 
-/// Reads them. `steal_ticks_delta` becomes what its name says by [`finish`], at the end; until then it counts
-/// from the start of the machine.
+/// Reads the conditions. `steal_ticks_delta` counts from boot until [`finish`] makes it a difference.
 #[must_use]
 pub fn read(
     calibration: Calibration,
@@ -31,7 +31,7 @@ pub fn read(
             fast_read_ns: clock.fast_read_ns,
             resolution_ns: clock.resolution_ns,
         },
-        // Where the file is absent the kernel has no throttling, which it writes as −1.
+        // If the file is missing, the kernel has no throttling, which it writes as −1.
         rt_runtime_us: number("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or(-1),
         rt_period_us: number("/proc/sys/kernel/sched_rt_period_us").unwrap_or(0),
         load_average_1m: fs::read_to_string("/proc/loadavg")
@@ -47,7 +47,7 @@ pub fn read(
     }
 }
 
-/// Turns the steal ticks at the start into those since then.
+/// Replaces the steal ticks since boot by those since the start.
 pub fn finish(conditions: &mut Conditions) {
     conditions.steal_ticks_delta = conditions
         .steal_ticks_delta
@@ -55,7 +55,7 @@ pub fn finish(conditions: &mut Conditions) {
         .map(|(start, end)| end.saturating_sub(start));
 }
 
-/// What a trace says about itself: the same conditions, and which run of what it is.
+/// Returns the conditions as a trace stores them, with the entries that identify the run.
 #[must_use]
 pub fn for_trace(conditions: &Conditions, run: &[(&str, String)]) -> Vec<(String, String)> {
     let clock = &conditions.clock;
@@ -89,9 +89,9 @@ fn cpu_field<'t>(cpuinfo: &'t str, name: &str) -> Option<&'t str> {
     })
 }
 
-/// The preemption model as the kernel's version string has it.
+/// Returns the preemption model in the kernel's version string.
 fn preemption(version: &str) -> &'static str {
-    // PREEMPT_RT and PREEMPT_DYNAMIC contain PREEMPT: the longer words first.
+    // PREEMPT_RT and PREEMPT_DYNAMIC contain PREEMPT, so the longer words come first.
     ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT"]
         .into_iter()
         .find(|word| version.split_whitespace().any(|part| part == *word))
@@ -102,7 +102,7 @@ fn number(path: &str) -> Option<i64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Ticks stolen by the hypervisor since boot, all processors together (proc_stat(5), field 8).
+/// Returns the ticks stolen by the hypervisor since boot, over all processors (proc_stat(5), field 8).
 fn steal_ticks() -> Option<u64> {
     fs::read_to_string("/proc/stat").ok()?.lines().next()?.split_whitespace().nth(8)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The reading side: the logs of many processes into one trace.
+//! The reading side: writes the logs of many processes to one trace.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 use thiserror::Error;
 
-/// Takes what processes recorded out of their logs and writes it to a trace.
+/// Takes the entries of processes out of their logs and writes them to a trace.
 #[derive(Debug)]
 pub struct Drain<W: Write> {
     trace: TraceWriter<W>,
@@ -16,22 +16,23 @@ pub struct Drain<W: Write> {
     entries: Vec<Entry>,
 }
 
-/// How much of one log went where.
+/// Counts for one log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Entries written to the trace, those that report losses not counted.
+    /// Entries written to the trace, without those that report losses.
     pub entries: u64,
-    /// Marks the recorder dropped because its log was full.
+    /// Marks that the recorder dropped because its log was full.
     pub lost: u64,
-    /// Times the log held what no recorder writes: its process damaged it. That much was left out.
+    /// How often the log contained something that no recorder writes, because its process damaged it. That part was
+    /// skipped.
     pub damaged: u64,
 }
 
-/// A log that cannot be added to a [`Drain`].
+/// Why a log cannot be added to a [`Drain`].
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AddError {
-    /// The segment is no writable log.
+    /// The segment is not a writable log.
     #[error("the memory to record into is unusable: {0}")]
     Segment(#[from] SegmentError),
     /// The trace cannot be written.
@@ -44,18 +45,18 @@ struct Log {
     track: TrackId,
     reader: LogReader,
     tally: Tally,
-    /// When and in which cycle the last entry was made: a loss is reported there.
+    /// Time and cycle of the last entry: a loss is reported there.
     last: (Instant, u32),
 }
 
 impl<W: Write> Drain<W> {
-    /// A drain into `trace`, without logs yet.
+    /// Creates a drain into `trace`, without logs.
     pub const fn new(trace: TraceWriter<W>) -> Self {
         Self { trace, logs: Vec::new(), entries: Vec::new() }
     }
 
-    /// Adds the log of a process. It may be added before the process starts or while it runs, and stays
-    /// readable after its death.
+    /// Adds the log of a process, before the process starts or while it runs. It stays readable after the process has
+    /// died.
     ///
     /// # Errors
     ///
@@ -74,14 +75,14 @@ impl<W: Write> Drain<W> {
         Ok(track)
     }
 
-    /// Writes everything recorded by now to the trace and makes room for more; returns how many entries.
+    /// Writes all recorded entries to the trace and frees their space; returns how many there were.
     ///
-    /// Marks lost since the last call follow as one [`EventKind::Lost`] entry, stamped as the last entry
-    /// before it. A damaged log costs only its own entries.
+    /// Marks lost since the last call follow as one [`EventKind::Lost`] entry with the time of the entry before it. A
+    /// damaged log loses only its own entries.
     ///
     /// # Errors
     ///
-    /// When the trace cannot be written; what was taken out of the logs is then gone.
+    /// If the trace cannot be written; entries already taken out of the logs are lost.
     pub fn drain(&mut self) -> io::Result<usize> {
         let mut count = 0;
         for log in &mut self.logs {
@@ -95,31 +96,31 @@ impl<W: Write> Drain<W> {
         Ok(count)
     }
 
-    /// What became of the log of `track` so far.
+    /// Returns the counts for the log of `track` so far.
     ///
     /// # Panics
     ///
-    /// When the track is not of this drain.
+    /// If the track does not belong to this drain.
     #[must_use]
     pub fn tally(&self, track: TrackId) -> Tally {
         let log = self.logs.iter().find(|log| log.track == track);
         log.expect("the track came from this drain's add").tally
     }
 
-    /// The trace, for syncing its output.
+    /// Returns the trace, to sync its output.
     #[must_use]
     pub const fn trace(&self) -> &TraceWriter<W> {
         &self.trace
     }
 
-    /// The trace, for what does not come out of logs.
+    /// Returns the trace, to write to it directly.
     pub const fn trace_mut(&mut self) -> &mut TraceWriter<W> {
         &mut self.trace
     }
 }
 
 impl Log {
-    /// Appends what the log holds to `entries`.
+    /// Appends the contents of the log to `entries`.
     fn take(&mut self, entries: &mut Vec<Entry>) {
         let damaged = &mut self.tally.damaged;
         let sound = self.reader.drain(|words| match Entry::from_words(words) {

@@ -1,4 +1,4 @@
-//! The result folder: made before anything is measured, so that a full or forbidden disk is found first.
+//! The result folder, created before anything is measured, so that a full or read-only disk is found first.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
-/// What the folder holds while it is being filled, so that nobody else fills it too.
+/// The file that marks a folder as being filled, so that no other process fills it too.
 const CLAIM: &str = ".being-filled";
 
-/// A result folder that is being filled. Dropped without [`keep`](Self::keep) it is removed again, if
-/// it was made here: nothing half-done stays behind.
+/// A result folder that is being filled. If it is dropped without [`keep`](Self::keep), its contents are removed, and
+/// the folder too if it was created here.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -19,19 +19,19 @@ pub struct Folder {
     kept: bool,
 }
 
-/// A result folder that cannot be filled.
+/// Why a result folder cannot be filled.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// It cannot be made or written: choose another.
+    /// It cannot be created or written: choose another.
     #[error("the result folder {} cannot be written: {source}; choose another with --output", path.display())]
     Refused {
         /// The folder.
         path: PathBuf,
-        /// The refusal.
+        /// The system's error.
         source: io::Error,
     },
-    /// It holds something already, or somebody else is filling it.
+    /// It is not empty, or another process is filling it.
     #[error("the result folder {} is not empty; name a new one with --output, or remove it", .0.display())]
     InUse(PathBuf),
     /// A file of it could not be written.
@@ -39,17 +39,17 @@ pub enum FolderError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The refusal, often a full disk.
+        /// The system's error, often a full disk.
         source: io::Error,
     },
 }
 
 impl Folder {
-    /// Makes the folder, or takes over an empty one, and proves that it can be written. Of two who try this at
-    /// once, one has it.
+    /// Creates the folder, or takes over an empty one, and checks that it can be written. Of several processes that
+    /// try at once, one succeeds.
     ///
     /// # Errors
-    /// [`FolderError::InUse`] or [`FolderError::Refused`]; nothing is left behind then.
+    /// [`FolderError::InUse`] or [`FolderError::Refused`]; nothing is left behind.
     pub fn create(path: &Path) -> Result<Self, FolderError> {
         let refused = |source| FolderError::Refused { path: path.into(), source };
         let made = !path.exists();
@@ -63,7 +63,8 @@ impl Folder {
             }
             return Err(refused(source));
         }
-        // Looked into only after the claim: what another has put there before is seen, and later he cannot.
+        // Checked only after the claim: files that another process created before are seen, and after it there can be
+        // none.
         let others = fs::read_dir(path).map_err(refused)?.flatten();
         if others.into_iter().any(|entry| entry.file_name() != CLAIM) {
             let _ = fs::remove_file(path.join(CLAIM));
@@ -72,13 +73,13 @@ impl Folder {
         Ok(Self { path: path.into(), made, kept: false })
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a folder in it.
+    /// Creates a folder in it.
     ///
     /// # Errors
     /// [`FolderError::Write`].
@@ -87,7 +88,7 @@ impl Folder {
         fs::create_dir(&path).map_err(|source| FolderError::Write { path, source })
     }
 
-    /// Writes a file whole: to a neighbour first, so that a crash leaves the old or the new one.
+    /// Writes a file in one step, through a temporary file, so that a crash leaves the old or the new one.
     ///
     /// # Errors
     /// [`FolderError::Write`].
@@ -96,20 +97,20 @@ impl Folder {
             .map_err(|source| FolderError::Write { path: self.path.join(name), source })
     }
 
-    /// Writes a value as JSON for people and programs.
+    /// Writes a value as JSON.
     ///
     /// # Errors
     /// [`FolderError::Write`].
     ///
     /// # Panics
-    /// When the value has no JSON form, as a map with keys that are no texts.
+    /// If the value has no JSON form, such as a map with keys that are not strings.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
         let mut text = serde_json::to_string_pretty(value).expect("plain data has a JSON form");
         text.push('\n');
         self.write(name, text.as_bytes())
     }
 
-    /// Leaves the folder in place.
+    /// Keeps the folder and returns its path.
     #[must_use]
     pub fn keep(mut self) -> PathBuf {
         self.kept = true;
@@ -126,7 +127,7 @@ impl Drop for Folder {
         if self.made {
             let _ = fs::remove_dir_all(&self.path);
         } else if let Ok(entries) = fs::read_dir(&self.path) {
-            // The folder was the user's and empty: it is left as it was found.
+            // The folder existed before and was empty: leave it so.
             for entry in entries.flatten() {
                 let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
             }
@@ -137,7 +138,7 @@ impl Drop for Folder {
 /// Replaces a file in one step.
 ///
 /// # Errors
-/// When the folder cannot be written; a full disk shows here and leaves no fragment.
+/// If the folder cannot be written or the disk is full; no fragment is left.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_who_want_a_folder_at_once_one_gets_it() {
+    fn of_many_simultaneous_attempts_one_gets_the_folder() {
         let path = scratch("race");
         let start = std::sync::Barrier::new(8);
         let won = std::thread::scope(|scope| {
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_kept_is_gone() {
+    fn a_folder_that_is_not_kept_is_removed() {
         let path = scratch("gone");
         let folder = Folder::create(&path).unwrap();
         folder.write("a.json", b"{}").unwrap();
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_of_the_users_is_left_empty() {
+    fn an_existing_empty_folder_is_left_empty() {
         let path = scratch("empty");
         fs::create_dir(&path).unwrap();
         drop(Folder::create(&path).unwrap());
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_something_in_it_is_refused_and_left_as_it_was() {
+    fn a_folder_that_is_not_empty_is_refused_and_unchanged() {
         let path = scratch("full");
         fs::create_dir(&path).unwrap();
         fs::write(path.join("x"), "x").unwrap();

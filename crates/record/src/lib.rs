@@ -1,19 +1,18 @@
-//! Makes traces, with what belongs to one: each process marks what happens into shared memory, and one drain
-//! writes it all to a file.
+//! Makes traces: each process records marks into shared memory, and one drain writes them all to a file.
 //!
 //! In reading order:
 //!
-//! * [`create_log`]: the memory a process records into, made by whoever drains it.
-//! * [`Recorder`]: the writing side. A mark stamps itself, costs about a clock read, never waits, makes no
-//!   system call and allocates nothing.
-//! * [`Drain`]: the reading side. It turns the logs of many processes into one trace file beside the run;
-//!   whatever a process recorded before it died is in there.
-//! * [`kernel`]: what the kernel does with its processors, recorded while it happens.
-//! * [`Marks`]: the same for programs that know nothing of Hemiola but one header: what their tasks mark, and what
-//!   they ask of the recorder.
-//! * [`conditions`]: what figures depend on besides the program, read from the kernel.
-//! * [`accounting`]: processor use as the kernel's own accounts have it.
-//! * [`Folder`]: where results go, whole or not at all.
+//! * [`create_log`]: the memory that a process records into, created by the process that drains it.
+//! * [`Recorder`]: the writing side. A mark stamps itself, costs about a clock read, never waits, makes no system
+//! call and allocates nothing.
+//! * [`Drain`]: the reading side. It writes the logs of many processes to one trace file during the run, including
+//! everything that a process recorded before it died.
+//! * [`kernel`]: records what the kernel does with its processors.
+//! * [`Marks`]: the same for programs that include only one header of Hemiola: the marks of their tasks, and their
+//! requests to the recorder.
+//! * [`conditions`]: the conditions that figures depend on, read from the kernel.
+//! * [`accounting`]: processor use according to the kernel's own accounting.
+//! * [`Folder`]: the result folder, written completely or not at all.
 //!
 //! ```
 //! use hemiola_record::{Drain, LOG_CAPACITY, Recorder, create_log};
@@ -34,8 +33,8 @@
 //! assert_eq!(perfetto::read(&file).0.tracks[0].entries[0].cycle, 7);
 //! ```
 //!
-//! What a mark means is in [`hemiola_trace::event`]; this crate gives it no meaning. It starts no thread:
-//! who drains, and how often, is the caller's business.
+//! The meaning of a mark is defined in [`hemiola_trace::event`], not here. The crate starts no thread: the caller
+//! decides which thread drains, and how often.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Marks of foreign programs: what their tasks write into shared memory, as entries of tracks.
 //!
-//! The programs use the crate `hemiola-mark`, its C header or its Python module, and find the memory by the
-//! environment variable [`VARIABLE`]. They may write anything: what is no mark is left out and counted.
+//! The programs use the crate `hemiola-mark`, its C header or its Python module, and find the memory through the
+//! environment variable [`VARIABLE`]. They may write anything: invalid marks are left out and counted.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -13,10 +13,10 @@ use hemiola_units::{Instant, Span};
 
 pub use hemiola_rt::shared::{Call, CallKind};
 
-/// The environment variable by which a program finds the memory.
+/// The environment variable through which a program finds the memory.
 pub const VARIABLE: &str = "HEMIOLA_TRACE";
 
-/// How often lanes of processes that ended without giving them back are looked for.
+/// How often to look for lanes of processes that ended without giving them back.
 const SWEEP: Span = Span::from_millis(1000);
 
 /// A task of a foreign program.
@@ -30,32 +30,32 @@ pub struct Task {
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// Its period, if it has said one.
+    /// Its period, if stated.
     pub period: Option<Span>,
-    /// Its deadline after the release, if it has said one.
+    /// Its deadline after the release, if stated.
     pub deadline: Option<Span>,
-    /// What the numbers of its marks stand for.
+    /// The names of its marks, by number.
     pub marks: Vec<String>,
 }
 
-/// How much of what was marked went where.
+/// Counts of marks, tasks and calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Tasks seen.
     pub tasks: u64,
-    /// Entries taken, those that report losses not counted.
+    /// Entries taken, without those that report losses.
     pub entries: u64,
     /// Marks that a program dropped because its lane was full.
     pub lost: u64,
-    /// Times a lane held what no program should write; that much was left out.
+    /// How often a lane contained something that no program should write; that part was skipped.
     pub damaged: u64,
-    /// Tasks that found no free lane: nothing of them is recorded.
+    /// Tasks that found no free lane and are not recorded.
     pub refused_tasks: u32,
-    /// Calls that found no free place, and went unheard.
+    /// Calls that found no free place and were dropped.
     pub refused_calls: u32,
 }
 
-/// The memory foreign programs mark into, and its reading end.
+/// The memory that foreign programs write to, and its reading end.
 #[derive(Debug)]
 pub struct Marks {
     reader: MarksReader,
@@ -73,20 +73,20 @@ struct Lane {
 }
 
 impl Marks {
-    /// New memory for 63 tasks at a time, 16 MiB.
+    /// Creates memory for 63 tasks at a time, 16 MiB.
     ///
     /// # Errors
     ///
-    /// When the kernel gives no memory or no descriptor.
+    /// If the kernel has no memory or descriptor left.
     pub fn create() -> Result<Self, SegmentError> {
         Self::with_sizes(LANES, LANE_ENTRIES)
     }
 
-    /// New memory for `lanes` tasks at a time, of which each may be `entries` marks ahead of the reader.
+    /// Creates memory for `lanes` tasks at a time, each of which may be `entries` marks ahead of the reader.
     ///
     /// # Errors
     ///
-    /// As [`Self::create`], and when no memory has these sizes.
+    /// Like [`Self::create`], and if memory cannot have these sizes.
     pub fn with_sizes(lanes: u32, entries: u32) -> Result<Self, SegmentError> {
         let reader = MarksReader::create("hemiola-marks", lanes, entries)?;
         let lanes = (0..reader.lanes()).map(|_| None).collect();
@@ -94,28 +94,29 @@ impl Marks {
         Ok(Self { reader, lanes, tally, swept: Instant::ZERO, entries: Vec::new() })
     }
 
-    /// The descriptor of the memory. Programs find it by [`Self::paths`] only if they inherit it open:
+    /// Returns the descriptor of the memory. Programs find it through [`Self::paths`] only if they inherit it open:
     /// [`clear_cloexec`](hemiola_rt::sys::process::clear_cloexec).
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.reader.fd()
     }
 
-    /// What [`VARIABLE`] is for a program started now: the memory as the program inherited it; for those of its
-    /// children that closed what they inherited, as this process has it.
+    /// Returns the value of [`VARIABLE`] for a program started now: the memory as the program inherits it, and, for
+    /// its children that closed inherited descriptors, the memory as this process has it open.
     ///
-    /// The second path alone would not do: the kernel shows a process with capabilities to nobody who has fewer.
+    /// The second path alone would not do: the kernel hides the descriptors of a process with capabilities from
+    /// processes with fewer.
     #[must_use]
     pub fn paths(&self) -> String {
         let (fd, pid) = (self.fd().as_raw_fd(), std::process::id());
         format!("/proc/self/fd/{fd}:/proc/{pid}/fd/{fd}")
     }
 
-    /// Hands over everything marked by now, task by task, in the order it was marked, and makes room for more.
+    /// Passes everything marked so far to `each`, task by task, in the order it was marked, and frees the space.
     ///
-    /// A task is handed over at least once, even without entries, and again whenever it has some; its thread is
-    /// right from its first entry on. Marks lost since the last call follow as one [`EventKind::Lost`] entry, stamped
-    /// as the last entry before it.
+    /// A task is passed at least once, even without entries, and again whenever it has some; its thread is correct
+    /// from its first entry on. Marks lost since the last call follow as one [`EventKind::Lost`] entry with the time
+    /// of the entry before it.
     pub fn drain(&mut self, each: &mut dyn FnMut(&Task, &[Entry])) {
         let now = MonotonicClock.now();
         let sweep = now - self.swept >= SWEEP;
@@ -123,7 +124,7 @@ impl Marks {
             self.swept = now;
         }
         for lane in 0..self.reader.lanes() {
-            let over = self.reader.is_given_back(lane) || sweep && self.is_orphan(lane);
+            let over = self.reader.is_given_back(lane) || sweep && self.is_abandoned(lane);
             self.drain_lane(lane, now, each);
             if over {
                 self.lanes[lane as usize] = None;
@@ -132,21 +133,21 @@ impl Marks {
         }
     }
 
-    /// What programs asked since the last call, oldest first. Called after [`Self::drain`], it has every call made
-    /// before the newest entry.
+    /// Returns the calls of programs since the last call, oldest first. Called after [`Self::drain`], it returns
+    /// every call made before the newest entry.
     pub fn calls(&mut self) -> Vec<Call> {
         self.reader.calls()
     }
 
-    /// What became of the marks so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let (refused_tasks, refused_calls) = self.reader.refused();
         Tally { refused_tasks, refused_calls, ..self.tally }
     }
 
-    /// Whether the lane belongs to somebody who has ended.
-    fn is_orphan(&self, lane: u32) -> bool {
+    /// Whether the process that has the lane has ended.
+    fn is_abandoned(&self, lane: u32) -> bool {
         let (owner, pid) = self.reader.owner(lane);
         let who = if pid == 0 { owner } else { pid };
         who != 0 && !exists(who)
@@ -192,7 +193,7 @@ impl Marks {
             let (at, cycle) = state.last;
             self.entries.push(Entry { at, kind: EventKind::Lost, arg: 0, cycle, a: lost, b: 0 });
         }
-        // After the entries, so that every name they use is there. The thread stays the one of the first.
+        // After the entries, so that every name they use is there. The thread stays that of the first entry.
         for index in state.task.marks.len()..self.reader.names(lane) {
             state.task.marks.push(self.reader.name(lane, index));
         }
@@ -205,10 +206,10 @@ impl Marks {
     }
 }
 
-/// How far ahead of the reader's clock a mark may be: it is made while the lane is read.
+/// How far ahead of the reader's clock a mark may be: it may be made while the lane is read.
 const GRACE: Span = Span::from_millis(1000);
 
-/// What a foreign program may record.
+/// Whether a foreign program may record this kind.
 const fn is_mark(kind: EventKind) -> bool {
     matches!(kind, EventKind::Start | EventKind::Finish | EventKind::Mark)
 }
@@ -218,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_paths_lead_to_the_memory() {
+    fn the_paths_open_the_memory() {
         let marks = Marks::with_sizes(1, 8).unwrap();
         let paths = marks.paths();
         let size = |path: &str| std::fs::metadata(path).unwrap().len();
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_claimed_is_nothing_recorded() {
+    fn without_claims_nothing_is_recorded() {
         let mut marks = Marks::with_sizes(3, 8).unwrap();
         marks.drain(&mut |task, _| panic!("nobody claimed {task:?}"));
         assert_eq!((marks.calls(), marks.tally()), (vec![], Tally::default()));

@@ -1,8 +1,8 @@
-//! Recording by programs of our own behind the kernel's tracepoints.
+//! Recording with BPF programs attached to the kernel's tracepoints.
 //!
-//! They are written here, instruction by instruction: so they fit the running kernel, whose structures they are told
-//! from its own description ([`btf`]), and no compiler is needed. One map holds a ring of 16-byte slots for each
-//! processor, another the names of new threads; the reader maps both. Nobody is woken and nothing is copied twice.
+//! The programs are assembled here for the running kernel, whose structure layouts come from its own description
+//! ([`btf`]), so no compiler is needed. One map contains a ring of 16-byte slots for each processor, another the
+//! names of new threads; the reader maps both. No thread is woken and nothing is copied twice.
 
 use std::fs;
 use std::io::{self, Read};
@@ -27,14 +27,14 @@ mod programs;
 mod ring;
 mod word;
 
-/// Room for that many threads that begin or change their name between two readings: 1 MiB.
+/// Space for the threads that start or change their name between two readings: 1 MiB.
 const NAMES: Shape = Shape { slots: 1 << 14, slot_words: NAME_WORDS };
 
 /// The smallest and the largest ring of a processor, in slots. A map's value must be smaller than 2 GiB.
 const SLOTS_MIN: u64 = 1 << 10;
 const SLOTS_MAX: u64 = 1 << 26;
 
-/// A recording under way.
+/// A recording in progress.
 #[derive(Debug)]
 pub(super) struct Session {
     shape: Shape,
@@ -42,21 +42,21 @@ pub(super) struct Session {
     rings: Vec<(Reader, Stream)>,
     names: SharedWords,
     names_reader: Reader,
-    /// Writes all threads there are.
+    /// The program that lists all threads.
     iterator: OwnedFd,
     programs: Vec<OwnedFd>,
-    /// The programs at their tracepoints, until the recording is stopped.
+    /// The attached programs, until the recording is stopped.
     links: Vec<OwnedFd>,
-    /// The program that tells of arrivals, as long as it is not needed.
+    /// The program that reports arrivals, until it is attached.
     arrivals: Option<OwnedFd>,
-    /// Events the programs were kept from noting.
+    /// Events that the programs could not record.
     misses: u64,
-    /// Whether all threads must be asked for: at the beginning, and when names were lost.
+    /// Whether all threads must be listed: at the beginning, and after names were lost.
     ask: bool,
 }
 
 impl Session {
-    /// Begins to record.
+    /// Starts recording.
     pub(super) fn start(
         options: &Options,
         permission: Permission,
@@ -156,17 +156,18 @@ impl Session {
         Ok(session)
     }
 
-    /// Whether this kernel keeps threads from being seen that every kernel has: then nobody tells when they leave.
+    /// Whether this kernel hides threads that every kernel has. On such a kernel nothing reports when they leave a
+    /// processor.
     fn is_first_process_hidden(&self) -> bool {
-        /// The inode of the name space in which the first process has the number 1 (`include/linux/proc_ns.h`).
+        /// The inode of the PID namespace in which the first process has number 1 (`include/linux/proc_ns.h`).
         const INITIAL: &str = "pid:[4026531836]";
         let namespace = fs::read_link("/proc/self/ns/pid");
         namespace.is_ok_and(|namespace| namespace.as_os_str() == INITIAL)
             && self.list().is_ok_and(|threads| threads.iter().all(|thread| thread.tid != Tid(1)))
     }
 
-    /// From now on who comes tells so where nobody told who left. That costs a little with every switch, so it is done
-    /// only on a kernel where such switches are seen, or rather not seen.
+    /// Attaches the program by which arriving threads report themselves where no departure was reported. It adds a
+    /// little to every switch, so it is used only on kernels where such switches are missing.
     fn watch_arrivals(&mut self) {
         if let Some(program) = self.arrivals.take()
             && !self.links.is_empty()
@@ -177,7 +178,7 @@ impl Session {
         }
     }
 
-    /// How many events a processor's buffer holds.
+    /// Returns how many events the buffer of a processor can hold.
     pub(super) const fn capacity(&self) -> u32 {
         self.shape.slots
     }
@@ -186,19 +187,19 @@ impl Session {
         self.rings.iter_mut().map(|(_, stream)| stream)
     }
 
-    /// Gives out what the rings hold now.
+    /// Delivers the present contents of the rings.
     pub(super) fn drain(&mut self, outlet: &mut Outlet<'_>) {
         let words = self.events.words();
         let gaps = outlet.tally.gaps;
         for (reader, stream) in &mut self.rings {
-            // What comes meanwhile is for the next time, or a busy processor would keep the reader here.
+            // Later events wait for the next call; otherwise a busy processor would keep the reader here.
             let mut left = self.shape.slots as usize;
             while left > 0 {
                 let batch = left.min(Outlet::BATCH);
                 let count = reader.take(words, batch, |slot| {
                     let (time, word) =
                         (slot[0].load(Ordering::Relaxed), slot[1].load(Ordering::Relaxed));
-                    // A word of no meaning is none that a program of ours stores.
+                    // A word without meaning comes from none of our programs.
                     let what = word::decode(word, stream.running()).unwrap_or(What::Lost(0));
                     outlet.push(stream, Instant::from_nanos(time), what);
                 });
@@ -212,12 +213,12 @@ impl Session {
         self.report_misses(outlet);
     }
 
-    /// Ends the recording; what the rings hold stays there for a last [`Self::drain`].
+    /// Stops recording. The contents of the rings remain for a last [`Self::drain`].
     pub(super) fn stop(&mut self) {
         self.links.clear();
     }
 
-    /// Gives out the losses after which nothing came any more.
+    /// Delivers the losses that no later event reported.
     pub(super) fn last_losses(&mut self, now: Instant, outlet: &mut Outlet<'_>) {
         for (reader, stream) in &mut self.rings {
             let lost = reader.take_lost(self.events.words());
@@ -228,10 +229,10 @@ impl Session {
         }
     }
 
-    /// A program that is interrupted does not run again in the interrupt. Such an event is missing on some processor:
-    /// nobody knows which, so on all.
+    /// The kernel does not run a program again in an interrupt of itself. Such an event is missing on an unknown
+    /// processor, so a loss is reported on all of them.
     fn report_misses(&mut self, outlet: &mut Outlet<'_>) {
-        // A kernel that does not count them, before 5.12, does not keep programs from running either.
+        // Kernels before 5.12 do not count them, and do not skip programs either.
         let misses = |program: &OwnedFd| bpf::recursion_misses(program.as_fd()).unwrap_or(0);
         let misses: u64 = self.programs.iter().map(misses).sum();
         if misses == self.misses {
@@ -245,13 +246,13 @@ impl Session {
         }
     }
 
-    /// What became known of threads since the last call.
+    /// Returns the threads that became known since the last call.
     pub(super) fn threads(&mut self) -> Result<Vec<Thread>, CaptureError> {
         let mut threads = Vec::new();
         if self.names_reader.take_lost(self.names.words()) > 0 {
             self.ask = true;
         }
-        // Asked for first, for who begins meanwhile is in the ring then.
+        // List them first: a thread that starts meanwhile is then in the ring.
         if std::mem::take(&mut self.ask) {
             let failed = |error| CaptureError::Kernel { step: "listing the threads".into(), error };
             threads = self.list().map_err(failed)?;
@@ -264,7 +265,7 @@ impl Session {
 }
 
 impl Session {
-    /// Every thread there is.
+    /// Lists every thread.
     fn list(&self) -> io::Result<Vec<Thread>> {
         let mut bytes = Vec::new();
         bpf::iterate(self.iterator.as_fd())?.read_to_end(&mut bytes)?;
@@ -276,7 +277,7 @@ impl Session {
     }
 }
 
-/// The record of a name: time, thread and process, whether it is new, name.
+/// Parses the record of a name: time, thread and process, whether it is new, name.
 fn thread(mut words: impl Iterator<Item = u64>) -> Thread {
     let mut word = || words.next().unwrap_or(0);
     let (since, identity, new) = (Instant::from_nanos(word()), word(), word() != 0);
@@ -291,7 +292,7 @@ fn thread(mut words: impl Iterator<Item = u64>) -> Thread {
     }
 }
 
-/// Loads a program; when it is refused, a second time for the reason.
+/// Loads a program; if it is refused, loads it again to get the reason.
 fn load(program: &Program) -> Result<OwnedFd, LoadError> {
     let load = |explain| bpf::load(&program.name, &program.code, LICENSE, program.place, explain);
     load(false).or_else(|_| load(true))

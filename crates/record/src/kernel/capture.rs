@@ -1,4 +1,4 @@
-//! A recording under way, by whichever interface.
+//! A recording in progress, through either interface.
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::cpu;
@@ -9,48 +9,48 @@ use super::permission::Permission;
 use super::stream::Stream;
 use super::{CaptureError, Interface, Options, Tally, bpf, perf};
 
-/// Events a second of one processor that buffers are judged by until more are seen: a switch and a wake-up, 400,000
-/// times.
+/// The rate in events per second of one processor that is assumed until more are seen: 400,000 switches with a
+/// wake-up each.
 const RATE_EXPECTED: f64 = 800_000.0;
 
-/// Buffers are emptied that often at least: what is looked at while it is recorded is not older.
+/// Buffers are emptied at least this often, so that a live view is not older.
 const INTERVAL_MAX: Span = Span::from_millis(100);
-/// And no more often, for a reader that never sleeps is a load of its own.
+/// And not more often, because a reader that never sleeps is a load of its own.
 const INTERVAL_MIN: Span = Span::from_millis(5);
 
-/// The kernel being recorded, until this is stopped or dropped.
+/// A recording of the kernel, until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Capture {
-    source: Source,
+    source: Session,
     tally: Tally,
     /// Events of one batch.
     events: Vec<Event>,
-    /// When the buffers were emptied last.
+    /// When the buffers were last emptied.
     drained: Instant,
-    /// The most events one processor had in a second.
+    /// The highest rate of one processor.
     rate_max: f64,
     wakes: bool,
     stopped: bool,
 }
 
 #[derive(Debug)]
-enum Source {
+enum Session {
     Bpf(bpf::Session),
     Perf(perf::Session),
 }
 
 impl Capture {
-    /// Begins to record. What happens from the return of this on is in the buffers.
+    /// Starts recording. Everything that happens after this returns is in the buffers.
     ///
     /// # Errors
     ///
-    /// [`CaptureError::NotPermitted`] says which privilege is missing; [`CaptureError::Unsupported`], of an interface
-    /// that was asked for, that another may do.
+    /// [`CaptureError::NotPermitted`] names the missing privilege. [`CaptureError::Unsupported`] means that the
+    /// requested interface is not available; another may be.
     pub fn start(options: &Options) -> Result<Self, CaptureError> {
         let permission = Permission::read();
         let cpus = cpu::present().iter().max().map_or(1, |last| last + 1);
-        let bpf = || bpf::Session::start(options, permission, cpus).map(Source::Bpf);
-        let perf = || perf::Session::start(options, permission, cpus).map(Source::Perf);
+        let bpf = || bpf::Session::start(options, permission, cpus).map(Session::Bpf);
+        let perf = || perf::Session::start(options, permission, cpus).map(Session::Perf);
         let source = match options.interface {
             Some(Interface::Bpf) => bpf()?,
             Some(Interface::Perf) => perf()?,
@@ -72,42 +72,42 @@ impl Capture {
         })
     }
 
-    /// The interface that is used.
+    /// Returns the interface in use.
     #[must_use]
     pub const fn interface(&self) -> Interface {
         match self.source {
-            Source::Bpf(_) => Interface::Bpf,
-            Source::Perf(_) => Interface::Perf,
+            Session::Bpf(_) => Interface::Bpf,
+            Session::Perf(_) => Interface::Perf,
         }
     }
 
-    /// Whether wake-ups are recorded, as was asked for: perf events do not tell them to everybody.
+    /// Whether wake-ups are recorded, if requested: perf events do not report them without privilege.
     #[must_use]
     pub const fn has_wakes(&self) -> bool {
         match &self.source {
-            Source::Bpf(_) => self.wakes,
-            Source::Perf(session) => self.wakes && session.has_wakes(),
+            Session::Bpf(_) => self.wakes,
+            Session::Perf(session) => self.wakes && session.has_wakes(),
         }
     }
 
-    /// Whether the whole system is recorded, or else one process only.
+    /// Whether the whole system is recorded, not just one process.
     #[must_use]
     pub const fn is_system(&self) -> bool {
         match &self.source {
-            Source::Bpf(_) => true,
-            Source::Perf(session) => session.is_system(),
+            Session::Bpf(_) => true,
+            Session::Perf(session) => session.is_system(),
         }
     }
 
-    /// Gives everything recorded by now to `each`, in batches of one processor, and its room back to the kernel.
+    /// Passes everything recorded so far to `each`, in batches of one processor, and frees the kernel's buffers.
     ///
-    /// The events of one processor come in the order of time, over all calls; one batch never has those of two.
+    /// The events of one processor are in the order of time, across all calls; a batch never mixes processors.
     ///
     /// # Errors
     ///
-    /// When the kernel does not let a processor be watched that came back.
+    /// If the kernel does not allow a returning processor to be watched.
     pub fn drain(&mut self, each: &mut dyn FnMut(u16, &[Event])) -> Result<Tally, CaptureError> {
-        // Before the buffers are read: a processor that is away now has nothing more to come.
+        // Before the buffers are read: a processor that is offline now has nothing more to come.
         let (now, online) = (MonotonicClock.now(), cpu::online());
         let mut outlet = Outlet {
             each,
@@ -118,14 +118,14 @@ impl Capture {
             count_max: 0,
         };
         match &mut self.source {
-            Source::Bpf(session) => {
+            Session::Bpf(session) => {
                 session.drain(&mut outlet);
                 if self.stopped {
                     session.last_losses(now, &mut outlet);
                 }
                 outlet.follow(&online, now, session.streams());
             }
-            Source::Perf(session) => {
+            Session::Perf(session) => {
                 session.drain(&online, &mut outlet)?;
                 if self.stopped {
                     session.last_losses(now, &mut outlet);
@@ -135,7 +135,7 @@ impl Capture {
         }
         let count = outlet.count_max as f64;
         let seconds = (now - self.drained).secs_f64();
-        // Over a shorter time a rate says little.
+        // Over a shorter time, a rate means little.
         if seconds >= INTERVAL_MIN.secs_f64() {
             self.rate_max = self.rate_max.max(count / seconds);
             self.drained = now;
@@ -143,57 +143,57 @@ impl Capture {
         Ok(self.tally)
     }
 
-    /// What became known of threads since the last call; the first time every thread there is.
+    /// Returns the threads that became known since the last call; the first time, every thread.
     ///
-    /// A thread may be told of after its first events, so ask once more after the last [`Self::drain`].
+    /// A thread may be reported after its first events, so call this once more after the last [`Self::drain`].
     ///
     /// # Errors
     ///
-    /// When the kernel does not list its threads.
+    /// If the kernel does not list its threads.
     pub fn threads(&mut self) -> Result<Vec<Thread>, CaptureError> {
         match &mut self.source {
-            Source::Bpf(session) => session.threads(),
-            Source::Perf(session) => Ok(session.threads()),
+            Session::Bpf(session) => session.threads(),
+            Session::Perf(session) => Ok(session.threads()),
         }
     }
 
-    /// How long the caller may wait until the next [`Self::drain`]: the time in which the busiest processor seen, or
-    /// one as busy as is expected at worst, fills a quarter of its buffer; 100 ms at most.
+    /// Returns how long the caller may wait until the next [`Self::drain`]: the time in which the busiest processor,
+    /// or one as busy as assumed, fills a quarter of its buffer; at most 100 ms.
     #[must_use]
     pub fn advised_interval(&self) -> Span {
         let capacity = match &self.source {
-            Source::Bpf(session) => session.capacity(),
-            Source::Perf(session) => session.capacity(),
+            Session::Bpf(session) => session.capacity(),
+            Session::Perf(session) => session.capacity(),
         };
         Span::from_secs_f64(f64::from(capacity) / 4.0 / self.rate_max)
             .clamp(INTERVAL_MIN, INTERVAL_MAX)
     }
 
-    /// Ends the recording. What is in the buffers stays there for a last [`Self::drain`], which also tells of losses
-    /// after which nothing came any more.
+    /// Stops recording. The contents of the buffers remain for a last [`Self::drain`], which also reports losses that
+    /// no later event reported.
     pub fn stop(&mut self) {
         match &mut self.source {
-            Source::Bpf(session) => session.stop(),
-            Source::Perf(session) => session.stop(),
+            Session::Bpf(session) => session.stop(),
+            Session::Perf(session) => session.stop(),
         }
         self.stopped = true;
     }
 }
 
-/// Where events go: to the caller, in batches of one processor.
+/// Passes events to the caller, in batches of one processor.
 pub(super) struct Outlet<'a> {
     each: &'a mut dyn FnMut(u16, &[Event]),
     events: &'a mut Vec<Event>,
     pub(super) tally: &'a mut Tally,
-    /// Whose events are being counted.
+    /// The processor whose events are being counted.
     cpu: u16,
     count: usize,
-    /// The most of one processor.
+    /// The highest count of one processor.
     count_max: usize,
 }
 
 impl Outlet<'_> {
-    /// Events in a batch, about: 200 KB, which stay in a near cache.
+    /// The approximate number of events in a batch: 200 KB, which stay in a near cache.
     pub(super) const BATCH: usize = 1 << 13;
 
     pub(super) const fn is_full(&self) -> bool {
@@ -204,7 +204,7 @@ impl Outlet<'_> {
         stream.push(at, what, self.events, self.tally);
     }
 
-    /// Gives the batch of processor `cpu` to the caller.
+    /// Passes the batch of processor `cpu` to the caller.
     pub(super) fn flush(&mut self, cpu: u16) {
         if !self.events.is_empty() {
             (self.each)(cpu, self.events);
@@ -214,7 +214,7 @@ impl Outlet<'_> {
         }
     }
 
-    /// Tells of processors that went or came.
+    /// Reports processors that went offline or online.
     fn follow<'s>(
         &mut self,
         online: &hemiola_units::CpuSet,

@@ -1,8 +1,8 @@
-//! Recording by the kernel's own event buffers.
+//! Recording with the kernel's perf event buffers.
 //!
-//! Three ways, by what is permitted: the tracepoints of the system; where tracefs hides their numbers, the switches of
-//! the system without wake-ups; and without any privilege the switches of one's own process, of which each thread
-//! has an event on each processor that its children inherit.
+//! There are three modes, depending on what is permitted: the tracepoints of the system; if tracefs hides their
+//! numbers, the switches of the system without wake-ups; and without any privilege, the switches of the caller's own
+//! process. In the last mode each thread has an event on each processor, which its children inherit.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,19 +25,19 @@ use tracepoint::Tracepoint;
 mod record;
 mod tracepoint;
 
-/// The smallest buffer that is tried where the limit of locked memory allows no larger one.
+/// The smallest buffer that is tried if the limit on locked memory allows no larger one.
 const PAGES_MIN: usize = 8;
 
-/// A recording under way.
+/// A recording in progress.
 #[derive(Debug)]
 pub(super) struct Session {
     way: Way,
     processors: Vec<Processor>,
-    /// Names told since they were asked for; a new thread has its parent's, who is told instead.
+    /// Names reported since the last call. A new thread has its parent's name, so the parent is stored with it.
     news: Vec<(Thread, Option<Tid>)>,
     /// The name of each thread: a new one has its parent's.
     names: BTreeMap<Tid, String>,
-    /// Whether all threads must be asked for.
+    /// Whether all threads must be listed.
     ask: bool,
     stopped: bool,
 }
@@ -50,20 +50,20 @@ enum Way {
     Own(u32),
 }
 
-/// One processor, with what is open there while it is online.
+/// One processor, and what is open there while it is online.
 #[derive(Debug)]
 struct Processor {
     stream: Stream,
     buffer: Option<Buffer>,
-    /// The one that owns the buffer first.
+    /// The first one owns the buffer.
     events: Vec<OwnedFd>,
     len: usize,
-    /// Losses told of by records in the buffer.
+    /// Losses reported by records in the buffer.
     lost: u64,
 }
 
 impl Session {
-    /// Begins to record.
+    /// Starts recording.
     pub(super) fn start(
         options: &Options,
         permission: Permission,
@@ -75,8 +75,8 @@ impl Session {
                 Some(tracepoints) => Way::Tracepoints(tracepoints),
                 None if extras => {
                     return Err(CaptureError::Unsupported(
-                        "interrupts, page faults and system calls need the files of /sys/kernel/tracing, which are not \
-                         there or may not be read; programs of our own (CAP_BPF) do without"
+                        "interrupts, page faults and system calls need the files of /sys/kernel/tracing, which are \
+                         missing or not readable; BPF programs (CAP_BPF) work without them"
                             .into(),
                     ));
                 }
@@ -113,7 +113,7 @@ impl Session {
                 _ => CaptureError::Kernel { step: "opening perf events".into(), error },
             })?;
         }
-        // Threads that began since they were listed inherited the events of those that began them.
+        // Threads that started since they were listed inherited the events of their parents.
         session
             .enable()
             .map_err(|error| CaptureError::Kernel { step: "enabling perf events".into(), error })?;
@@ -127,9 +127,9 @@ impl Session {
             .try_for_each(|event| perf::enable(event.as_fd()))
     }
 
-    /// How many events the smallest buffer holds, about.
+    /// Returns the approximate number of events that the smallest buffer can hold.
     pub(super) fn capacity(&self) -> u32 {
-        // What a switch takes, with all that is told of it.
+        // Bytes that a switch takes, with all its records.
         let record = match self.way {
             Way::Tracepoints(_) => 168,
             Way::Switches => 64,
@@ -139,12 +139,12 @@ impl Session {
         open.map(|processor| processor.len / record).min().unwrap_or(0) as u32
     }
 
-    /// Whether wake-ups are told.
+    /// Whether wake-ups are reported.
     pub(super) const fn has_wakes(&self) -> bool {
         matches!(self.way, Way::Tracepoints(_))
     }
 
-    /// Whether everybody is recorded.
+    /// Whether every thread is recorded.
     pub(super) const fn is_system(&self) -> bool {
         !matches!(self.way, Way::Own(_))
     }
@@ -153,7 +153,7 @@ impl Session {
         self.processors.iter_mut().map(|processor| &mut processor.stream)
     }
 
-    /// Gives out what the buffers hold now.
+    /// Delivers the present contents of the buffers.
     pub(super) fn drain(
         &mut self,
         online: &CpuSet,
@@ -168,7 +168,7 @@ impl Session {
             processor.drain(tracepoints, !system, &mut self.news, outlet);
             let cpu = processor.stream.cpu();
             if !online.contains(cpu) && system {
-                // The kernel has taken the events off; they never come back by themselves.
+                // The kernel has removed the events, and does not restore them.
                 processor.close();
             } else if processor.buffer.is_none() && online.contains(cpu) && system && !self.stopped
             {
@@ -185,16 +185,16 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the recording; what the buffers hold stays there for a last [`Self::drain`].
+    /// Stops recording. The contents of the buffers remain for a last [`Self::drain`].
     pub(super) fn stop(&mut self) {
         for event in self.processors.iter().flat_map(|processor| &processor.events) {
-            // An open event can always be disabled; what came all the same would be true as well.
+            // An open event can always be disabled; a record that still arrives is valid too.
             let _ = perf::disable(event.as_fd());
         }
         self.stopped = true;
     }
 
-    /// Gives out the losses after which nothing came any more.
+    /// Delivers the losses that no later event reported.
     pub(super) fn last_losses(&mut self, now: Instant, outlet: &mut Outlet<'_>) {
         for processor in &mut self.processors {
             let counted = processor
@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// What became known of threads since the last call.
+    /// Returns the threads that became known since the last call.
     pub(super) fn threads(&mut self) -> Vec<Thread> {
         let mut threads = match (std::mem::take(&mut self.ask), &self.way) {
             (false, _) => Vec::new(),
@@ -236,12 +236,13 @@ impl Processor {
         Self { stream: Stream::new(cpu), buffer: None, events: Vec::new(), len, lost: 0 }
     }
 
-    /// Opens what is to be recorded here; nothing on a processor that is away.
+    /// Opens the events for this processor; none if it is offline.
     fn open(&mut self, way: &Way, tids: &[Option<u32>]) -> io::Result<()> {
         let own = matches!(way, Way::Own(_));
         let base = Attributes {
             source: EventSource::Nothing,
-            // Beside the tracepoint as well: of some threads the kernel drops that, and says nothing.
+            // Even beside the tracepoint, because the kernel silently drops the tracepoint's records for some
+            // threads.
             switches: true,
             names: true,
             inherit: own,
@@ -251,7 +252,7 @@ impl Processor {
             match perf::open(&base, *tid, self.stream.cpu()) {
                 Ok(event) => self.add(event)?,
                 Err(error) if is(&error, Errno::NODEV) => return Ok(()),
-                // It has ended since it was listed.
+                // The thread has ended since it was listed.
                 Err(error) if own && is(&error, Errno::SRCH) => {}
                 // A child with more privileges; the first thread is the process's own.
                 Err(error)
@@ -269,7 +270,7 @@ impl Processor {
         Ok(())
     }
 
-    /// The first event gets a buffer, the others write into it.
+    /// The first event gets a buffer, and the others write into it.
     fn add(&mut self, event: OwnedFd) -> io::Result<()> {
         match self.events.first() {
             Some(first) => perf::redirect(event.as_fd(), first.as_fd())?,
@@ -277,7 +278,7 @@ impl Processor {
                 while self.buffer.is_none() {
                     match Buffer::map(event.as_fd(), self.len) {
                         Ok(buffer) => self.buffer = Some(buffer),
-                        // Beyond what may be locked: the next smaller one.
+                        // Beyond the limit on locked memory: try a smaller one.
                         Err(error)
                             if error.kind() == io::ErrorKind::PermissionDenied
                                 && self.len > PAGES_MIN * page_size() =>
@@ -315,16 +316,16 @@ impl Processor {
                 |prev, left, next| What::Switch { prev, left, next, priority: PRIORITY_UNKNOWN };
             let (at, what) = match record {
                 Record::Event(at, what) => (at, what),
-                // Known already from the tracepoint, or from who left.
+                // Known already from the tracepoint, or from the departing thread.
                 Record::Switch { next, .. } if running == next => return,
-                // The same, and the one who comes has ended and has no number any more.
+                // The same, and the arriving thread has ended and has no number any more.
                 Record::Switch { prev, next: Tid::UNKNOWN, .. } if running != prev => return,
                 Record::Switch { at, prev, left, next } => {
-                    // He who leaves may have ended too.
+                    // The departing thread may have ended too.
                     let prev = if prev == Tid::UNKNOWN { running } else { prev };
                     (at, switch(prev, left.unwrap_or(Left::Unknown), next))
                 }
-                // A thread that was listed and inherited an event too is told of twice.
+                // A thread that was listed and also inherited an event is reported twice.
                 Record::In(_, tid) if last == Some((true, tid)) => return,
                 Record::Out(_, tid, _) if last == Some((false, tid)) => return,
                 Record::In(at, next) => {

@@ -1,4 +1,4 @@
-//! Which privileges recording needs, and the sentence that says how to give them.
+//! The privileges that recording needs, and how to grant them.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::{CaptureError, Interface, Options, Target};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Permission {
     effective: CapabilitySet,
-    /// `perf_event_paranoid`: how little perf events show without `CAP_PERFMON`.
+    /// `perf_event_paranoid`: the restriction of perf events without `CAP_PERFMON`.
     paranoid: i32,
 }
 
@@ -20,17 +20,17 @@ impl Permission {
         let effective = capabilities(None)
             .map_or(CapabilitySet::empty(), |capabilities| capabilities.effective);
         let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
-        // Where the file is missing perf events are not there either.
+        // If the file is missing, there are no perf events either.
         let paranoid = paranoid.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(2);
         Self { effective, paranoid }
     }
 
-    /// `CAP_SYS_ADMIN` stands for all that was split off from it.
+    /// `CAP_SYS_ADMIN` includes the capabilities that were split off from it.
     fn has(self, capability: CapabilitySet) -> bool {
         self.effective.intersects(capability | CapabilitySet::SYS_ADMIN)
     }
 
-    /// Whether programs of ours may be put into the kernel.
+    /// Whether BPF programs may be loaded.
     pub(super) fn bpf(self) -> bool {
         self.has(CapabilitySet::BPF) && self.has(CapabilitySet::PERFMON)
     }
@@ -45,7 +45,7 @@ impl Permission {
         self.has(CapabilitySet::PERFMON) || self.paranoid <= 2
     }
 
-    /// Why `options` are not permitted, by `interface`.
+    /// Explains why `options` are not permitted through `interface`.
     pub(super) fn refuse(self, options: &Options, interface: Interface) -> CaptureError {
         let extras = [
             (options.interrupts, "interrupts"),
@@ -72,8 +72,8 @@ impl Permission {
         let command = format!("sudo setcap cap_perfmon,cap_bpf=ep {}", program.display());
         let (because, remedy) = match missing.is_empty() {
             true => (
-                "was refused though this process has CAP_PERFMON: it has it in a container only, or the kernel is \
-                 locked down"
+                "was refused although this process has CAP_PERFMON: it has it only in a container, or the kernel \
+                 is locked down"
                     .into(),
                 "start the container with `--cap-add PERFMON --cap-add BPF`, or record outside of it".into(),
             ),
@@ -81,7 +81,7 @@ impl Permission {
                 format!("needs {}, which this process lacks", missing.join(" and ")),
                 match options.target {
                     Target::System => format!(
-                        "allow it by `{command}` or run it by sudo; recording a program of one's own needs no privilege"
+                        "allow it by `{command}` or run it with sudo; recording your own program needs no privilege"
                     ),
                     Target::Process(_) if !self.perf_own() => format!(
                         "allow it by `{command}`, or for everybody by `sudo sysctl \
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_administrator_may_everything() {
+    fn cap_sys_admin_permits_everything() {
         let root = Permission { effective: CapabilitySet::SYS_ADMIN, paranoid: 4 };
         assert!(root.bpf() && root.perf_system() && root.perf_own());
         let nobody = Permission { effective: CapabilitySet::empty(), paranoid: 2 };

@@ -1,15 +1,15 @@
-//! The events of one processor in their order: who ran, since when, and whether anything is missing.
+//! The ordered events of one processor: which thread runs, and whether events are missing.
 
 use hemiola_trace::sched::{Event, Tid, What};
 use hemiola_units::Instant;
 
 use super::Tally;
 
-/// What is known of one processor between two events.
+/// The state of one processor between two events.
 #[derive(Debug)]
 pub(super) struct Stream {
     cpu: u16,
-    /// Who runs: for wake-ups, and to see that no switch is missing.
+    /// The running thread: for wake-ups, and to detect missing switches.
     running: Tid,
     last: Instant,
     online: bool,
@@ -24,7 +24,7 @@ impl Stream {
         self.cpu
     }
 
-    /// Who runs, as far as is known.
+    /// Returns the running thread, as far as known.
     pub(super) const fn running(&self) -> Tid {
         self.running
     }
@@ -33,10 +33,10 @@ impl Stream {
         self.online
     }
 
-    /// Appends what happened at `at` to `events`, as late as the event before it at least.
+    /// Appends the event at `at` to `events`; its time is not earlier than that of the event before it.
     ///
-    /// Before it stands a [`What::Lost`] of unknown number when the thread that leaves is not the one that came, and
-    /// a [`What::Online`] when the processor was away. A wake-up is done by who runs.
+    /// A [`What::Lost`] of unknown number precedes it if the departing thread is not the one that arrived, and a
+    /// [`What::Online`] if the processor was offline. The waker of a wake-up is the running thread.
     pub(super) fn push(
         &mut self,
         at: Instant,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wake_up_is_done_by_who_runs() {
+    fn the_waker_is_the_running_thread() {
         let unknown = wake(Tid::UNKNOWN);
         let tally = check(
             &[(1, unknown), (2, switch(0, 7)), (3, unknown)],
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_that_comes_back_says_so_before_its_first_event() {
+    fn a_returning_processor_is_reported_before_its_first_event() {
         check(
             &[(1, switch(0, 7)), (2, What::Online(false)), (4, switch(0, 9))],
             &[

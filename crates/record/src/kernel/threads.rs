@@ -1,19 +1,19 @@
-//! The threads there are, as `/proc` lists them.
+//! The threads that `/proc` lists.
 
 use std::fs;
 
 use hemiola_trace::sched::{Thread, Tid};
 use hemiola_units::Instant;
 
-/// Processes of one tree that are looked for, at most.
+/// The most processes of one tree that are searched.
 const TREE_MAX: usize = 1 << 16;
 
-/// Every thread of the machine that is visible here.
+/// Returns every thread of the machine that is visible here.
 pub(super) fn all() -> Vec<Thread> {
     numbers("/proc").into_iter().flat_map(of_process).collect()
 }
 
-/// Every thread of a process and of its children and theirs. Where the kernel does not list children, its own only.
+/// Returns every thread of a process and its descendants; only its own if the kernel does not list children.
 pub(super) fn of_tree(pid: u32) -> Vec<Thread> {
     let (mut pids, mut next, mut threads) = (vec![pid], 0, Vec::new());
     while let Some(&pid) = pids.get(next).filter(|_| next < TREE_MAX) {
@@ -44,7 +44,7 @@ fn of_process(pid: u32) -> Vec<Thread> {
     named.map(thread).collect()
 }
 
-/// The entries of a folder that are numbers, ascending.
+/// Returns the entries of a folder whose names are numbers, ascending.
 fn numbers(folder: &str) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut numbers: Vec<u32> =

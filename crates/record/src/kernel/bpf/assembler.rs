@@ -1,4 +1,4 @@
-//! Instructions for the kernel's own machine, one by one.
+//! An assembler for the kernel's BPF machine.
 //!
 //! ```text
 //!  opcode u8 │ destination 0–3, source 4–7 │ offset i16 │ immediate i32
@@ -8,7 +8,8 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// A register: R0 is a result, R1–R5 are arguments and gone after a call, R6–R9 stay, R10 is the end of the stack.
+/// A register: R0 is the result, R1–R5 are arguments and lost after a call, R6–R9 are kept, R10 is the end of the
+/// stack.
 #[derive(Clone, Copy)]
 pub(super) enum Register {
     R0,
@@ -22,14 +23,14 @@ pub(super) enum Register {
     R10,
 }
 
-/// How much is loaded or stored.
+/// How many bytes are loaded or stored.
 #[derive(Clone, Copy)]
 pub(super) enum Size {
     Word = 0x00,
     Double = 0x18,
 }
 
-/// What is done to a register of 64 bits.
+/// An operation on a 64-bit register.
 #[derive(Clone, Copy)]
 pub(super) enum Operation {
     Add = 0x00,
@@ -41,7 +42,7 @@ pub(super) enum Operation {
     Move = 0xb0,
 }
 
-/// When to jump, numbers being unsigned.
+/// When to jump; comparisons are unsigned.
 #[derive(Clone, Copy)]
 pub(super) enum When {
     Always = 0x00,
@@ -51,14 +52,14 @@ pub(super) enum When {
     NotEqual = 0x50,
 }
 
-/// What is done to a word in memory that others change as well; the source register gets what was there.
+/// An atomic operation on a word in memory; the source register receives the previous value.
 #[derive(Clone, Copy)]
 pub(super) enum Atomic {
     Add = 0x01,
     Exchange = 0xe1,
 }
 
-/// A function of the kernel: `enum bpf_func_id` of `linux/bpf.h`.
+/// A kernel function: `enum bpf_func_id` of `linux/bpf.h`.
 #[derive(Clone, Copy)]
 pub(super) enum Function {
     MapLookupElement = 1,
@@ -70,17 +71,17 @@ pub(super) enum Function {
     CurrentTask = 158,
 }
 
-/// A place to jump to.
+/// A jump target.
 #[derive(Clone, Copy)]
 pub(super) struct Label(usize);
 
-/// A program being written.
+/// A program under construction.
 #[derive(Default)]
 pub(super) struct Assembler {
     code: Vec<u64>,
-    /// Where each label is, once it is placed.
+    /// The position of each label, once it is placed.
     labels: Vec<Option<usize>>,
-    /// Jumps, and the label each goes to.
+    /// Jumps, and the label of each.
     jumps: Vec<(usize, Label)>,
 }
 
@@ -153,7 +154,7 @@ impl Assembler {
         self.push(0x62 | size as u8, to, 0, offset, number)
     }
 
-    /// `source = what was at *(to + offset)`, which is changed in the same step.
+    /// `source = *(to + offset)`, and changes the word in the same step.
     pub(super) fn atomic(
         &mut self,
         what: Atomic,
@@ -164,12 +165,12 @@ impl Assembler {
         self.push(0xdb, to, source as u8, offset, what as i32)
     }
 
-    /// `destination = map`, for a call that takes one.
+    /// `destination = map`, for a call that takes a map.
     pub(super) fn map(&mut self, destination: Register, map: BorrowedFd<'_>) -> &mut Self {
         self.push(0x18, destination, 1, 0, map.as_raw_fd()).push(0, Register::R0, 0, 0, 0)
     }
 
-    /// `destination = ` the address of a variable of the kernel, by its number in BTF.
+    /// `destination = ` the address of a kernel variable, given by its number in BTF.
     pub(super) fn variable(&mut self, destination: Register, id: u32) -> &mut Self {
         self.push(0x18, destination, 3, 0, id as i32).push(0, Register::R0, 0, 0, 0)
     }
@@ -184,19 +185,19 @@ impl Assembler {
         self.by(Operation::Move, Register::R0, result).push(0x95, Register::R0, 0, 0, 0)
     }
 
-    /// A label to be placed later.
+    /// Creates a label to be placed later.
     pub(super) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The next instruction is where `label` is.
+    /// Places `label` at the next instruction.
     pub(super) fn place(&mut self, label: Label) -> &mut Self {
         self.labels[label.0] = Some(self.code.len());
         self
     }
 
-    /// Goes on at `label` if `register` compares so with `number`.
+    /// Jumps to `label` if `register` compares so with `number`.
     pub(super) fn jump(
         &mut self,
         when: When,
@@ -208,11 +209,11 @@ impl Assembler {
         self.push(0x05 | when as u8, register, 0, 0, number)
     }
 
-    /// The program with its jumps filled in.
+    /// Returns the program with its jumps resolved.
     pub(super) fn finish(&mut self) -> Vec<u64> {
         for (at, label) in self.jumps.drain(..) {
             let target = self.labels[label.0].expect("every label is placed");
-            // Counted from the instruction after the jump.
+            // Relative to the instruction after the jump.
             let distance = target as i64 - at as i64 - 1;
             let [low, high] = i16::try_from(distance).expect("programs are short").to_ne_bytes();
             let mut bytes = self.code[at].to_ne_bytes();
@@ -227,7 +228,7 @@ impl Assembler {
 mod tests {
     use super::*;
 
-    /// The kernel's notation of an instruction: `struct bpf_insn`.
+    /// Encodes an instruction as the kernel does: `struct bpf_insn`.
     fn instruction(opcode: u8, registers: u8, offset: i16, immediate: i32) -> u64 {
         let mut bytes = [opcode, registers, 0, 0, 0, 0, 0, 0];
         bytes[2..4].copy_from_slice(&offset.to_ne_bytes());
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_those_of_the_standard() {
+    fn instructions_are_encoded_as_in_the_standard() {
         let mut program = Assembler::default();
         program
             .load(Size::Word, Register::R3, Register::R6, 1264)

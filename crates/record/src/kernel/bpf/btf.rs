@@ -1,20 +1,20 @@
-//! Where the running kernel keeps what: its own description of its types, BTF.
+//! The layout of the running kernel's structures, from its own description of its types, BTF.
 //!
 //! ```text
 //!  header: magic eb9f u16, version u8, flags u8, header length, then offset and length of types and of strings, u32
-//!  type:   name u32, info u32 (count 0–15, kind 24–28, flag 31), size or type u32, then what the kind has besides
+//!  type:   name u32, info u32 (count 0–15, kind 24–28, flag 31), size or type u32, then the fields of the kind
 //! ```
 //!
 //! Source: the kernel's `Documentation/bpf/btf.rst`.
 
 use thiserror::Error;
 
-/// A description that is cut short or not one.
+/// A truncated or invalid type description.
 #[derive(Debug, PartialEq, Eq, Error)]
-#[error("/sys/kernel/btf/vmlinux is no description of types: {0} at byte {1}")]
+#[error("/sys/kernel/btf/vmlinux is not a valid type description: {0} at byte {1}")]
 pub(crate) struct BtfError(&'static str, usize);
 
-/// The kinds that matter here, as the kernel numbers them.
+/// The kinds used here, as the kernel numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Kind {
@@ -27,33 +27,33 @@ pub(super) enum Kind {
 const POINTER: u32 = 2;
 const UNION: u32 = 5;
 const PROTOTYPE: u32 = 13;
-/// typedef, volatile, const, restrict, type tag: another name for the type they refer to.
+/// typedef, volatile, const, restrict, type tag: aliases of the type they refer to.
 const TRANSPARENT: [u32; 5] = [8, 9, 10, 11, 18];
-/// How deep types may lie in each other: far more than the kernel's do.
+/// The deepest nesting of types; the kernel's is far less deep.
 const DEPTH_MAX: u32 = 32;
 
-/// What is described.
+/// A parsed description.
 #[derive(Debug)]
 pub(crate) struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// Where each type begins; number 0 is `void` and has no place.
+    /// The offset of each type; number 0 is `void` and has none.
     begins: Vec<u32>,
 }
 
-/// One type, as it stands there.
+/// One type, as stored.
 #[derive(Clone, Copy)]
 struct Type<'a> {
     name: u32,
     kind: u32,
     /// Its size, or the type it refers to.
     size_or_type: u32,
-    /// What follows, in records as long as its kind has them.
+    /// The records that follow; their length depends on the kind.
     rest: &'a [u8],
 }
 
 impl<'a> Btf<'a> {
-    /// Finds where each type begins.
+    /// Finds the offset of each type.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, BtfError> {
         let word = |at: usize| word(bytes, at).ok_or(BtfError("too short", at));
         if word(0)? & 0xffff != 0xeb9f {
@@ -78,7 +78,7 @@ impl<'a> Btf<'a> {
         Ok(Self { types, strings, begins })
     }
 
-    /// The number of the type of this kind and name.
+    /// Returns the number of the type of this kind and name.
     pub(super) fn find(&self, kind: Kind, name: &str) -> Option<u32> {
         (1..self.begins.len() as u32).find(|id| {
             self.get(*id)
@@ -86,8 +86,8 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// The byte at which the field lies that is reached from struct `of` by the names of `path`, which the kernel's
-    /// structures are small enough for.
+    /// Returns the offset of the field that is reached from struct `of` by the names of `path`. The kernel's
+    /// structures are small enough for the result.
     pub(super) fn offset(&self, of: &str, path: &[&str]) -> Option<i16> {
         let mut id = self.find(Kind::Struct, of)?;
         let mut offset = 0;
@@ -99,13 +99,13 @@ impl<'a> Btf<'a> {
         i16::try_from(offset).ok()
     }
 
-    /// What a tracepoint hands over: the number of its type definition, and of each argument whether it is an address.
+    /// Returns the number of a tracepoint's type definition, and for each argument whether it is a pointer.
     pub(super) fn tracepoint(&self, name: &str) -> Option<(u32, Vec<bool>)> {
         let id = self.find(Kind::Typedef, &format!("btf_trace_{name}"))?;
         let pointer = self.get(self.resolve(id)?).filter(|found| found.kind == POINTER)?;
         let prototype = self.get(self.resolve(pointer.size_or_type)?);
         let prototype = prototype.filter(|found| found.kind == PROTOTYPE)?;
-        // The first is the tracepoint's own; programs do not see it.
+        // The first argument belongs to the tracepoint; programs do not see it.
         let arguments = prototype.rest.chunks_exact(8).skip(1).map(|argument| {
             let id = word(argument, 4).and_then(|id| self.resolve(id));
             id.and_then(|id| self.get(id)).is_some_and(|found| found.kind == POINTER)
@@ -113,7 +113,7 @@ impl<'a> Btf<'a> {
         Some((id, arguments.collect()))
     }
 
-    /// The byte and the type of a field, looked for in nameless structs and unions inside too.
+    /// Returns offset and type of a field, searching anonymous structs and unions too.
     fn member(&self, id: u32, name: &str, depth: u32) -> Option<(u32, u32)> {
         let composite = self.get(id).filter(|found| {
             depth < DEPTH_MAX && (found.kind == Kind::Struct as u32 || found.kind == UNION)
@@ -132,7 +132,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// The type behind other names for it.
+    /// Resolves aliases of a type.
     fn resolve(&self, mut id: u32) -> Option<u32> {
         for _ in 0..DEPTH_MAX {
             match self.get(id) {
@@ -155,7 +155,7 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// The type at a byte, and how long it is; nothing when it is cut off or of a kind nobody knows.
+/// Returns the type at an offset and its length; `None` if it is truncated or of an unknown kind.
 fn type_at(types: &[u8], at: usize) -> Option<(Type<'_>, usize)> {
     let info = word(types, at + 4)?;
     let (kind, count) = (info >> 24 & 31, (info & 0xffff) as usize);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_inside_what_has_no_name() {
+    fn fields_of_anonymous_members_are_found() {
         let bytes = small();
         let btf = Btf::parse(&bytes).unwrap();
         assert_eq!(btf.offset("task", &["pid"]), Some(4));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tracepoint_says_which_arguments_are_addresses() {
+    fn a_tracepoint_lists_which_arguments_are_pointers() {
         let bytes = small();
         let btf = Btf::parse(&bytes).unwrap();
         assert_eq!(btf.tracepoint("go"), Some((8, vec![true, false])));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_running_kernel_is_understood() {
+    fn the_description_of_the_running_kernel_is_parsed() {
         let Ok(bytes) = std::fs::read("/sys/kernel/btf/vmlinux") else {
             return println!("skipped: needs a kernel with BTF");
         };

@@ -1,7 +1,7 @@
-//! The programs behind the tracepoints: each packs what it is told into 16 bytes for its processor's ring.
+//! The programs at the tracepoints. Each packs its event into 16 bytes for the ring of its processor.
 //!
-//! These programs may be used under the MIT licence or the GNU General Public License, version 2, whichever is liked:
-//! the kernel lets no other program read its structures.
+//! These programs may be used under the MIT licence or the GNU General Public License, version 2, at your option: the
+//! kernel lets only such programs read its structures.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
@@ -14,31 +14,30 @@ use super::ring::{NESTED, RUNNING, Shape, append, open};
 use super::word::{Kind, SHIFT_FIRST, SHIFT_NUMBER, SHIFT_PRIORITY, SHIFT_SECOND, State};
 use crate::kernel::Options;
 
-/// What the programs may be used under, as the kernel spells it.
+/// The licence of the programs, in the kernel's notation.
 pub(super) const LICENSE: &CStr = c"Dual MIT/GPL";
 
-/// Bytes of a record of a name: time, thread and process, whether it is new, and the name in 16 bytes.
+/// Bytes of the record of a name: time, thread and process, whether it is new, and the name in 16 bytes.
 pub(super) const NAME_RECORD: usize = 40;
 
-/// Words of a slot that holds one: a power of two.
+/// Words of a slot for such a record: a power of two.
 pub(super) const NAME_WORDS: u32 = 8;
 
-/// How long the kernel stores a name: `TASK_COMM_LEN`.
+/// The kernel's length of a name: `TASK_COMM_LEN`.
 const NAME_LEN: i32 = 16;
 
-/// The stack: the key of the ring, and below it a record of a name.
+/// The stack: the key of the ring, and below it the record of a name.
 pub(super) const STACK_KEY: i16 = -4;
 const STACK_RECORD: i16 = -8 - NAME_RECORD as i16;
 const STACK_NEW: i16 = STACK_RECORD + 16;
 const STACK_NAME: i16 = STACK_RECORD + 24;
 
-/// Interrupts of the processor itself, and how they are numbered apart from those of devices: this and their vector.
+/// Interrupts of the processor itself. Their numbers are this offset plus their vector, apart from those of devices.
 const LOCAL_INTERRUPTS: [&str; 5] =
     ["local_timer", "reschedule", "call_function", "call_function_single", "irq_work"];
 const LOCAL_VECTORS: i32 = 0xff00;
 
-/// `preempt_count`: in a device's interrupt, in one that cannot be masked, or serving a soft one
-/// (`include/linux/preempt.h`).
+/// `preempt_count`: serving a device's interrupt, a non-maskable one, or a soft one (`include/linux/preempt.h`).
 const IN_INTERRUPT: i32 = 0x00ff_0100;
 
 /// Bits of `task_struct.__state` (`include/linux/sched.h`): those that say what a thread waits for, and two more.
@@ -46,14 +45,14 @@ const STATE_REPORTED: i32 = 0xcf;
 const STATE_NO_LOAD: i32 = 0x400;
 const STATE_RT_LOCK_OR_FROZEN: i32 = 0x9000;
 
-/// A program ready to be loaded.
+/// A program ready to load.
 pub(super) struct Program {
     pub(super) name: CString,
     pub(super) place: Place,
     pub(super) code: Vec<u64>,
 }
 
-/// The maps the programs write to.
+/// The maps that the programs write to.
 #[derive(Clone, Copy)]
 pub(super) struct Maps<'a> {
     pub(super) events: BorrowedFd<'a>,
@@ -63,7 +62,7 @@ pub(super) struct Maps<'a> {
     pub(super) name_slots: u32,
 }
 
-/// Where the kernel keeps what, and the maps: all that writing the programs needs.
+/// The kernel's layouts and the maps: everything needed to write the programs.
 pub(super) struct Writer<'a> {
     btf: &'a Btf<'a>,
     maps: Maps<'a>,
@@ -74,19 +73,19 @@ pub(super) struct Writer<'a> {
     processor: i16,
 }
 
-/// How a wake-up learns whether an interrupt does it.
+/// How a wake-up finds out whether an interrupt causes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
-    /// By a variable of each processor: its number, and the byte in it. Not every kernel tells where that is.
+    /// From a per-processor variable: its number, and the offset in it. Not every kernel describes it.
     Variable(u32, i16),
-    /// By a field of the running thread.
+    /// From a field of the running thread.
     Current(i16),
-    /// Programs of ours count the interrupts.
+    /// Our own programs count the interrupts.
     Counted,
 }
 
 impl<'a> Writer<'a> {
-    /// Looks up what the programs need to know; the error names what the kernel does not have.
+    /// Looks up the layouts that the programs need; the error names what the kernel lacks.
     pub(super) fn new(btf: &'a Btf<'a>, maps: Maps<'a>) -> Result<Self, String> {
         let field = |path: &[&str]| {
             btf.offset("task_struct", path)
@@ -103,7 +102,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// How wake-ups may learn of interrupts, the surest first; the kernel may refuse all but the last.
+    /// Returns how wake-ups can find out about interrupts, the most reliable first; the kernel may refuse all but the
+    /// last.
     pub(super) fn contexts(&self) -> Vec<Context> {
         let variable = |name: &str, offset| {
             Some(Context::Variable(self.btf.find(Described::Variable, name)?, offset))
@@ -117,7 +117,8 @@ impl<'a> Writer<'a> {
         known.into_iter().chain([Context::Counted]).collect()
     }
 
-    /// The programs that record what `options` ask for, those of names first: no thread is to be seen unnamed.
+    /// Returns the programs that record what `options` request, those for names first, so that no thread is seen
+    /// unnamed.
     pub(super) fn tracepoints(
         &self,
         options: &Options,
@@ -156,14 +157,14 @@ impl<'a> Writer<'a> {
         Ok(programs)
     }
 
-    /// Those that `record` interrupts, or have them `counted`. Exits come before entries: so an interrupt that is under
-    /// way when they are attached is never counted as one that does not end.
+    /// Returns the programs that `record` interrupts or have them `counted`. Exits come before entries: an interrupt
+    /// in progress when they are attached is then never counted without its end.
     fn interrupts(&self, record: bool, counted: bool) -> Result<Vec<Program>, String> {
         let devices = [
             ("irq_handler".to_string(), Kind::HardEntry, Kind::HardExit, 0),
             ("softirq".into(), Kind::SoftEntry, Kind::SoftExit, 0),
         ];
-        // The processor's own, which some architectures trace apart.
+        // The processor's own, which some architectures trace separately.
         let local = LOCAL_INTERRUPTS
             .iter()
             .filter(|name| self.btf.tracepoint(&format!("{name}_entry")).is_some());
@@ -200,18 +201,19 @@ impl<'a> Writer<'a> {
             .collect()
     }
 
-    /// The program that tells who comes, where nobody told who left; nothing where the kernel has no place for it.
+    /// Returns the program that reports arriving threads where no departure was reported; `None` if the kernel has no
+    /// place for it.
     pub(super) fn arrivals(&self) -> Option<Program> {
         self.program("sched_exit_tp", &[false], |asm| self.arrival(asm)).ok()
     }
 
-    /// The program that writes every thread there is, in records like the ring's of names.
+    /// Returns the program that lists every thread, in the same records as the ring of names.
     pub(super) fn threads(&self) -> Result<Program, String> {
         let id = self.btf.find(Described::Function, "bpf_iter_task");
         let id = id.ok_or("it has no iterator over its threads")?;
         let mut asm = Assembler::default();
         let end = asm.label();
-        // It is handed { meta: { seq, … }, task }, and called once more at the end without a task.
+        // The argument is { meta: { seq, … }, task }; at the end there is one more call without a task.
         asm.with(Operation::Move, Register::R6, Register::R1)
             .load(Size::Double, Register::R7, Register::R6, 8)
             .jump(When::Equal, Register::R7, 0, end);
@@ -235,7 +237,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A program for the tracepoint `name`, whose first arguments must be addresses or not as `expected`.
+    /// Returns a program for the tracepoint `name`, whose first arguments must be pointers or not as `expected`.
     fn program(
         &self,
         name: &str,
@@ -245,7 +247,7 @@ impl<'a> Writer<'a> {
         let (id, arguments) =
             self.btf.tracepoint(name).ok_or_else(|| format!("it has no tracepoint {name}"))?;
         if !arguments.starts_with(expected) {
-            return Err(format!("its tracepoint {name} hands over other arguments than known"));
+            return Err(format!("its tracepoint {name} has other arguments than expected"));
         }
         let mut asm = Assembler::default();
         asm.with(Operation::Move, Register::R6, Register::R1);
@@ -296,7 +298,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// `sched_exit_tp(switched)`: the one who comes has its processor.
+    /// `sched_exit_tp(switched)`: the arriving thread has its processor.
     fn arrival(&self, asm: &mut Assembler) {
         let known = asm.label();
         asm.load(Size::Double, Register::R1, Register::R6, 0)
@@ -375,7 +377,7 @@ impl<'a> Writer<'a> {
         self.append_event(asm, |_| ());
     }
 
-    /// `task_newtask(thread, flags)`: it still has its parent's name.
+    /// `task_newtask(thread, flags)`: the thread still has its parent's name.
     fn new_thread(&self, asm: &mut Assembler) {
         asm.load(Size::Double, Register::R7, Register::R6, 0);
         self.copy_name(asm, Register::R7);
@@ -420,7 +422,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// `R8 = ` this processor's ring.
+    /// `R8 = ` the ring of this processor.
     fn open_events(&self, asm: &mut Assembler) -> Label {
         asm.call(Function::GetProcessorId).store(
             Size::Word,
@@ -431,7 +433,7 @@ impl<'a> Writer<'a> {
         open(asm, self.maps.events)
     }
 
-    /// Stores R7 with the time in this processor's ring, after `more` has looked at the ring.
+    /// Stores R7 with the time in the ring of this processor, after `more` has examined the ring.
     fn append_event(&self, asm: &mut Assembler, more: impl FnOnce(&mut Assembler)) {
         let none = self.open_events(asm);
         more(asm);
@@ -439,7 +441,7 @@ impl<'a> Writer<'a> {
         append(asm, none, shape, true, |_| ());
     }
 
-    /// Stores R7 and what is on the stack with the time in the ring of names.
+    /// Stores R7 and the record on the stack with the time in the ring of names.
     fn append_name(&self, asm: &mut Assembler) {
         asm.store_number(Size::Word, Register::R10, STACK_KEY, 0);
         let none = open(asm, self.maps.names);
@@ -457,14 +459,14 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// `R7 = ` an event of this kind with the number R7.
+/// `R7 = ` an event of this kind with the number in R7.
 fn pack_number(asm: &mut Assembler, kind: Kind) {
     asm.by(Operation::And, Register::R7, 0xffff)
         .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
         .by(Operation::Or, Register::R7, kind as i32);
 }
 
-/// Says in the event R7 that an interrupt did it, if R1 is not 0.
+/// Marks the event in R7 as caused by an interrupt, if R1 is not 0.
 fn by_interrupt(asm: &mut Assembler) {
     let thread = asm.label();
     asm.jump(When::Equal, Register::R1, 0, thread)
@@ -472,7 +474,7 @@ fn by_interrupt(asm: &mut Assembler) {
         .place(thread);
 }
 
-/// Counts in the ring at R8 that an interrupt began or ended. One that comes meanwhile leaves the count as it was.
+/// Counts the begin or end of an interrupt in the ring at R8. An interrupt in between restores the count.
 fn count(asm: &mut Assembler, entry: bool) {
     let none = asm.label();
     asm.load(Size::Double, Register::R1, Register::R8, NESTED);

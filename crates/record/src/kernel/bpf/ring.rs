@@ -2,17 +2,16 @@
 //!
 //! ```text
 //!  byte 0     head     slots taken so far                              the kernel adds
-//!  byte 8     pending  what found no room and is not yet reported      the kernel adds, who reports takes it back
+//!  byte 8     pending  losses not yet reported                          the kernel adds, the reporter resets it
 //!  byte 16    nested   interrupts being served on the processor        the kernel
 //!  byte 24    running  the thread that runs on the processor           the kernel
-//!  byte 64    tail     slots given back so far                         the reader stores
+//!  byte 64    tail     slots freed so far                              the reader stores
 //!  byte 4096  slots    of 2 or 8 words; word 0, the time, is 0 in a free one
 //! ```
 //!
-//! A program takes a slot with one atomic addition, fills it, and stores the time last: then it is whole. So an
-//! interrupt may come at any point and store events of its own, and the reader asks nobody: it takes what is whole, in
-//! the order of the slots, and stops at the first that is not. Several processors and interrupts may write one ring;
-//! the reader is alone.
+//! A program takes a slot with one atomic addition, fills it, and stores the time last, which completes it. An
+//! interrupt may therefore come at any point and store events of its own. The reader takes complete slots in order
+//! and stops at the first incomplete one. Several processors and interrupts may write one ring; there is one reader.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,32 +24,32 @@ const HEAD: i16 = 0;
 const PENDING: i16 = 8;
 /// Interrupts being served.
 pub(super) const NESTED: i16 = 16;
-/// The thread that runs.
+/// The running thread.
 pub(super) const RUNNING: i16 = 24;
 const TAIL: i16 = 64;
-/// Where slots begin: a page, of which the first two cache lines are used.
+/// The offset of the slots: a page, of which the first two cache lines are used.
 const SLOTS: i32 = 4096;
 
 /// Slots never used: several processors or nested interrupts may find the last free slot at the same time, each with
 /// a loss to report besides.
 const MARGIN: u32 = 64;
 
-/// How large a ring is.
+/// The size of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// A power of two, larger than [`MARGIN`].
     pub(super) slots: u32,
-    /// A power of two, 2 at least.
+    /// A power of two, at least 2.
     pub(super) slot_words: u32,
 }
 
 impl Shape {
-    /// Its bytes.
+    /// Returns its bytes.
     pub(super) const fn bytes(self) -> u32 {
         SLOTS as u32 + self.slots * self.slot_words * 8
     }
 
-    /// `register = ` the byte in the ring of the slot whose number `register` is.
+    /// `register = ` the offset in the ring of the slot whose number is in `register`.
     fn locate(self, asm: &mut Assembler, register: Register) {
         asm.by(Operation::And, register, self.slots as i32 - 1)
             .by(Operation::ShiftLeft, register, (self.slot_words * 8).ilog2() as i32)
@@ -58,7 +57,7 @@ impl Shape {
     }
 }
 
-/// `R8 = ` the ring in `map` whose number is on the stack; where there is none the program goes on at the label.
+/// `R8 = ` the ring in `map` whose number is on the stack; if there is none, the program jumps to the label.
 pub(super) fn open(asm: &mut Assembler, map: BorrowedFd<'_>) -> Label {
     let none = asm.label();
     asm.map(Register::R1, map)
@@ -70,10 +69,10 @@ pub(super) fn open(asm: &mut Assembler, map: BorrowedFd<'_>) -> Label {
     none
 }
 
-/// The end of a program: appends R7 with the present time to the ring at R8 and returns, as does who comes from `none`;
+/// Ends a program: appends R7 with the present time to the ring at R8 and returns. Jumps to `none` return as well.
 /// `more` stores further words of the slot at R8. R9 is the time.
 ///
-/// With `report`, what was lost before is appended first as an event of its own; else it stays for the reader.
+/// With `report`, earlier losses are appended first as an event of their own; otherwise they remain for the reader.
 pub(super) fn append(
     asm: &mut Assembler,
     none: Label,
@@ -139,7 +138,7 @@ pub(super) fn append(
 /// Stores the time, after everything else in the slot.
 fn commit(asm: &mut Assembler, slot: Register) {
     if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
-        // Stores are seen in their order there.
+        // This architecture keeps the order of stores.
         asm.store(Size::Double, slot, 0, Register::R9);
     } else {
         asm.with(Operation::Move, Register::R0, Register::R9).atomic(
@@ -157,17 +156,17 @@ pub(super) struct Reader {
     shape: Shape,
     /// The first word of the ring in the mapping.
     base: usize,
-    /// Slots given back.
+    /// Slots freed.
     tail: u64,
 }
 
 impl Reader {
-    /// The reader of the ring `number` of the rings that follow each other in a mapping.
+    /// Returns the reader of ring `number` among the rings that follow each other in a mapping.
     pub(super) const fn new(shape: Shape, number: usize) -> Self {
         Self { shape, base: number * (shape.bytes() as usize / 8), tail: 0 }
     }
 
-    /// Gives whole slots to `each` in their order, at most `limit`, and their room back; returns how many there were.
+    /// Passes at most `limit` complete slots to `each` in order, frees them, and returns how many there were.
     pub(super) fn take(
         &mut self,
         words: &[AtomicU64],
@@ -179,7 +178,7 @@ impl Reader {
         for count in 0..limit.min(self.shape.slots as usize) {
             let slot = (self.tail & u64::from(self.shape.slots - 1)) as usize * slot_words;
             let slot = &slots[slot..slot + slot_words];
-            // Pairs with `commit`: what the time is seen with is all there.
+            // Pairs with `commit`: a slot with a time is complete.
             if slot[0].load(Ordering::Acquire) == 0 {
                 self.give_back(words);
                 return count;
@@ -192,15 +191,15 @@ impl Reader {
         limit.min(self.shape.slots as usize)
     }
 
-    /// What was lost and not reported in the ring, which now is the caller's to report.
+    /// Takes the losses that were not reported in the ring; the caller reports them.
     pub(super) fn take_lost(&self, words: &[AtomicU64]) -> u64 {
         let pending = &words[self.base + PENDING as usize / 8];
         if pending.load(Ordering::Relaxed) == 0 { 0 } else { pending.swap(0, Ordering::Relaxed) }
     }
 
     fn give_back(&self, words: &[AtomicU64]) {
-        // Pairs with the program's load of it: it fills the slots after they were read and freed. That its stores do
-        // not overtake its load, the jump between them and the addition to `head` see to.
+        // Pairs with the program's load of it: the program refills slots only after they were read and freed. The
+        // jump between its load and the addition to `head` keeps its stores after its load.
         words[self.base + TAIL as usize / 8].store(self.tail, Ordering::Release);
     }
 }
@@ -215,7 +214,7 @@ mod tests {
         (0..2 * SHAPE.bytes() / 8).map(|_| AtomicU64::new(0)).collect()
     }
 
-    /// What a program does.
+    /// Stores a slot as a program does.
     fn put(words: &[AtomicU64], number: usize, head: u64, at: u64, value: u64) {
         let base =
             number * SHAPE.bytes() as usize / 8 + SLOTS as usize / 8 + (head % 128) as usize * 2;
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_come_in_order_and_wait_for_the_one_that_is_not_whole() {
+    fn slots_come_in_order_and_stop_at_an_incomplete_one() {
         let words = memory();
         let mut reader = Reader::new(SHAPE, 1);
         let mut take = |limit| {

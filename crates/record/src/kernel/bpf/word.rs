@@ -1,15 +1,15 @@
-//! What a program tells of an event in one word, and what it means.
+//! The encoding of an event in one word.
 //!
 //! ```text
 //!  0–3    4–11    12–19     20–41   42–63
 //!  kind   state   priority  prev    next      a switch
-//!  kind   context           thread  target    a wake-up; context: 0 thread, 1 interrupt, 2 not known
-//!  kind          priority          thread     an arrival: nobody told who left
+//!  kind   context           thread  target    a wake-up; context: 0 thread, 1 interrupt, 2 unknown
+//!  kind          priority          thread     an arrival without a reported departure
 //!  kind                     number            interrupts, calls
 //!  kind                     count (20–63)     lost
 //! ```
 //!
-//! 22 bits hold every number a thread can have (`PID_MAX_LIMIT`, proc(5)).
+//! 22 bits are enough for every thread number (`PID_MAX_LIMIT`, proc(5)).
 
 use hemiola_trace::sched::{Context, Interrupt, Left, Tid, What};
 
@@ -18,7 +18,7 @@ pub(super) const SHIFT_PRIORITY: i32 = 12;
 pub(super) const SHIFT_FIRST: i32 = 20;
 pub(super) const SHIFT_SECOND: i32 = 42;
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -36,8 +36,8 @@ pub(super) enum Kind {
     Arrival,
 }
 
-/// The bits of a thread's state as programs tell it: the kernel's, and in place of two that never stand there, that it
-/// was preempted and that it is parked or waits without being counted as load.
+/// The bits of a thread's state in a word: the kernel's bits, and in place of two that never occur there, one for
+/// preempted, and one for parked or waiting without being counted as load.
 pub(super) struct State;
 
 impl State {
@@ -65,7 +65,8 @@ const KINDS: [Kind; 12] = [
     Kind::Arrival,
 ];
 
-/// What the word tells, when that thread runs. Who woke is not in it: who ran on that processor at the time.
+/// Decodes a word, given the running thread. The waker is not in the word: it is the thread that was running on that
+/// processor.
 pub(super) fn decode(word: u64, running: Tid) -> Option<What> {
     let (first, second) = ((word >> SHIFT_FIRST & 0x3f_ffff) as u32, (word >> SHIFT_SECOND) as u32);
     let (small, number) = ((word >> SHIFT_NUMBER) as u8, first as u16);

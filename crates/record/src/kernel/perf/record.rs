@@ -1,10 +1,10 @@
-//! The records of a perf buffer, as far as they are asked for.
+//! The records of a perf buffer, as far as they are requested.
 //!
-//! Every one ends with process and thread and the time, those of tracepoints begin so after their header:
+//! Every record ends with process, thread and time; those of tracepoints begin with them, after their header:
 //!
 //! ```text
 //!  2 lost    id, count                  4 exit, 7 fork   process, parent, thread, its parent, time
-//!  3 name    process, thread, text      9 tracepoint     length, what it tells
+//!  3 name    process, thread, text      9 tracepoint     length, its fields
 //!  14 switch                            15 switch of a whole processor   the other one's process, thread
 //! ```
 //!
@@ -18,29 +18,29 @@ use super::tracepoint::Tracepoint;
 const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPTED: u16 = 1 << 14;
 
-/// More than the longest of the tracepoints asked for has, and its length.
+/// More words than the longest requested tracepoint has, with its length.
 const RAW_WORDS: usize = 16;
 
-/// What a record tells.
+/// A decoded record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// Something happened.
+    /// An event.
     Event(Instant, What),
-    /// A switch, told by who leaves; or by who comes, who does not know how the other one left.
+    /// A switch, reported by the departing thread, or by the arriving one, which does not know how the other left.
     Switch { at: Instant, prev: Tid, left: Option<Left>, next: Tid },
     /// A watched thread got its processor.
     In(Instant, Tid),
-    /// A watched thread left its processor, for whom is not told.
+    /// A watched thread left its processor, for an unknown thread.
     Out(Instant, Tid, Left),
-    /// A thread has another name.
+    /// A thread changed its name.
     Name(Thread),
-    /// A thread began: what its parent's name is, it has.
+    /// A thread started, with the name of the given parent.
     Began(Thread, Tid),
-    /// A watched thread ends, and leaves its processor without another word.
+    /// A watched thread ended, and left its processor without another record.
     Ended(Instant, Tid),
 }
 
-/// The meaning of a record; nothing when it has none here.
+/// Decodes a record; `None` if it has no meaning here.
 pub(super) fn decode(record: &[u64], tracepoints: &[Tracepoint]) -> Option<Record> {
     let header = halves(*record.first()?);
     let (kind, misc) = (header.0, header.1 as u16);
@@ -88,7 +88,7 @@ pub(super) fn decode(record: &[u64], tracepoints: &[Tracepoint]) -> Option<Recor
     })
 }
 
-/// The two numbers of 32 bits in a word, as they lie in memory.
+/// Splits a word into its two 32-bit numbers, in memory order.
 const fn halves(word: u64) -> (u32, u32) {
     let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
     (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_say_who_left_and_how() {
+    fn switches_name_the_departing_thread_and_its_state() {
         let at = Instant::from_nanos(5);
         let record = [word(14, SWITCH_OUT.into()), word(3, 4), 5];
         assert_eq!(decode(&record, &[]), Some(Record::Out(at, Tid(4), Left::Sleeping)));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_and_names_are_told() {
+    fn losses_and_names_are_decoded() {
         let lost = Record::Event(Instant::from_nanos(5), What::Lost(12));
         assert_eq!(decode(&[word(2, 0), 77, 12, word(3, 4), 5], &[]), Some(lost));
         let text = u64::from_ne_bytes(*b"io\0\0\0\0\0\0");
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_record_is_too_odd(words in prop::collection::vec(any::<u64>(), 0..20), kind in 0..20_u32) {
+        fn no_record_makes_decoding_panic(words in prop::collection::vec(any::<u64>(), 0..20), kind in 0..20_u32) {
             decode(&words, &[]);
             let mut words = words;
             if let Some(first) = words.first_mut() {

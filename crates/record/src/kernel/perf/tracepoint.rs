@@ -1,4 +1,4 @@
-//! What a tracepoint puts into a perf record: where its fields are, and what they mean.
+//! The contents of a tracepoint's perf record: where its fields are, and what they mean.
 //!
 //! Source: the files `events/GROUP/NAME/format` of tracefs.
 
@@ -8,14 +8,14 @@ use hemiola_trace::sched::{Context, Interrupt, Left, PRIORITY_UNKNOWN, Tid, What
 
 use crate::kernel::Options;
 
-/// Where tracefs is, the usual place first.
+/// Where tracefs is mounted, the usual place first.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// `common_flags`: in a device's interrupt, or in a soft one (`enum trace_flag_type`).
 const FLAG_INTERRUPT: u8 = 0x08 | 0x10;
 const COMMON_FLAGS: usize = 2;
 
-/// What the event of a tracepoint is to be.
+/// The meaning of a tracepoint's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Switch,
@@ -29,13 +29,13 @@ enum Meaning {
     CallExit,
 }
 
-/// A tracepoint this kernel has.
+/// A tracepoint of this kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tracepoint {
-    /// Its number, with which its records begin too.
+    /// Its number, which also begins its records.
     pub(super) id: u16,
     meaning: Meaning,
-    /// Where the fields are, each with its length, in the order of [`Meaning::fields`].
+    /// Offset and length of each field, in the order of [`Meaning::fields`].
     fields: Vec<(usize, usize)>,
 }
 
@@ -52,7 +52,7 @@ impl Meaning {
     }
 }
 
-/// The tracepoints that `options` ask for; nothing when tracefs cannot be read.
+/// Returns the tracepoints that `options` request; `None` if tracefs cannot be read.
 pub(super) fn find(options: &Options) -> Option<Vec<Tracepoint>> {
     let wanted = [
         (true, "sched/sched_switch", Meaning::Switch),
@@ -76,7 +76,7 @@ pub(super) fn find(options: &Options) -> Option<Vec<Tracepoint>> {
         .collect()
 }
 
-/// `ID: 372`, and lines such as `field:pid_t prev_pid; offset:24; size:4; signed:1;`.
+/// Parses `ID: 372` and lines such as `field:pid_t prev_pid; offset:24; size:4; signed:1;`.
 fn parse(format: &str, meaning: Meaning) -> Option<Tracepoint> {
     let id = format.lines().find_map(|line| line.strip_prefix("ID: "))?.trim().parse().ok()?;
     let place = |wanted: &&str| {
@@ -93,7 +93,7 @@ fn parse(format: &str, meaning: Meaning) -> Option<Tracepoint> {
 }
 
 impl Tracepoint {
-    /// What a record of this tracepoint tells; who woke is not in it. Nothing when it is too short.
+    /// Decodes a record of this tracepoint, without the waker; `None` if it is too short.
     pub(super) fn decode(&self, raw: &[u8]) -> Option<What> {
         let field = |index: usize| {
             let (offset, len) = *self.fields.get(index)?;
@@ -133,7 +133,7 @@ impl Tracepoint {
     }
 }
 
-/// `prev_state` as the tracepoint tells it: one bit for each state of `print fmt`, and one more for preempted.
+/// Decodes `prev_state` of the tracepoint: one bit for each state of `print fmt`, and one more for preempted.
 const fn left(state: i64) -> Left {
     match state {
         0 => Left::Yielded,
