@@ -6,29 +6,29 @@ use thiserror::Error;
 
 use crate::{Code, LowPass, Noise, Parameters, State, Wiring, rk4};
 
-/// Where the cart meets the end stops, in m from mid-track.
+/// The position of the end stops, in m from mid-track.
 pub const POSITION_STOP: f64 = 0.407;
 /// Beyond this angle, in rad (30°), the rod counts as fallen.
 pub const ANGLE_LOST: f64 = 30.0 * std::f64::consts::PI / 180.0;
 /// The mechanical stops of the rod, in rad (32°).
 const ANGLE_STOP: f64 = 32.0 * std::f64::consts::PI / 180.0;
-/// The longest step the fixed-step integrator is meant for.
+/// The longest step that the fixed-step integrator allows.
 const STEP_MAX: Span = Span::from_millis(5);
-/// The voltage a spiking sensor adds.
+/// The voltage that a spiking sensor adds.
 const SPIKE_VOLTS: f64 = 2.0;
-/// How long a spike lasts and how often it comes, in s.
+/// Duration and interval of the spikes, in s.
 const SPIKE: (f64, f64) = (0.02, 1.0);
 /// The offset of a faulty sensor in V.
 const OFFSET_VOLTS: f64 = 0.5;
-/// Movements below this many volts are not seen by a sensor with a dead zone.
+/// A sensor with a dead zone does not see movements below this many volts.
 const DEAD_ZONE_VOLTS: f64 = 0.1;
 /// The voltage at which a weak motor amplifier saturates.
 const SATURATED_VOLTS: f64 = 1.0;
-/// The delay of a slow output stage in s, rounded to whole steps, and the bound of its memory.
+/// The delay of a slow output stage in s, rounded to whole steps, and the limit of its memory.
 const OUTPUT_DELAY: f64 = 0.02;
 const OUTPUT_DELAY_STEPS_MAX: usize = 256;
 
-/// Which pendulum is simulated.
+/// The simulated pendulum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -36,12 +36,12 @@ pub enum Model {
     SeiFit,
     /// [`Parameters::ip01`].
     Ip01,
-    /// Any other.
+    /// Any other parameters.
     Custom(Parameters),
 }
 
 impl Model {
-    /// The parameters of this model.
+    /// Returns the parameters of this model.
     #[must_use]
     pub const fn parameters(&self) -> Parameters {
         match self {
@@ -52,15 +52,15 @@ impl Model {
     }
 }
 
-/// Something broken in the apparatus itself.
+/// A fault of the apparatus itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// The position channel keeps the voltage it had.
+    /// The position channel keeps its last voltage.
     PositionStuck,
-    /// The angle channel keeps the voltage it had.
+    /// The angle channel keeps its last voltage.
     AngleStuck,
-    /// The angle channel jumps by 2 V for 20 ms once a second.
+    /// The angle channel jumps by 2 V for 20 ms once per second.
     AngleSpike,
     /// The angle channel reads 0.5 V too much.
     AngleOffset,
@@ -72,45 +72,45 @@ pub enum FaultKind {
     AngleDeadZone,
     /// The noise of both channels is ten times as large.
     NoiseTenfold,
-    /// The output keeps the voltage it had.
+    /// The output keeps its last voltage.
     OutputStuck,
-    /// The output comes 20 ms late.
+    /// The output is delayed by 20 ms.
     OutputDelayed,
     /// The output cannot exceed ±1 V.
     OutputSaturated,
 }
 
-/// A fault and when it begins.
+/// A fault and its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApparatusFault {
-    /// What breaks.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// When, after the apparatus started.
+    /// When it begins, after the start of the apparatus.
     pub from: Span,
 }
 
-/// Everything that decides how an apparatus behaves.
+/// All settings of an apparatus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// The pendulum.
     pub model: Model,
-    /// The integrator's step, above zero and at most 5 ms; 1 or 2 ms is usual.
+    /// The integrator's step, above zero and at most 5 ms; usually 1 or 2 ms.
     pub step: Span,
-    /// Where it starts.
+    /// The initial state.
     pub start: State,
-    /// Potentiometer noise before the filter in V rms, quoted for draws every 2 ms.
+    /// Potentiometer noise before the filter in V rms, for draws every 2 ms.
     pub noise_v_rms: f64,
     /// Corner of the sensors' filters in Hz; 0 for none.
     pub filter_corner_hz: f64,
-    /// Stiction of the cart in N, in place of the model's.
+    /// Stiction of the cart in N, which replaces the model's.
     pub stiction: f64,
     /// Seed of the noise.
     pub seed: u64,
     /// The converters and sensitivities.
     pub wiring: Wiring,
-    /// What breaks, and when.
+    /// The faults.
     pub faults: Vec<ApparatusFault>,
 }
 
@@ -130,27 +130,27 @@ impl Default for Settings {
     }
 }
 
-/// Settings no apparatus can be built from.
+/// Why no apparatus can be built from the settings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The step is not in range: choose 1 or 2 ms.
-    #[error("the integrator step {0} is not above zero and at most 5ms")]
+    /// The step is out of range: choose 1 or 2 ms.
+    #[error("the integrator step {0} must be above zero and at most 5ms")]
     Step(Span),
     /// A quantity is negative, infinite or not a number.
-    #[error("{name} is {value}, which is not a finite number from zero up")]
+    #[error("{name} is {value}; it must be finite and not negative")]
     Quantity {
-        /// Which one.
+        /// The name of the setting.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
-    /// The start is not inside the track and the rod's stops.
-    #[error("the start {0:?} is not finite or lies beyond the end stops")]
+    /// The initial state is not within the track and the rod's stops.
+    #[error("the initial state {0:?} is not finite or beyond the end stops")]
     Start(State),
 }
 
-/// How and when the pendulum was lost.
+/// When and in which state the pendulum was lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fall {
     /// Time since the start of the apparatus.
@@ -178,10 +178,10 @@ pub struct Apparatus {
 }
 
 impl Apparatus {
-    /// An apparatus at its start, filters settled.
+    /// Creates an apparatus in its initial state, with settled filters.
     ///
     /// # Errors
-    /// When the step, a quantity or the start is out of range.
+    /// If the step, a quantity or the initial state is out of range.
     pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
         if !settings.step.is_positive() || settings.step > STEP_MAX {
             return Err(SettingsError::Step(settings.step));
@@ -220,10 +220,10 @@ impl Apparatus {
         })
     }
 
-    /// Advances one integrator step with this code held at the D/A output.
+    /// Advances by one integrator step with this code held at the D/A output.
     ///
-    /// At an end stop the cart stops, at the rod's stop the rod does; the first of being at a cart
-    /// stop or beyond 30° is kept as the [`Fall`]. The simulation goes on after it.
+    /// The cart stops at an end stop, and the rod at its own. The first time that the cart is at a stop or the rod
+    /// beyond 30° is recorded as the [`Fall`]. The simulation continues afterwards.
     pub fn step(&mut self, output: Code) {
         self.volts = self.output_volts(self.wiring.output_volts(output));
         let (parameters, volts) = (self.parameters, self.volts);
@@ -290,7 +290,7 @@ impl Apparatus {
         }
     }
 
-    /// The voltage the motor gets when the converter puts out `wanted`.
+    /// Returns the voltage at the motor when the converter outputs `wanted`.
     fn output_volts(&mut self, wanted: f64) -> f64 {
         if self.faults.is_empty() {
             return wanted;
@@ -309,37 +309,37 @@ impl Apparatus {
         self.faults.iter().any(|fault| fault.kind == kind && self.elapsed() >= fault.from)
     }
 
-    /// What the A/D converters read now: the codes of position and angle.
+    /// Returns the present codes of the A/D converters: position and angle.
     #[must_use]
     pub fn codes(&self) -> [Code; 2] {
         [self.wiring.position.code(self.sensed[0]), self.wiring.angle.code(self.sensed[1])]
     }
 
-    /// The true state.
+    /// Returns the true state.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// The voltage on the motor during the last step.
+    /// Returns the voltage at the motor during the last step.
     #[must_use]
     pub const fn volts(&self) -> f64 {
         self.volts
     }
 
-    /// Simulated time since the start.
+    /// Returns the simulated time since the start.
     #[must_use]
     pub fn elapsed(&self) -> Span {
         self.step * i64::try_from(self.steps).unwrap_or(i64::MAX)
     }
 
-    /// When and how the pendulum was lost, if it was.
+    /// Returns when and in which state the pendulum was lost, if it was.
     #[must_use]
     pub const fn fall(&self) -> Option<Fall> {
         self.fall
     }
 
-    /// The converters and sensitivities in use.
+    /// Returns the converters and sensitivities in use.
     #[must_use]
     pub const fn wiring(&self) -> &Wiring {
         &self.wiring
@@ -368,7 +368,7 @@ mod tests {
         assert_ne!(trace(&settings, 500), trace(&other, 500));
     }
 
-    /// Targets may round `sin`, `ln` and `exp` differently, so this one has a tolerance.
+    /// Targets may round `sin`, `ln` and `exp` differently, so this test has a tolerance.
     #[test]
     fn the_trace_of_a_seed_is_the_same_on_every_target() {
         let mut apparatus = Apparatus::new(&Settings::default()).unwrap();
@@ -388,7 +388,7 @@ mod tests {
         );
         let [position, angle] = apparatus.codes();
         let wiring = apparatus.wiring();
-        // Three standard deviations of the filtered noise and a step of the converter.
+        // Three standard deviations of the filtered noise, and one step of the converter.
         assert!((wiring.position(position) - found[0]).abs() < 1.2e-3);
         assert!((wiring.angle(angle) - found[2]).abs() < 3e-3);
     }
@@ -458,11 +458,11 @@ mod tests {
         let refused = |settings| Apparatus::new(&settings).unwrap_err().to_string();
         assert_eq!(
             refused(Settings { step: Span::ZERO, ..Settings::default() }),
-            "the integrator step 0s is not above zero and at most 5ms"
+            "the integrator step 0s must be above zero and at most 5ms"
         );
         assert_eq!(
             refused(Settings { noise_v_rms: f64::NAN, ..Settings::default() }),
-            "noise_v_rms is NaN, which is not a finite number from zero up"
+            "noise_v_rms is NaN; it must be finite and not negative"
         );
         let start = State { position: 0.5, ..State::default() };
         assert!(refused(Settings { start, ..Settings::default() }).contains("end stops"));

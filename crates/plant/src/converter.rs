@@ -1,15 +1,15 @@
-//! Twelve-bit converters: volts to codes and back, and what the volts mean in metres and radians.
+//! Twelve-bit converters between volts and codes, and the meaning of the volts in metres and radians.
 
 use serde::{Deserialize, Serialize};
 
 /// A converter's code in offset binary, 0 to 4095.
 pub type Code = u16;
 
-/// Codes of a 12-bit converter (Keithley DT2811: all its converters have 12 bits).
+/// Codes of a 12-bit converter (all converters of the Keithley DT2811 have 12 bits).
 const CODES: f64 = 4096.0;
 const CODE_MAX: f64 = CODES - 1.0;
 
-/// The voltages a jumper selects, before the amplifier.
+/// The voltage range selected by a jumper, before the amplifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Range {
@@ -22,7 +22,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// Volts from the lowest to one above the highest code.
+    /// Volts from the lowest code to one above the highest.
     const fn width(self) -> f64 {
         match self {
             Self::Bipolar5 => 10.0,
@@ -37,8 +37,8 @@ impl Range {
         }
     }
 
-    /// The nearest code; saturates and never wraps. Not-a-number becomes the code of 0 V, because
-    /// Rust's own conversion would make it code 0, which is full scale on a bipolar range.
+    /// Returns the nearest code; saturates and never wraps. Not-a-number becomes the code of 0 V, because Rust's own
+    /// conversion would make it code 0, which is full scale on a bipolar range.
     fn code(self, volts: f64, lsb: f64) -> Code {
         let code = (volts / lsb).round() + self.zero_code();
         if code.is_nan() { self.zero_code() as Code } else { code.clamp(0.0, CODE_MAX) as Code }
@@ -65,13 +65,13 @@ impl AnalogInput {
         self.range.width() / CODES / f64::from(self.gain)
     }
 
-    /// The code this voltage converts to; saturates.
+    /// Returns the code for this voltage; saturates.
     #[must_use]
     pub fn code(&self, volts: f64) -> Code {
         self.range.code(volts, self.lsb())
     }
 
-    /// The voltage at the terminal this code stands for.
+    /// Returns the voltage at the terminal for this code.
     #[must_use]
     pub fn volts(&self, code: Code) -> f64 {
         self.range.volts(code, self.lsb())
@@ -92,20 +92,20 @@ impl AnalogOutput {
         self.range.width() / CODES
     }
 
-    /// The code nearest to this voltage; saturates, and not-a-number gives 0 V.
+    /// Returns the code nearest to this voltage; saturates, and not-a-number gives 0 V.
     #[must_use]
     pub fn code(&self, volts: f64) -> Code {
         self.range.code(volts, self.lsb())
     }
 
-    /// The voltage this code puts out.
+    /// Returns the output voltage of this code.
     #[must_use]
     pub fn volts(&self, code: Code) -> f64 {
         self.range.volts(code, self.lsb())
     }
 }
 
-/// Which converter each signal goes through, and how many metres or radians a volt is.
+/// The converter of each signal, and the metres or radians per volt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wiring {
     /// The cart potentiometer's channel.
@@ -121,8 +121,8 @@ pub struct Wiring {
 }
 
 impl Default for Wiring {
-    /// ±5 V, gain 1 for the position and 2 for the angle; the maker's sensitivities. The maker's
-    /// angle is negative towards positive positions; here the wires are swapped.
+    /// ±5 V, gain 1 for the position and 2 for the angle, and the maker's sensitivities. The maker's angle is
+    /// negative towards positive positions; here the wires are swapped.
     fn default() -> Self {
         Self {
             position: AnalogInput { range: Range::Bipolar5, gain: 1 },
@@ -135,31 +135,31 @@ impl Default for Wiring {
 }
 
 impl Wiring {
-    /// The cart position in m that this code stands for.
+    /// Returns the cart position in m for this code.
     #[must_use]
     pub fn position(&self, code: Code) -> f64 {
         self.position.volts(code) * self.metres_per_volt
     }
 
-    /// The rod angle in rad that this code stands for.
+    /// Returns the rod angle in rad for this code.
     #[must_use]
     pub fn angle(&self, code: Code) -> f64 {
         self.angle.volts(code) * self.radians_per_volt
     }
 
-    /// The sensors' voltages, position first, at this position in m and angle in rad.
+    /// Returns the sensor voltages, position first, at this position in m and angle in rad.
     #[must_use]
     pub fn sensor_volts(&self, position: f64, angle: f64) -> [f64; 2] {
         [position / self.metres_per_volt, angle / self.radians_per_volt]
     }
 
-    /// The code nearest to this motor voltage.
+    /// Returns the code nearest to this motor voltage.
     #[must_use]
     pub fn output_code(&self, volts: f64) -> Code {
         self.output.code(volts)
     }
 
-    /// The motor voltage of this code.
+    /// Returns the motor voltage of this code.
     #[must_use]
     pub fn output_volts(&self, code: Code) -> f64 {
         self.output.volts(code)
@@ -173,7 +173,7 @@ mod tests {
     const RANGES: [Range; 3] = [Range::Bipolar5, Range::Bipolar2_5, Range::Unipolar5];
 
     #[test]
-    fn every_code_survives_the_way_to_volts_and_back() {
+    fn every_code_survives_a_round_trip_through_volts() {
         for range in RANGES {
             let output = AnalogOutput { range };
             for code in 0..4096 {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_puts_out_zero_volts() {
+    fn not_a_number_gives_zero_volts() {
         for range in RANGES {
             let output = AnalogOutput { range };
             assert_eq!(output.volts(output.code(f64::NAN)), 0.0);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn least_steps_are_those_of_the_apparatus() {
+    fn the_resolution_is_that_of_the_apparatus() {
         let wiring = Wiring::default();
         assert!((wiring.position(2049) - 0.2273e-3).abs() < 1e-7);
         assert!((wiring.angle(2049) - 0.303e-3).abs() < 1e-6);

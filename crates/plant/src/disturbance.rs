@@ -1,8 +1,8 @@
-//! What spoils a sensor's voltage: seeded noise, and the filter against it.
+//! Seeded noise on a sensor's voltage, and the filter against it.
 
 use hemiola_units::Random;
 
-/// The interval at which noise is quoted, in s.
+/// The interval for which noise is quoted, in s.
 const QUOTED_STEP: f64 = 0.002;
 
 /// White, normally distributed noise, one draw per integrator step.
@@ -13,8 +13,8 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Noise of `volts_rms` when drawn every 2 ms. At another `step` (seconds) each draw is scaled so
-    /// that the spectral density, and so what passes the filter, stays the same.
+    /// Noise of `volts_rms` when drawn every 2 ms. At another `step` (seconds) each draw is scaled so that the
+    /// spectral density, and hence the filtered noise, stays the same.
     #[must_use]
     pub fn new(random: Random, volts_rms: f64, step: f64) -> Self {
         // The first draw of a process builds tables; do it here and not in the control loop.
@@ -22,7 +22,7 @@ impl Noise {
         Self { random, rms: volts_rms * (QUOTED_STEP / step).sqrt() }
     }
 
-    /// The next voltage.
+    /// Returns the next voltage.
     pub fn draw(&mut self) -> f64 {
         if self.rms == 0.0 { 0.0 } else { self.rms * self.random.normal() }
     }
@@ -36,7 +36,7 @@ pub struct LowPass {
 }
 
 impl LowPass {
-    /// A filter with this corner in Hz, settled at `output` volts. A corner of 0 means no filter.
+    /// Creates a filter with this corner in Hz, settled at `output` volts. A corner of 0 means no filter.
     #[must_use]
     pub fn new(corner_hz: f64, step: f64, output: f64) -> Self {
         let weight = if corner_hz == 0.0 {
@@ -47,7 +47,7 @@ impl LowPass {
         Self { weight, output }
     }
 
-    /// The output after one more step with this input.
+    /// Returns the output after one more step with this input.
     pub fn step(&mut self, input: f64) -> f64 {
         self.output += self.weight * (input - self.output);
         self.output

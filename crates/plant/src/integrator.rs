@@ -2,8 +2,8 @@
 
 /// One step of the classical fourth-order Runge–Kutta method (Kutta 1901) of length `step` seconds.
 ///
-/// The order of the floating-point work is fixed, so the same state gives the same result on every
-/// run; targets whose `sin` or `exp` round differently may differ in the last bits.
+/// The order of the floating-point operations is fixed, so the same state gives the same result in every run. Targets
+/// whose `sin` or `exp` round differently may differ in the last bits.
 #[must_use]
 pub fn rk4<const N: usize>(
     state: [f64; N],

@@ -1,14 +1,13 @@
-//! What is controlled, simulated: an inverted-pendulum test apparatus down to converter codes, and satellites in
-//! formation.
+//! Simulated plants: an inverted-pendulum test apparatus down to converter codes, and satellites in formation.
 //!
 //! In reading order:
 //!
 //! * [`Parameters`] and [`State`]: the nonlinear rod-on-cart dynamics.
-//! * [`rk4`]: the fixed-step integrator, and [`Linear`]: the dynamics seen close to upright.
+//! * [`rk4`]: the fixed-step integrator, and [`Linear`]: the dynamics linearized about upright.
 //! * [`AnalogInput`], [`AnalogOutput`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
-//! * [`Noise`] and [`LowPass`]: what happens to a sensor's voltage before it is converted.
-//! * [`Apparatus`]: all of it together, advanced one integrator step at a time.
-//! * [`satellite`]: relative motion about an orbit, its closed form, and what the federates of a formation exchange.
+//! * [`Noise`] and [`LowPass`]: noise and filtering of a sensor's voltage before conversion.
+//! * [`Apparatus`]: all of these together, advanced one integrator step at a time.
+//! * [`satellite`]: relative motion about an orbit, its closed form, and the messages of a formation's federates.
 //!
 //! ```
 //! use hemiola_plant::{Apparatus, Settings, Wiring};
@@ -22,8 +21,8 @@
 //! assert!(wiring.position(position) > 0.03 && wiring.angle(angle) < -0.07);
 //! ```
 //!
-//! The same settings and the same commands give the same states, bit for bit. Nothing here reads a
-//! clock: time is the number of steps taken. It holds no controller and no notion of safety either.
+//! The same settings and commands give the same states, bit for bit. Nothing here reads a clock: time is the number
+//! of steps taken. There is no controller and no notion of safety in this crate.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The dynamics near upright as a linear system, found numerically.
+//! The dynamics near upright as a linear system, computed numerically.
 
 use crate::Parameters;
 
@@ -11,7 +11,7 @@ pub struct Linear {
     pub b: [f64; 4],
 }
 
-/// Half the distance of the central differences; the error it leaves is of its square.
+/// Half the distance of the central differences; their error is of its square.
 const NUDGE: f64 = 1e-5;
 
 impl Linear {
@@ -26,7 +26,7 @@ impl Linear {
         b: [0.0, 1.94, 0.0, -4.44],
     };
 
-    /// Central differences of [`Parameters::derivative`] about upright and at rest.
+    /// Computes central differences of [`Parameters::derivative`] about upright and at rest.
     ///
     /// Stiction is left out: its slope at zero speed is a smoothing, not a property of the plant.
     #[must_use]
@@ -61,7 +61,7 @@ mod tests {
         for (row, wanted) in a.iter().enumerate() {
             assert!(near(linear.b[row], b[row]), "b{row} {}", linear.b[row]);
             for (found, wanted) in linear.a[row].into_iter().zip(*wanted) {
-                // Two significant digits were published for the hinge's friction.
+                // The hinge's friction was published with two significant digits.
                 assert!(near(found, wanted) || (found - wanted).abs() < 5e-4, "{found} {wanted}");
             }
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where the pendulum is and how it moves.
+/// Position and motion of the pendulum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct State {
@@ -17,20 +17,20 @@ pub struct State {
 }
 
 impl State {
-    /// The order used in every vector and matrix: position, speed, angle, rate.
+    /// Returns the state in the order of every vector and matrix: position, speed, angle, rate.
     #[must_use]
     pub const fn to_array(self) -> [f64; 4] {
         [self.position, self.speed, self.angle, self.rate]
     }
 
-    /// The reverse of [`State::to_array`].
+    /// The inverse of [`State::to_array`].
     #[must_use]
     pub const fn from_array([position, speed, angle, rate]: [f64; 4]) -> Self {
         Self { position, speed, angle, rate }
     }
 }
 
-/// What the apparatus is made of. Any positive values are legal; friction may be zero.
+/// The physical parameters of the apparatus. Any positive values are valid; friction may be zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -50,17 +50,15 @@ pub struct Parameters {
     pub gravity: f64,
     /// Stiction amplitude Ax in N.
     pub stiction: f64,
-    /// How fast stiction fades with speed, Cx, in s/m.
+    /// How fast stiction decreases with speed, Cx, in s/m.
     pub stiction_fade: f64,
 }
 
-/// Below about this speed in m/s the sign of the stiction force is smoothed, so that a fixed step
-/// integrates it.
+/// Below about this speed in m/s the sign of the stiction force is smoothed, so that a fixed step can integrate it.
 const STICTION_SMOOTHING: f64 = 0.002;
 
 impl Parameters {
-    /// The parameters fitted to the published linear model of the SEI/UIUC rig: every entry of it
-    /// within 0.8 %.
+    /// The parameters fitted to the published linear model of the SEI/UIUC rig: every entry agrees within 0.8 %.
     #[must_use]
     pub const fn sei_fit() -> Self {
         Self {
@@ -76,8 +74,7 @@ impl Parameters {
         }
     }
 
-    /// The maker's data-sheet values (Quanser IP01): a deliberately different plant for tests of
-    /// robustness.
+    /// The maker's data-sheet values (Quanser IP01): a deliberately different plant for tests of robustness.
     #[must_use]
     pub const fn ip01() -> Self {
         Self {
@@ -93,8 +90,8 @@ impl Parameters {
         }
     }
 
-    /// The time derivative of `[position, speed, angle, rate]` at `volts` on the motor. Friction has
-    /// the form of the SEI model, with the sign smoothed.
+    /// Returns the time derivative of `[position, speed, angle, rate]` at `volts` on the motor. Friction has the form
+    /// of the SEI model, with a smoothed sign.
     #[must_use]
     pub fn derivative(&self, [_, speed, angle, rate]: [f64; 4], volts: f64) -> [f64; 4] {
         let (m, l) = (self.rod_mass, self.rod_length);
@@ -120,8 +117,8 @@ impl Parameters {
         ]
     }
 
-    /// Kinetic and potential energy in J, the rod's at rest upright taken as zero; constant while no
-    /// voltage and no friction act.
+    /// Returns kinetic plus potential energy in J, relative to the rod at rest upright. It is constant without
+    /// voltage and friction.
     #[must_use]
     pub fn energy(&self, state: &State) -> f64 {
         let (m, l) = (self.rod_mass, self.rod_length);

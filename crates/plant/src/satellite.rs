@@ -1,15 +1,15 @@
-//! Satellites in formation: relative motion about a circular orbit, with its closed form.
+//! Satellites in formation: relative motion about a circular orbit, and its closed form.
 //!
 //! Positions are in the Hill frame of a reference point on the orbit: x radially outwards, y along the track, z along
 //! the orbit's normal, all in m and m/s. Close to that point gravity is linear (Clohessy and Wiltshire, "Terminal
-//! Guidance System for Satellite Rendezvous", 1960), with n the mean motion and u the acceleration of the thrusters:
+//! Guidance System for Satellite Rendezvous", 1960), with n the mean motion and u the acceleration by the thrusters:
 //!
 //! ```text
 //! ẍ = 3n²x + 2nẏ + ux      ÿ = −2nẋ + uy      z̈ = −n²z + uz
 //! ```
 //!
-//! so motion under a constant u has a closed form ([`Orbit::after`]), against which integrated and transmitted
-//! trajectories can be held. The difference of two satellites' states obeys the same equations.
+//! Motion under a constant u therefore has a closed form ([`Orbit::after`]), with which integrated and transmitted
+//! trajectories can be compared. The difference of two satellites' states obeys the same equations.
 //!
 //! ```
 //! use hemiola_plant::satellite::{Motion, Orbit};
@@ -36,13 +36,13 @@ const EARTH_GM: f64 = 3.986_004_418e14;
 /// Equatorial radius of the Earth, m (the same).
 const EARTH_RADIUS: f64 = 6_378_136.6;
 
-/// Altitudes at which a satellite can keep a circular orbit around the Earth for long, m.
+/// Altitudes at which a satellite can stay in a circular orbit around the Earth for long, m.
 pub const ALTITUDES: std::ops::RangeInclusive<f64> = 150e3..=1e8;
 
-/// An altitude no formation flies at.
+/// An altitude outside [`ALTITUDES`].
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error(
-    "an altitude of {0} m is not from 150 km to 100 000 km: choose one that is, 700 km for an observation satellite"
+    "the altitude of {0} m must be from 150 km to 100 000 km, for example 700 km for an observation satellite"
 )]
 pub struct AltitudeError(pub f64);
 
@@ -53,7 +53,7 @@ pub struct Orbit {
     mean_motion: f64,
 }
 
-/// Where a satellite is and how it moves, in the Hill frame of the reference point.
+/// Position and motion of a satellite in the Hill frame of the reference point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Motion {
@@ -64,27 +64,27 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Position, then velocity.
+    /// Returns position, then velocity.
     #[must_use]
     pub const fn to_array(self) -> [f64; 6] {
         let ([x, y, z], [vx, vy, vz]) = (self.position, self.velocity);
         [x, y, z, vx, vy, vz]
     }
 
-    /// The reverse of [`Motion::to_array`].
+    /// The inverse of [`Motion::to_array`].
     #[must_use]
     pub const fn from_array([x, y, z, vx, vy, vz]: [f64; 6]) -> Self {
         Self { position: [x, y, z], velocity: [vx, vy, vz] }
     }
 
-    /// This one as seen from `other`.
+    /// Returns this motion relative to `other`.
     #[must_use]
     pub fn relative_to(&self, other: &Self) -> Self {
         let [a, b] = [self, other].map(|motion| motion.to_array());
         Self::from_array(std::array::from_fn(|i| a[i] - b[i]))
     }
 
-    /// How far apart the two positions are, m.
+    /// Returns the distance between the two positions, m.
     #[must_use]
     pub fn distance(&self, other: &Self) -> f64 {
         let [x, y, z] = self.relative_to(other).position;
@@ -93,10 +93,10 @@ impl Motion {
 }
 
 impl Orbit {
-    /// The orbit at so many metres above the Earth's equator.
+    /// Returns the orbit at this altitude in m above the Earth's equator.
     ///
     /// # Errors
-    /// [`AltitudeError`] outside [`ALTITUDES`] (which also refuses what is no number).
+    /// [`AltitudeError`] outside [`ALTITUDES`] (also for not-a-number).
     pub fn at_altitude(metres: f64) -> Result<Self, AltitudeError> {
         if !ALTITUDES.contains(&metres) {
             return Err(AltitudeError(metres));
@@ -105,21 +105,21 @@ impl Orbit {
         Ok(Self { mean_motion: (EARTH_GM / (radius * radius * radius)).sqrt() })
     }
 
-    /// How fast the reference point goes round, rad/s.
+    /// Returns the angular rate of the reference point, rad/s.
     #[must_use]
     pub const fn mean_motion(&self) -> f64 {
         self.mean_motion
     }
 
-    /// How long it takes to go round, s.
+    /// Returns the time of one revolution, s.
     #[must_use]
     pub fn period(&self) -> f64 {
         std::f64::consts::TAU / self.mean_motion
     }
 
-    /// A motion that closes once an orbit: an ellipse around the reference point, `radial` m high and twice as long
-    /// along the track, that crosses the orbit's plane with the amplitude `normal` m; `phase` rad from its highest
-    /// point. Its condition is ẏ = −2nx.
+    /// Returns a motion that repeats with every orbit: an ellipse around the reference point, `radial` m high and
+    /// twice as long along the track, which crosses the orbit's plane with the amplitude `normal` m; `phase` rad from
+    /// its highest point. Its condition is ẏ = −2nx.
     #[must_use]
     pub fn ellipse(&self, radial: f64, normal: f64, phase: f64) -> Motion {
         let n = self.mean_motion;
@@ -130,7 +130,7 @@ impl Orbit {
         }
     }
 
-    /// The time derivative of position and velocity under `thrust` m/s².
+    /// Returns the time derivative of position and velocity under `thrust` m/s².
     #[must_use]
     pub fn derivative(&self, [x, _, z, vx, vy, vz]: [f64; 6], thrust: [f64; 3]) -> [f64; 6] {
         let n = self.mean_motion;
@@ -138,19 +138,19 @@ impl Orbit {
         [vx, vy, vz, 3.0 * n * n * x + 2.0 * n * vy + ux, -2.0 * n * vx + uy, -n * n * z + uz]
     }
 
-    /// The motion `step` seconds later under a constant `thrust` m/s², integrated by one step of [`rk4`].
+    /// Returns the motion `step` seconds later under a constant `thrust` m/s², integrated by one step of [`rk4`].
     #[must_use]
     pub fn step(&self, motion: Motion, thrust: [f64; 3], step: f64) -> Motion {
         Motion::from_array(rk4(motion.to_array(), step, |x| self.derivative(x, thrust)))
     }
 
-    /// The motion `seconds` later under a constant `thrust` m/s², in closed form.
+    /// Returns the motion `seconds` later under a constant `thrust` m/s², in closed form.
     #[must_use]
     pub fn after(&self, motion: Motion, thrust: [f64; 3], seconds: f64) -> Motion {
         let n = self.mean_motion;
         let theta = n * seconds;
         let (s, c) = theta.sin_cos();
-        // 1 − cos θ without its cancellation at small angles.
+        // 1 − cos θ without cancellation at small angles.
         let versed = 2.0 * (0.5 * theta).sin().powi(2);
         let [x, y, z] = motion.position;
         let [vx, vy, vz] = motion.velocity;

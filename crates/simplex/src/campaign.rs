@@ -1,4 +1,4 @@
-//! The fault campaign: every kind many times, with the decision module and without.
+//! The fault campaign: every kind of fault many times, with and without the decision module.
 
 use hemiola_plant::{Settings as PlantSettings, State};
 use hemiola_units::{Random, Span};
@@ -8,19 +8,19 @@ use crate::fault::FaultKind;
 use crate::simulate::{Experiment, ExperimentError, Outcome, UnitSetup, simulate};
 use crate::{Gain, Settings};
 
-/// What a campaign does.
+/// The settings of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Campaign {
-    /// The apparatus; start and seed are drawn anew for each run.
+    /// The apparatus; initial state and seed are drawn anew for each run.
     pub plant: PlantSettings,
     /// The period of the loop.
     pub period: Span,
-    /// Time from sample to write.
+    /// Time from the sample to the output.
     pub delay: Span,
-    /// The decision rule of the runs with it.
+    /// The decision rule for the runs that use it.
     pub decision: Settings,
-    /// Gain of the unit that fails.
+    /// Gain of the failing unit.
     pub gain: Gain,
     /// Gain of a healthy second unit in shadow.
     pub second: Gain,
@@ -28,7 +28,7 @@ pub struct Campaign {
     pub fault_from: Span,
     /// How long each run lasts.
     pub duration: Span,
-    /// Seed of everything.
+    /// Seed of all randomness.
     pub seed: u64,
 }
 
@@ -49,35 +49,35 @@ impl Default for Campaign {
     }
 }
 
-/// What came of the runs of one kind.
+/// The result of the runs of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// How many runs.
+    /// The number of runs.
     pub runs: u32,
-    /// In how many the pendulum was lost.
+    /// The number of runs that lost the pendulum.
     pub lost: u32,
     /// The shortest time from the fault to the loss.
     pub earliest_loss: Option<Span>,
-    /// The largest true V of any run.
+    /// The largest true V in any run.
     pub peak_v: f64,
-    /// Cycles from the fault to the first switch, averaged over the runs that had one.
+    /// Cycles from the fault to the first switch, averaged over the runs with a switch.
     pub detection_cycles: Option<f64>,
-    /// Switches away from a healthy unit, all runs together.
+    /// Switches away from a healthy unit, over all runs.
     pub false_switches: u64,
     /// Switches to safety per run.
     pub switches: f64,
-    /// Runs in which the performance monitor spoke.
+    /// Runs in which the performance monitor reported poor performance.
     pub poor_performance: u32,
     /// Runs that ended in the fail-safe.
     pub failed_safe: u32,
 }
 
 impl Campaign {
-    /// Runs one kind `runs` times. The same campaign, kind and number of runs give the same figures;
-    /// different kinds share starts and noise, so their figures compare.
+    /// Runs one kind of fault `runs` times. The same campaign, kind and number of runs give the same figures. All
+    /// kinds share initial states and noise, so that their figures can be compared.
     ///
     /// # Errors
-    /// When the campaign's parts do not fit.
+    /// If the parts of the campaign do not fit together.
     pub fn run(
         &self,
         kind: FaultKind,
@@ -118,10 +118,10 @@ impl Campaign {
         Ok(figures)
     }
 
-    /// One run of one kind.
+    /// Runs one kind of fault once.
     ///
     /// # Errors
-    /// When the campaign's parts do not fit.
+    /// If the parts of the campaign do not fit together.
     pub fn run_once(
         &self,
         kind: FaultKind,

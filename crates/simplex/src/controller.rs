@@ -1,4 +1,4 @@
-//! Controllers: sensors in, volts out; the named gains, and state feedback with its observer.
+//! Controllers, which answer sensors with a voltage: the named gains, and state feedback with its observer.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use crate::matrix::dot;
 use crate::{Model, Observer, Sensors};
 
-/// The usable command, just inside the output's ±5 V, in V.
+/// The largest usable command in V, just inside the output's ±5 V.
 pub const CLIP_VOLTS: f64 = 4.95;
 
-/// Anything that answers sensors with a motor voltage.
+/// A controller that answers sensors with a motor voltage.
 pub trait Controller {
-    /// The command in V for this sample. Whatever comes back is checked by whoever uses it.
+    /// Returns the command in V for this sample. The caller checks it.
     fn step(&mut self, sensors: &Sensors) -> f64;
 }
 
-/// Volts per m, m/s, rad and rad/s: `u = k·x`. Serialised as its name in [`GAINS`] where it has one.
+/// Volts per m, m/s, rad and rad/s: `u = k·x`. Serialized as its name in [`GAINS`] if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Gain(pub [f64; 4]);
 
-/// A gain in a file.
+/// A gain in a file: a name or four numbers.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -50,8 +50,8 @@ impl From<Gain> for Written {
     }
 }
 
-/// The gains that have a name. The `real-system` ones were published for another plant; with this
-/// one `real-system-baseline` and `real-system-experimental` do not balance: plausible but wrong.
+/// The named gains. The `real-system` gains were published for another plant; with this one, `real-system-baseline`
+/// and `real-system-experimental` do not balance: plausible but wrong.
 pub const GAINS: &[(&str, Gain)] = &[
     ("safety", Gain([3.9763, 10.3728, 25.7617, 5.3688])),
     ("lqr", Gain([5.0335, 14.1606, 45.4646, 9.0095])),
@@ -65,26 +65,26 @@ pub const GAINS: &[(&str, Gain)] = &[
 ];
 
 impl Gain {
-    /// The gain of this name in [`GAINS`].
+    /// Returns the gain of this name in [`GAINS`].
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         GAINS.iter().find(|(known, _)| *known == name).map(|(_, gain)| *gain)
     }
 
-    /// The command in V in this state, clipped to ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
+    /// Returns the command in V in this state, clipped to ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
     #[must_use]
     pub fn command(&self, x: &[f64; 4]) -> f64 {
         clipped(dot(&self.0, x))
     }
 }
 
-/// The voltage brought within ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
+/// Clips the voltage to ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
 #[must_use]
 pub fn clipped(volts: f64) -> f64 {
     if volts.is_nan() { 0.0 } else { volts.clamp(-CLIP_VOLTS, CLIP_VOLTS) }
 }
 
-/// A linear controller with its own observer: what every named unit runs.
+/// A linear controller with its own observer, which every named unit runs.
 #[derive(Clone, Debug)]
 pub struct StateFeedback {
     observer: Observer,
@@ -92,7 +92,7 @@ pub struct StateFeedback {
 }
 
 impl StateFeedback {
-    /// This gain on the estimate of this model.
+    /// Applies this gain to the estimate of this model.
     #[must_use]
     pub const fn new(model: Model, gain: Gain) -> Self {
         Self { observer: Observer::new(model), gain }

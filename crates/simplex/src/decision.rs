@@ -1,20 +1,20 @@
-//! The decision module: who may actuate in this cycle.
+//! The decision module, which decides in each cycle whose voltage is used.
 //!
-//! Each cycle has two halves. [`Decision::sense`] estimates the state and computes the safety command,
-//! from the sample alone; [`Decision::decide`] judges the units' answers and always gives
-//! a voltage. Neither allocates, waits or fails.
+//! Each cycle has two halves. [`Decision::sense`] estimates the state and computes the safety command from the sample
+//! alone. [`Decision::decide`] judges the units' answers and always returns a voltage. Neither allocates, waits or
+//! fails.
 //!
-//! **What is covered:** any behaviour of any unit, or of several together. An answer is used only when
-//! it comes from the active unit and is present, for this very sample, of the right generation,
-//! finite, within the usable command, and leads to a predicted state with `V ≤ accept_below`.
-//! Otherwise the safety controller acts in the same cycle. It gives control back after
-//! `return_after` acceptable answers in a row and with `V < return_below`. Each loss of control is a
-//! strike; struck-out units retire and the one active before becomes the candidate.
+//! **Covered:** any behaviour of any unit, or of several together. An answer is used only if it comes from the active
+//! unit, answers this very sample, has the right generation, is finite and within the usable command, and leads to a
+//! predicted state with `V ≤ accept_below`. Otherwise the safety controller acts in the same cycle. It returns
+//! control after `return_after` acceptable answers in a row, once `V < return_below`. Each loss of control is a
+//! strike. A unit with too many strikes retires, and the previously active unit becomes the candidate.
 //!
-//! **What is not covered:** a faulty decision module, sensor faults and the loss of the actuator.
-//! Single wild samples are bridged by prediction. Samples that stay wild, channels that do not change
-//! although the pendulum moves, and a pendulum beyond its limits end in the fail-safe: 0 V, reported,
-//! until [`Request::Resume`]. Small offsets, reversed signs and swapped channels look like a state
+//! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are
+//! bridged by prediction. Persistent outliers, channels that do not change although the pendulum moves, and a
+//! pendulum beyond its limits end in the fail-safe: 0 V, reported, until [`Request::Resume`]. Small offsets, reversed
+//! signs and swapped channels look like a possible state; they are detected only once the pendulum contradicts them,
+//! if at all.
 //! that could be; they are found only once the pendulum contradicts them, if at all.
 
 use std::ops::Deref;
@@ -37,43 +37,43 @@ use crate::{
 #[cfg(doc)]
 use crate::Request;
 
-/// How many units can be attached at once.
+/// The largest number of attached units.
 pub const SLOTS: usize = 8;
 
-/// The decision rule as data.
+/// The settings of the decision rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// The safety controller's gain.
     pub safety: Gain,
-    /// The region it recovers from; [`Region::of`] the gain when absent.
+    /// The region from which it recovers; [`Region::of`] the gain if absent.
     pub region: Option<Region>,
-    /// An answer is accepted when the predicted V is at most this. With 0.6 and a command leaving
-    /// within 5 ms of the sample, an adversary who knows the rule gets the true V to 0.92 in 1000 runs;
-    /// with neither waiting time nor strikes to 1.01. Lower it when commands leave later.
+    /// An answer is accepted if the predicted V is at most this. With 0.6 and commands leaving within 5 ms of the
+    /// sample, an adversary who knows the rule brings the true V to 0.92 in 1000 runs; without waiting time and
+    /// strikes, to 1.01. Lower it if commands leave later.
     pub accept_below: f64,
-    /// Control is given back only with V below this,
+    /// Control is returned only while V is below this,
     pub return_below: f64,
-    /// and after so many acceptable answers in a row.
+    /// and after this many acceptable answers in a row.
     pub return_after: u32,
-    /// So many losses of control retire a unit; 0 for never.
+    /// A unit retires after this many losses of control; 0 for never.
     pub strikes: u32,
-    /// A strike is forgiven after so many cycles in control without another; 0 for never.
+    /// A strike is forgiven after this many cycles in control without another; 0 for never.
     pub forgive_after: u32,
-    /// A unit without a well-formed answer for so many cycles is given up; 0 for never. While it
-    /// starts it has ten times as long.
+    /// A unit fails after this many cycles without a well-formed answer; 0 for never. The limit is ten times as long
+    /// while it starts.
     pub give_up_after: u32,
-    /// A unit can be promoted after so many acceptable answers in a row.
+    /// A unit can be promoted after this many acceptable answers in a row.
     pub promote_after: u32,
-    /// From the sample to when missing answers count as missing, shorter than the period; kept by the loop
-    /// around the module.
+    /// Time from the sample until an answer counts as missing, shorter than the period. The loop around the module
+    /// enforces it.
     pub answer_within: Span,
-    /// Whether and how performance is watched.
+    /// Whether and how performance is monitored.
     pub performance: Option<performance::Settings>,
 }
 
 impl Default for Settings {
-    /// The rule of 50 Hz.
+    /// The rule for 50 Hz.
     fn default() -> Self {
         Self {
             safety: Gain::named("safety").expect("the table of gains has it"),
@@ -91,22 +91,22 @@ impl Default for Settings {
     }
 }
 
-/// No decision module can be made from these settings.
+/// Why no decision module can be made from the settings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// The period is out of range.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The safety gain and the region do not belong together at this period.
+    /// Safety gain and region do not fit together at this period.
     #[error("the safety controller: {0}")]
     Region(#[from] RegionError),
     /// A threshold is not in (0, 1].
-    #[error("{name} = {value} is not above 0 and at most 1")]
+    #[error("{name} is {value}; it must be above 0 and at most 1")]
     Threshold {
-        /// Which one.
+        /// The name of the threshold.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
     /// The performance monitor's window or limit is not above zero.
@@ -114,29 +114,29 @@ pub enum SettingsError {
     Performance,
 }
 
-/// What a slot held when the waiting time was over.
+/// The content of a slot at the end of the waiting time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     /// There is no unit in this slot.
     None,
     /// There is a unit and no new answer.
     Missing,
-    /// An answer came after the limit.
+    /// An answer came after the time limit.
     Late,
-    /// Bytes that are no command.
+    /// The bytes are not a command.
     Malformed(DecodeError),
-    /// A command, not judged yet.
+    /// A command that is not yet judged.
     Command(Command),
 }
 
-/// What [`Decision::sense`] found.
+/// The result of [`Decision::sense`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensed {
     /// The estimated state.
     pub state: Vector,
     /// Its Lyapunov value.
     pub v: f64,
-    /// What the safety controller would do, V.
+    /// The command of the safety controller, V.
     pub safety_volts: f64,
 }
 
@@ -145,43 +145,43 @@ pub struct Sensed {
 pub struct Decided {
     /// The motor voltage; always finite and within ±[`CLIP_VOLTS`].
     pub volts: f64,
-    /// Whose it is.
+    /// Its source.
     pub source: Source,
-    /// V of the estimated state; not-a-number without one.
+    /// V of the estimated state; not-a-number without an estimate.
     pub v_now: f64,
-    /// V predicted with the active unit's answer; not-a-number without a usable one.
+    /// V predicted with the active unit's answer; not-a-number without a usable answer.
     pub v_predicted: f64,
-    /// What happened.
+    /// The events of the cycle.
     pub events: Events,
 }
 
-/// A unit as a loop looks at it: without its name, so that looking allocates nothing.
+/// A unit's status for a loop: without its name, so that reading it allocates nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitView {
-    /// Which generation of the slot.
+    /// Its generation in the slot.
     pub generation: u32,
-    /// Where it is in its life.
+    /// Its state.
     pub state: UnitState,
     /// Losses of control not yet forgiven.
     pub strikes: u32,
-    /// Acceptable answers in a row.
+    /// Consecutive acceptable answers.
     pub clean: u32,
-    /// Acceptable answers in all.
+    /// Acceptable answers in total.
     pub answers: u64,
-    /// Faulty answers in all.
+    /// Faulty answers in total.
     pub faults: u64,
     /// The newest fault.
     pub last_fault: Option<Fault>,
 }
 
-/// A unit as shown to people.
+/// A unit's status for users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitStatus {
     /// Its slot.
     pub slot: u8,
     /// Its name.
     pub name: String,
-    /// How it stands.
+    /// Its status.
     #[serde(flatten)]
     pub view: UnitView,
 }
@@ -193,14 +193,14 @@ impl Deref for UnitStatus {
     }
 }
 
-/// The module as shown to people.
+/// The module's status for users.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Whose voltage the last cycle had.
+    /// The source of the last cycle's voltage.
     pub source: Source,
-    /// The unit that is used whenever it is acceptable.
+    /// The unit whose acceptable answers are used.
     pub active: Option<u8>,
-    /// Cost of the unit in control, as a multiple of what noise costs the safety controller.
+    /// Cost of the unit in control, relative to the cost of noise under the safety controller.
     pub relative_cost: Option<f64>,
     /// Why the module is in its fail-safe, if it is.
     pub fail_safe: Option<Fault>,
@@ -223,17 +223,17 @@ pub struct Decision {
     pub(crate) units: [Option<Unit>; SLOTS],
     pub(crate) active: Option<u8>,
     history: History,
-    /// The safety controller is in control until the return rule is met.
+    /// Whether the safety controller is in control until the return rule is met.
     pub(crate) holding: bool,
     source: Source,
     pub(crate) reason: Reason,
 }
 
 impl Decision {
-    /// A decision module for a loop of this period, without units.
+    /// Creates a decision module for a loop of this period, without units.
     ///
     /// # Errors
-    /// When the period, a threshold or the safety controller's region is not sound.
+    /// If the period, a threshold or the safety controller's region is invalid.
     pub fn new(settings: Settings, period: Span) -> Result<Self, SettingsError> {
         for (name, value) in
             [("accept_below", settings.accept_below), ("return_below", settings.return_below)]
@@ -270,12 +270,12 @@ impl Decision {
         })
     }
 
-    /// Tells the module the state at its first sample, where otherwise speeds are taken as zero.
+    /// Sets the state at the first sample; without it, speeds start at zero.
     pub const fn assume(&mut self, state: Vector) {
         self.observer.assume(state);
     }
 
-    /// First half of a cycle: the estimate and the safety command.
+    /// First half of a cycle: estimates the state and computes the safety command.
     pub fn sense(&mut self, sensors: &Sensors) -> Sensed {
         let before = self.observer.state();
         let state = self.observer.update(sensors);
@@ -308,10 +308,10 @@ impl Decision {
         self.sensed
     }
 
-    /// Second half of a cycle: judges every answer and says what is put out.
+    /// Second half of a cycle: judges every answer and returns the voltage.
     ///
-    /// `now` is compared with the time of the sample: a sample older than a period is reported.
-    /// Without [`Decision::sense`] since the last decision, the voltage is 0 V.
+    /// A sample older than a period at `now` is reported. Without [`Decision::sense`] since the last decision, the
+    /// voltage is 0 V.
     pub fn decide(&mut self, answers: &[Answer; SLOTS], now: Instant) -> Decided {
         let mut events = Events::new();
         let Some(sensors) = self.sensors.take() else {
@@ -359,7 +359,7 @@ impl Decision {
         }
     }
 
-    /// The module as shown to people; this one allocates.
+    /// Returns the module's status for users; this allocates.
     #[must_use]
     pub fn status(&self) -> Status {
         let units = self.units.iter().zip(0..).filter_map(|(unit, slot)| {
@@ -375,26 +375,26 @@ impl Decision {
         }
     }
 
-    /// The unit that is used whenever it is acceptable.
+    /// Returns the unit whose acceptable answers are used.
     #[must_use]
     pub const fn active(&self) -> Option<u8> {
         self.active
     }
 
-    /// The unit in this slot, dead or alive; nothing where there never was one. Live
-    /// units ([`UnitState::is_live`]) are those worth waiting for.
+    /// Returns the unit in this slot, live or not; `None` if there never was one. Only live units
+    /// ([`UnitState::is_live`]) are worth waiting for.
     #[must_use]
     pub fn unit(&self, slot: u8) -> Option<UnitView> {
         self.units.get(usize::from(slot))?.as_ref().map(Unit::view)
     }
 
-    /// The region the module guards.
+    /// Returns the region that the module guards.
     #[must_use]
     pub const fn region(&self) -> &Region {
         self.safety.region()
     }
 
-    /// Judges an answer, from the cheapest check to the dearest.
+    /// Judges an answer, cheapest check first.
     fn judge(&self, slot: usize, answer: &Answer, sensors: &Sensors) -> Verdict {
         let Some(unit) = self.units[slot].as_ref().filter(|unit| unit.state.is_live()) else {
             return Verdict::Nobody;
@@ -429,10 +429,10 @@ impl Decision {
         }
     }
 
-    /// Keeps count of a unit's answers and moves it along its life.
+    /// Counts a unit's answer and updates its state.
     fn account(&mut self, slot: u8, verdict: &Verdict, events: &mut Events) {
         let in_control = !self.holding && self.active == Some(slot);
-        // Where others have brought the pendulum is not this unit's doing.
+        // A unit is not to blame for a state that others have brought about.
         let blamed = in_control || self.sensed.v < self.settings.return_below;
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
         let starting = unit.state == UnitState::Starting;
@@ -451,7 +451,7 @@ impl Decision {
                 }
             }
             Verdict::Unsafe { .. } if !blamed => unit.silent = 0,
-            // Not being there yet is no fault of a unit that starts.
+            // A starting unit that does not answer yet is not at fault.
             Verdict::Bad(Fault::Missing) if starting => self.silent(slot, events),
             Verdict::Unsafe { .. } | Verdict::Bad(_) => {
                 let fault = verdict.fault().expect("both kinds of bad verdict name their fault");
@@ -468,26 +468,26 @@ impl Decision {
         }
     }
 
-    /// One more cycle without a well-formed answer.
+    /// Counts one more cycle without a well-formed answer.
     fn silent(&mut self, slot: u8, events: &mut Events) {
         let limit = self.settings.give_up_after;
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
         unit.silent = unit.silent.saturating_add(1);
-        let patience = if unit.state == UnitState::Starting { 10 } else { 1 };
-        if limit > 0 && unit.silent >= limit.saturating_mul(patience) {
+        let factor = if unit.state == UnitState::Starting { 10 } else { 1 };
+        if limit > 0 && unit.silent >= limit.saturating_mul(factor) {
             unit.last_fault = Some(Fault::GivenUp);
             events.push(Event::Fault { slot: Some(slot), fault: Fault::GivenUp });
             self.leave(slot, Happening::Failed, Reason::Fault(Fault::GivenUp), events);
         }
     }
 
-    /// The return rule.
+    /// Applies the return rule.
     fn may_act(&mut self, slot: u8) -> bool {
         if !self.holding {
             return true;
         }
         let clean = self.units[usize::from(slot)].as_ref().map_or(0, |unit| unit.clean);
-        // The first unit of a run takes over at once: it has not lost control yet.
+        // The first unit of a run takes over at once, because it has not lost control yet.
         let first = self.source == Source::Held || self.reason == Reason::Started;
         let waited = first || clean >= self.settings.return_after;
         if waited && self.sensed.v < self.settings.return_below {
@@ -502,7 +502,7 @@ impl Decision {
         !self.holding
     }
 
-    /// Puts safety, or the fail-safe, in control; the return rule counts from now on.
+    /// Puts the safety controller, or the fail-safe, in control. The return rule starts counting again.
     fn hold(&mut self, reason: Reason) {
         self.holding = true;
         self.reason = reason;
@@ -513,7 +513,7 @@ impl Decision {
         }
     }
 
-    /// One more cycle in control; strikes are forgiven with time.
+    /// Counts one more cycle in control; strikes are forgiven with time.
     fn serve(&mut self, slot: u8) {
         let after = self.settings.forgive_after;
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
@@ -524,7 +524,7 @@ impl Decision {
         }
     }
 
-    /// Watches the performance of the unit in control; gives the voltage to use.
+    /// Monitors the performance of the unit in control; returns the voltage to use.
     fn watch(&mut self, slot: u8, volts: f64, events: &mut Events) -> f64 {
         let Some(monitor) = &mut self.monitor else { return volts };
         if !monitor.observe(&self.sensed.state, volts) {
@@ -545,7 +545,7 @@ impl Decision {
         }
     }
 
-    /// The unit in control failed: safety takes over, and a unit with too many strikes retires.
+    /// The unit in control failed: the safety controller takes over, and a unit with too many strikes retires.
     fn strike(&mut self, slot: u8, fault: Fault, events: &mut Events) {
         self.hold(Reason::Fault(fault));
         let limit = self.settings.strikes;
@@ -557,7 +557,7 @@ impl Decision {
         }
     }
 
-    /// Makes `slot` the unit that is used, the one before it standing by.
+    /// Makes `slot` the active unit; the previously active one stands by.
     pub(crate) fn promote(&mut self, slot: u8, events: &mut Events) {
         if let Some(old) = self.active {
             self.happen(old, Happening::Displaced, events);
@@ -572,7 +572,7 @@ impl Decision {
         }
     }
 
-    /// Takes a unit out of use; if it was the active one, safety takes over and the one active before
+    /// Removes a unit from use. If it was active, the safety controller takes over and the previously active unit
     /// becomes the candidate.
     pub(crate) fn leave(&mut self, slot: u8, why: Happening, reason: Reason, events: &mut Events) {
         self.happen(slot, why, events);
@@ -600,7 +600,7 @@ impl Decision {
         }
     }
 
-    /// Moves a unit to its next state and says so.
+    /// Moves a unit to its next state and reports it.
     pub(crate) fn happen(&mut self, slot: u8, happening: Happening, events: &mut Events) {
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
         if let Some(state) = unit.state.after(happening) {
@@ -610,12 +610,12 @@ impl Decision {
         }
     }
 
-    /// Ends in 0 V until resumed; the first fault is kept.
+    /// Enters the fail-safe until resumed; the first fault is kept.
     fn fail(&mut self, fault: Fault) {
         self.fail_safe.get_or_insert(fault);
     }
 
-    /// Goes on after a fail-safe, with a fresh estimate and the safety controller.
+    /// Continues after a fail-safe, with a new estimate and the safety controller.
     pub(crate) fn resume(&mut self) {
         self.fail_safe = None;
         self.observer = Observer::new(self.observer.model().clone());
@@ -643,10 +643,10 @@ impl Decision {
         Decided { volts, source, v_now, v_predicted, events }
     }
 
-    /// What must hold after every cycle and request; tests call it.
+    /// Checks what must hold after every cycle and request; for tests.
     ///
     /// # Panics
-    /// When something does not hold.
+    /// If an invariant does not hold.
     pub fn check_invariants(&self) {
         let active: Vec<usize> = (0..SLOTS)
             .filter(|slot| self.units[*slot].as_ref().is_some_and(|u| u.state == UnitState::Active))
@@ -656,7 +656,7 @@ impl Decision {
     }
 }
 
-/// What was found about an answer.
+/// The judgement of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Nobody,
@@ -675,7 +675,7 @@ impl Verdict {
     }
 }
 
-/// Units that were active before, the newest last; a unit that comes back moves up.
+/// Previously active units, the newest last; a unit that returns moves to the end.
 #[derive(Clone, Copy, Debug, Default)]
 struct History {
     list: [(u8, u32); SLOTS],
@@ -701,13 +701,13 @@ impl History {
     }
 }
 
-/// A channel is stuck when it gives the very same value for this long,
+/// A channel is stuck if it gives exactly the same value for this long,
 const STUCK_AFTER: Span = Span::from_millis(1000);
-/// while the prediction moved this much: four least steps of the converters, in m and rad.
+/// while the prediction moves by this much: four steps of the converters, in m and rad.
 const POSITION_MOVED: f64 = 4.0 * 0.2273e-3;
 const ANGLE_MOVED: f64 = 4.0 * 0.303e-3;
 
-/// Watches one channel for being stuck.
+/// Detects whether one channel is stuck.
 #[derive(Clone, Copy, Debug)]
 struct Stuck {
     moved: f64,

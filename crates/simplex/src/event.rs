@@ -1,28 +1,28 @@
-//! What the decision module reports: sources, reasons, faults and states, each with its number and
-//! name, in a list that never allocates.
+//! Reports of the decision module: sources, reasons, faults and states, each with a number and a name, in a list that
+//! never allocates.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{SLOTS, UnitState};
 
-/// Who determined the voltage of a cycle.
+/// The source of a cycle's voltage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// Nobody: the last voltage is held.
+    /// None: the last voltage is held.
     Held,
     /// The only controller of a program without Simplex.
     Controller,
     /// The safety controller in the decision module.
     Safety,
-    /// 0 V, because nothing better is known.
+    /// 0 V, because no better voltage is known.
     FailSafe,
     /// The unit in this slot.
     Unit(u8),
 }
 
 impl Source {
-    /// The number in the record: 0 to 3, and 16 + slot.
+    /// Returns the number in the record: 0 to 3, and 16 + slot.
     #[must_use]
     pub const fn code(self) -> u16 {
         match self {
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// The reverse of [`Source::code`].
+    /// The inverse of [`Source::code`].
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         Some(match code {
@@ -64,13 +64,13 @@ macro_rules! coded {
         pub const $table: &[(u16, &str)] = &[$(($code, $text)),+];
 
         impl $name {
-            /// The number in the record.
+            /// Returns the number in the record.
             #[must_use]
             pub const fn code(self) -> u16 {
                 self as u16
             }
 
-            /// The name shown to people.
+            /// Returns the name for users.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
@@ -81,17 +81,17 @@ macro_rules! coded {
 pub(crate) use coded;
 
 coded! {
-    /// What was wrong with a unit's answer, a unit, or the decision module's own input.
+    /// A fault of a unit's answer, of a unit, or of the decision module's own input.
     Fault, FAULTS, "fault the decision module can find" {
         /// No answer in time.
         Missing = 1 "missing",
-        /// The answer came after the limit.
+        /// The answer came after the time limit.
         Late = 2 "late",
-        /// The bytes are no command.
+        /// The bytes are not a command.
         Malformed = 3 "malformed",
-        /// The answer is to older sensors.
+        /// The answer is to an older sample.
         Stale = 4 "stale",
-        /// The answer is to sensors that do not exist yet.
+        /// The answer is to a sample that does not exist yet.
         Ahead = 5 "ahead",
         /// The answer carries another unit's generation.
         WrongUnit = 6 "wrong-unit",
@@ -99,15 +99,15 @@ coded! {
         NotFinite = 7 "not-finite",
         /// The voltage is beyond the usable command.
         OutOfRange = 8 "out-of-range",
-        /// The predicted state lies outside the accepted part of the recoverable region.
+        /// The predicted state is outside the accepted part of the recoverable region.
         LeavesRegion = 9 "leaves-region",
-        /// The running cost is far above the safety controller's.
+        /// The running cost is far above that of the safety controller.
         PoorPerformance = 10 "poor-performance",
-        /// No usable answer for so long that the unit is given up.
+        /// There was no usable answer for so long that the unit failed.
         GivenUp = 11 "given-up",
         /// The unit's process ended.
         Exited = 12 "exited",
-        /// A measurement cannot follow from the one before.
+        /// A measurement cannot follow from the previous one.
         SensorsImplausible = 13 "sensors-implausible",
         /// A measurement does not change although the pendulum moves.
         SensorsStuck = 14 "sensors-stuck",
@@ -120,7 +120,7 @@ coded! {
     }
 }
 
-/// Faults as reasons are numbered from here.
+/// The first number of faults as reasons.
 const FAULT_REASON: u16 = 100;
 
 /// Why the source of the voltage changed.
@@ -130,22 +130,22 @@ const FAULT_REASON: u16 = 100;
 pub enum Reason {
     /// The first decision, or the first unit taking over at the start.
     Started,
-    /// The return rule is met.
+    /// The return rule was met.
     Returned,
-    /// A person promoted another unit.
+    /// A user promoted another unit.
     Promoted,
     /// The active unit was removed.
     Removed,
     /// The active unit was replaced.
     Replaced,
-    /// The module was told to go on after a fail-safe.
+    /// The module was resumed after a fail-safe.
     Resumed,
-    /// This fault of the unit in control or of the sensors.
+    /// A fault of the unit in control or of the sensors.
     Fault(Fault),
 }
 
 impl Reason {
-    /// The number in the record; faults are numbered from 100.
+    /// Returns the number in the record; faults start at 100.
     #[must_use]
     pub const fn code(self) -> u16 {
         match self {
@@ -187,41 +187,41 @@ pub const REASONS: &[(u16, &str)] = &[
     (117, "sensors-missing"),
 ];
 
-/// One thing that happened in a cycle or through a request.
+/// An event in a cycle or of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// The voltage now comes from somebody else.
+    /// The source of the voltage changed.
     Switch {
-        /// Whose voltage the cycle before had.
+        /// The source in the previous cycle.
         from: Source,
-        /// Whose this one has.
+        /// The source in this cycle.
         to: Source,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
-    /// Something was wrong.
+    /// A fault was detected.
     Fault {
-        /// With the unit in this slot, or with the module's own input.
+        /// The unit's slot, or `None` for the module's own input.
         slot: Option<u8>,
-        /// What.
+        /// The fault.
         fault: Fault,
     },
     /// A unit entered a state.
     UnitState {
         /// Its slot.
         slot: u8,
-        /// The state it is in now.
+        /// Its new state.
         state: UnitState,
-        /// Which generation of the slot this is.
+        /// Its generation in the slot.
         generation: u32,
     },
 }
 
-/// The most events one cycle can have: for each slot a fault, giving it up and two changes of state,
-/// and a few of the module's own.
+/// The most events in one cycle: for each slot a fault, giving up and two changes of state, and a few of the module
+/// itself.
 const EVENTS_MAX: usize = 4 * SLOTS + 8;
 
-/// The events of one cycle or request, in order, without allocation.
+/// The events of one cycle or request, in order, stored without allocation.
 #[derive(Clone, Copy)]
 pub struct Events {
     list: [Event; EVENTS_MAX],
@@ -240,7 +240,7 @@ impl Events {
         self.length += 1;
     }
 
-    /// The events in the order they happened.
+    /// Returns the events in order.
     #[must_use]
     pub fn as_slice(&self) -> &[Event] {
         &self.list[..self.length]
@@ -274,19 +274,19 @@ impl std::fmt::Debug for Events {
     }
 }
 
-/// The name of a reason's number.
+/// Returns the name of a reason.
 #[must_use]
 pub fn reason_name(code: u16) -> Option<&'static str> {
     name_of(REASONS, code)
 }
 
-/// The name of a fault's number.
+/// Returns the name of a fault.
 #[must_use]
 pub fn fault_name(code: u16) -> Option<&'static str> {
     name_of(FAULTS, code)
 }
 
-/// The name of a unit state's number.
+/// Returns the name of a unit state.
 #[must_use]
 pub fn state_name(code: u16) -> Option<&'static str> {
     name_of(crate::unit::STATES, code)
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_survive_their_number() {
+    fn sources_survive_encoding() {
         for code in 0..64 {
             if let Some(source) = Source::from_code(code) {
                 assert_eq!(source.code(), code);

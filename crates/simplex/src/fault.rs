@@ -11,13 +11,13 @@ use crate::{
     CLIP_VOLTS, Command, Controller, Gain, Model, Observer, Region, Sensors, StateFeedback, clipped,
 };
 
-/// Where a fault sits, and so who injects it.
+/// Where a fault occurs, which decides what injects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// A unit computes wrong voltages ([`Faulty`]).
     Output,
-    /// A unit's messages are wrong ([`Faulty`]).
+    /// A unit sends wrong messages ([`Faulty`]).
     Message,
     /// A unit's process misbehaves; in simulation, its messages stop.
     Process,
@@ -31,7 +31,7 @@ pub enum Class {
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $class:ident $name:literal),+ $(,)?) => {
-        /// Every kind of fault there is to inject.
+        /// Every kind of fault that can be injected.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "&'static str")]
         #[non_exhaustive]
@@ -41,13 +41,13 @@ macro_rules! kinds {
             /// Every kind, class by class.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name in scenarios and reports.
+            /// Returns the name used in scenarios and reports.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Where it sits.
+            /// Returns where it occurs.
             #[must_use]
             pub const fn class(self) -> Class {
                 match self { $(Self::$variant => Class::$class),+ }
@@ -57,37 +57,37 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// No fault at all: the control group.
+    /// No fault: the control group.
     None Output "none",
     /// Constantly +4.95 V.
     Constant Output "constant",
-    /// The command with its sign flipped.
+    /// The command with reversed sign.
     SignFlipped Output "sign-flipped",
-    /// A square wave of ±4.95 V and 1.1 Hz.
+    /// A square wave of ±4.95 V at 1.1 Hz.
     SquareWave Output "square-wave",
-    /// Any voltage within ±4.95 V.
+    /// A random voltage within ±4.95 V.
     RandomCommand Output "random-command",
     /// Not-a-number.
     NotANumber Output "not-a-number",
-    /// The last good value for ever.
+    /// The last good value without end.
     Stuck Output "stuck",
     /// Commands computed from data 200 ms old.
     StaleData Output "stale-data",
-    /// A drift of 0.5 V/s on top.
+    /// An additional drift of 0.5 V/s.
     Drift Output "drift",
     /// +4.95 V for 100 ms of each second.
     Burst Output "burst",
     /// Ten times the command, clipped.
     GainTenfold Output "gain-tenfold",
-    /// 2 V on top.
+    /// An additional 2 V.
     Bias Output "bias",
-    /// 4 V at 2 Hz on top.
+    /// An additional 4 V at 2 Hz.
     Ripple Output "ripple",
-    /// Gains for another plant: plausible but wrong.
+    /// The gains for another plant: plausible but wrong.
     WrongGain Output "wrong-gain",
-    /// Knows the decision rule and always takes the accepted command that leads furthest out.
+    /// Knows the decision rule and always takes the accepted command that leads furthest outwards.
     Adversary Output "adversary",
-    /// No message any more.
+    /// No messages.
     NoOutput Message "no-output",
     /// Messages one cycle late.
     LateOne Message "late-1",
@@ -95,29 +95,29 @@ kinds! {
     LateTwo Message "late-2",
     /// Messages five cycles late.
     LateFive Message "late-5",
-    /// Every second message is the one before again.
+    /// Every second message repeats the one before.
     Duplicated Message "duplicated",
-    /// Messages come in pairs, the later one first.
+    /// Messages come in pairs, the newer one first.
     Reordered Message "reordered",
     /// Messages meant for another plant.
     OtherPlant Message "other-plant",
     /// A hundred messages each cycle.
     MessageStorm Message "message-storm",
-    /// Bytes that are no message.
+    /// Bytes that are not a message.
     Malformed Message "malformed",
-    /// One bit of each message flipped.
+    /// One flipped bit in each message.
     BitFlip Message "bit-flip",
     /// The process ends.
     Crash Process "crash",
-    /// The process sleeps for ever.
+    /// The process sleeps without end.
     Hang Process "hang",
-    /// The process spins for ever at its priority.
+    /// The process spins without end at its priority.
     BusyLoop Process "busy-loop",
-    /// The process is stopped for half a second and goes on.
+    /// The process is stopped for half a second and then continues.
     StopContinue Process "stop-continue",
-    /// The process takes memory without end.
+    /// The process allocates memory without end.
     MemoryHog Process "memory-hog",
-    /// The unit is replaced again and again.
+    /// The unit is replaced repeatedly.
     ReplaceLoop Process "replace-loop",
     /// The unit is replaced, and the new one never answers.
     FailureDuringReplacement Process "failure-during-replacement",
@@ -143,33 +143,33 @@ kinds! {
     NoiseTenfold Sensor "noise-tenfold",
     /// The output is stuck.
     OutputStuck Actuator "output-stuck",
-    /// The output comes 20 ms late.
+    /// The output is delayed by 20 ms.
     OutputDelayed Actuator "output-delayed",
     /// The output saturates at ±1 V.
     OutputSaturated Actuator "output-saturated",
-    /// One release a second is lost.
+    /// One release per second is lost.
     TickLost Timer "tick-lost",
-    /// One release a second comes half a period early.
+    /// One release per second comes half a period early.
     TickEarly Timer "tick-early",
     /// The time stamps jump by an hour.
     ClockStep Timer "clock-step",
 }
 
 impl FaultKind {
-    /// The kind of this name.
+    /// Returns the kind with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Whether Simplex covers it. It does not cover sensors, the actuator or the timer: those end in
-    /// the fail-safe at best.
+    /// Whether Simplex covers it. Faults of sensors, actuator and timer are not covered: at best they end in the
+    /// fail-safe.
     #[must_use]
     pub const fn is_covered(self) -> bool {
         matches!(self.class(), Class::Output | Class::Message | Class::Process)
     }
 
-    /// The fault of the apparatus this is, if it is one.
+    /// Returns the corresponding fault of the apparatus, if there is one.
     #[must_use]
     pub const fn apparatus(self) -> Option<Apparatus> {
         Some(match self {
@@ -204,17 +204,16 @@ impl From<FaultKind> for &'static str {
 
 /// Cycles remembered for stale data and late messages: 200 ms at 10 kHz.
 const HISTORY_MAX: usize = 2000;
-/// How old stale data is, how long a stopped process sleeps, in s.
+/// The age of stale data, and how long a stopped process sleeps, in s.
 const STALE: f64 = 0.2;
 const STOPPED: f64 = 0.5;
-/// Messages of a storm.
+/// Messages in a storm.
 const STORM: u64 = 100;
 
 /// A good controller with a fault from some cycle on.
 ///
-/// [`Controller::step`] injects faults of the class [`Class::Output`]; [`Faulty::answer`] injects those
-/// of [`Class::Message`] and [`Class::Process`] as well, the latter as silence. Other kinds change
-/// nothing here.
+/// [`Controller::step`] injects faults of the class [`Class::Output`]. [`Faulty::answer`] also injects those of
+/// [`Class::Message`] and [`Class::Process`], the latter as silence. Other kinds have no effect here.
 pub struct Faulty<C> {
     inner: C,
     kind: FaultKind,
@@ -229,8 +228,8 @@ pub struct Faulty<C> {
 }
 
 impl<C: Controller> Faulty<C> {
-    /// `inner`, misbehaving in this way from the cycle of this number on. `region` and `accept_below`
-    /// are what the adversary knows of the decision rule.
+    /// Wraps `inner`, which misbehaves from the cycle of this number on. The adversary knows `region` and
+    /// `accept_below` of the decision rule.
     #[must_use]
     pub fn new(
         inner: C,
@@ -255,8 +254,8 @@ impl<C: Controller> Faulty<C> {
         }
     }
 
-    /// Computes this cycle's answer and hands `publish` each message a unit of this `generation`
-    /// would send now: none, one or many, the newest last.
+    /// Computes this cycle's answer and passes to `publish` each message that a unit of this `generation` would send
+    /// now: none, one or many, the newest last.
     pub fn answer(
         &mut self,
         sensors: &Sensors,
@@ -360,7 +359,7 @@ impl<C: Controller> Controller for Faulty<C> {
         match sensors.sequence.checked_sub(self.from) {
             Some(since) => self.faulty(since as f64 * self.period, sensors, good),
             None => {
-                // These two must know the state when their time comes.
+                // These two must know the state by the time their fault begins.
                 if self.kind == FaultKind::WrongGain {
                     self.wrong.step(sensors);
                 } else if self.kind == FaultKind::Adversary {
@@ -373,7 +372,7 @@ impl<C: Controller> Controller for Faulty<C> {
     }
 }
 
-/// A unit that uses the decision rule against the pendulum.
+/// A unit that uses its knowledge of the decision rule to harm the pendulum.
 struct Adversary {
     observer: Observer,
     region: Region,
@@ -381,10 +380,10 @@ struct Adversary {
 }
 
 impl Controller for Adversary {
-    /// V of the next state is a convex parabola over the voltage, so its highest accepted value is at
-    /// an end of the accepted interval.
+    /// V of the next state is a convex parabola in the voltage, so its highest accepted value is at an end of the
+    /// accepted interval.
     fn step(&mut self, sensors: &Sensors) -> f64 {
-        /// Stays this much inside, as rounding must not get it refused.
+        /// The distance kept from the limit, so that rounding does not cause a refusal.
         const MARGIN: f64 = 1e-6;
         let x = self.observer.update(sensors);
         let model = self.observer.model();
@@ -394,7 +393,7 @@ impl Controller for Adversary {
         let slope = value(1.0) - at_zero - square;
         let room = slope * slope - 4.0 * square * (at_zero - self.accept_below + MARGIN);
         if room < 0.0 {
-            // Nothing would be accepted; the least bad looks innocent.
+            // No voltage would be accepted; the least bad one looks harmless.
             return clipped(-slope / (2.0 * square));
         }
         let ends = [-1.0, 1.0].map(|sign| clipped((-slope + sign * room.sqrt()) / (2.0 * square)));
@@ -441,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn message_faults_begin_with_their_cycle() {
+    fn message_faults_begin_at_their_cycle() {
         let sent = |kind| messages(kind, 6);
         assert_eq!(sent(FaultKind::None), [[0], [1], [2], [3], [4], [5]]);
         assert_eq!(sent(FaultKind::LateTwo), [[0], [1], [0], [1], [2], [3]]);

@@ -1,17 +1,17 @@
-//! Simplex: an untrusted controller may balance the pendulum as long as a trusted one could still
-//! save it, and may be exchanged while the pendulum stands.
+//! Simplex: an untrusted controller may balance the pendulum as long as a trusted one could still save it, and may be
+//! replaced while it runs.
 //!
 //! In reading order:
 //!
 //! * [`Sensors`] and [`Command`]: the two messages, as bytes.
-//! * [`Model`] and [`Observer`]: what everybody believes about the pendulum.
+//! * [`Model`] and [`Observer`]: the model of the pendulum that all controllers share.
 //! * [`Controller`], [`Gain`] and [`StateFeedback`]: the controllers; [`GAINS`] names the known ones.
-//! * [`Region`] and [`SafetyController`]: from which states the trusted controller recovers.
-//! * [`Decision`]: who may actuate in this cycle; its module says what is covered and what is not.
-//!   [`performance`] watches cost beside it.
-//! * [`UnitState`] and [`Request`]: the life of a replacement unit, and live upgrade.
-//! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: what is reported, by number and by name.
-//! * [`fault`], [`simulate`], [`campaign`]: everything going wrong, faster than real time.
+//! * [`Region`] and [`SafetyController`]: the states from which the trusted controller recovers.
+//! * [`Decision`]: decides whose voltage is used in each cycle; its module states what is covered and what is not.
+//! [`performance`] monitors cost beside it.
+//! * [`UnitState`] and [`Request`]: the states of a replacement unit, and live upgrade.
+//! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: the reports, by number and by name.
+//! * [`fault`], [`simulate`], [`campaign`]: fault injection, faster than real time.
 //!
 //! ```
 //! use hemiola_simplex::{Answer, Command, Decision, Request, Role, SLOTS, Sensors, Settings, Source};
@@ -34,7 +34,7 @@
 //! assert_eq!(decision.decide(&answers, Instant::ZERO).source, Source::Safety);
 //! ```
 //!
-//! Nothing here reads a clock, waits or touches a process: the safety argument has no threads in it.
+//! Nothing here reads a clock, waits or touches a process, so the safety argument involves no threads.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Just enough four-by-four algebra, without allocation and with a fixed order of work.
+//! Four-by-four algebra, without allocation and with a fixed order of operations.
 
 /// A column, in the order position, speed, angle, rate.
 pub type Vector = [f64; 4];
@@ -51,7 +51,7 @@ pub(crate) fn largest(a: &Matrix) -> f64 {
     a.iter().flatten().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
 
-/// The lower triangle `c` with `c·cᵀ = m`; nothing when `m` is not positive definite.
+/// Returns the lower triangle `c` with `c·cᵀ = m`; `None` if `m` is not positive definite.
 pub(crate) fn cholesky(m: &Matrix) -> Option<Matrix> {
     let mut c = [[0.0; 4]; 4];
     for i in 0..4 {
@@ -82,7 +82,7 @@ pub(crate) fn solve(triangle: &Matrix, b: &Vector) -> Vector {
     backward(triangle, &x)
 }
 
-/// Solves `cᵀ·x = b` for a lower triangle `c`: maps a ball onto an ellipsoid's shape.
+/// Solves `cᵀ·x = b` for a lower triangle `c`: maps a sphere to the shape of an ellipsoid.
 pub(crate) fn backward(triangle: &Matrix, b: &Vector) -> Vector {
     let mut x = *b;
     for i in (0..4).rev() {

@@ -1,6 +1,6 @@
 //! The two messages between I/O, decision and units, as bytes.
 //!
-//! Both are little-endian and of fixed size, so that a unit in any language reads them as a struct:
+//! Both are little-endian and of fixed size, so that a unit in any language can read them as a struct:
 //!
 //! ```text
 //! Sensors, 64 bytes                              Command, 48 bytes
@@ -19,7 +19,7 @@
 use hemiola_units::Instant;
 use thiserror::Error;
 
-/// What the I/O code tells everybody once a cycle.
+/// The I/O code's message to all other processes, once per cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sensors {
     /// Number of the cycle, from 0.
@@ -43,38 +43,38 @@ pub struct Sensors {
 pub struct Command {
     /// The sequence of the sensors answered.
     pub sequence: u64,
-    /// The generation number the unit was given at its start.
+    /// The generation number that the unit was given at its start.
     pub unit: u32,
-    /// The motor voltage wanted, in V. Any bit pattern: who receives it checks it.
+    /// The requested motor voltage in V. It may have any bit pattern: the receiver checks it.
     pub volts: f64,
     /// When the answer was computed.
     pub stamp: Instant,
 }
 
-/// Why bytes are not a message. The receiver can only drop them and count.
+/// Why bytes are not a message. The receiver can only drop and count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The number of bytes, or the length written in them, is not the message's.
+    /// The number of bytes, or the length in the header, is wrong.
     #[error("{found} bytes instead of {expected}")]
     Length {
-        /// How many, or the written length.
+        /// The number of bytes, or the length in the header.
         found: usize,
-        /// How many it must be.
+        /// The required number.
         expected: usize,
     },
-    /// Another kind of message, or none.
+    /// Another kind of message, or no message.
     #[error("magic number {0:#010x} is not this message's")]
     Magic(u32),
-    /// A version this code does not know.
+    /// A version that this code does not know.
     #[error("version {0} is not known")]
     Version(u16),
-    /// The bytes were changed on the way.
+    /// The bytes were changed in transit.
     #[error("checksum {found:#010x} instead of {expected:#010x}")]
     Checksum {
-        /// As written in the message.
+        /// The sum in the message.
         found: u32,
-        /// As computed over it.
+        /// The sum computed over it.
         expected: u32,
     },
 }
@@ -86,7 +86,7 @@ impl Sensors {
     pub const SIZE: usize = 64;
     const MAGIC: u32 = 0x5349_4E53;
 
-    /// The message as bytes.
+    /// Returns the message as bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = begin(Self::MAGIC);
@@ -100,10 +100,10 @@ impl Sensors {
         finish(bytes)
     }
 
-    /// Reads the message back.
+    /// Decodes the message.
     ///
     /// # Errors
-    /// When the bytes are not such a message; numbers are not judged.
+    /// If the bytes are not such a message. The values are not checked.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let bytes = checked::<{ Self::SIZE }>(bytes, Self::MAGIC)?;
         Ok(Self {
@@ -123,7 +123,7 @@ impl Command {
     pub const SIZE: usize = 48;
     const MAGIC: u32 = 0x444E_4D43;
 
-    /// The message as bytes.
+    /// Returns the message as bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = begin(Self::MAGIC);
@@ -134,10 +134,10 @@ impl Command {
         finish(bytes)
     }
 
-    /// Reads the message back.
+    /// Decodes the message.
     ///
     /// # Errors
-    /// When the bytes are not such a message; numbers are not judged.
+    /// If the bytes are not such a message. The values are not checked.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let bytes = checked::<{ Self::SIZE }>(bytes, Self::MAGIC)?;
         Ok(Self {
@@ -171,7 +171,7 @@ fn finish<const SIZE: usize>(mut bytes: [u8; SIZE]) -> [u8; SIZE] {
     bytes
 }
 
-/// Checks from the outside in, so that the kind of error says how far the bytes were right.
+/// Checks from the outside in, so that the error shows how far the bytes were right.
 fn checked<const SIZE: usize>(bytes: &[u8], magic: u32) -> Result<&[u8; SIZE], DecodeError> {
     let bytes: &[u8; SIZE] =
         bytes.try_into().map_err(|_| DecodeError::Length { found: bytes.len(), expected: SIZE })?;
@@ -194,8 +194,8 @@ fn checked<const SIZE: usize>(bytes: &[u8], magic: u32) -> Result<&[u8; SIZE], D
     Ok(bytes)
 }
 
-/// FNV-1a with 32 bits (Fowler, Noll and Vo): four lines in any language, and every single flipped bit
-/// changes it. It guards against accidents, not against malice.
+/// FNV-1a with 32 bits (Fowler, Noll and Vo): four lines in any language, and every single flipped bit changes it. It
+/// guards against errors, not against malice.
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

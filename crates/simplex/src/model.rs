@@ -1,4 +1,4 @@
-//! The pendulum near upright as everybody's model of it: sampled, with the gain of its observer.
+//! The pendulum near upright as a sampled model, with the gain of its observer.
 
 use hemiola_plant::Linear;
 use hemiola_units::Span;
@@ -8,7 +8,7 @@ use crate::matrix::{
     IDENTITY, Matrix, Vector, congruence, largest, outer, product, scaled, sum, times, transposed,
 };
 
-/// The sampled model: `x' = ad·x + bd·u` over one period, `u` held.
+/// The sampled model: `x' = ad·x + bd·u` over one period with `u` held.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The time from one sample to the next.
@@ -17,18 +17,18 @@ pub struct Model {
     pub ad: Matrix,
     /// The input column of one period.
     pub bd: Vector,
-    /// The observer's steady gain: how much of the difference between measured and predicted
-    /// position and angle is added to each state.
+    /// The observer's steady gain: how much of the difference between measured and predicted position and angle is
+    /// added to each state.
     pub correction: [[f64; 2]; 4],
-    /// The covariance of that difference when all is well, in m², m·rad and rad².
+    /// The covariance of that difference without faults, in m², m·rad and rad².
     pub difference: [[f64; 2]; 2],
 }
 
-/// A model cannot be made.
+/// Why a model cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// Outside 100 µs to 100 ms; no controller here is meant for such a period.
+    /// Outside 100 µs to 100 ms; no controller here is designed for such a period.
     #[error("the period {0} is not between 100us and 100ms")]
     Period(Span),
 }
@@ -41,22 +41,22 @@ const PROCESS_NOISE_PERIOD: f64 = 0.02;
 /// Measurement noise: 0.4 mm and 0.8 mrad.
 const POSITION_NOISE: f64 = 0.4e-3;
 const ANGLE_NOISE: f64 = 0.8e-3;
-/// The iteration to the steady gain ends here at the latest; at 100 µs it needs some ten thousand.
+/// The most steps of the iteration to the steady gain; at 100 µs it needs some ten thousand.
 const RICCATI_STEPS_MAX: u32 = 200_000;
 
 impl Model {
-    /// The model every unit and the decision module use: [`Linear::PUBLISHED`], sampled.
+    /// Returns the model that every unit and the decision module use: [`Linear::PUBLISHED`], sampled.
     ///
     /// # Errors
-    /// When the period is out of range.
+    /// If the period is out of range.
     pub fn new(period: Span) -> Result<Self, ModelError> {
         Self::of(&Linear::PUBLISHED, period)
     }
 
-    /// The model of any linear system.
+    /// Returns the model of a linear system.
     ///
     /// # Errors
-    /// When the period is out of range.
+    /// If the period is out of range.
     pub fn of(linear: &Linear, period: Span) -> Result<Self, ModelError> {
         if period < PERIODS[0] || period > PERIODS[1] {
             return Err(ModelError::Period(period));
@@ -66,7 +66,7 @@ impl Model {
         Ok(Self { period, ad, bd, correction, difference })
     }
 
-    /// The state one period later with `volts` held.
+    /// Returns the state one period later with `volts` held.
     #[must_use]
     pub fn predict(&self, x: &Vector, volts: f64) -> Vector {
         let free = times(&self.ad, x);
@@ -74,7 +74,7 @@ impl Model {
     }
 }
 
-/// Zero-order hold: `ad = exp(A·T)` and `bd = ∫exp(A·t)dt·B`, by Taylor series over a short time and
+/// Zero-order hold: computes `ad = exp(A·T)` and `bd = ∫exp(A·t)dt·B` by a Taylor series over a short time and
 /// doubling up to `T`.
 fn held(linear: &Linear, period: f64) -> (Matrix, Vector) {
     const DOUBLINGS: i32 = 6;
@@ -94,8 +94,8 @@ fn held(linear: &Linear, period: f64) -> (Matrix, Vector) {
     (ad, times(&integral, &linear.b))
 }
 
-/// The Kalman filter's gain after the Riccati equation has settled (Kalman 1960), position and angle
-/// measured.
+/// Returns the Kalman filter's gain in the steady state of the Riccati equation (Kalman 1960), with position and
+/// angle measured.
 fn steady_gain(ad: &Matrix, period: f64) -> ([[f64; 2]; 4], [[f64; 2]; 2]) {
     let noise: Matrix = std::array::from_fn(|i| {
         IDENTITY[i].map(|one| one * PROCESS_NOISE[i] * period / PROCESS_NOISE_PERIOD)
@@ -131,7 +131,7 @@ fn steady_gain(ad: &Matrix, period: f64) -> ([[f64; 2]; 4], [[f64; 2]; 2]) {
 mod tests {
     use super::*;
 
-    /// The tables computed independently for 20 ms.
+    /// Tables computed independently for 20 ms.
     const AD: Matrix = [
         [1.0, 0.0179612, -0.0005123, -0.00000267],
         [0.0, 0.80325825, -0.04946973, -0.00043495],

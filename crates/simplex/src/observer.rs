@@ -1,17 +1,17 @@
-//! The observer: speeds from positions, and which measurements to believe.
+//! The observer: estimates speeds from positions, and rejects implausible measurements.
 
 use crate::matrix::Vector;
 use crate::{Model, Sensors};
 
-/// A measurement this far in m from the prediction is not believed: half the cart's greatest speed
-/// in the recoverable region explains 20 mm in 20 ms.
+/// A measurement this far in m from the prediction is rejected. Half the cart's greatest speed in the recoverable
+/// region explains 20 mm in 20 ms.
 const POSITION_DIFFERENCE_MAX: f64 = 0.05;
-/// The same for the angle in rad: 2 rad/s explain 40 mrad in 20 ms.
+/// The same for the angle in rad: 2 rad/s explains 40 mrad in 20 ms.
 const ANGLE_DIFFERENCE_MAX: f64 = 0.12;
-/// So many samples in a row may be disbelieved; one more is believed again by a unit and makes the
-/// decision module fail safe.
+/// The most consecutive samples that are rejected. With one more, a unit believes the measurement again, and the
+/// decision module enters the fail-safe.
 pub(crate) const DISBELIEVED_MAX: u32 = 3;
-/// Missed cycles are bridged by prediction up to this many; after more the observer starts anew.
+/// Up to this many missed cycles are bridged by prediction; after more, the observer restarts.
 const GAP_MAX: u64 = 25;
 
 /// A steady-state Kalman observer of the pendulum.
@@ -25,23 +25,22 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// An observer that has seen nothing yet.
+    /// Creates an observer without samples.
     #[must_use]
     pub const fn new(model: Model) -> Self {
         Self { model, state: None, assumed: None, sequence: 0, disbelieved: 0 }
     }
 
-    /// Takes this as the state at the first sample, where otherwise speeds are taken as zero.
+    /// Sets the state at the first sample; without it, speeds start at zero.
     pub const fn assume(&mut self, state: Vector) {
         self.assumed = Some(state);
     }
 
-    /// Predicts with the voltage that was applied, then corrects with what was measured; gives the
-    /// new estimate.
+    /// Predicts with the applied voltage, then corrects with the measurement; returns the new estimate.
     ///
-    /// The first sample is taken with speeds zero. Missed cycles are predicted through. A measurement
-    /// that is not finite or too far from its prediction only counts as disbelieved; beyond
-    /// three in a row a finite one starts the observer anew.
+    /// At the first sample, speeds are taken as zero. Missed cycles are bridged by prediction. A measurement that is
+    /// not finite or too far from its prediction only counts as disbelieved; after three in a row, the next finite
+    /// one restarts the observer.
     pub fn update(&mut self, sensors: &Sensors) -> Vector {
         let finite = sensors.position.is_finite() && sensors.angle.is_finite();
         let measured = [sensors.position, 0.0, sensors.angle, 0.0];
@@ -91,19 +90,19 @@ impl Observer {
         measured
     }
 
-    /// The newest estimate, if any sample was seen.
+    /// Returns the newest estimate, if there was a sample.
     #[must_use]
     pub const fn state(&self) -> Option<Vector> {
         self.state
     }
 
-    /// How many samples in a row were not believed.
+    /// Returns how many consecutive samples were disbelieved.
     #[must_use]
     pub const fn disbelieved(&self) -> u32 {
         self.disbelieved
     }
 
-    /// The model it predicts with.
+    /// Returns its model.
     #[must_use]
     pub const fn model(&self) -> &Model {
         &self.model
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn estimate_converges_on_the_true_state_also_across_a_gap() {
+    fn the_estimate_converges_even_across_a_gap() {
         let mut observer = observer();
         let model = observer.model().clone();
         let mut x = [0.05, 0.2, 0.03, -0.3];
@@ -134,14 +133,14 @@ mod tests {
                 observer.update(&sample(k, &x, 0.7));
             }
             x = model.predict(&x, 0.7);
-            // A falling rod leaves the range in which the model holds; the model itself does not care.
+            // A falling rod leaves the range in which the model is valid, but the test only compares with the model.
         }
         let next = observer.model().predict(&observer.state().unwrap(), 0.7);
         assert!(next.iter().zip(x).all(|(a, b)| (a - b).abs() < 1e-3 * b.abs()), "{next:?} {x:?}");
     }
 
     #[test]
-    fn one_spike_is_not_believed_and_a_lasting_jump_is() {
+    fn one_spike_is_rejected_and_a_lasting_jump_is_believed() {
         let mut observer = observer();
         for k in 0..5 {
             observer.update(&sample(k, &[0.0; 4], 0.0));

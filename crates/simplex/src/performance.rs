@@ -1,13 +1,10 @@
-//! The performance monitor: whether the controller in use costs much more than the safety controller
-//! would.
+//! The performance monitor: whether the controller in use costs much more than the safety controller would.
 //!
-//! A quadratic cost `c(x, u) = xᵀQx + R·u²` has, under the safety gain, a cost still to come of
-//! `xᵀSx`, where S solves a Lyapunov equation. So `c(x, u) + x'ᵀSx' − xᵀSx` is what a command cost
-//! beyond what the safety controller had coming in the same state: Bellman's equation, as a
-//! measurement. Its mean is independent of where the pendulum started, and noise alone gives it a value
-//! known from the observer's design. The monitor averages it exponentially and compares it with a
-//! multiple of that value. It says nothing about safety, and safety says nothing about it: an offset
-//! of 2 V keeps V small for ever.
+//! Under the safety gain, a quadratic cost `c(x, u) = xᵀQx + R·u²` has a future cost of `xᵀSx`, where S solves a
+//! Lyapunov equation. So `c(x, u) + x'ᵀSx' − xᵀSx` is the cost of a command beyond that of the safety controller in
+//! the same state: Bellman's equation, as a measurement. Its mean does not depend on the initial state, and its value
+//! under noise alone is known from the observer's design. The monitor averages it exponentially and compares it with
+//! a multiple of that value. It is independent of safety: an offset of 2 V keeps V small for ever.
 
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
@@ -21,9 +18,9 @@ use crate::{Gain, Model};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
-    /// Say so, once for each time it becomes poor.
+    /// Report it, once each time it becomes poor.
     Report,
-    /// Treat it as a fault of the unit: switch to safety and count a strike.
+    /// Treat it as a fault of the unit: switch to the safety controller and count a strike.
     Switch,
 }
 
@@ -33,11 +30,11 @@ pub enum Remedy {
 pub struct Settings {
     /// Time constant of the average, above zero.
     pub window: Span,
-    /// Poor means a cost beyond this many times what the noise of the observer's design would cost
-    /// the safety controller. That noise is above the apparatus's own: healthy controllers stay
-    /// below 0.55, an offset of 2 V or a ripple of 4 V comes to 1.2.
+    /// Performance is poor if its cost is this many times what the noise of the observer's design costs the safety
+    /// controller. That noise is above the apparatus's own: healthy controllers stay below 0.55, and an offset of 2 V
+    /// or a ripple of 4 V reaches 1.2.
     pub limit: f64,
-    /// What happens then.
+    /// What to do about it.
     pub remedy: Remedy,
 }
 
@@ -64,7 +61,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// A monitor that compares with `safety` on this model.
+    /// Creates a monitor that compares with `safety` on this model.
     #[must_use]
     pub fn new(settings: Settings, model: &Model, safety: &Gain) -> Self {
         let closed = sum(&model.ad, &outer(&model.bd, &safety.0), 1.0);
@@ -90,7 +87,7 @@ impl Monitor {
         }
     }
 
-    /// Takes in that `volts` is used in state `x`; true when performance has just become poor.
+    /// Records that `volts` is used in state `x`; returns true if performance has just become poor.
     pub fn observe(&mut self, x: &Vector, volts: f64) -> bool {
         if let Some((x_before, volts_before)) = self.before.replace((*x, volts)) {
             let stage: f64 = VOLTS_COST * volts_before * volts_before
@@ -100,34 +97,33 @@ impl Monitor {
         }
         let poor = self.mean > self.settings.limit * self.floor;
         let became = poor && !self.poor;
-        // Poor until well below the limit again, so that one long spell is reported once.
+        // Poor until well below the limit again, so that one long period is reported once.
         self.poor = poor || (self.poor && self.mean > 0.5 * self.settings.limit * self.floor);
         became
     }
 
-    /// Forgets everything: another controller is in use.
+    /// Resets the average, because another controller is in use.
     pub fn reset(&mut self) {
         self.mean = 0.0;
         self.before = None;
         self.poor = false;
     }
 
-    /// The averaged cost as a multiple of what the noise of the observer's design would cost the
-    /// safety controller.
+    /// Returns the averaged cost relative to what the noise of the observer's design costs the safety controller.
     #[must_use]
     pub fn relative_cost(&self) -> f64 {
         self.mean / self.floor
     }
 
-    /// What happens when performance is poor.
+    /// Returns what to do about poor performance.
     #[must_use]
     pub const fn remedy(&self) -> Remedy {
         self.settings.remedy
     }
 }
 
-/// The mean excess cost per cycle that noise causes: the estimate is moved each cycle by the
-/// correction times a difference of known covariance.
+/// Returns the mean excess cost per cycle caused by noise: in each cycle the estimate moves by the correction times a
+/// difference of known covariance.
 fn noise_cost(model: &Model, to_come: &Matrix) -> f64 {
     let columns = transposed(&std::array::from_fn(|i| {
         [model.correction[i][0], model.correction[i][1], 0.0, 0.0]
@@ -168,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_costs_for_ever() {
+    fn an_offset_costs_more_than_the_limit() {
         assert!(mean_cost(&Gain::named("baseline").unwrap(), 2.0) > 0.8);
         assert!(mean_cost(&Gain::named("baseline").unwrap(), 0.0) < 0.01);
     }

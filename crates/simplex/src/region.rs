@@ -1,4 +1,4 @@
-//! The recoverable region: states from which the safety controller provably keeps the pendulum.
+//! The recoverable region: states from which the safety controller provably saves the pendulum.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -15,44 +15,44 @@ pub struct Region {
     p: Matrix,
 }
 
-/// Why a region does not belong to a controller.
+/// Why a region does not fit a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RegionError {
     /// The matrix is not symmetric, positive definite and finite.
     #[error("the matrix of the region is not symmetric and positive definite")]
     NotAnEllipsoid,
-    /// The sampled loop may leave it.
+    /// The sampled loop may leave the region.
     #[error("the region is not invariant under the controller: some state in it leads further out")]
     NotInvariant,
-    /// The controller would ask for more than the output gives.
-    #[error("in the region the controller asks for up to {volts:.3} V, beyond {limit} V")]
+    /// The controller would request more than the output can give.
+    #[error("in the region the controller requests up to {volts:.3} V, beyond {limit} V")]
     Saturates {
         /// The largest command in the region, V.
         volts: f64,
         /// The usable command, V.
         limit: f64,
     },
-    /// It reaches beyond what the apparatus allows.
+    /// It extends beyond what the apparatus allows.
     #[error("the region reaches {reach:.4} in {name}, beyond {limit}")]
     TooLarge {
-        /// Which state.
+        /// The name of the state.
         name: &'static str,
-        /// How far it reaches, in m, m/s or rad.
+        /// How far it extends, in m, m/s or rad.
         reach: f64,
         /// The limit.
         limit: f64,
     },
 }
 
-/// What the region may reach: 0.40 m of the ±0.407 m of track, 1 m/s, 15°.
+/// The limits of a region: 0.40 m of the ±0.407 m of track, 1 m/s, 15°.
 const LIMITS: [(&str, usize, f64); 3] =
     [("position", 0, 0.40), ("speed", 1, 1.0), ("angle", 2, 15.0 * std::f64::consts::PI / 180.0)];
 /// Published matrices are rounded to four places, so limits hold to about this fraction.
 const ROUNDING: f64 = 1e-3;
 
 impl Region {
-    /// The region of the gain `safety`: the largest with a decrease of V by 0.985² each 20 ms.
+    /// The region of the gain `safety`: the largest in which V decreases by 0.985² every 20 ms.
     pub const SAFETY: Self = Self {
         p: [
             [12.7506, 6.1930, 17.6181, 3.3656],
@@ -71,10 +71,10 @@ impl Region {
         ],
     };
 
-    /// The ellipsoid of this matrix, by rows, in the order position, speed, angle, rate.
+    /// Creates the ellipsoid of this matrix, by rows, in the order position, speed, angle, rate.
     ///
     /// # Errors
-    /// When the matrix is not symmetric and positive definite.
+    /// If the matrix is not symmetric and positive definite.
     pub fn new(p: Matrix) -> Result<Self, RegionError> {
         let symmetric = (0..4).all(|i| (0..i).all(|j| p[i][j] == p[j][i]));
         if symmetric && cholesky(&p).is_some() {
@@ -84,22 +84,22 @@ impl Region {
         }
     }
 
-    /// The region that goes with this gain: its own when it has a known one, else that of `safety`,
-    /// which [`Region::check`] must then allow.
+    /// Returns the region for this gain: its own if one is known, otherwise that of `safety`, which must then pass
+    /// [`Region::check`].
     #[must_use]
     pub fn of(gain: &Gain) -> Self {
         if Some(*gain) == Gain::named("lqr") { Self::LQR } else { Self::SAFETY }
     }
 
-    /// The Lyapunov value V: 0 upright at rest, 1 on the boundary.
+    /// Returns the Lyapunov value V: 0 upright at rest, 1 on the boundary.
     #[must_use]
     pub fn value(&self, x: &Vector) -> f64 {
         quadratic(&self.p, x)
     }
 
-    /// Whether the ellipsoid is one from which `gain` recovers: invariant in the sampled loop, without
-    /// asking for more than `limit_volts`, inside track, speed and angle limits. The comparison with
-    /// limits leaves room for a matrix rounded to four places; invariance does not.
+    /// Checks that `gain` recovers from every state in the ellipsoid: it is invariant in the sampled loop, needs no
+    /// more than `limit_volts`, and is within the limits of track, speed and angle. The comparison with limits allows
+    /// for a matrix rounded to four places; that of invariance does not.
     ///
     /// # Errors
     /// The first property that fails.
@@ -124,9 +124,8 @@ impl Region {
         Ok(())
     }
 
-    /// The state on the surface `V = level` in the direction that `sphere` (any length but zero) maps
-    /// to: normally distributed vectors give states spread evenly over the ellipsoid's image of the
-    /// sphere.
+    /// Returns the state on the surface `V = level` in the direction given by `sphere` (any length but zero).
+    /// Normally distributed vectors give states spread evenly over the ellipsoid's image of the sphere.
     #[must_use]
     pub fn state_at(&self, level: f64, sphere: &Vector) -> Vector {
         let triangle = cholesky(&self.p).expect("every region was checked when it was made");
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_region_is_refused_because_it_was_rounded_across_the_boundary() {
+    fn the_published_region_is_refused_because_of_its_rounding() {
         // Published in the order position, angle, speed, rate.
         let printed = [
             [1.0520, 1.2082, 0.2580, 0.1988],

@@ -1,4 +1,4 @@
-//! The safety controller that lives inside the decision module.
+//! The safety controller in the decision module.
 
 use crate::matrix::Vector;
 use crate::{CLIP_VOLTS, Gain, Model, Region, RegionError};
@@ -11,28 +11,28 @@ pub struct SafetyController {
 }
 
 impl SafetyController {
-    /// A safety controller whose region was checked against this model.
+    /// Creates a safety controller after checking its region against this model.
     ///
     /// # Errors
-    /// When the region is not one from which this gain recovers at this period.
+    /// If this gain does not recover from the whole region at this period.
     pub fn new(model: &Model, gain: Gain, region: Region) -> Result<Self, RegionError> {
         region.check(model, &gain, CLIP_VOLTS)?;
         Ok(Self { gain, region })
     }
 
-    /// The command in V in this state.
+    /// Returns the command in V in this state.
     #[must_use]
     pub fn command(&self, x: &Vector) -> f64 {
         self.gain.command(x)
     }
 
-    /// The gain.
+    /// Returns the gain.
     #[must_use]
     pub const fn gain(&self) -> &Gain {
         &self.gain
     }
 
-    /// The region from which it recovers.
+    /// Returns the region from which it recovers.
     #[must_use]
     pub const fn region(&self) -> &Region {
         &self.region

@@ -1,5 +1,5 @@
-//! The closed loop, simulated: apparatus, codes, observers, units and decision module in one thread,
-//! faster than real time.
+//! The simulated closed loop: apparatus, codes, observers, units and decision module in one thread, faster than real
+//! time.
 
 use hemiola_plant::{Apparatus, ApparatusFault, Settings as PlantSettings, State};
 use hemiola_units::{Instant, Random, Span};
@@ -17,32 +17,32 @@ use crate::{
 pub struct UnitSetup {
     /// Its name.
     pub name: String,
-    /// Its gain while all is well.
+    /// Its gain without a fault.
     pub gain: Gain,
-    /// What goes wrong with it.
+    /// Its fault.
     pub fault: FaultKind,
 }
 
 /// One simulated loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// The apparatus; its seed is also the units'.
+    /// The apparatus; its seed is also that of the units.
     pub plant: PlantSettings,
     /// Time from one sample to the next; a whole number of integrator steps.
     pub period: Span,
-    /// Time from the sample to the write; a whole number of integrator steps below the period.
+    /// Time from the sample to the output; a whole number of integrator steps, below the period.
     pub delay: Span,
-    /// The decision rule; without it, the first unit's messages are believed as they come.
+    /// The decision rule; without it, the first unit's messages are used unchecked.
     pub decision: Option<Settings>,
-    /// The units by slot, the first one active. None at all leaves the safety controller alone.
+    /// The units by slot, the first one active. Without units, the safety controller acts alone.
     pub units: Vec<UnitSetup>,
-    /// A fault that is no unit's: of sensors, actuator or timer.
+    /// A fault outside the units: of sensors, actuator or timer.
     pub loop_fault: FaultKind,
     /// When faults begin.
     pub fault_from: Span,
 }
 
-/// An experiment that cannot be simulated.
+/// Why an experiment cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
@@ -57,7 +57,7 @@ pub enum ExperimentError {
     Model(#[from] ModelError),
     /// Period and delay must be whole numbers of integrator steps.
     #[error(
-        "the period {period} and the delay {delay} are not whole numbers of steps of {step}, the delay below the period"
+        "the period {period} and the delay {delay} must be whole numbers of steps of {step}, and the delay below the period"
     )]
     Steps {
         /// The period.
@@ -68,22 +68,22 @@ pub enum ExperimentError {
         step: Span,
     },
     /// Too many units, or none without a decision module.
-    #[error("{0} units; there can be 1 to {SLOTS}, or none with a decision module")]
+    #[error("{0} units; there must be 1 to {SLOTS}, or none with a decision module")]
     Units(usize),
 }
 
-/// What came of a simulated loop.
+/// The result of a simulated loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the pendulum was lost, from the start.
+    /// When the pendulum was lost, since the start.
     pub lost_at: Option<Span>,
     /// The largest true V.
     pub peak_v: f64,
     /// V at the end.
     pub end_v: f64,
-    /// How often control went from a unit to the safety controller.
+    /// How often control passed from a unit to the safety controller.
     pub switches: u64,
-    /// How often although that unit was healthy.
+    /// How often although the unit was healthy.
     pub false_switches: u64,
     /// Cycles from the first faulty sample to the first switch away from a faulty unit.
     pub detection_cycles: Option<u64>,
@@ -119,10 +119,10 @@ struct SimulatedUnit {
 }
 
 impl Simulation {
-    /// The experiment before its first cycle.
+    /// Creates the experiment, before its first cycle.
     ///
     /// # Errors
-    /// When its parts do not fit.
+    /// If its parts do not fit together.
     pub fn new(experiment: Experiment) -> Result<Self, ExperimentError> {
         let step = experiment.plant.step;
         let whole = |span: Span| step.is_positive() && span.nanos() % step.nanos() == 0;
@@ -183,8 +183,8 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Starts a unit's program in a slot, in place of what ran there; gives its generation. The
-    /// decision module learns of it by a request.
+    /// Starts a unit's program in a slot, in place of the one running there; returns its generation. The decision
+    /// module is informed by a separate request.
     pub fn start(&mut self, slot: u8, gain: Gain, kind: FaultKind) -> u32 {
         self.generation += 1;
         let accept_below = self.experiment.decision.as_ref().map_or(1.0, |s| s.accept_below);
@@ -201,18 +201,18 @@ impl Simulation {
         self.generation
     }
 
-    /// Ends the program in a slot, as a crash does.
+    /// Ends the program in a slot, like a crash.
     pub fn kill(&mut self, slot: u8) {
         self.units[usize::from(slot)] = None;
     }
 
-    /// Runs one cycle: sample, compute, write after the delay, go on to the next sample. Gives the
-    /// decision when there is a decision module and it had a sample.
+    /// Runs one cycle: sample, compute, write after the delay, continue to the next sample. Returns the decision if
+    /// there is a decision module and it had a sample.
     pub fn cycle(&mut self) -> Option<Decided> {
         let steps = (self.experiment.period.nanos() / self.step.nanos()) as u32;
         let delay = (self.experiment.delay.nanos() / self.step.nanos()) as u32;
         let fault = self.loop_fault_now();
-        // Once a second, for the faults of the timer.
+        // Once per second, for the faults of the timer.
         let beat = (1_000_000_000 / self.experiment.period.nanos()).max(2) as u64;
         let beat = self.cycle.is_multiple_of(beat);
         let sampled = !(fault == FaultKind::DroppedSample && self.cycle.is_multiple_of(10));
@@ -227,7 +227,7 @@ impl Simulation {
             let answers = self.answers(&sensors);
             (wanted, decided) = self.decide(&sensors, &answers);
         } else if runs && self.decision.is_some() {
-            // Nobody was woken, so nobody answers the I/O code.
+            // No process was woken, so none answers the I/O code.
             wanted = 0.0;
         }
         let code = self.apparatus.wiring().output_code(wanted);
@@ -246,8 +246,8 @@ impl Simulation {
         decided
     }
 
-    /// Cycles until this time, or until shortly after the pendulum is lost: long enough for the
-    /// decision module to see it.
+    /// Runs cycles until this time, or until shortly after the pendulum is lost, so that the decision module notices
+    /// it.
     pub fn run(&mut self, duration: Span) -> Outcome {
         const SEEN_AFTER: i64 = 10;
         let after_loss = self.experiment.period * SEEN_AFTER;
@@ -260,19 +260,19 @@ impl Simulation {
         self.outcome()
     }
 
-    /// What came of it so far.
+    /// Returns the result so far.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
         self.outcome
     }
 
-    /// The true state.
+    /// Returns the true state.
     #[must_use]
     pub const fn state(&self) -> State {
         self.apparatus.state()
     }
 
-    /// The decision module, to request changes of; nothing when there is none.
+    /// Returns the decision module, for requests; `None` if there is none.
     pub const fn decision(&mut self) -> Option<&mut Decision> {
         self.decision.as_mut()
     }
@@ -281,7 +281,7 @@ impl Simulation {
         if self.cycle >= self.fault_cycle { self.experiment.loop_fault } else { FaultKind::None }
     }
 
-    /// Keeps the figures of the true state.
+    /// Updates the figures of the true state.
     fn look(&mut self) {
         if self.outcome.lost_at.is_some() {
             return;
@@ -309,7 +309,7 @@ impl Simulation {
         }
     }
 
-    /// What is in each slot when the waiting time is over: the newest message, raw.
+    /// Returns the content of each slot at the end of the waiting time: the newest message, not decoded.
     fn answers(&mut self, sensors: &Sensors) -> [Option<Raw>; SLOTS] {
         let now = sensors.sampled;
         std::array::from_fn(|slot| {
@@ -324,7 +324,7 @@ impl Simulation {
 
     fn decide(&mut self, sensors: &Sensors, raw: &[Option<Raw>; SLOTS]) -> (f64, Option<Decided>) {
         let Some(decision) = &mut self.decision else {
-            // The bytes where the voltage is, believed; what no converter takes leaves it as it was.
+            // The voltage's bytes are used unchecked; if they are not finite, the output stays as it was.
             let bytes = raw[0].flatten();
             let volts =
                 bytes.map(|bytes| f64::from_le_bytes(std::array::from_fn(|i| bytes[24 + i])));
@@ -372,7 +372,7 @@ impl Simulation {
         }
     }
 
-    /// The requests that belong to a fault kind: replacing in a loop, and a replacement that fails.
+    /// Makes the requests that belong to a kind of fault: repeated replacement, and a replacement that fails.
     fn scripted_requests(&mut self) {
         let Some(kind) = self.units[0].as_ref().map(|unit| unit.kind) else { return };
         let Some(since) = self.cycle.checked_sub(self.fault_cycle) else { return };
@@ -382,7 +382,7 @@ impl Simulation {
             _ => return,
         };
         if !now || self.decision.is_none() {
-            // Without the module the one controller is stopped and a new one started in its place.
+            // Without the module, the only controller is stopped and a new one started in its place.
             if now {
                 self.start(0, self.experiment.units[0].gain, next);
             }
@@ -397,13 +397,13 @@ impl Simulation {
     }
 }
 
-/// The bytes of a message as they came, if one came.
+/// The bytes of a received message, if there was one.
 type Raw = Option<[u8; Command::SIZE]>;
 
 /// Runs an experiment for this long, or until the pendulum is lost.
 ///
 /// # Errors
-/// When its parts do not fit.
+/// If its parts do not fit together.
 pub fn simulate(experiment: Experiment, duration: Span) -> Result<Outcome, ExperimentError> {
     Ok(Simulation::new(experiment)?.run(duration))
 }

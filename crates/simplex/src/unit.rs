@@ -1,11 +1,11 @@
-//! The life of a replacement unit, as states and what moves it between them.
+//! The states of a replacement unit and its transitions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::coded;
 
 coded! {
-    /// Where a unit is in its life.
+    /// The state of a unit.
     ///
     /// ```text
     ///            first good answer
@@ -18,46 +18,46 @@ coded! {
     UnitState, STATES, "state of a unit" {
         /// It was added and has not answered yet.
         Starting = 1 "starting",
-        /// It answers and is judged, but never actuates.
+        /// Its answers are judged but never used.
         Shadow = 2 "shadow",
-        /// Its answers are used whenever they are acceptable.
+        /// Its acceptable answers are used.
         Active = 3 "active",
         /// It was active and is kept ready for a roll-back.
         Standby = 4 "standby",
         /// It had too many strikes.
         Retired = 5 "retired",
-        /// A person took it out.
+        /// A user removed it.
         Removed = 6 "removed",
-        /// It fell silent or its process ended.
+        /// It stopped answering, or its process ended.
         Failed = 7 "failed",
     }
 }
 
-/// What can happen to a unit.
+/// A transition of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
-    /// Its first good answer, when it is to begin as active or not.
+    /// Its first good answer, as a unit that begins as active or not.
     Answered { as_active: bool },
-    /// It is to be used.
+    /// It becomes active.
     Promoted,
-    /// Another unit is used in its place.
+    /// Another unit becomes active in its place.
     Displaced,
     /// It had too many strikes.
     StruckOut,
-    /// A person took it out.
+    /// A user removed it.
     Removed,
-    /// It is silent for too long, or its process ended.
+    /// It did not answer for too long, or its process ended.
     Failed,
 }
 
 impl UnitState {
-    /// Whether units in this state are listened to.
+    /// Whether the answers of units in this state are read.
     #[must_use]
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Starting | Self::Shadow | Self::Active | Self::Standby)
     }
 
-    /// The state after this happened; nothing when it cannot happen in this state.
+    /// Returns the state after this transition; `None` if it is not possible in this state.
     pub(crate) const fn after(self, happening: Happening) -> Option<Self> {
         Some(match (self, happening) {
             (Self::Starting, Happening::Answered { as_active: true })
@@ -76,26 +76,26 @@ impl UnitState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It becomes active with its first good answer, without being promoted.
+    /// It becomes active with its first good answer, without promotion.
     Active,
-    /// It is judged in shadow until somebody promotes it.
+    /// It stays in shadow until a user promotes it.
     Shadow,
 }
 
-/// What the decision module remembers of the unit in a slot.
+/// The decision module's data about the unit in a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) generation: u32,
     pub(crate) state: UnitState,
     pub(crate) role: Role,
-    /// How often it was taken out of control and not yet forgiven.
+    /// How often it lost control, minus forgiven strikes.
     pub(crate) strikes: u32,
     /// Cycles in control since the last strike.
     pub(crate) served: u32,
-    /// Acceptable answers in a row.
+    /// Consecutive acceptable answers.
     pub(crate) clean: u32,
-    /// Cycles in a row without a well-formed answer.
+    /// Consecutive cycles without a well-formed answer.
     pub(crate) silent: u32,
     pub(crate) answers: u64,
     pub(crate) faults: u64,
@@ -106,7 +106,7 @@ use crate::decision::UnitView;
 use crate::event::Fault;
 
 impl Unit {
-    /// What others may see of it.
+    /// Returns its status.
     pub(crate) fn view(&self) -> UnitView {
         UnitView {
             generation: self.generation,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dead_stay_dead_until_removed() {
+    fn units_that_are_not_live_can_only_be_removed() {
         for state in STATES.into_iter().filter(|s| !s.is_live()) {
             for happening in [
                 Happening::Answered { as_active: true },

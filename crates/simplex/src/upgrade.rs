@@ -1,4 +1,4 @@
-//! Live upgrade: requests that attach, promote, replace and remove units, each whole or refused.
+//! Live upgrade: requests that attach, promote, replace and remove units, each applied completely or refused.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -7,19 +7,19 @@ use crate::decision::{Decision, SLOTS};
 use crate::event::{Event, Events, Fault, Reason};
 use crate::unit::{Happening, Role, Unit, UnitState};
 
-/// A change of the set of units. Every generation number is above all earlier ones of its slot.
+/// A change of the set of units. Every generation number must exceed all earlier ones of its slot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "request", deny_unknown_fields)]
 pub enum Request {
-    /// Attaches a unit to a free slot; it starts.
+    /// Attaches a unit to a free slot, as starting.
     Add {
         /// The slot.
         slot: u8,
-        /// What people call it.
+        /// Its name for users.
         name: String,
-        /// The number its commands must carry.
+        /// The number that its commands must carry.
         generation: u32,
-        /// Whether it becomes active by itself.
+        /// Whether it becomes active without promotion.
         role: Role,
     },
     /// Makes a healthy shadow or standby unit the active one; the active one stands by.
@@ -27,120 +27,121 @@ pub enum Request {
         /// The slot.
         slot: u8,
     },
-    /// Takes a unit out; if it was active, safety takes over and the previous unit is the candidate.
+    /// Removes a unit. If it was active, the safety controller takes over and the previous unit becomes the
+    /// candidate.
     Remove {
         /// The slot.
         slot: u8,
     },
-    /// Puts another generation in the place of a unit; it begins in shadow.
+    /// Replaces a unit by another generation, which begins in shadow.
     Replace {
         /// The slot.
         slot: u8,
-        /// What people call the new one.
+        /// The new unit's name for users.
         name: String,
-        /// The number its commands must carry.
+        /// The number that its commands must carry.
         generation: u32,
     },
-    /// The process of this generation has ended; a late report about an older one changes nothing.
+    /// The process of this generation has ended; a late report about an older one has no effect.
     Exited {
         /// The slot.
         slot: u8,
-        /// Which generation ended.
+        /// The generation that ended.
         generation: u32,
     },
-    /// Goes on after a fail-safe.
+    /// Continues after a fail-safe.
     Resume,
 }
 
-/// Why a request was refused; nothing has changed.
+/// Why a request was refused. A refused request changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// Choose a slot that exists.
+    /// The slot does not exist: choose another.
     #[error("slot {slot} does not exist; slots are 0 to {}", SLOTS - 1)]
     NoSuchSlot {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
     },
-    /// Choose another slot, or replace.
+    /// The slot is in use: choose another, or replace the unit.
     #[error("slot {slot} has the unit \"{name}\"; remove or replace it")]
     Occupied {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
-        /// Who is there.
+        /// The unit in the slot.
         name: String,
     },
-    /// There is nothing to act on.
+    /// The slot has no unit.
     #[error("slot {slot} has no unit")]
     Empty {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
     },
-    /// Take a higher number.
+    /// The number is too low: use a higher one.
     #[error("generation {generation} is not above {last}, the last of slot {slot}")]
     OldGeneration {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
-        /// The number given.
+        /// The requested number.
         generation: u32,
-        /// The highest so far.
+        /// The highest number so far.
         last: u32,
     },
-    /// Another unit is to begin as active already: add in shadow and promote.
+    /// Another unit begins as active already: add this one in shadow and promote it.
     #[error("the unit in slot {active} is active already; add this one in shadow and promote it")]
     SecondActive {
-        /// Whose place it would be.
+        /// The slot of that unit.
         active: u8,
     },
-    /// It is in control already.
+    /// It is already active.
     #[error("the unit in slot {slot} is active already")]
     AlreadyActive {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
     },
-    /// Wait for its first good answer.
+    /// The unit is still starting: wait for its first good answer.
     #[error("the unit in slot {slot} is still starting: it has not answered yet")]
     StillStarting {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
     },
-    /// Wait, or look at its faults.
+    /// The unit is not healthy: wait, or examine its faults.
     #[error(
         "the unit in slot {slot} is not healthy: {clean} acceptable answers in a row of the \
          {needed} needed{}", last.map(|fault| format!("; last fault: {}", fault.name())).unwrap_or_default()
     )]
     Unhealthy {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
-        /// How many it has.
+        /// Its consecutive acceptable answers.
         clean: u32,
-        /// How many it needs.
+        /// The number needed.
         needed: u32,
         /// Its newest fault.
         last: Option<Fault>,
     },
-    /// It will not come back: replace it.
+    /// The unit will not return: replace it.
     #[error("the unit in slot {slot} is {}; replace it", state.name())]
     Gone {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u8,
-        /// What became of it.
+        /// Its state.
         state: UnitState,
     },
-    /// There is nothing to resume from.
+    /// The module is not in its fail-safe.
     #[error("the decision module is not in its fail-safe")]
     NotFailed,
-    /// Wait, or resume: nobody is promoted while 0 V is put out.
+    /// The module is in its fail-safe: resume before promoting a unit.
     #[error("the decision module is in its fail-safe; resume first")]
     FailSafe,
 }
 
 impl Decision {
-    /// Applies a request between two cycles, wholly or not at all. The next decision acts on it; no
-    /// cycle goes without one.
+    /// Applies a request between two cycles, completely or not at all. The next decision takes it into account; no
+    /// cycle is left without a decision.
     ///
     /// # Errors
-    /// When it makes no sense now.
+    /// If the request is not possible now.
     pub fn request(&mut self, request: Request) -> Result<Events, RequestError> {
         let mut events = Events::new();
         match request {

@@ -1,4 +1,3 @@
-
 //! Text forms shared by several types: a number with its unit, a name, and conversion from and to `String`.
 
 use thiserror::Error;

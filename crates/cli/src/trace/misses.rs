@@ -71,7 +71,10 @@ mod tests {
         let at = Instant::from_nanos;
         let entry = |kind, nanos, cycle, a| Entry { at: at(nanos), kind, arg: 0, cycle, a, b: 0 };
         let mut misses = Misses::default();
-        misses.entries(&task, &[entry(EventKind::Start, 10, 0, 5), entry(EventKind::Finish, 900, 0, 1005)]);
+        misses.entries(
+            &task,
+            &[entry(EventKind::Start, 10, 0, 5), entry(EventKind::Finish, 900, 0, 1005)],
+        );
         assert_eq!(misses.take(at(5000)), None);
         misses.entries(&task, &[entry(EventKind::Start, 2000, 1, 1900)]);
         assert_eq!(misses.take(at(2800)), None);

@@ -1,7 +1,7 @@
-//! What the federates of a formation tell each other, as bytes.
+//! The messages between the federates of a formation, as bytes.
 //!
-//! Both are fixed records of big-endian floating-point numbers without padding, which is how an object model encodes a
-//! record of `HLAfloat64BE` (IEEE 1516.2, the predefined encodings):
+//! Both are fixed records of big-endian floating-point numbers without padding, as an object model encodes a record
+//! of `HLAfloat64BE` (IEEE 1516.2, the predefined encodings):
 //!
 //! ```text
 //! Report, 56 bytes            Command, 32 bytes
@@ -14,16 +14,16 @@ use thiserror::Error;
 
 use super::Motion;
 
-/// Where a satellite was: what its dynamics tell its board computer, and each other.
+/// The state of a satellite, sent by its dynamics to its board computer and to the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// Simulated time since the start, s.
     pub time: f64,
-    /// Position and velocity then.
+    /// Position and velocity at that time.
     pub motion: Motion,
 }
 
-/// What a board computer asks of its satellite's thrusters.
+/// The thrust that a board computer requests from its satellite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Command {
     /// The time of the report it answers, s.
@@ -32,19 +32,19 @@ pub struct Command {
     pub thrust: [f64; 3],
 }
 
-/// Why bytes are no message. The receiver can only drop them and count.
+/// Why bytes are not a message. The receiver can only drop and count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageError {
     /// Too few or too many bytes: the sender means another message.
     #[error("{found} bytes instead of {expected}")]
     Length {
-        /// How many.
+        /// The number of bytes.
         found: usize,
-        /// How many it must be.
+        /// The required number.
         expected: usize,
     },
-    /// One of the numbers is infinite or none.
+    /// A number is infinite or not-a-number.
     #[error("number {0} of the message is not finite")]
     NotFinite(usize),
 }
@@ -53,14 +53,14 @@ impl Report {
     /// Bytes of the message.
     pub const SIZE: usize = 56;
 
-    /// The message as bytes.
+    /// Returns the message as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let [x, y, z, vx, vy, vz] = self.motion.to_array();
         encoded([self.time, x, y, z, vx, vy, vz])
     }
 
-    /// The reverse of [`Report::to_bytes`].
+    /// The inverse of [`Report::to_bytes`].
     ///
     /// # Errors
     /// Any [`MessageError`].
@@ -74,14 +74,14 @@ impl Command {
     /// Bytes of the message.
     pub const SIZE: usize = 32;
 
-    /// The message as bytes.
+    /// Returns the message as bytes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let [ux, uy, uz] = self.thrust;
         encoded([self.time, ux, uy, uz])
     }
 
-    /// The reverse of [`Command::to_bytes`].
+    /// The inverse of [`Command::to_bytes`].
     ///
     /// # Errors
     /// Any [`MessageError`].

@@ -1,4 +1,4 @@
-//! Tests: the motion against its closed form, the law against disturbances, messages against any bytes.
+//! The motion against its closed form, the law against disturbances, and messages from arbitrary bytes.
 
 use proptest::prelude::*;
 
@@ -9,17 +9,17 @@ fn orbit() -> Orbit {
 }
 
 #[test]
-fn an_observation_satellite_goes_round_in_99_minutes() {
+fn an_observation_satellite_orbits_in_99_minutes() {
     assert!((orbit().period() / 60.0 - 98.77).abs() < 0.01, "{}", orbit().period());
     for wrong in [0.0, -1.0, 1e9, f64::NAN, f64::INFINITY] {
         assert!(Orbit::at_altitude(wrong).is_err(), "{wrong}");
     }
     let error = Orbit::at_altitude(10.0).unwrap_err().to_string();
-    assert!(error.starts_with("an altitude of 10 m is not from 150 km"), "{error}");
+    assert!(error.starts_with("the altitude of 10 m must be from 150 km"), "{error}");
 }
 
 #[test]
-fn an_ellipse_closes_after_one_orbit_and_is_twice_as_long_as_high() {
+fn an_ellipse_repeats_with_the_orbit_and_is_twice_as_long_as_high() {
     let orbit = orbit();
     let start = orbit.ellipse(100.0, 50.0, 0.0);
     let at = |share: f64| orbit.after(start, [0.0; 3], share * orbit.period());
@@ -35,7 +35,7 @@ fn an_ellipse_closes_after_one_orbit_and_is_twice_as_long_as_high() {
 
 #[test]
 fn a_satellite_that_is_higher_falls_behind() {
-    // At rest d above the reference it drifts back by 12πd in an orbit, the closed form's secular term.
+    // At rest d above the reference it drifts back by 12πd per orbit, the secular term of the closed form.
     let orbit = orbit();
     let start = Motion { position: [10.0, 0.0, 0.0], velocity: [0.0; 3] };
     let [x, y, _] = orbit.after(start, [0.0; 3], orbit.period()).position;
@@ -43,7 +43,7 @@ fn a_satellite_that_is_higher_falls_behind() {
 }
 
 #[test]
-fn a_displaced_satellite_is_brought_back_to_its_place() {
+fn a_displaced_satellite_returns_to_its_place() {
     let orbit = orbit();
     let start = orbit.ellipse(100.0, 50.0, 0.7);
     let guidance = Guidance::new(orbit, start);
@@ -58,7 +58,7 @@ fn a_displaced_satellite_is_brought_back_to_its_place() {
 }
 
 #[test]
-fn on_its_place_a_satellite_spends_no_propellant() {
+fn a_satellite_at_its_place_uses_no_propellant() {
     let orbit = orbit();
     let guidance = Guidance::new(orbit, orbit.ellipse(100.0, 50.0, 0.7));
     for seconds in [0.0, 10.0, 6000.0] {
@@ -70,7 +70,7 @@ fn on_its_place_a_satellite_spends_no_propellant() {
 }
 
 #[test]
-fn messages_say_what_is_wrong_with_them() {
+fn invalid_messages_are_refused_with_the_reason() {
     let short = Report::from_bytes(&[0; 55]).unwrap_err().to_string();
     assert_eq!(short, "55 bytes instead of 56");
     let mut bytes = Command { time: 1.0, thrust: [0.5; 3] }.to_bytes();
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn two_stretches_of_the_closed_form_are_one(
+    fn two_steps_of_the_closed_form_equal_one(
         start in motions(),
         thrust in prop::array::uniform3(-0.01..0.01f64),
         first in 0.0..6000.0f64,
@@ -111,8 +111,8 @@ proptest! {
     }
 
     #[test]
-    fn free_motion_keeps_its_integral(start in motions(), seconds in 0.0..10_000.0f64) {
-        // Half the square of the speed, less the tide's potential.
+    fn free_motion_conserves_its_integral(start in motions(), seconds in 0.0..10_000.0f64) {
+        // Half the square of the speed, minus the tidal potential.
         let orbit = orbit();
         let n = orbit.mean_motion();
         let integral = |motion: &Motion| {
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_survive_and_any_bytes_are_taken(
+    fn messages_survive_encoding_and_no_bytes_make_decoding_panic(
         motion in motions(),
         time in 0.0..1e6f64,
         bytes in prop::collection::vec(any::<u8>(), 0..64),

@@ -1,5 +1,5 @@
-//! The fault campaign against the figures computed independently. `HEMIOLA_CAMPAIGN_RUNS` sets another
-//! number of runs a kind.
+//! The fault campaign against independently computed figures. `HEMIOLA_CAMPAIGN_RUNS` sets the number of runs per
+//! kind.
 
 use hemiola_simplex::Settings;
 use hemiola_simplex::campaign::Campaign;
@@ -14,7 +14,7 @@ fn runs() -> u32 {
 }
 
 #[test]
-fn with_the_module_no_covered_kind_is_ever_lost() {
+fn with_the_module_no_covered_fault_loses_the_pendulum() {
     let campaign = Campaign::default();
     for kind in FaultKind::ALL.iter().filter(|kind| kind.is_covered()) {
         let figures = campaign.run(*kind, true, runs()).unwrap();
@@ -26,9 +26,9 @@ fn with_the_module_no_covered_kind_is_ever_lost() {
 }
 
 #[test]
-fn without_the_module_the_dangerous_kinds_are_always_lost() {
+fn without_the_module_dangerous_faults_always_lose_the_pendulum() {
     let campaign = Campaign::default();
-    // Seconds from the fault to the earliest loss, as computed independently.
+    // Seconds from the fault to the earliest loss, computed independently.
     let table = [
         (FaultKind::Constant, 0.28),
         (FaultKind::SignFlipped, 0.30),
@@ -51,7 +51,7 @@ fn without_the_module_the_dangerous_kinds_are_always_lost() {
     }
 }
 
-/// Without strikes and with the threshold of the published table, as many switches as in it.
+/// Without strikes and with the threshold of the published table, there are as many switches as in the table.
 #[test]
 fn without_strikes_the_switches_are_those_of_the_table() {
     let decision = Settings { accept_below: 0.9, strikes: 0, ..Settings::default() };
@@ -95,7 +95,7 @@ fn the_adversary_stays_in_the_region_at_the_default_threshold() {
 }
 
 #[test]
-fn benign_faults_are_seen_by_the_performance_monitor_alone() {
+fn benign_faults_are_noticed_only_by_the_performance_monitor() {
     let campaign = Campaign::default();
     for kind in [FaultKind::Bias, FaultKind::Ripple, FaultKind::GainTenfold] {
         let figures = campaign.run(kind, true, runs()).unwrap();
@@ -119,7 +119,7 @@ fn good_controllers_are_never_switched_off_in_ten_minutes() {
 }
 
 #[test]
-fn a_silent_apparatus_is_not_taken_for_a_stuck_one() {
+fn an_apparatus_without_noise_is_not_taken_for_a_stuck_one() {
     let mut silent = experiment(&["experimental"]);
     silent.plant.noise_v_rms = 0.0;
     let outcome = simulate(silent, Span::from_millis(600_000)).unwrap();
@@ -142,7 +142,7 @@ fn at_one_kilohertz_the_same_rule_holds() {
     }
 }
 
-/// Simplex does not cover these; what is certain is that every loss ends in the fail-safe.
+/// Simplex does not cover these faults, but every loss must end in the fail-safe.
 #[test]
 fn losses_by_sensors_and_actuator_end_in_the_fail_safe() {
     let campaign = Campaign::default();
@@ -150,7 +150,7 @@ fn losses_by_sensors_and_actuator_end_in_the_fail_safe() {
         if !matches!(kind.class(), Class::Sensor | Class::Actuator) {
             continue;
         }
-        // Sensors that lie about the angle hide the fall itself.
+        // Sensors that give a wrong angle hide the fall itself.
         let hidden = matches!(kind, FaultKind::AngleStuck | FaultKind::ChannelsSwapped);
         let figures = campaign.run(*kind, true, 20).unwrap();
         assert!(hidden || figures.failed_safe >= figures.lost, "{}: {figures:?}", kind.name());

@@ -10,7 +10,7 @@ use crate::world::gain;
 
 const PERIOD: Span = Span::from_millis(20);
 
-/// A decision module at a pendulum that stands still.
+/// A decision module with a pendulum at rest.
 struct Bench {
     decision: Decision,
     cycle: u64,
@@ -24,7 +24,7 @@ impl Bench {
         Self { decision, cycle: 0, angle: 0.0, answers: [Answer::None; SLOTS] }
     }
 
-    /// With units of generation 1 in slots 0 (active) and 1 (shadow), both long healthy.
+    /// With healthy units of generation 1 in slots 0 (active) and 1 (shadow).
     fn with_two_units() -> Self {
         let mut bench = Self::new(Settings::default());
         bench.add(0, 1, Role::Active);
@@ -47,7 +47,7 @@ impl Bench {
         Command { sequence: self.cycle, unit, volts: 0.01, stamp: Instant::ZERO }
     }
 
-    /// A cycle in which these slots answer well and the others as set in `answers`.
+    /// Runs a cycle in which these slots answer well and the others as set in `answers`.
     fn good(&mut self, slots: &[u8]) -> Decided {
         for slot in slots {
             self.answers[usize::from(*slot)] = Answer::Command(self.command(*slot));
@@ -60,7 +60,7 @@ impl Bench {
         let sensors = Sensors {
             sequence: self.cycle,
             sampled: at,
-            // Moves by less than a least step, as noise does.
+            // Moves by less than one converter step, like noise.
             position: if self.cycle.is_multiple_of(2) { 1e-4 } else { -1e-4 },
             angle: self.angle,
             ..Sensors::default()
@@ -143,7 +143,7 @@ fn control_returns_after_twenty_five_good_answers_and_not_before() {
 }
 
 #[test]
-fn a_unit_struck_out_retires_and_the_one_before_takes_its_place() {
+fn a_unit_with_too_many_strikes_retires_and_its_predecessor_takes_over() {
     let mut bench = Bench::with_two_units();
     bench.decision.request(Request::Promote { slot: 1 }).unwrap();
     assert_eq!(
@@ -166,7 +166,7 @@ fn a_unit_struck_out_retires_and_the_one_before_takes_its_place() {
 }
 
 #[test]
-fn a_shadow_never_actuates_whatever_it_says_and_its_faults_are_counted() {
+fn a_shadow_never_actuates_and_its_faults_are_counted() {
     let mut bench = Bench::with_two_units();
     for _ in 0..20 {
         let command = Command { volts: f64::NAN, ..bench.command(1) };
@@ -184,7 +184,7 @@ fn a_shadow_never_actuates_whatever_it_says_and_its_faults_are_counted() {
 }
 
 #[test]
-fn a_silent_active_unit_is_given_up_and_without_another_safety_stays() {
+fn a_silent_active_unit_fails_and_the_safety_controller_stays() {
     let mut bench = Bench::new(Settings::default());
     bench.add(3, 1, Role::Active);
     assert_eq!(bench.good(&[3]).source, Source::Unit(3));
@@ -210,7 +210,7 @@ fn strikes_are_forgiven_with_time_in_control() {
 }
 
 #[test]
-fn replacing_the_active_unit_hands_over_to_safety_and_the_old_generation_is_refused() {
+fn replacing_the_active_unit_switches_to_safety_and_refuses_the_old_generation() {
     let mut bench = Bench::with_two_units();
     let old = bench.command(0);
     let replace = |generation| Request::Replace { slot: 0, name: "new".into(), generation };
@@ -235,7 +235,7 @@ fn replacing_the_active_unit_hands_over_to_safety_and_the_old_generation_is_refu
 }
 
 #[test]
-fn nonsense_requests_are_refused_and_change_nothing() {
+fn invalid_requests_are_refused_and_change_nothing() {
     let mut bench = Bench::with_two_units();
     let before = bench.decision.status();
     let add = |slot, role| Request::Add { slot, name: "x".into(), generation: 9, role };
@@ -257,7 +257,7 @@ fn nonsense_requests_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn an_exited_unit_fails_at_once_and_a_late_report_about_an_old_one_is_ignored() {
+fn an_exited_unit_fails_at_once_and_late_reports_are_ignored() {
     let mut bench = Bench::with_two_units();
     bench.decision.request(Request::Exited { slot: 0, generation: 0 }).unwrap();
     assert_eq!(bench.state(0), UnitState::Active);
@@ -270,7 +270,7 @@ fn an_exited_unit_fails_at_once_and_a_late_report_about_an_old_one_is_ignored() 
 }
 
 #[test]
-fn one_wild_sample_is_bridged_and_lasting_ones_end_in_the_fail_safe() {
+fn one_outlier_is_bridged_and_persistent_ones_end_in_the_fail_safe() {
     let mut bench = Bench::with_two_units();
     bench.angle = 0.4;
     let wild = bench.good(&[0, 1]);
@@ -299,7 +299,7 @@ fn a_fallen_rod_ends_in_the_fail_safe() {
 }
 
 #[test]
-fn deciding_without_sensors_puts_out_zero_volts() {
+fn deciding_without_sensors_gives_zero_volts() {
     let mut bench = Bench::with_two_units();
     let decided = bench.decision.decide(&[Answer::None; SLOTS], Instant::ZERO);
     assert_eq!((decided.source, decided.volts), (Source::FailSafe, 0.0));
@@ -307,7 +307,7 @@ fn deciding_without_sensors_puts_out_zero_volts() {
 }
 
 #[test]
-fn unsound_settings_are_refused() {
+fn invalid_settings_are_refused() {
     let new = |settings| Decision::new(settings, PERIOD).map(|_| ()).unwrap_err();
     assert!(matches!(
         new(Settings { accept_below: 1.5, ..Settings::default() }),

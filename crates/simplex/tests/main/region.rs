@@ -1,4 +1,4 @@
-//! The safety controller keeps every state of its region, and not every state outside.
+//! The safety controller recovers from every state of its region, and not from every state outside.
 
 use hemiola_plant::{Apparatus, Model as PlantModel, Settings as PlantSettings, State, Wiring};
 use hemiola_simplex::simulate::{ExperimentError, Outcome, Simulation, simulate};
@@ -14,8 +14,8 @@ enum Speeds {
     Unknown,
 }
 
-/// Runs the safety controller through the full chain from states of this level; nothing for a state
-/// that is lost before it starts, beyond the end of the track.
+/// Runs the safety controller through the whole chain from states of this level; `None` for a state that is lost
+/// before it starts, beyond the end of the track.
 fn full_chain(safety: &str, level: f64, states: u32, speeds: Speeds) -> Vec<Option<Outcome>> {
     let mut random = Random::from_seed(20_000);
     let settings = Settings { safety: gain(safety), performance: None, ..Settings::default() };
@@ -47,7 +47,7 @@ fn peak(outcomes: &[Option<Outcome>]) -> f64 {
 }
 
 #[test]
-fn twenty_thousand_states_on_the_boundary_are_all_kept() {
+fn twenty_thousand_boundary_states_all_recover() {
     let outcomes = full_chain("safety", 1.0, 20_000, Speeds::Known);
     assert_eq!(lost(&outcomes), 0);
     assert!(outcomes.iter().flatten().all(|o| o.end_v < 0.05 && !o.failed_safe));
@@ -57,24 +57,24 @@ fn twenty_thousand_states_on_the_boundary_are_all_kept() {
 }
 
 #[test]
-fn boundary_states_are_kept_even_when_the_speeds_are_not_known() {
+fn boundary_states_recover_even_with_unknown_speeds() {
     let outcomes = full_chain("safety", 1.0, 5_000, Speeds::Unknown);
     assert_eq!(lost(&outcomes), 0);
     assert!(outcomes.iter().flatten().all(|o| o.end_v < 0.05 && !o.failed_safe));
 }
 
 #[test]
-fn the_lqr_alternative_keeps_its_boundary_too() {
+fn the_lqr_gain_recovers_from_its_boundary_too() {
     let outcomes = full_chain("lqr", 1.0, 5_000, Speeds::Known);
     assert_eq!(lost(&outcomes), 0);
     let peak = peak(&outcomes);
-    // Computed independently: 1.008; here V is looked at every 2 ms, also before the first write.
+    // Computed independently: 1.008. Here V is evaluated every 2 ms, including before the first output.
     assert!(peak < 1.06, "{peak}");
 }
 
 #[test]
 fn outside_the_region_some_states_are_lost() {
-    // Of 1000, computed independently: 24, 188, 574.
+    // Of 1000 states, computed independently: 24, 188, 574.
     for (level, wanted) in [(1.2, 10..=45), (2.0, 140..=240), (4.0, 510..=640)] {
         let lost = lost(&full_chain("safety", level, 1000, Speeds::Known));
         assert!(wanted.contains(&lost), "{lost} at {level}");
@@ -82,7 +82,7 @@ fn outside_the_region_some_states_are_lost() {
 }
 
 #[test]
-fn another_plant_is_kept_as_well() {
+fn another_plant_recovers_as_well() {
     let mut random = Random::from_seed(7);
     for seed in 0..300 {
         let start = Region::SAFETY.state_at(1.0, &[(); 4].map(|()| random.normal()));
@@ -93,7 +93,7 @@ fn another_plant_is_kept_as_well() {
     }
 }
 
-/// With the exact state, without converters, noise and delay, V never rises above 1.
+/// With the exact state and without converters, noise and delay, V never rises above 1.
 #[test]
 fn with_the_exact_state_v_never_exceeds_one() {
     let mut random = Random::from_seed(1);

@@ -1,6 +1,6 @@
-//! Deterministic simulation of live upgrade: seeded sequences of requests, crashes and faults, with
-//! invariants checked after every cycle. A failure prints the seed; the seed alone repeats it.
-//! `HEMIOLA_UPGRADE_SEEDS` sets another number of worlds.
+//! Deterministic simulation of live upgrade: seeded sequences of requests, crashes and faults, with invariants
+//! checked after every cycle. A failure prints the seed, and the seed alone repeats it. `HEMIOLA_UPGRADE_SEEDS` sets
+//! the number of seeds.
 
 use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_simplex::simulate::Simulation;
@@ -13,14 +13,14 @@ use crate::world::{experiment, starting_at};
 
 const CYCLES: u64 = 1500;
 
-/// What the world remembers to judge the module by.
+/// The state against which the module is checked.
 struct Judge {
     active: Option<u8>,
     source: Source,
 }
 
 impl Judge {
-    /// Follows states through events alone, as a reader of the record does.
+    /// Follows the units' states through events alone, like a reader of the record.
     fn follow(&mut self, events: &[Event]) {
         for event in events {
             if let Event::UnitState { slot, state, .. } = *event {
@@ -85,7 +85,7 @@ fn random_request(random: &mut Random, simulation: &mut Simulation, judge: &mut 
         }
         _ => return,
     };
-    // Refusals are part of the game, but only these.
+    // Refusals are expected, but only these.
     match simulation.decision().unwrap().request(request) {
         Ok(events) => judge.follow(&events),
         Err(

@@ -1,4 +1,4 @@
-//! What the tests share: experiments by a few words.
+//! Experiments shared by the tests.
 
 use hemiola_plant::{Settings as PlantSettings, State};
 use hemiola_simplex::fault::FaultKind;
@@ -10,7 +10,7 @@ pub(crate) fn gain(name: &str) -> Gain {
     Gain::named(name).unwrap()
 }
 
-/// The default loop of 50 Hz with these units, nothing wrong.
+/// Returns the default loop of 50 Hz with these units, without faults.
 pub(crate) fn experiment(units: &[&str]) -> Experiment {
     Experiment {
         plant: PlantSettings { step: Span::from_millis(2), ..PlantSettings::default() },
