@@ -1,7 +1,7 @@
-/* Marks the jobs of a program's tasks, for whoever records it; and does nothing where nobody does.
+/* Marks the jobs of a program's tasks for a recorder, and does nothing without one.
  *
- * A program says what its periodic tasks are and when their jobs begin and end. Under `hemiola trace -- PROGRAM` that
- * goes into the recording, beside what the kernel did. Started without it, every call is a comparison with null.
+ * A program declares its periodic tasks and marks when their jobs begin and end. Under `hemiola trace -- PROGRAM` the
+ * marks become part of the recording, beside what the kernel did. Without a recorder, every call is a comparison.
  *
  *     #include "hemiola_mark.h"
  *
@@ -16,15 +16,15 @@
  *     hemiola_task_close(&control);
  *
  * C11 or C++11 with GCC or Clang, on 64-bit Linux; nothing to link. Include it before other headers, or compile with
- * -std=gnu11 or -D_GNU_SOURCE. hemiola_task() makes a few system calls; after it, a mark is a clock read and five
- * stores in memory shared with the recorder. Nothing allocates, blocks or fails. When the recorder falls behind, marks
- * are dropped and their number is recorded; when it dies, the program notices nothing.
+ * -std=gnu11 or -D_GNU_SOURCE. hemiola_task() makes a few system calls. After it, a mark is a clock read and five stores
+ * in memory shared with the recorder; it never allocates, blocks or fails. If the recorder falls behind, marks are
+ * dropped and counted; if it dies, the program is not affected.
  *
  * All times are nanoseconds on CLOCK_MONOTONIC. A task belongs to the thread that begins its first job. After a fork
- * the child makes its own.
+ * the child creates its own tasks.
  *
- * How it finds the recorder: the environment variable HEMIOLA_TRACE names the shared memory, as one or more paths
- * separated by ':', of which the first that is such memory counts. What lies where in it is drawn in
+ * The recorder is found through the environment variable HEMIOLA_TRACE, which names the shared memory as one or more
+ * paths separated by ':'; the first valid one is used. The layout of the memory is drawn in
  * crates/rt/src/shared/layout.md of Hemiola.
  *
  * SPDX-License-Identifier: Apache-2.0 OR MIT
@@ -57,12 +57,12 @@
 extern "C" {
 #endif
 
-/* Names of marks one task may use; marks with further names are not recorded. */
+/* The most mark names of one task; marks with further names are not recorded. */
 #define HEMIOLA_MARK_NAMES 32
 
-/* A task: what is activated again and again, in one thread at a time. Nothing in it is for the program. */
+/* A task, which runs one job after another, in one thread at a time. Its fields are private. */
 typedef struct hemiola_task_t {
-    unsigned char *lane; /* null: nobody records */
+    unsigned char *lane; /* null: not recorded */
     uint32_t capacity;
     uint32_t published;
     uint32_t consumed;
@@ -75,7 +75,7 @@ typedef struct hemiola_task_t {
     const char *name[HEMIOLA_MARK_NAMES];
 } hemiola_task_t;
 
-/* ---- what lies where ---- */
+/* ---- the layout of the memory ---- */
 
 #define HEMIOLA_SLOTS_AT_ 192u
 #define HEMIOLA_ENTRIES_AT_ 1216u
@@ -124,7 +124,7 @@ static inline void hemiola_put_wide_(unsigned char *base, size_t at, uint64_t va
     __atomic_store_n(hemiola_u64_(base, at), value, __ATOMIC_RELAXED);
 }
 
-/* Text, cut off at a whole character or filled with zeros. */
+/* Writes text, filled with zeros, or cut off at a character boundary. */
 static inline void hemiola_put_text_(unsigned char *base, size_t at, const char *text, size_t size) {
     unsigned char bytes[40] = {0};
     size_t length = text ? strlen(text) : 0, index;
@@ -144,7 +144,7 @@ static inline uint32_t hemiola_tid_(void) {
     return (uint32_t)syscall(SYS_gettid);
 }
 
-/* Maps the memory at the path of that length, or returns null. */
+/* Maps the memory at the path of this length; null if it is not valid. */
 static inline unsigned char *hemiola_map_(const char *path, size_t length, size_t *size) {
     char name[64];
     unsigned char *base;
@@ -178,7 +178,7 @@ static inline unsigned char *hemiola_map_(const char *path, size_t length, size_
     return NULL;
 }
 
-/* The recorder's memory, looked for at the first call; null when nobody records. */
+/* Returns the recorder's memory, searched for at the first call; null if nothing records this program. */
 static inline unsigned char *hemiola_find_(void) {
     unsigned char *base = __atomic_load_n(&hemiola_board_sized_.base, __ATOMIC_ACQUIRE), *expected = NULL;
     const char *path;
@@ -193,12 +193,12 @@ static inline unsigned char *hemiola_find_(void) {
     if (__atomic_compare_exchange_n(&hemiola_board_sized_.base, &expected, base ? base : HEMIOLA_NOBODY_, 0,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return base;
-    /* Another thread looked at the same time and was faster. */
+    /* Another thread searched at the same time and was faster. */
     if (base) munmap(base, size);
     return expected == HEMIOLA_NOBODY_ ? NULL : expected;
 }
 
-/* Takes what is free at `at`, for the calling thread. */
+/* Claims the place at `at` for the calling thread; false if it is not free. */
 static inline int hemiola_take_(unsigned char *base, size_t at, uint32_t tid) {
     uint32_t nobody = 0;
     return __atomic_compare_exchange_n(hemiola_u32_(base, at), &nobody, tid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
@@ -232,22 +232,22 @@ static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t wha
     task->published = number;
 }
 
-/* ---- for programs ---- */
+/* ---- the functions for programs ---- */
 
-/* Now, on CLOCK_MONOTONIC. */
+/* Returns the time on CLOCK_MONOTONIC. */
 static inline uint64_t hemiola_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whether a recorder is there. */
+/* Whether there is a recorder. */
 static inline int hemiola_is_recorded(void) {
     return hemiola_find_() != NULL;
 }
 
-/* A task of that name (32 bytes count). The deadline counts from the release and is the period where it is 0; a period
- * of 0 is none, and with both 0 there is no deadline. 63 tasks may be marked at one time. */
+/* Creates a task of that name (at most 32 bytes). The deadline counts from the release; if it is 0, the period is used. A
+ * period of 0 means no period; if both are 0, there is no deadline. At most 63 tasks can be marked at one time. */
 static inline hemiola_task_t hemiola_task(const char *name, uint64_t period_ns, uint64_t deadline_ns) {
     hemiola_task_t task;
     unsigned char *base = hemiola_find_();
@@ -271,7 +271,7 @@ static inline hemiola_task_t hemiola_task(const char *name, uint64_t period_ns, 
     hemiola_put_wide_(task.lane, 16, period_ns);
     hemiola_put_wide_(task.lane, 24, deadline_ns);
     hemiola_put_text_(task.lane, 32, name, 32);
-    /* Here and not within a job the pages become present. */
+    /* Make the pages present here rather than during a job. */
     for (at = HEMIOLA_ENTRIES_AT_; at < slot_size; at += 4096)
         __atomic_fetch_or(hemiola_u64_(task.lane, at), 0, __ATOMIC_RELAXED);
     __atomic_fetch_or(hemiola_u64_(task.lane, slot_size - 8), 0, __ATOMIC_RELAXED);
@@ -283,7 +283,7 @@ static inline hemiola_task_t hemiola_task(const char *name, uint64_t period_ns, 
     return task;
 }
 
-/* A job begins that was released at `release_ns`; 0: just now. Its deadline counts from there. */
+/* Begins a job that was released at `release_ns`, or just now if it is 0. Its deadline counts from there. */
 static inline void hemiola_begin(hemiola_task_t *task, uint64_t release_ns) {
     uint64_t now;
     if (!task->lane) return;
@@ -297,14 +297,14 @@ static inline void hemiola_begin(hemiola_task_t *task, uint64_t release_ns) {
     hemiola_push_(task, now, 1, release_ns);
 }
 
-/* The job that runs ends; without one, nothing happens. */
+/* Ends the running job; does nothing without one. */
 static inline void hemiola_end(hemiola_task_t *task) {
     if (!task->lane || !task->open) return;
     task->open = 0;
     hemiola_push_(task, hemiola_now(), 2, task->due_ns);
 }
 
-/* Something happens that has a name and a value. The name must stay where it is: a literal. */
+/* Records an event with a name and a value. The name must remain valid, as a literal does. */
 static inline void hemiola_mark(hemiola_task_t *task, const char *name, uint64_t value) {
     uint32_t index;
     if (!task->lane) return;
@@ -320,7 +320,7 @@ static inline void hemiola_mark(hemiola_task_t *task, const char *name, uint64_t
     hemiola_push_(task, hemiola_now(), 15 | (uint64_t)index << 16, value);
 }
 
-/* The task is over; its place is free for another. Marks of it are nothing from now on. */
+/* Ends the task and frees its lane. Later marks of it have no effect. */
 static inline void hemiola_task_close(hemiola_task_t *task) {
     if (task->lane && hemiola_get_(task->lane, 8) == (uint32_t)getpid())
         __atomic_store_n(hemiola_u32_(task->lane, 4), 2, __ATOMIC_RELEASE);
@@ -348,17 +348,17 @@ static inline void hemiola_call_(uint32_t what, const char *text) {
     __atomic_fetch_add(hemiola_u32_(base, 68), 1, __ATOMIC_RELAXED);
 }
 
-/* The recording begins, or goes on. It runs from the beginning unless the recorder was told to wait. */
+/* Starts or continues the recording. The recorder records from the beginning unless it was told to wait. */
 static inline void hemiola_start(void) {
     hemiola_call_(1, "");
 }
 
-/* The recording pauses. */
+/* Pauses the recording. */
 static inline void hemiola_stop(void) {
     hemiola_call_(2, "");
 }
 
-/* A flight recorder keeps what led here, with the reason (40 bytes count). */
+/* Makes a flight recorder keep its recording up to now, with this reason (at most 40 bytes). */
 static inline void hemiola_trigger(const char *why) {
     hemiola_call_(3, why);
 }

@@ -1,7 +1,7 @@
-"""Marks the jobs of a program's tasks, for whoever records it; and does nothing where nobody does.
+"""Marks the jobs of a program's tasks for a recorder, and does nothing without one.
 
-A program says what its periodic tasks are and when their jobs begin and end. Under `hemiola trace -- PROGRAM` that goes
-into the recording, beside what the kernel did. Started without it, every call is a comparison.
+A program declares its periodic tasks and marks when their jobs begin and end. Under `hemiola trace -- PROGRAM` the
+marks become part of the recording, beside what the kernel did. Without a recorder, every call is a comparison.
 
     import hemiola_mark
 
@@ -14,13 +14,13 @@ into the recording, beside what the kernel did. Started without it, every call i
             control.mark("sensor", value)
         release += 10_000_000
 
-All times are nanoseconds on CLOCK_MONOTONIC, as time.monotonic_ns() has them. A task belongs to the thread that begins
-its first job; after a fork the child makes its own. start() and stop() limit the recording to what happens between
-them; trigger(why) tells a flight recorder that now is what it waits for.
+All times are nanoseconds on CLOCK_MONOTONIC, like time.monotonic_ns(). A task belongs to the thread that begins its
+first job; after a fork the child creates its own tasks. start() and stop() limit the recording to the time between
+them; trigger(why) makes a flight recorder keep its recording.
 
-The standard library of CPython 3.8 or later on 64-bit Linux is all it needs. How it finds the recorder: the environment
-variable HEMIOLA_TRACE names the shared memory, as one or more paths separated by ':', of which the first that is such
-memory counts. What lies where in it is drawn in crates/rt/src/shared/layout.md of Hemiola.
+It needs only the standard library of CPython 3.8 or later on 64-bit Linux. The recorder is found through the environment
+variable HEMIOLA_TRACE, which names the shared memory as one or more paths separated by ':'; the first valid one is used.
+The layout of the memory is drawn in crates/rt/src/shared/layout.md of Hemiola.
 
 SPDX-License-Identifier: Apache-2.0 OR MIT
 """
@@ -42,8 +42,8 @@ _ENTRIES_AT = 1216
 _NAMES_MAX = 32
 _NEVER = 2**64 - 1
 
-# Python has no compare-and-swap. This call of the kernel is one: it puts the caller's thread number into a word that is
-# 0, and refuses any other (futex(2), FUTEX_TRYLOCK_PI).
+# Python has no compare-and-swap, but this system call is one: it stores the caller's thread number in a word that is 0,
+# and refuses any other (futex(2), FUTEX_TRYLOCK_PI).
 _FUTEX_TRYLOCK_PI = 8
 _SYS_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}.get(platform.machine())
 
@@ -57,8 +57,8 @@ class _Board:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self.slot_size = slot_size
         self.slots = slots
-        # Filling something and saying so are separated by giving this lock back and taking it again: on any processor
-        # that orders the two. One thread may take it twice: a signal handler may mark too.
+        # Writing data and publishing it are separated by releasing and taking this lock, which orders the two on any
+        # processor. A thread may take it twice, because a signal handler may mark too.
         self.lock = threading.RLock()
 
     @staticmethod
@@ -98,7 +98,7 @@ class _Board:
         return _Board(memory, slot_size, slots) if sound else None
 
     def take(self, at):
-        """Takes what is free at byte `at`, for the calling thread."""
+        """Claims the place at byte `at` for the calling thread; false if it is not free."""
         if self.narrow[at // 4] != 0:
             return False
         word = ctypes.c_void_p(self.address + at)
@@ -109,8 +109,8 @@ class _Board:
         for index in range(0, size, 8):
             self.wide[(at + index) // 8] = int.from_bytes(data[index : index + 8], "little")
 
-    def say(self, at, value):
-        """Says that what was filled within the lock is whole."""
+    def publish(self, at, value):
+        """Publishes what was written while the lock was held."""
         with self.lock:
             self.narrow[at // 4] = value
 
@@ -125,7 +125,7 @@ class _Board:
                 self.narrow[(at + 16) // 4] = what
                 self.narrow[(at + 20) // 4] = os.getpid()
                 self.text(at + 24, text, 40)
-            self.say(at + 4, 1)
+            self.publish(at + 4, 1)
             return
         with self.lock:
             self.narrow[68 // 4] = (self.narrow[68 // 4] + 1) & 0xFFFFFFFF
@@ -136,10 +136,10 @@ _board = _Board.find()
 
 
 class Task:
-    """A task: what is activated again and again, in one thread at a time.
+    """A task, which runs one job after another, in one thread at a time.
 
-    The deadline counts from the release and is the period where it is 0; a period of 0 is none, and with both 0 there
-    is no deadline. 63 tasks may be marked at one time, each with 32 names of marks.
+    The deadline counts from the release; if it is 0, the period is used. A period of 0 means no period; if both are 0,
+    there is no deadline. At most 63 tasks can be marked at one time, each with 32 mark names.
     """
 
     def __init__(self, name, period_ns=0, deadline_ns=0):
@@ -167,11 +167,11 @@ class Task:
             board.text(lane + 32, name, 32)
             self._capacity = 1 << (((board.slot_size - _ENTRIES_AT) // 32).bit_length() - 1)
             self._published = board.narrow[(lane + 64) // 4]
-        board.say(lane + 4, 1)
+        board.publish(lane + 4, 1)
         self._lane = lane
 
     def begin(self, release_ns=0):
-        """A job begins that was released at `release_ns`; 0: just now."""
+        """Begins a job that was released at `release_ns`, or just now if it is 0."""
         if self._lane is None:
             return
         now = time.monotonic_ns()
@@ -182,7 +182,7 @@ class Task:
         self._push(now, 1, release_ns)
 
     def end(self):
-        """The job that runs ends; without one, nothing happens."""
+        """Ends the running job; does nothing without one."""
         if self._lane is None or not self._open:
             return
         self._open = False
@@ -190,7 +190,7 @@ class Task:
 
     @contextlib.contextmanager
     def job(self, release_ns=0):
-        """A job from begin to end, for `with`."""
+        """Runs a job from begin to end, for `with`."""
         self.begin(release_ns)
         try:
             yield self
@@ -198,7 +198,7 @@ class Task:
             self.end()
 
     def mark(self, name, value=0):
-        """Something happens that has a name and a value, a whole number of 64 bits."""
+        """Records an event with a name and a value, a 64-bit integer."""
         if self._lane is None:
             return
         index = self._names.get(name)
@@ -209,13 +209,13 @@ class Task:
             self._names[name] = index
             with _board.lock:
                 _board.text(self._lane + 192 + 32 * index, name, 32)
-            _board.say(self._lane + 68, index + 1)
+            _board.publish(self._lane + 68, index + 1)
         self._push(time.monotonic_ns(), 15 | index << 16, value & _NEVER)
 
     def close(self):
-        """The task is over; its place is free for another."""
+        """Ends the task and frees its lane."""
         if self._lane is not None and self._pid == os.getpid():
-            _board.say(self._lane + 4, 2)
+            _board.publish(self._lane + 4, 2)
         self._lane = None
 
     def _push(self, now, what, value):
@@ -234,27 +234,27 @@ class Task:
             board.wide[at + 2] = value
             board.wide[at + 3] = 0
             self._published = number
-        board.say(lane + 64, number)
+        board.publish(lane + 64, number)
 
 
 def is_recorded():
-    """Whether a recorder is there."""
+    """Whether there is a recorder."""
     return _board is not None
 
 
 def start():
-    """The recording begins, or goes on. It runs from the beginning unless the recorder was told to wait."""
+    """Starts or continues the recording. The recorder records from the beginning unless it was told to wait."""
     if _board is not None:
         _board.call(1, "")
 
 
 def stop():
-    """The recording pauses."""
+    """Pauses the recording."""
     if _board is not None:
         _board.call(2, "")
 
 
 def trigger(why):
-    """A flight recorder keeps what led here, with the reason."""
+    """Makes a flight recorder keep its recording up to now, with this reason."""
     if _board is not None:
         _board.call(3, why)

@@ -1,8 +1,8 @@
-//! Marks the jobs of a program's tasks, for whoever records it; and does nothing where nobody does.
+//! Marks the jobs of a program's tasks for a recorder, and does nothing without one.
 //!
-//! A program says what its periodic tasks are and when their jobs begin and end. Under `hemiola trace -- PROGRAM`
-//! that goes into the recording, beside what the kernel did: jobs get deadlines, and a late one is explained by who
-//! had the processor. Started without it, every call below is a comparison with null.
+//! A program declares its periodic tasks and marks when their jobs begin and end. Under `hemiola trace -- PROGRAM`
+//! the marks become part of the recording, beside what the kernel did: jobs get deadlines, and for a late job the
+//! recording shows which threads had the processor. Without a recorder, every call below is a comparison with null.
 //!
 //! ```
 //! use core::time::Duration;
@@ -20,18 +20,18 @@
 //! }
 //! ```
 //!
-//! [`start`] and [`stop`] limit the recording to what happens between them; [`trigger`] tells a flight recorder
-//! that now is what it waits for.
+//! [`start`] and [`stop`] limit the recording to the time between them; [`trigger`] makes a flight recorder keep its
+//! recording.
 //!
-//! The crate depends on nothing, not even on the standard library: it does not allocate. [`Task::new`] makes a few
-//! system calls; after it, a mark is a clock read and five stores in memory shared with the recorder, of which
-//! nothing blocks and nothing fails. When the recorder falls behind, marks are dropped and their number is
-//! recorded. When the recorder dies, the program notices nothing.
+//! The crate depends on nothing, not even the standard library, and does not allocate. [`Task::new`] makes a few
+//! system calls. After it, a mark is a clock read and five stores in memory shared with the recorder; it never blocks
+//! and never fails. If the recorder falls behind, marks are dropped and counted. If the recorder dies, the program is
+//! not affected.
 //!
-//! How it finds the recorder: the environment variable `HEMIOLA_TRACE` names the shared memory, as one or more
-//! paths separated by `:`, of which the first that is such memory counts. What lies where in it is drawn in
-//! `crates/rt/src/shared/layout.md` of Hemiola; the C header `hemiola_mark.h` and the Python module
-//! `hemiola_mark.py` beside this crate follow the same drawing.
+//! The recorder is found through the environment variable `HEMIOLA_TRACE`, which names the shared memory as one or
+//! more paths separated by `:`; the first valid one is used. The layout of the memory is drawn in
+//! `crates/rt/src/shared/layout.md` of Hemiola, which the C header `hemiola_mark.h` and the Python module
+//! `hemiola_mark.py` beside this crate follow too.
 
 #![no_std]
 
@@ -44,33 +44,33 @@ use core::time::Duration;
 
 use shared::{Claimed, board};
 
-/// What an entry says, as `hemiola_trace::EventKind` numbers it.
+/// Kinds of entries, with the numbers of `hemiola_trace::EventKind`.
 const START: u64 = 1;
 const FINISH: u64 = 2;
 const MARK: u64 = 15;
 
-/// What a call says.
+/// Kinds of calls.
 const CALL_START: u32 = 1;
 const CALL_STOP: u32 = 2;
 const CALL_TRIGGER: u32 = 3;
 
-/// Names of marks one task may use; marks with further names are not recorded.
+/// The most mark names of one task; marks with further names are not recorded.
 pub const MARK_NAMES_MAX: usize = 32;
-/// Bytes of a name that are recorded; the rest is cut off.
+/// The most bytes of a name; the rest is cut off.
 pub const NAME_LEN_MAX: usize = 32;
-/// Bytes of a trigger's reason that are recorded.
+/// The most bytes of a trigger's reason.
 pub const REASON_LEN_MAX: usize = 40;
 
-/// A task: what is activated again and again, in one thread at a time.
+/// A task, which runs one job after another, in one thread at a time.
 ///
-/// It belongs to the thread that begins its first job: the recording shows its jobs as that thread's. After a
-/// `fork` the child makes its own. Dropping it gives its place back.
+/// It belongs to the thread that begins its first job: the recording shows its jobs in that thread. After a `fork`,
+/// the child creates its own tasks. Dropping a task frees its lane.
 #[derive(Debug)]
 pub struct Task {
     lane: Option<Claimed>,
     /// From release to deadline; `None` without one.
     deadline_ns: Option<u64>,
-    /// The deadline of the job that runs.
+    /// The deadline of the running job.
     due_ns: u64,
     open: bool,
     /// Jobs begun.
@@ -80,11 +80,11 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task of that name. `deadline` counts from the release and is the period where it is zero; a `period` of
-    /// zero is none, and with both zero there is no deadline.
+    /// Creates a task of that name. `deadline` counts from the release; if it is zero, the period is used. A `period`
+    /// of zero means no period; if both are zero, there is no deadline.
     ///
-    /// Nothing is recorded when no recorder is there, or when it has no place left, which it then says: 63 tasks
-    /// may be marked at one time.
+    /// Nothing is recorded without a recorder, or if the recorder has no free lane, which it reports: at most 63
+    /// tasks can be marked at one time.
     #[must_use]
     pub fn new(name: &str, period: Duration, deadline: Duration) -> Self {
         let [period_ns, deadline_ns] =
@@ -106,7 +106,7 @@ impl Task {
         self.lane.is_some()
     }
 
-    /// A job begins that was released just now.
+    /// Begins a job that was released just now.
     #[inline]
     pub fn begin(&mut self) {
         if self.lane.is_some() {
@@ -115,7 +115,7 @@ impl Task {
         }
     }
 
-    /// A job begins that was released at `release_ns`, nanoseconds on `CLOCK_MONOTONIC`: its deadline counts from
+    /// Begins a job that was released at `release_ns`, in nanoseconds on `CLOCK_MONOTONIC`; its deadline counts from
     /// there.
     #[inline]
     pub fn begin_released(&mut self, release_ns: u64) {
@@ -124,7 +124,7 @@ impl Task {
         }
     }
 
-    /// The job that runs ends; without one, nothing happens.
+    /// Ends the running job; does nothing without one.
     #[inline]
     pub fn end(&mut self) {
         if let Some(lane) = &mut self.lane
@@ -135,7 +135,7 @@ impl Task {
         }
     }
 
-    /// Something happens that has a name and a value. [`MARK_NAMES_MAX`] names may be used.
+    /// Records an event with a name and a value. At most [`MARK_NAMES_MAX`] names can be used.
     #[inline]
     pub fn mark(&mut self, name: &'static str, value: u64) {
         if self.lane.is_some() {
@@ -154,7 +154,7 @@ impl Task {
     fn record(&mut self, name: &'static str, value: u64) {
         let Some(lane) = &mut self.lane else { return };
         let known = &self.names[..self.names_len];
-        // The same literal is mostly the same address.
+        // The same literal mostly has the same address.
         let found = known.iter().position(|other| core::ptr::eq(*other, name) || *other == name);
         let index = match found {
             Some(index) => index,
@@ -170,22 +170,22 @@ impl Task {
     }
 }
 
-/// The number of the job, from 0, where an entry has it.
+/// Returns the number of the job, from 0, in its place in an entry.
 const fn job(begun: u32) -> u64 {
     (begun.wrapping_sub(1) as u64) << 32
 }
 
-/// The recording begins, or goes on. It runs from the beginning unless the recorder was told to wait.
+/// Starts or continues the recording. The recorder records from the beginning unless it was told to wait.
 pub fn start() {
     call(CALL_START, "");
 }
 
-/// The recording pauses.
+/// Pauses the recording.
 pub fn stop() {
     call(CALL_STOP, "");
 }
 
-/// A flight recorder keeps what led here, with the reason.
+/// Makes a flight recorder keep its recording up to now, with this reason.
 pub fn trigger(why: &str) {
     call(CALL_TRIGGER, why);
 }
@@ -196,13 +196,13 @@ fn call(what: u32, text: &str) {
     }
 }
 
-/// Whether a recorder is there.
+/// Whether there is a recorder.
 #[must_use]
 pub fn is_recorded() -> bool {
     board().is_some()
 }
 
-/// Now: nanoseconds on `CLOCK_MONOTONIC`, the clock of every mark.
+/// Returns the time in nanoseconds on `CLOCK_MONOTONIC`, the clock of every mark.
 #[must_use]
 #[inline]
 pub fn now_ns() -> u64 {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_stands_where_an_entry_has_its_cycle() {
+    fn a_job_number_is_in_the_cycle_field() {
         assert_eq!([job(1), job(2), job(0)], [0, 1 << 32, u64::from(u32::MAX) << 32]);
     }
 }

@@ -1,7 +1,7 @@
-//! The memory shared with the recorder: found once, then reached word by word as atomics.
+//! The memory shared with the recorder: mapped once, then accessed word by word as atomics.
 #![expect(
     unsafe_code,
-    reason = "without dependencies there is no safe layer over mmap; what is unsafe stays in this file"
+    reason = "without dependencies there is no safe wrapper of mmap; unsafe code is in this file only"
 )]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -13,10 +13,10 @@ const _: () =
 
 /// The environment variable with the paths of the memory.
 const VARIABLE: &CStr = c"HEMIOLA_TRACE";
-/// The longest path.
+/// The longest path, in bytes.
 const PATH_LEN_MAX: usize = 63;
 
-// Where things lie, and what they mean: `crates/rt/src/shared/layout.md` of Hemiola.
+// Offsets, as drawn in `crates/rt/src/shared/layout.md` of Hemiola.
 const HEADER: [u32; 3] = [0x314D_4548, 1, 4];
 const SLOT_SIZE_AT: usize = 12;
 const CAPACITY_AT: usize = 20;
@@ -65,7 +65,7 @@ const MAP_SHARED: c_int = 1;
 const CLOCK_MONOTONIC: c_int = 1;
 const PAGE: usize = 4096;
 
-// Of every C library on Linux; the numbers above are the same on all its 64-bit processors.
+// Every C library on Linux has these; the numbers above are the same on all its 64-bit processors.
 unsafe extern "C" {
     fn secure_getenv(name: *const c_char) -> *const c_char;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
@@ -167,14 +167,14 @@ fn find() -> Option<Board> {
     }
 }
 
-/// Maps the memory at `path` if it is what it should be.
+/// Maps the memory at `path` if it is valid.
 fn map(path: &[u8]) -> Option<(Board, usize)> {
     let mut name = [0_u8; PATH_LEN_MAX + 1];
     if path.is_empty() || path.len() > PATH_LEN_MAX {
         return None;
     }
     name[..path.len()].copy_from_slice(path);
-    // SAFETY: `name` ends with a zero, for it is longer than any path put there.
+    // SAFETY: `name` ends with a zero, because it is longer than any path copied there.
     let fd = unsafe { open(name.as_ptr().cast(), O_RDWR | O_CLOEXEC) };
     if fd < 0 {
         return None;
@@ -184,12 +184,12 @@ fn map(path: &[u8]) -> Option<(Board, usize)> {
     let len = usize::try_from(len).unwrap_or(0);
     // Memory that could shrink would end the program with SIGBUS.
     let base = if seals >= 0 && seals & F_SEAL_SHRINK != 0 && len >= SLOTS_AT {
-        // SAFETY: a fresh mapping at an address of the kernel's choice disturbs no existing memory.
+        // SAFETY: a new mapping at an address chosen by the kernel affects no existing memory.
         unsafe { mmap(core::ptr::null_mut(), len, PROT_READ_WRITE, MAP_SHARED, fd, 0) }
     } else {
         core::ptr::null_mut()
     };
-    // SAFETY: `fd` is ours alone; the mapping does not need it.
+    // SAFETY: `fd` belongs to this function only; the mapping does not need it.
     unsafe { close(fd) };
     let base = NonNull::new(base.cast::<u8>()).filter(|base| base.as_ptr().addr() != usize::MAX)?;
     // SAFETY: the header is inside the mapping, which is at least that long.
@@ -199,28 +199,28 @@ fn map(path: &[u8]) -> Option<(Board, usize)> {
     if [word(0), word(4), word(8)] == HEADER && board.fits(len) {
         return Some((board, len));
     }
-    // SAFETY: mapped above and known to nobody else.
+    // SAFETY: mapped above and known to no other thread.
     unsafe { munmap(base.as_ptr().cast(), len) };
     None
 }
 
-/// The word at an address.
+/// Returns the word at an address.
 ///
 /// # Safety
-/// Four aligned bytes of a shared mapping that stays for `'a` and of which every access in this process is one
-/// through this function.
+/// `at` must point to four aligned bytes of a shared mapping that exists for `'a`, and every access to them in this
+/// process must go through this function.
 unsafe fn u32_at<'a>(at: NonNull<u8>) -> &'a AtomicU32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) }
 }
 
 impl Board {
-    /// The board at `base` with sizes from [`Self::sizes`].
+    /// Creates the board at `base` with sizes from [`Self::sizes`].
     const fn new(base: NonNull<u8>, sizes: u64) -> Self {
         Self { base, slot_size: (sizes as u32) as usize, slots: (sizes >> 32) as usize }
     }
 
-    /// Both sizes in one word; each came from a 32-bit word of the header.
+    /// Returns both sizes in one word; each came from a 32-bit word of the header.
     const fn sizes(self) -> u64 {
         self.slot_size as u64 | (self.slots as u64) << 32
     }
@@ -233,22 +233,22 @@ impl Board {
             && self.slot_size.checked_mul(self.slots).is_some_and(|size| size <= len - SLOTS_AT)
     }
 
-    /// The 32-bit word at byte `offset`, which is a multiple of 4 inside the mapping.
+    /// Returns the 32-bit word at byte `offset`, which must be a multiple of 4 inside the mapping.
     #[inline]
     fn u32(&self, offset: usize) -> &'static AtomicU32 {
-        // SAFETY: the mapping is never unmapped, is reached through atomics alone, and the offsets used are below
-        // `SLOTS_AT + slots * slot_size`, which `fits` found to be inside.
+        // SAFETY: the mapping is never unmapped and accessed only through atomics, and the offsets used are below
+        // `SLOTS_AT + slots * slot_size`, which `fits` has checked to be inside.
         unsafe { u32_at(self.base.add(offset)) }
     }
 
-    /// The 64-bit word at byte `offset`, which is a multiple of 8 inside the mapping.
+    /// Returns the 64-bit word at byte `offset`, which must be a multiple of 8 inside the mapping.
     #[inline]
     fn u64(&self, offset: usize) -> &'static AtomicU64 {
-        // SAFETY: as in `u32`; no word is reached in both widths.
+        // SAFETY: as in `u32`; no word is accessed in both widths.
         unsafe { AtomicU64::from_ptr(self.base.add(offset).as_ptr().cast()) }
     }
 
-    /// Takes a free lane for a task of the calling thread.
+    /// Claims a free lane for a task of the calling thread.
     pub(crate) fn claim(self, name: &str, period_ns: u64, deadline_ns: u64) -> Option<Claimed> {
         let (pid, tid) = ids();
         let lane = (1..self.slots).map(|slot| SLOTS_AT + slot * self.slot_size).find(|lane| {
@@ -265,11 +265,11 @@ impl Board {
         self.u64(lane + PERIOD_AT).store(period_ns, Ordering::Relaxed);
         self.u64(lane + DEADLINE_AT).store(deadline_ns, Ordering::Relaxed);
         self.text::<4>(lane + NAME_AT, name);
-        // Here and not within a job the pages become present.
+        // Make the pages present here rather than during a job.
         (ENTRIES_AT..self.slot_size).step_by(PAGE).chain([self.slot_size - 8]).for_each(|at| {
             self.u64(lane + at).fetch_or(0, Ordering::Relaxed);
         });
-        // SYNC POINT with the recorder's acquire: what is said above is whole.
+        // SYNC POINT with the recorder's acquire: the description above is complete.
         self.u32(lane + STATE_AT).store(IN_USE, Ordering::Release);
         let fit = (self.slot_size - ENTRIES_AT) / ENTRY_SIZE;
         Some(Claimed {
@@ -282,7 +282,7 @@ impl Board {
         })
     }
 
-    /// Leaves a call in a free place.
+    /// Makes a call in a free place.
     pub(crate) fn call(self, at: u64, what: u32, text: &str) {
         let (pid, tid) = ids();
         let places = (self.slot_size / CALL_LEN).min(CALLS_MAX);
@@ -302,7 +302,7 @@ impl Board {
         self.u32(place + STATE_AT).store(1, Ordering::Release);
     }
 
-    /// Writes text into `WORDS` words, cut off or filled with zeros; cut at a whole character.
+    /// Writes text into `WORDS` words, filled with zeros, or cut off at a character boundary.
     fn text<const WORDS: usize>(&self, offset: usize, text: &str) {
         let cut = text.floor_char_boundary(WORDS * 8);
         let mut bytes = text.as_bytes()[..cut].iter().copied();
@@ -313,34 +313,34 @@ impl Board {
     }
 }
 
-/// The calling process and thread.
+/// Returns the ids of the calling process and thread.
 fn ids() -> (u32, u32) {
     // SAFETY: both take nothing and cannot fail (getpid(2), gettid(2)).
     let (pid, tid) = unsafe { (getpid(), gettid()) };
     (pid.cast_unsigned(), tid.cast_unsigned())
 }
 
-/// A lane that a task has, for writing.
+/// The writing end of a lane that a task has claimed.
 #[derive(Debug)]
 pub(crate) struct Claimed {
     board: Board,
-    /// Where it begins.
+    /// The offset of the lane.
     lane: usize,
     capacity: u32,
     published: u32,
-    /// The recorder's count when last looked at: its cache line is fetched only when the lane seems full.
+    /// The recorder's count as last read: its cache line is fetched only when the lane seems full.
     consumed: u32,
-    /// Whether the lane says which thread marks.
+    /// Whether the thread that marks is stored in the lane.
     placed: bool,
 }
 
-// SAFETY: it is an address in a mapping that stays, reached through atomics; any thread may have it.
+// SAFETY: this is an address in a mapping that is never removed, accessed through atomics; any thread may use it.
 unsafe impl Send for Claimed {}
-// SAFETY: as for Send; what writes takes `&mut self`.
+// SAFETY: as for Send; writing needs `&mut self`.
 unsafe impl Sync for Claimed {}
 
 impl Claimed {
-    /// Appends an entry, or counts it as lost when the lane is full.
+    /// Appends an entry, or counts it as lost if the lane is full.
     #[inline]
     pub(crate) fn push(&mut self, entry: [u64; 4]) {
         if !self.placed {
@@ -362,25 +362,25 @@ impl Claimed {
         for (index, word) in entry.into_iter().enumerate() {
             self.board.u64(at + 8 * index).store(word, Ordering::Relaxed);
         }
-        // SYNC POINT with the recorder's acquire: who sees the count sees the entry.
+        // SYNC POINT with the recorder's acquire: a recorder that sees the count sees the entry.
         self.board.u32(self.lane + PUBLISHED_AT).store(number, Ordering::Release);
         self.published = number;
     }
 
-    /// Gives mark `index`, the next one, its name.
+    /// Sets the name of mark `index`, which must be the next one.
     pub(crate) fn name(&self, index: usize, name: &str) {
         assert!(index < crate::MARK_NAMES_MAX);
         self.board.text::<4>(self.lane + MARK_NAMES_AT + index * 32, name);
-        // SYNC POINT with the recorder's acquire: the name is whole.
+        // SYNC POINT with the recorder's acquire: the name is complete.
         self.board.u32(self.lane + NAMES_AT).store(index as u32 + 1, Ordering::Release);
     }
 }
 
 impl Drop for Claimed {
     fn drop(&mut self) {
-        // After a fork the child has a copy of what is its parent's.
+        // After a fork, the child has a copy of its parent's lane.
         if self.board.u32(self.lane + PID_AT).load(Ordering::Relaxed) == ids().0 {
-            // SYNC POINT with the recorder's acquire: nothing is added any more.
+            // SYNC POINT with the recorder's acquire: nothing more is added.
             self.board.u32(self.lane + STATE_AT).store(GIVEN_BACK, Ordering::Release);
         }
     }

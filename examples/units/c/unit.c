@@ -1,4 +1,4 @@
-/* A replacement unit in C: balances the pendulum at 50 Hz through the unit contract (docs/guide/units.md). */
+/* A replacement unit in C that balances the pendulum at 50 Hz under the unit contract (docs/guide/units.md). */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <linux/futex.h>
@@ -18,7 +18,7 @@ struct sensors { uint32_t magic; uint16_t version, length; uint64_t sequence, re
                  double position, angle, applied; uint32_t period_us, check; };
 struct command { uint32_t magic; uint16_t version, length; uint64_t sequence; uint32_t unit, flags;
                  double volts; uint64_t stamp_ns; uint32_t zero, check; };
-_Static_assert(sizeof(struct sensors) == 64 && sizeof(struct command) == 48, "the messages as documented");
+_Static_assert(sizeof(struct sensors) == 64 && sizeof(struct command) == 48, "the sizes of the messages as documented");
 
 struct segment { unsigned char *base; _Atomic uint32_t *published; uint32_t slot_count; size_t stride; };
 
@@ -47,7 +47,7 @@ static _Atomic uint32_t *slot(const struct segment *s, uint32_t n) { /* length, 
     return (_Atomic uint32_t *)(s->base + 192 + n % s->slot_count * s->stride);
 }
 
-static int read_whole(const struct segment *s, uint32_t n, struct sensors *y) { /* false if overtaken, or nonsense */
+static int read_whole(const struct segment *s, uint32_t n, struct sensors *y) { /* false if overtaken or invalid */
     memcpy(y, slot(s, n) + 2, sizeof *y);
     atomic_thread_fence(memory_order_acquire);
     return *s->published - n < s->slot_count - 1 && y->magic == 0x53494E53 && y->version == 1 &&
@@ -61,7 +61,7 @@ static void publish(const struct segment *s, const struct command *u) {
     slot(s, n)[1] = n;
     slot(s, n)[0] = sizeof *u;
     memcpy(slot(s, n) + 2, u, sizeof *u);
-    *s->published = n; /* from here on the message is visible, whole */
+    *s->published = n; /* from here on the whole message is visible */
     syscall(SYS_futex, s->published, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -87,7 +87,7 @@ int main(void) {
     struct sensors y;
     for (uint32_t seen = 0, n, started = 0;; seen = n) { /* until SIGTERM */
         while ((n = *in.published) == seen) syscall(SYS_futex, in.published, FUTEX_WAIT, seen, NULL, NULL, 0);
-        if (!read_whole(&in, n, &y)) continue; /* the next one will do */
+        if (!read_whole(&in, n, &y)) continue; /* wait for the next one */
         if (!started++) x[0] = y.position, x[2] = y.angle;
         struct command u = {0x444E4D43, 1, 48, y.sequence, (uint32_t)atoll(unit), 0, control(x, &y), 0, 0, 0};
         struct timespec now;

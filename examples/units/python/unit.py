@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A replacement unit in Python: balances the pendulum at 50 Hz through the unit contract (docs/guide/units.md).
+"""A replacement unit in Python that balances the pendulum at 50 Hz under the unit contract (docs/guide/units.md).
 
-Standard library only. ctypes reaches mmap and futex directly, because Python's own mmap gives no address of a mapping
-that is read-only. Python has no atomics either: the count and the check sum tell a whole message.
+Standard library only. It calls mmap and futex through ctypes, because Python's own mmap gives no address of a read-only
+mapping. Python has no atomics either, so the count and the checksum show whether a message is whole.
 """
 import ctypes
 import os
