@@ -1,4 +1,4 @@
-//! What does a switch cost to write into a trace file, to find when the file is opened, and to read?
+//! What does it cost to write a switch to a trace file, to index it when the file is opened, and to read it?
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use hemiola_units::Instant;
 /// Switches on each of two processors; each has a wake-up before it.
 const SWITCHES: u64 = 100_000;
 
-/// A ping-pong of two threads on that processor, 400,000 switches a second.
+/// A ping-pong of two threads on that processor, 400,000 switches per second.
 fn ping_pong(cpu: u16) -> Vec<Event> {
     let pair = [Tid(70_001 + 2 * u32::from(cpu)), Tid(70_002 + 2 * u32::from(cpu))];
     let switches = (0..SWITCHES).flat_map(|n| {
@@ -36,7 +36,7 @@ fn file(lanes: &[Vec<Event>; 2]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).expect("a vector takes it");
     writer.threads(&threads.collect::<Vec<_>>()).expect("a vector takes it");
-    // As a drain does: some thousand events of each processor in turn.
+    // As a drain writes: some thousand events of each processor in turn.
     let [one, other] = lanes;
     for (one, other) in one.chunks(8000).zip(other.chunks(8000)) {
         writer.kernel(0, one).expect("a vector takes it");

@@ -1,54 +1,54 @@
-//! What can be wrong with a file that is read.
+//! Problems in files that are read.
 
 use thiserror::Error;
 
-/// The most errors kept; reading goes on after them in silence.
+/// The most errors kept; reading continues after them without reports.
 pub const ERRORS_MAX: usize = 100;
 
-/// Why part of a file could not be read; everything else was.
+/// Why part of a file could not be read. Everything else was read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The file ends within a packet: its writer was stopped. All packets before were read.
-    #[error("the trace breaks off in the packet at byte {offset}")]
+    /// The file ends within a packet, because its writer was stopped. All packets before it were read.
+    #[error("the trace ends within the packet at byte {offset}")]
     Truncated {
         /// Where the packet begins.
         offset: usize,
     },
-    /// This is no Perfetto trace from here on.
+    /// From here on, the file is not a Perfetto trace.
     #[error("no packet begins at byte {offset}")]
     NoPacket {
         /// Where a packet should begin.
         offset: usize,
     },
-    /// The packet is malformed; it was left out.
+    /// The packet is malformed and was skipped.
     #[error("the packet at byte {offset} is malformed: {reason}")]
     Packet {
         /// Where the packet begins.
         offset: usize,
-        /// What the decoder says.
+        /// The decoder's error.
         reason: String,
     },
-    /// An event of ours lacks something; it was left out.
+    /// An event of Hemiola lacks a field and was skipped.
     #[error("the event at byte {offset} has no {missing}")]
     Event {
         /// Where its packet begins.
         offset: usize,
-        /// What it lacks.
+        /// The missing field.
         missing: &'static str,
     },
-    /// The file is empty: its writer wrote nothing, or was stopped before it did.
+    /// The file is empty: its writer wrote nothing, or was stopped first.
     #[error("the file is empty: nothing was recorded, or its writer was stopped before it wrote")]
     Empty,
-    /// The file cannot be read on: the disk or the descriptor refuses.
+    /// The file cannot be read further: the disk or the descriptor failed.
     #[error("reading at byte {offset} failed: {reason}")]
     Io {
         /// Where reading stopped.
         offset: usize,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
-    /// The file is of a kind or has a part that is not read, and what to do about it.
+    /// The file or a part of it is of an unsupported kind; the message says what to do.
     #[error("at byte {offset}: {what}")]
     Unsupported {
         /// Where the part begins.
@@ -56,30 +56,30 @@ pub enum ReadError {
         /// What it is, and what to do.
         what: String,
     },
-    /// A part of the file contradicts its own format; it was left out.
+    /// A part of the file contradicts its own format and was skipped.
     #[error("at byte {offset}: {reason}")]
     Malformed {
         /// Where the part begins.
         offset: usize,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
-    /// The clock of a processor went back; until it was where it had been, what happened is left out, as a gap.
+    /// The clock of a processor went back. Events are skipped, and counted as lost, until the clock has caught up.
     #[error(
         "the clock of processor {cpu} steps back by {back_ns} ns in the part at byte {offset}: \
-         what follows is left out until the clock is where it was, and counts as lost"
+         later events are skipped and counted as lost until the clock has caught up"
     )]
     ClockStep {
         /// The processor.
         cpu: u16,
-        /// Where the part begins in which it first did.
+        /// The offset of the part in which it first did.
         offset: usize,
-        /// By how much.
+        /// The size of the step.
         back_ns: u64,
     },
 }
 
-/// Errors that are collected, [`ERRORS_MAX`] at most.
+/// Collected errors, at most [`ERRORS_MAX`].
 #[derive(Debug, Default)]
 pub(crate) struct Errors(pub(crate) Vec<ReadError>);
 

@@ -1,19 +1,19 @@
-//! One recorded event: what happened, when, in which cycle, with two values.
+//! A recorded event: its kind, time and cycle, and two values.
 
 use hemiola_units::Instant;
 
-/// One thing that happened, as small as the recorder writes it.
+/// One event, as compact as the recorder writes it.
 ///
-/// What `arg`, `a` and `b` hold depends on the [`EventKind`] and is documented there.
+/// The meaning of `arg`, `a` and `b` depends on the [`EventKind`] and is documented there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When, on the monotonic clock.
+    /// Its time on the monotonic clock.
     pub at: Instant,
-    /// What.
+    /// Its kind.
     pub kind: EventKind,
     /// A small number: an index or a code.
     pub arg: u16,
-    /// The cycle it belongs to, counted from 0 by the process that records.
+    /// The cycle it belongs to, counted from 0 by the recording process.
     pub cycle: u32,
     /// The first value.
     pub a: u64,
@@ -22,7 +22,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry as four words:
+    /// Returns the entry as four words:
     ///
     /// ```text
     /// word 0   at, nanoseconds
@@ -37,7 +37,7 @@ impl Entry {
         [self.at.nanos(), packed, self.a, self.b]
     }
 
-    /// The entry in four words, or `None` when they name no [`EventKind`] this version knows.
+    /// Decodes four words; `None` if they contain no [`EventKind`] known to this version.
     #[must_use]
     pub const fn from_words(words: [u64; 4]) -> Option<Self> {
         let Some(kind) = EventKind::from_code(words[1] as u16) else { return None };
@@ -51,36 +51,36 @@ impl Entry {
         })
     }
 
-    /// `a` as the floating-point number whose bits it holds.
+    /// Returns `a` as the floating-point number with these bits.
     #[must_use]
     pub const fn a_f64(&self) -> f64 {
         f64::from_bits(self.a)
     }
 
-    /// `b` as the floating-point number whose bits it holds.
+    /// Returns `b` as the floating-point number with these bits.
     #[must_use]
     pub const fn b_f64(&self) -> f64 {
         f64::from_bits(self.b)
     }
 }
 
-/// What kind of value `a` or `b` of an [`Entry`] is.
+/// How the bits of `a` or `b` of an [`Entry`] are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A whole number.
     Whole,
     /// The bits of an `f64`.
     Real,
-    /// A code or index the name tables may explain.
+    /// A code or index that the name tables may explain.
     Code,
 }
 
-/// A value of an [`Entry`]: the name it has in a trace file, with its unit last, and its shape.
+/// A value of an [`Entry`]: its name in a trace file, with its unit last, and its shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The name of its annotation in the trace file.
     pub name: &'static str,
-    /// How its bits are read.
+    /// How its bits are interpreted.
     pub shape: Shape,
 }
 
@@ -94,7 +94,7 @@ const fn code(name: &'static str) -> Option<Field> {
     Some(Field { name, shape: Shape::Code })
 }
 
-/// What an [`Entry`] says happened.
+/// The kind of an [`Entry`].
 ///
 /// The numbers are part of the recorder's memory layout: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,12 +112,12 @@ pub enum EventKind {
     Sample = 5,
     /// A voltage was written. `arg`: its [`source`]; `a`: volts; `b`: volts before.
     Actuate = 6,
-    /// The decision module chose. `arg`: the [`source`]; `a`: V of the state now; `b`: V predicted
-    /// under the candidate, NaN when there was none.
+    /// The decision module chose. `arg`: the [`source`]; `a`: V of the present state; `b`: V predicted under the
+    /// candidate, NaN without one.
     Decide = 7,
-    /// Control passed on. `arg`: reason code; `a`, `b`: [`source`] before and after.
+    /// The source of the voltage changed. `arg`: reason code; `a`, `b`: [`source`] before and after.
     Switch = 8,
-    /// A fault was seen. `arg`: fault code; `a`: slot of the unit; `b`: detail.
+    /// A fault was detected. `arg`: fault code; `a`: slot of the unit; `b`: detail.
     Fault = 9,
     /// A unit changed its state. `arg`: state code; `a`: slot; `b`: generation.
     UnitState = 10,
@@ -125,11 +125,11 @@ pub enum EventKind {
     PlantState = 11,
     /// The pendulum fell. `a`: position, m; `b`: angle, rad.
     Fall = 12,
-    /// The cost of a mark. `b`: ns since the mark just before it; 0 in the first of a series.
+    /// The cost of a mark. `b`: ns since the previous mark; 0 in the first of a series.
     Pair = 13,
-    /// Events were lost because a log was full. `a`: how many.
+    /// Events were lost because a log was full. `a`: their number.
     Lost = 14,
-    /// A mark of the user's own. `arg`: index of its name; `a`, `b`: free.
+    /// A user's own mark. `arg`: index of its name; `a`, `b`: free.
     Mark = 15,
 }
 
@@ -153,7 +153,7 @@ impl EventKind {
         Self::Mark,
     ];
 
-    /// The kind of that number.
+    /// Returns the kind with this number.
     #[must_use]
     pub const fn from_code(code: u16) -> Option<Self> {
         if code >= 1 && code as usize <= Self::ALL.len() {
@@ -163,7 +163,7 @@ impl EventKind {
         }
     }
 
-    /// The word for it in a trace file.
+    /// Returns its name in a trace file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -185,7 +185,7 @@ impl EventKind {
         }
     }
 
-    /// What `arg`, `a` and `b` hold, in this order; `None` where the kind gives it no meaning.
+    /// Returns the meaning of `arg`, `a` and `b`, in this order; `None` where the kind defines none.
     #[must_use]
     pub const fn fields(self) -> [Option<Field>; 3] {
         match self {
@@ -207,11 +207,11 @@ impl EventKind {
     }
 }
 
-/// Who a voltage came from, as the numbers in [`EventKind::Actuate`], [`EventKind::Decide`] and [`EventKind::Switch`].
+/// Sources of voltages, as the numbers in [`EventKind::Actuate`], [`EventKind::Decide`] and [`EventKind::Switch`].
 pub mod source {
-    /// Nobody: the last voltage was held.
+    /// None: the last voltage was held.
     pub const HELD: u16 = 0;
-    /// The one controller of a program without a decision module.
+    /// The only controller of a program without a decision module.
     pub const CONTROLLER: u16 = 1;
     /// The safety controller.
     pub const SAFETY: u16 = 2;
@@ -220,19 +220,19 @@ pub mod source {
     /// The unit in slot 0; slot n is this + n.
     pub const UNIT_0: u16 = 16;
 
-    /// The source that is the unit in `slot`, saturating.
+    /// Returns the source for the unit in `slot`, saturating.
     #[must_use]
     pub const fn unit(slot: u16) -> u16 {
         UNIT_0.saturating_add(slot)
     }
 
-    /// The slot of a source that is a unit.
+    /// Returns the slot of a source that is a unit.
     #[must_use]
     pub const fn slot(source: u16) -> Option<u16> {
         source.checked_sub(UNIT_0)
     }
 
-    /// The source in words.
+    /// Returns the name of the source.
     #[must_use]
     pub fn name(source: u16) -> String {
         match source {
@@ -276,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_that_name_a_kind_survive_the_round_trip(words: [u64; 4]) {
+        fn words_of_a_known_kind_survive_the_round_trip(words: [u64; 4]) {
             match Entry::from_words(words) {
                 Some(entry) => prop_assert_eq!(entry.to_words(), words),
                 None => prop_assert_eq!(EventKind::from_code(words[1] as u16), None),

@@ -1,14 +1,14 @@
-//! Bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
+//! The bodies of the fuzz targets, as ordinary functions, so that they also run under proptest.
 
 use crate::perfetto;
 use crate::recording::Recording;
 use crate::sched::{Event, What};
 
-/// Reads arbitrary bytes as a trace, and writes what was understood again.
+/// Reads arbitrary bytes as a trace, and writes the decoded part again.
 ///
 /// # Panics
 ///
-/// When the rewritten trace differs from what was understood, or has errors.
+/// If the rewritten trace differs from the decoded part, or has errors.
 pub fn trace_file(bytes: &[u8]) {
     let (trace, errors) = perfetto::read(bytes);
     assert!(errors.len() <= perfetto::ERRORS_MAX);
@@ -34,12 +34,12 @@ pub fn trace_file(bytes: &[u8]) {
     assert_eq!(again.conditions, trace.conditions);
 }
 
-/// Reads arbitrary bytes as a recording of any format, and goes through what was understood.
+/// Reads arbitrary bytes as a recording of any format, and iterates over the events.
 ///
 /// # Panics
 ///
-/// When there are more errors or events than the bytes allow, the events are in no order, or they differ when they are
-/// gone through again.
+/// If there are more errors or events than the bytes allow, the events are out of order, or they differ in a second
+/// iteration.
 pub fn recording(bytes: &[u8]) {
     let (read, errors) = Recording::read(bytes);
     assert!(errors.len() <= crate::ERRORS_MAX);
@@ -51,7 +51,7 @@ pub fn recording(bytes: &[u8]) {
         last = Some(event.at);
         count += 1;
     }
-    // An event takes at least two bytes of any format; a gap stands for something that is there as well.
+    // An event takes at least two bytes in any format, and a gap replaces something that takes bytes as well.
     assert!(count <= bytes.len(), "{count} events in {} bytes", bytes.len());
     assert!(read.threads.is_sorted_by_key(|thread| (thread.tid, thread.since)));
     let sum = |events: &mut dyn Iterator<Item = Event>| {

@@ -1,19 +1,19 @@
-//! What a trace is: the events that can be recorded, the file they are kept in, and the data of a result folder.
+//! The events that can be recorded, the file that stores them, and the data of a result folder.
 //!
 //! In reading order:
 //!
-//! * [`event`]: an [`Entry`] is one thing that happened, 32 bytes, stamped on the monotonic clock; its [`EventKind`]
-//!   says what its values mean.
+//! * [`event`]: an [`Entry`] is one event, 32 bytes, stamped on the monotonic clock; its [`EventKind`] defines the
+//! meaning of its values.
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
-//!   [`perfetto::read`] gives them back without loss.
-//! * [`sched`]: what the kernel did with its processors: switches, wake-ups, interrupts, gaps.
-//! * [`recording`]: kernel and programs together, whatever file they came from: a Perfetto trace, `trace.dat` of
-//!   trace-cmd, `perf.data` of perf; [`source`]: where its bytes are. The kernel's events stay in the file and are
-//!   decoded while they are gone through.
-//! * [`result`]: what stands in a result folder beside the traces, the conditions of the run above all.
+//! [`perfetto::read`] returns them without loss.
+//! * [`sched`]: events of the kernel's scheduler: switches, wake-ups, interrupts, gaps.
+//! * [`recording`]: kernel and programs together, from any supported file: a Perfetto trace, `trace.dat` of
+//! trace-cmd, `perf.data` of perf; [`source`]: access to its bytes. The kernel's events stay in the file and are
+//! decoded during iteration.
+//! * [`result`]: the other data of a result folder, above all the conditions of the run.
 //! * [`fuzzing`]: the bodies of the fuzz targets for trace files and recordings.
 //!
-//! This crate reads no clock and touches no file: bytes and writers are passed in.
+//! This crate reads no clock and opens no file: callers pass bytes and writers.
 
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! "PERFILE2" · its size · size of an attribute · where the attributes, the data and the event types are · features
-//! attributes    of each event: what its samples hold, and where its identifiers are
+//! attributes    of each event: the contents of its samples, and where its identifiers are
 //! data          records: samples, switches, names, forks, lost events
 //! features      where each is: the tracepoints' formats, the kernel's release, the clock …
 //! ```
@@ -27,20 +27,20 @@ use record::{HEAD, Record, kind};
 
 pub(crate) use record::Records;
 
-/// How a file begins.
+/// The first bytes of a file.
 pub(crate) const MAGIC: &[u8] = b"PERFILE2";
-/// How one begins that was written on a big-endian machine.
+/// The first bytes of a file written on a big-endian machine.
 pub(crate) const MAGIC_BIG_ENDIAN: &[u8] = b"2ELIFREP";
 
-/// The answer to a file of a big-endian machine.
+/// Refuses a file of a big-endian machine.
 pub(crate) fn refuse_big_endian() -> Scanned {
     Scanned::refused(unsupported(
         0,
-        "a perf.data of a big-endian machine is not read; analyse it there, or record with trace-cmd",
+        "perf.data files of big-endian machines are not supported; analyse it there, or record with trace-cmd",
     ))
 }
 
-/// Looks through a file.
+/// Scans a file.
 pub(crate) fn scan(mut window: Window<'_>) -> Scanned {
     let mut errors = Errors::default();
     match about(&mut window, &mut errors) {
@@ -60,7 +60,7 @@ fn malformed(offset: u64, reason: impl Into<String>) -> ReadError {
 /// How many bytes of records are decoded at once.
 const STRETCH: u64 = 64 << 10;
 
-/// How many lanes of overlapping events one processor may have: buffers of perf that were written in turns.
+/// The most lanes of overlapping events of one processor: buffers that perf wrote in turns.
 const LANES_MAX: usize = 256;
 
 fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Scanned {
@@ -70,7 +70,7 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     if about.clock != Some(MONOTONIC) {
         let clock = about.clock.map_or("perf's own".into(), |clock| format!("number {clock}"));
         let text = format!(
-            "{clock}: where it is on CLOCK_MONOTONIC is not known; record with -k CLOCK_MONOTONIC to see marks beside it"
+            "{clock}: its relation to CLOCK_MONOTONIC is unknown; record with -k CLOCK_MONOTONIC to see marks beside it"
         );
         conditions.push(("kernel clock".into(), text));
     }
@@ -109,12 +109,12 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     let Scan { mut lanes, learner, errors, switches, broken, placed, .. } = scan;
     if learner.lost > placed {
         let text =
-            format!("{} events more than at the gaps, nobody says where", learner.lost - placed);
+            format!("{} events more than at the gaps, at unknown places", learner.lost - placed);
         conditions.push(("lost".into(), text));
     }
     if broken > 0 {
         let text = format!(
-            "at least {broken} of {switches} switches are missing, each a gap; without -a, perf leaves out those to \
+            "at least {broken} of {switches} switches are missing, each a gap; without -a, perf leaves out switches to \
              the recorded program from others"
         );
         conditions.push(("left out".into(), text));
@@ -133,7 +133,7 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     }
 }
 
-/// The bytes of the record at a place, and how many that belong to it follow.
+/// Returns the bytes of the record at an offset, and how many bytes of additional data follow it.
 fn record_at<'w>(
     window: &'w mut Window<'_>,
     at: u64,
@@ -154,7 +154,7 @@ fn record_at<'w>(
         return Err(malformed(at, "the file ends within a record"));
     }
     let bytes = window.get(at, size).map_err(io)?;
-    // These two are followed by data their size does not count.
+    // These two are followed by data that their size does not include.
     let word = |at: usize, length: usize| {
         let bytes = bytes.get(at..at + length).unwrap_or(&[]);
         bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
@@ -173,15 +173,15 @@ fn record_at<'w>(
 #[derive(Default)]
 struct Scan {
     lanes: Vec<Lane>,
-    /// Records of one processor, one behind the other, in order of time.
+    /// Consecutive records of one processor, in order of time.
     run: Option<Run>,
     learner: Learner,
     errors: Errors,
-    /// Who runs on each processor; how many switches there are, and how many from another thread than that.
+    /// The running thread of each processor; the number of switches, and of those from another thread than that.
     running: BTreeMap<u16, Tid>,
     switches: u64,
     broken: u64,
-    /// How many lost events there are gaps for.
+    /// Lost events that are represented by gaps.
     placed: u64,
 }
 
@@ -203,7 +203,7 @@ impl Scan {
         };
         stream.begin(cpu);
         let learner = &mut self.learner;
-        if records.record(record, stream, &mut |told| learner.take(told)).is_none() {
+        if records.record(record, stream, &mut |fact| learner.take(fact)).is_none() {
             self.damaged(at);
         }
         let Some(event) = stream.events.last() else { return };
@@ -235,7 +235,7 @@ impl Scan {
         }
     }
 
-    /// The record at that place cannot be understood, whosever it is.
+    /// The record at that offset cannot be decoded; its processor is unknown.
     fn damaged(&mut self, at: u64) {
         self.errors.push(malformed(at, "a record shorter than its event says"));
         self.end_run();

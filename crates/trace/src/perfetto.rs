@@ -1,10 +1,10 @@
 //! The trace file: a Perfetto trace, written packet by packet and read back without loss.
 //!
-//! A file is a sequence of packets, each behind the byte `0x0A` and its length, so a writer that dies
-//! loses at most the packet it was writing, and a reader can skip what it does not know:
+//! A file is a sequence of packets, each preceded by the byte `0x0A` and its length. A writer that dies loses at most
+//! the packet it was writing, and a reader can skip unknown packets:
 //!
 //! ```text
-//! packet   clock snapshot       CLOCK_MONOTONIC is the trace clock; its place in wall time
+//! packet   clock snapshot       CLOCK_MONOTONIC is the trace clock; its relation to wall time
 //! packet   track + event        the conditions of the run, one string annotation each
 //!          ── per recorded process, on a sequence of its own ──
 //! packet   process track        pid, name
@@ -12,20 +12,20 @@
 //! packet   event                one per entry …
 //! ```
 //!
-//! How an [`Entry`] becomes an event:
+//! The translation of an [`Entry`] into an event:
 //!
 //! * `timestamp` is `at`. [`EventKind::Start`] opens a slice named after the process and [`EventKind::Finish`] closes it,
-//!   both in the category `hemiola:job`. Every other kind is an instant in the category `hemiola:` +
-//!   [`EventKind::name`], named after its kind and what `arg` stands for (`send sensors`).
-//! * Values are debug annotations named by [`EventKind::fields`], besides `cycle`. `lateness_ns` stands in a
-//!   `finish` for people to read; it follows from `at` and the deadline.
-//! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only
-//!   there, as extra counter values of the event.
-//! * Left out and read as 0: no skipped releases, and values the kind gives no meaning. A `finish` in
-//!   the cycle of the `start` before it leaves out `cycle`.
+//! both in the category `hemiola:job`. Every other kind is an instant in the category `hemiola:` +
+//! [`EventKind::name`], with a name of its kind and the name of `arg` (`send sensors`).
+//! * Values are debug annotations named by [`EventKind::fields`], and `cycle`. The `lateness_ns` of a `finish` is for
+//! users; it follows from `at` and the deadline.
+//! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only there, as
+//! extra counter values of the event.
+//! * Omitted and read as 0: zero skipped releases, and values that the kind does not define. A `finish` in the cycle
+//! of the preceding `start` omits `cycle`.
 //!
-//! Field numbers and meanings follow Perfetto's public definitions, `protos/perfetto/trace/` in its
-//! repository. An entry takes about 50 bytes.
+//! Field numbers and meanings follow Perfetto's public definitions, `protos/perfetto/trace/` in its repository. An
+//! entry takes about 50 bytes.
 //!
 //! ```
 //! use hemiola_trace::{Entry, EventKind, perfetto};
@@ -62,66 +62,66 @@ pub use crate::error::{ERRORS_MAX, ReadError};
 pub use read::read;
 pub use write::{TraceWriter, TrackId};
 
-/// A trace, read back.
+/// A decoded trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// The conditions of the run, as they were written.
+    /// The conditions of the run, as written.
     pub conditions: Vec<(String, String)>,
-    /// When the trace began: on the monotonic clock, and in nanoseconds since 1970 UTC.
+    /// The start of the trace: on the monotonic clock, and in nanoseconds since 1970 UTC.
     pub began: Option<(Instant, u64)>,
-    /// One for each recorded thread, in order of appearance.
+    /// One track for each recording thread, in order of appearance.
     pub tracks: Vec<Track>,
-    /// Well-formed packets that told us nothing: other programs' events and data.
+    /// Well-formed packets without content for us: events and data of other programs.
     pub foreign_packets: u64,
 }
 
-/// What one thread of one process recorded.
+/// The recording of one thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     /// Process id.
     pub pid: u32,
-    /// The thread that marked; the process's first, whose number is `pid`, unless said otherwise.
+    /// The thread that recorded; by default the process's first thread, whose number is `pid`.
     pub tid: u32,
     /// The process's name.
     pub name: String,
-    /// What the numbers in [`Entry::arg`] stand for.
+    /// The names of the numbers in [`Entry::arg`].
     pub names: Names,
-    /// In the order they were recorded.
+    /// The entries, in recorded order.
     pub entries: Vec<Entry>,
 }
 
-/// What the numbers in [`Entry::arg`] stand for, by kind: channels, reasons, faults, states, marks.
+/// The names of the numbers in [`Entry::arg`], by kind: channels, reasons, faults, states, marks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(BTreeMap<(EventKind, u16), String>);
 
 impl Names {
-    /// Gives `arg` of `kind` a name.
+    /// Sets the name of `arg` of `kind`.
     pub fn insert(&mut self, kind: EventKind, arg: u16, name: &str) {
         self.0.insert((kind, arg), name.to_owned());
     }
 
-    /// Gives each `arg` of `kind` in the table a name.
+    /// Sets the name of each `arg` of `kind` in the table.
     pub fn insert_all(&mut self, kind: EventKind, table: &[(u16, &str)]) {
         for &(arg, name) in table {
             self.insert(kind, arg, name);
         }
     }
 
-    /// The name of `arg` of `kind`.
+    /// Returns the name of `arg` of `kind`.
     #[must_use]
     pub fn get(&self, kind: EventKind, arg: u16) -> Option<&str> {
         self.0.get(&(kind, arg)).map(String::as_str)
     }
 
-    /// All of them, by kind and number.
+    /// Returns all names, by kind and number.
     pub fn iter(&self) -> impl Iterator<Item = (EventKind, u16, &str)> {
         self.0.iter().map(|(&(kind, arg), name)| (kind, arg, name.as_str()))
     }
 }
 
-/// The category of entries of that kind.
+/// Returns the category of entries of this kind.
 ///
-/// The two ends of a slice share one: readers match an end to its beginning by category.
+/// Both ends of a slice have the same category, because readers match them by it.
 const fn category(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Start | EventKind::Finish => "hemiola:job",
@@ -147,16 +147,16 @@ const CONDITIONS: &str = "hemiola:conditions";
 /// The number of `CLOCK_MONOTONIC` among Perfetto's built-in clocks.
 const CLOCK_MONOTONIC: u32 = 3;
 
-/// The number of `CLOCK_BOOTTIME` among Perfetto's built-in clocks: the one bundles of the kernel's events are on.
+/// The number of `CLOCK_BOOTTIME` among Perfetto's built-in clocks, which bundles of the kernel's events use.
 const CLOCK_BOOTTIME: u32 = 6;
 
 /// The number of `CLOCK_REALTIME` among Perfetto's built-in clocks.
 const CLOCK_REALTIME: u32 = 1;
 
-/// The names of `arg`, `a` and `b` where the kind gives them no meaning.
+/// The names of `arg`, `a` and `b` where the kind does not define them.
 const RAW_NAMES: [&str; 3] = ["arg", "a", "b"];
 
-/// Which of `arg`, `a` and `b` are on counter tracks, in the order of the event's counter values.
+/// Returns which of `arg`, `a` and `b` are on counter tracks, in the order of the event's counter values.
 const fn counters(kind: EventKind) -> &'static [(usize, Counter)] {
     match kind {
         EventKind::Actuate => &[(1, Counter::Volts)],
@@ -165,7 +165,7 @@ const fn counters(kind: EventKind) -> &'static [(usize, Counter)] {
     }
 }
 
-/// A counter track a process may have.
+/// A counter track of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counter {
     Volts,
@@ -174,7 +174,7 @@ enum Counter {
 }
 
 impl Counter {
-    /// The name of its track and its unit.
+    /// Returns the name and the unit of its track.
     const fn name_and_unit(self) -> (&'static str, &'static str) {
         match self {
             Self::Volts => ("volts", "V"),

@@ -1,4 +1,4 @@
-//! A recording: what the kernel did and what programs marked, whatever file it came from.
+//! A recording of the kernel's events and the marks of programs, from any supported file.
 
 mod events;
 mod learn;
@@ -18,23 +18,23 @@ use crate::tracedat;
 
 pub use events::Events;
 pub(crate) use events::{Decoder, Index, Lane, Stream};
-pub(crate) use learn::{Learner, Process, Told};
+pub(crate) use learn::{Fact, Learner, Process};
 
 /// A recording of a whole machine or of one program.
 ///
-/// The kernel's events of a file stay in it: they are decoded each time they are gone through, so that a recording of
-/// any length takes little memory.
+/// The kernel's events stay in the file and are decoded during each iteration, so a recording of any length takes
+/// little memory.
 #[derive(Clone, Default)]
 pub struct Recording {
-    /// What it was made with and under, as names and texts.
+    /// The recorder and its conditions, as names and texts.
     pub conditions: Vec<(String, String)>,
-    /// When it began: on the monotonic clock, and in nanoseconds since 1970 UTC.
+    /// The start: on the monotonic clock, and in nanoseconds since 1970 UTC.
     pub began: Option<(Instant, u64)>,
-    /// Every thread that is named, by number and then by time.
+    /// Every named thread, by number and then by time.
     pub threads: Vec<Thread>,
-    /// What programs marked: one for each marking thread.
+    /// The marks of programs: one track for each marking thread.
     pub tracks: Vec<Track>,
-    /// Processors of which there are events, ascending.
+    /// Processors with events, ascending.
     pub cpus: Vec<u16>,
     kept: Kept,
 }
@@ -42,26 +42,26 @@ pub struct Recording {
 /// Where the kernel's events are.
 #[derive(Clone)]
 enum Kept {
-    /// Here, in order of time.
+    /// In memory, in order of time.
     Here(Arc<[Event]>),
-    /// In a file, processor by processor.
+    /// In a file, by processor.
     File(Arc<Index>),
 }
 
-/// What looking through a file once gives.
+/// The result of scanning a file.
 pub(crate) struct Scanned {
     pub(crate) conditions: Vec<(String, String)>,
     pub(crate) began: Option<(Instant, u64)>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) tracks: Vec<Track>,
-    /// By processor, ascending; one may have several whose events overlap.
+    /// By processor, ascending; a processor may have several whose events overlap.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
     pub(crate) errors: Errors,
 }
 
 impl Scanned {
-    /// A file of which nothing can be read.
+    /// The result for a file that cannot be read.
     pub(crate) fn refused(error: ReadError) -> Self {
         Self {
             conditions: Vec::new(),
@@ -82,7 +82,7 @@ impl Default for Kept {
 }
 
 impl Recording {
-    /// A recording of these events, in any order of processors; those of one processor must be in order.
+    /// Creates a recording of these events, in any order of processors; the events of one processor must be in order.
     #[must_use]
     pub fn new(mut events: Vec<Event>, mut threads: Vec<Thread>, tracks: Vec<Track>) -> Self {
         events.sort_by_key(|event| event.at);
@@ -92,19 +92,18 @@ impl Recording {
         Self { threads, tracks, cpus: cpus.into_iter().collect(), kept, ..Self::default() }
     }
 
-    /// Reads a recording that is in memory, of whatever format it is, and says what was wrong with it.
+    /// Reads a recording in memory, of any supported format, and returns it with the errors.
     ///
-    /// For a file of any size see [`Recording::open`]; this copies the bytes.
+    /// For a file of any size see [`Recording::open`]; this function copies the bytes.
     #[must_use]
     pub fn read(bytes: &[u8]) -> (Self, Vec<ReadError>) {
         Self::open(Arc::new(bytes.to_vec()))
     }
 
-    /// Reads a recording where it is, of whatever format it is: a Perfetto trace, ours or another program's;
-    /// `trace.dat` of `trace-cmd record`, versions 6 and 7, uncompressed; `perf.data` of `perf record` and `perf sched
-    /// record`.
+    /// Opens a recording of any supported format: a Perfetto trace, ours or another program's; `trace.dat` of
+    /// `trace-cmd record`, versions 6 and 7, uncompressed; `perf.data` of `perf record` and `perf sched record`.
     ///
-    /// Everything that can be understood is there; the errors say what cannot, where it is, and what to do.
+    /// Everything that can be decoded is included. The errors say what cannot be, where it is, and what to do.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -149,11 +148,11 @@ impl Recording {
         (Self { conditions, began, threads, tracks, cpus, kept }, errors.0)
     }
 
-    /// Every event of the kernel, in order of time; events of one processor at the same moment are in the order they
-    /// happened.
+    /// Iterates over every event of the kernel, in order of time. Events of one processor at the same time are in the
+    /// order they happened.
     ///
-    /// Where the file cannot be read any more (it was cut since it was opened), a
-    /// [`What::Lost`](crate::sched::What::Lost) stands in place of what is missing.
+    /// If the file can no longer be read (because it was truncated since it was opened), a
+    /// [`What::Lost`](crate::sched::What::Lost) replaces the missing part.
     #[must_use]
     pub fn events(&self) -> Events<'_> {
         match &self.kept {
@@ -162,7 +161,7 @@ impl Recording {
         }
     }
 
-    /// What is known of a thread at a moment: the entry that holds then, or the first there is.
+    /// Returns the entry of a thread that is valid at a time, or its first entry.
     #[must_use]
     pub fn thread(&self, tid: Tid, at: Instant) -> Option<&Thread> {
         let first = self.threads.partition_point(|thread| thread.tid < tid);

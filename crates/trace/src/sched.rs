@@ -1,26 +1,26 @@
-//! What the kernel did with its processors: switches, wake-ups, interrupts, and the gaps where nobody looked.
+//! The kernel's scheduling events: switches, wake-ups, interrupts, and gaps in the recording.
 
 use hemiola_units::Instant;
 
-/// A thread as the kernel numbers it; unique among the threads that live at one moment, used again later.
+/// A thread by the kernel's number, which is unique among the threads that exist at one time, and reused later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tid(pub u32);
 
 impl Tid {
     /// The idle thread, of which every processor has one.
     pub const IDLE: Self = Self(0);
-    /// Nobody can say: the first event of a processor, and the first after a gap.
+    /// Unknown: at the first event of a processor, and at the first after a gap.
     pub const UNKNOWN: Self = Self(u32::MAX);
 }
 
-/// One thing the kernel did, on one processor: 24 bytes.
+/// One event of the kernel, on one processor: 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, on the monotonic clock.
+    /// Its time on the monotonic clock.
     pub at: Instant,
-    /// On which processor.
+    /// Its processor.
     pub cpu: u16,
-    /// What.
+    /// What happened.
     pub what: What,
 }
 
@@ -29,112 +29,112 @@ pub struct Event {
 pub enum What {
     /// The processor passed from one thread to the next.
     Switch {
-        /// Who ran until now.
+        /// The thread that ran until now.
         prev: Tid,
-        /// In what state it left.
+        /// The state in which it left.
         left: Left,
-        /// Who runs from now on.
+        /// The thread that runs from now on.
         next: Tid,
         /// The kernel's priority of `next`: 0–98 real time (98 − n is `SCHED_FIFO` n + 1), 100–139 time-shared, −1
-        /// deadline, [`PRIORITY_UNKNOWN`] where the source does not tell.
+        /// deadline, [`PRIORITY_UNKNOWN`] if the recording does not contain it.
         priority: i16,
     },
-    /// A sleeping thread became ready to run. Who woke it: see `waker`.
+    /// A sleeping thread became ready to run.
     Wake {
-        /// Who became ready.
+        /// The thread that became ready.
         tid: Tid,
-        /// Who was running where the wake-up was done.
+        /// The thread that was running where the wake-up happened.
         waker: Tid,
-        /// Whether an interrupt did it, and not `waker`.
+        /// Whether an interrupt caused it rather than `waker`.
         context: Context,
-        /// The processor it is to run on, when the source tells, else that of the event.
+        /// The processor on which it should run, if recorded; otherwise that of the event.
         target: u16,
     },
-    /// An interrupt began to be served on this processor: the running thread stands still meanwhile.
+    /// The processor started to serve an interrupt; the running thread stands still meanwhile.
     InterruptEntry(Interrupt),
-    /// It was served.
+    /// The interrupt was served.
     InterruptExit(Interrupt),
-    /// The running thread touched a page that was not there; `true`: in the kernel.
+    /// The running thread touched a page that was not present; `true`: in the kernel.
     PageFault(bool),
     /// The running thread entered the system call of that number.
     CallEntry(u16),
-    /// It came back from the system call of that number.
+    /// The running thread returned from the system call of that number.
     CallExit(u16),
-    /// Events of this processor were lost between the one before and here; who ran meanwhile is not known.
-    /// 0: their number is not known either.
+    /// Events of this processor were lost between the previous event and this one; the running threads meanwhile are
+    /// unknown. 0: their number is unknown too.
     Lost(u32),
-    /// The processor was taken away (`false`) or came back (`true`); it counts as a gap.
+    /// The processor went offline (`false`) or online (`true`); this counts as a gap.
     Online(bool),
 }
 
-/// [`What::Switch::priority`] where the source of the recording has none.
+/// The [`What::Switch::priority`] of recordings without priorities.
 pub const PRIORITY_UNKNOWN: i16 = i16::MAX;
 
 /// The state in which a thread left its processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Left {
-    /// Ready to run on: somebody more urgent came (`R+`).
+    /// Ready to run: a more urgent thread came (`R+`).
     Preempted,
-    /// Ready to run on: it gave way itself, or the source does not tell (`R`).
+    /// Ready to run: it yielded, or the recording does not distinguish (`R`).
     Yielded,
-    /// Waits, for anything (`S`); the usual end of a job.
+    /// Waiting for anything (`S`); the usual end of a job.
     Sleeping,
-    /// Waits for a device or a lock in the kernel (`D`).
+    /// Waiting for a device or a lock in the kernel (`D`).
     Uninterruptible,
     /// Stopped by a signal (`T`) or a debugger (`t`).
     Stopped,
     /// Ended (`X`, `Z`).
     Dead,
-    /// A kernel thread that waits or is parked (`I`, `P`).
+    /// A kernel thread that is waiting or parked (`I`, `P`).
     Idle,
-    /// The source does not tell.
+    /// Unknown.
     Unknown,
 }
 
 impl Left {
-    /// Whether it would have gone on running.
+    /// Whether it could have continued to run.
     #[must_use]
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::Preempted | Self::Yielded)
     }
 }
 
-/// Who did a wake-up.
+/// The context of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Context {
     /// The thread that was running.
     Thread,
-    /// An interrupt, a timer's for example, whoever was running.
+    /// An interrupt, such as a timer's, independent of the running thread.
     Interrupt,
-    /// The source does not tell.
+    /// Unknown.
     Unknown,
 }
 
 /// A device interrupt or a soft one, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Interrupt {
-    /// A device's.
+    /// A device interrupt.
     Hard(u16),
     /// A soft interrupt's vector: 0 high-priority tasklets, 1 timer, 2 and 3 network, …
     Soft(u16),
 }
 
-/// What is known of a thread from a moment on.
+/// Information about a thread from a time on.
 ///
-/// A thread that changes its name, and a number that is used again for another thread, are further entries of the
-/// same [`Tid`] with a later `since`.
+/// When a thread changes its name, or its number is reused, another entry with the same [`Tid`] and a later `since`
+/// follows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Thread {
     /// The thread.
     pub tid: Tid,
-    /// Since when this holds; [`Instant::ZERO`]: since before the recording.
+    /// The start of its validity; [`Instant::ZERO`] if before the recording.
     pub since: Instant,
-    /// Its process; 0 where unknown.
+    /// Its process; 0 if unknown.
     pub pid: u32,
-    /// Its name, as `/proc/PID/task/TID/comm` has it.
+    /// Its name, as in `/proc/PID/task/TID/comm`.
     pub name: String,
-    /// Whether this is another thread than the entry before it with the same number.
+    /// Whether this is a different thread from the previous entry with the same number.
     pub new: bool,
 }

@@ -1,18 +1,18 @@
-//! Where the bytes of a recording are: in memory, or in a file that is read where it is needed.
+//! Access to the bytes of a recording: in memory, or in a file that is read as needed.
 
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a known number that can be read anywhere.
+/// Bytes of known length with random access.
 pub trait ByteSource: Send + Sync {
-    /// How many there are.
+    /// Returns the number of bytes.
     fn size(&self) -> u64;
 
     /// Fills the buffer with the bytes from `offset` on.
     ///
     /// # Errors
     ///
-    /// When there are not so many, or they cannot be read.
+    /// If there are too few bytes, or they cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
@@ -29,9 +29,9 @@ impl ByteSource for Vec<u8> {
     }
 }
 
-/// An open file, for example a `std::fs::File`, and how long it was when it was opened.
+/// An open file, for example a `std::fs::File`, and its length when it was opened.
 ///
-/// What is written to it later is not seen; what is cut off it later is an error where it is missed.
+/// Bytes written later are not seen; bytes cut off later cause an error when they are needed.
 #[derive(Debug)]
 pub struct OpenFile<F> {
     /// The file.
@@ -50,15 +50,15 @@ impl<F: FileExt + Send + Sync> ByteSource for OpenFile<F> {
     }
 }
 
-/// A piece of a source in memory, moved along as it is asked for.
+/// A piece of a source in memory, which moves as needed.
 pub(crate) struct Window<'a> {
     source: &'a dyn ByteSource,
-    /// Where the buffer's first byte is in the source.
+    /// The offset of the buffer in the source.
     at: u64,
     buffer: Vec<u8>,
 }
 
-/// How much is read ahead.
+/// How many bytes are read ahead.
 const AHEAD: u64 = 256 << 10;
 
 impl<'a> Window<'a> {
@@ -70,7 +70,7 @@ impl<'a> Window<'a> {
         self.source.size()
     }
 
-    /// The `length` bytes at `offset`.
+    /// Returns the `length` bytes at `offset`.
     pub(crate) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let end = offset.checked_add(length as u64).filter(|&end| end <= self.source.size());
         let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -87,7 +87,7 @@ impl<'a> Window<'a> {
         Ok(&self.buffer[from..from + length])
     }
 
-    /// As many bytes at `offset` as there are, `length` at most.
+    /// Returns at most `length` bytes at `offset`, fewer at the end.
     pub(crate) fn some(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let left = self.source.size().saturating_sub(offset);
         self.get(offset, usize::try_from(left).map_or(length, |left| left.min(length)))
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_gives_any_piece_and_refuses_what_is_not_there() {
+    fn a_window_gives_any_piece_and_refuses_pieces_beyond_the_end() {
         let bytes: Vec<u8> = (0..1_000_000_u32).map(|at| at as u8).collect();
         let mut window = Window::new(&bytes);
         for at in [0, 7, 300_000, 299_999, 999_990] {

@@ -4,8 +4,8 @@
 //! 17 08 44 "tracing" version 0 · byte order · size of a word · size of a page
 //! version 6   descriptions of pages and events, symbols, names of threads, options, then where each processor's
 //!             pages are
-//! version 7   compression, where the options are; they say where everything else is
-//! pages       of the kernel's ring buffers, as they were
+//! version 7   compression, where the options are; they contain the places of all else
+//! pages       of the kernel's ring buffers, unchanged
 //! ```
 //!
 //! Source: trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5).
@@ -23,10 +23,10 @@ use about::{About, Data, about};
 
 pub(crate) use page::Pages;
 
-/// How a file begins.
+/// The first bytes of a file.
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// Looks through a file.
+/// Scans a file.
 pub(crate) fn scan(mut window: Window<'_>) -> Scanned {
     match about(&mut window) {
         Ok(about) => scan_pages(window, about),
@@ -47,18 +47,18 @@ fn scan_pages(mut window: Window<'_>, about: About) -> Scanned {
     match about.clock.as_deref() {
         None | Some("mono") => {}
         Some(clock @ ("x86-tsc" | "counter" | "uptime" | "ppc-tb" | "s390-tod")) => {
-            let what = format!("times on the clock `{clock}` are no nanoseconds; record with -C mono");
+            let what = format!("times on the clock `{clock}` are not in nanoseconds; record with -C mono");
             return Scanned::refused(unsupported(0, what));
         }
         Some(clock) => conditions.push((
             "kernel clock".into(),
             format!(
-                "`{clock}`: where it is on CLOCK_MONOTONIC is not known; record with -C mono to see marks beside it"
+                "`{clock}`: its relation to CLOCK_MONOTONIC is unknown; record with -C mono to see marks beside it"
             ),
         )),
     }
     if about.instances > 0 {
-        let text = format!("{} more instances of the tracer are in the file", about.instances);
+        let text = format!("the file contains {} more instances of the tracer", about.instances);
         conditions.push(("left out".into(), text));
     }
     let formats: Vec<Format> =
@@ -104,10 +104,10 @@ fn scan_pages(mut window: Window<'_>, about: About) -> Scanned {
                 }
             };
             stream.events.clear();
-            let damaged = pages.each(bytes, &mut stream, &mut |told| learner.take(told));
+            let damaged = pages.each(bytes, &mut stream, &mut |fact| learner.take(fact));
             if damaged > 0 {
                 let reason =
-                    format!("{damaged} pages of processor {cpu} are damaged, and left out as gaps");
+                    format!("{damaged} pages of processor {cpu} are damaged and replaced by gaps");
                 errors.push(ReadError::Malformed { offset: at as usize, reason });
             }
             if let Some(back_ns) = stream.stepped_back() {

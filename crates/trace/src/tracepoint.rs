@@ -1,7 +1,7 @@
-//! The kernel's tracepoints as its ring buffers hold them: records whose layout the file itself describes.
+//! The kernel's tracepoints in its ring buffers: records whose layout the file itself describes.
 //!
-//! Both `trace.dat` and `perf.data` carry the text of each event's `format` file of tracefs; from it comes where in a
-//! record each field is (Linux, Documentation/trace/events.rst, "Event formats").
+//! Both `trace.dat` and `perf.data` contain the text of each event's `format` file in tracefs, which gives the place
+//! of each field in a record (Linux, Documentation/trace/events.rst, "Event formats").
 
 mod format;
 mod head;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use hemiola_units::Instant;
 
 use crate::perfetto::kernel::{States, context};
-use crate::recording::{Process, Stream, Told};
+use crate::recording::{Fact, Process, Stream};
 use crate::sched::{Interrupt, PRIORITY_UNKNOWN, Tid, What};
 
 use format::Field;
@@ -19,21 +19,21 @@ use format::Field;
 pub(crate) use format::Format;
 pub(crate) use head::{Cursor, Head, PageLayout, formats, head, page_layout};
 
-/// How to read the records of a file.
+/// The description needed to read the records of a file.
 #[derive(Debug)]
 pub(crate) struct Tracepoints {
     /// By the event's number.
     plans: Vec<Option<Plan>>,
     pub(crate) big_endian: bool,
     pub(crate) states: States,
-    /// Whether `sched_wakeup` is all that is known of wake-ups.
+    /// Whether wake-ups are known only from `sched_wakeup`.
     pub(crate) wakeups_only: bool,
-    /// Whether each processor's events come one after the other: then a switch from another thread than the one that
-    /// was switched to last shows that something is missing.
+    /// Whether each processor's events are in order. Then a switch from another thread than the one last switched to
+    /// shows that events are missing.
     pub(crate) in_turn: bool,
 }
 
-/// Where the fields that matter are in the records of one event.
+/// The places of the needed fields in the records of one event.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     event: Known,
@@ -44,7 +44,7 @@ struct Plan {
 
 const FIELDS_MAX: usize = 6;
 
-/// The largest number of an event that is kept: the kernel has some thousand events.
+/// The largest event number that is kept; the kernel has some thousand events.
 const EVENTS_MAX: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +66,7 @@ enum Known {
     Fork,
 }
 
-/// The events that are understood, their names, and the names of their fields.
+/// The supported events, their names, and the names of their fields.
 const KNOWN: [(Known, &str, &[&str]); 15] = [
     (
         Known::Switch,
@@ -95,7 +95,7 @@ const WAKE: &[&str] = &["pid", "target_cpu", "comm"];
 const CLONE_THREAD: u64 = 0x1_0000;
 
 impl Tracepoints {
-    /// A reader of these events.
+    /// Creates a reader of these events.
     pub(crate) fn new(formats: &[Format], big_endian: bool, release: Option<&str>) -> Self {
         let mut plans = BTreeMap::new();
         for format in formats {
@@ -113,7 +113,7 @@ impl Tracepoints {
                 tid: format.field("common_pid"),
                 fields,
             };
-            // An event one of whose numbers is nowhere cannot be understood; a missing processor or name can be.
+            // An event without one of its numbers cannot be decoded; the processor and names may be missing.
             let needed = match event {
                 Known::Switch => 3,
                 Known::FaultUser | Known::FaultKernel => 0,
@@ -125,7 +125,7 @@ impl Tracepoints {
                 plans.insert(usize::from(format.id), plan);
             }
         }
-        // A fork says less of the same thread.
+        // A fork says less about the same thread.
         if plans.values().any(|plan| plan.event == Known::NewTask) {
             plans.retain(|_, plan| plan.event != Known::Fork);
         }
@@ -137,18 +137,18 @@ impl Tracepoints {
         Self { plans: by_number, big_endian, states, wakeups_only: true, in_turn: true }
     }
 
-    /// Whether the file has switches of threads at all.
+    /// Whether the file contains switches of threads.
     pub(crate) fn has_switches(&self) -> bool {
         self.plans.iter().flatten().any(|plan| plan.event == Known::Switch)
     }
 
-    /// Takes in a record: its bytes begin with the event's number.
+    /// Processes a record, which begins with the event's number.
     pub(crate) fn record(
         &self,
         record: &[u8],
         at: u64,
         stream: &mut Stream,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) {
         let Some(&[low, high]) = record.get(..2) else { return };
         let id = if self.big_endian { [high, low] } else { [low, high] };
@@ -162,8 +162,8 @@ impl Tracepoints {
 
         let what = match plan.event {
             Known::Switch => {
-                told(Told::Named(at, tid(value(0)), text(4)));
-                told(Told::Named(at, tid(value(2)), text(5)));
+                fact(Fact::Named(at, tid(value(0)), text(4)));
+                fact(Fact::Named(at, tid(value(2)), text(5)));
                 if self.in_turn {
                     stream.follows(Instant::from_nanos(at), tid(value(0)));
                 }
@@ -179,11 +179,11 @@ impl Tracepoints {
             }
             Known::Waking | Known::Wakeup | Known::WakeupNew => {
                 if plan.event == Known::Waking {
-                    told(Told::Waking);
+                    fact(Fact::Waking);
                 } else if plan.event == Known::Wakeup && !self.wakeups_only {
                     return;
                 }
-                told(Told::Named(at, tid(value(0)), text(2)));
+                fact(Fact::Named(at, tid(value(0)), text(2)));
                 let target = plan.fields[1].map_or(stream.cpu, |_| value(1) as u16);
                 let context = context(number(plan.flags));
                 What::Wake { tid: tid(value(0)), waker: tid(number(plan.tid)), context, target }
@@ -200,11 +200,11 @@ impl Tracepoints {
                 let thread = value(1) & CLONE_THREAD != 0;
                 let process =
                     if thread { Process::Of(tid(number(plan.tid))) } else { Process::Own };
-                return told(Told::Began(at, tid(value(0)), process, text(2)));
+                return fact(Fact::Began(at, tid(value(0)), process, text(2)));
             }
-            Known::Rename => return told(Told::Renamed(at, tid(value(0)), text(1))),
+            Known::Rename => return fact(Fact::Renamed(at, tid(value(0)), text(1))),
             Known::Fork => {
-                return told(Told::Began(at, tid(value(0)), Process::Unknown, text(1)));
+                return fact(Fact::Began(at, tid(value(0)), Process::Unknown, text(1)));
             }
         };
         stream.push(Instant::from_nanos(at), what);

@@ -1,4 +1,4 @@
-//! Files that are cut, damaged, foreign or nothing at all: an error or a gap, never a panic.
+//! Truncated, damaged and foreign files cause an error or a gap, never a panic.
 
 use hemiola_trace::sched::What;
 use hemiola_trace::{ReadError, Recording, fuzzing};
@@ -16,14 +16,14 @@ const FILES: [&str; 6] = [
 ];
 
 #[test]
-fn recordings_cut_anywhere_give_an_error_and_what_is_before() {
+fn truncated_recordings_give_an_error_and_the_part_before_it() {
     for file in FILES {
         let bytes = recording(file);
         let whole = Recording::read(&bytes).0.events().count();
         for cut in (1..bytes.len()).step_by(97) {
             fuzzing::recording(&bytes[..cut]);
             let (read, errors) = Recording::read(&bytes[..cut]);
-            // Ours is whole up to the last whole packet.
+            // Our own file is valid up to the last complete packet.
             assert!(!errors.is_empty() || file == "hemiola.trace", "{file} cut at {cut}");
             assert!(read.events().count() <= whole, "{file} cut at {cut}");
         }
@@ -31,7 +31,7 @@ fn recordings_cut_anywhere_give_an_error_and_what_is_before() {
 }
 
 #[test]
-fn a_perf_data_of_a_big_endian_machine_is_refused_in_words() {
+fn a_perf_data_of_a_big_endian_machine_is_refused_with_the_reason() {
     let mut bytes = recording("perf-system.data");
     bytes[..8].reverse();
     let (read, errors) = Recording::read(&bytes);
@@ -42,7 +42,7 @@ fn a_perf_data_of_a_big_endian_machine_is_refused_in_words() {
 }
 
 #[test]
-fn a_compressed_trace_dat_is_refused_with_the_way_out() {
+fn a_compressed_trace_dat_is_refused_with_the_remedy() {
     let mut bytes = recording("trace-cmd-7.dat");
     assert_eq!(&bytes[18..22], b"none");
     bytes[18..22].copy_from_slice(b"zstd");
@@ -53,10 +53,10 @@ fn a_compressed_trace_dat_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_page_that_is_damaged_is_a_gap() {
+fn a_damaged_page_becomes_a_gap() {
     let mut bytes = recording("trace-cmd-6.dat");
     let whole = Recording::read(&bytes).0.events().count();
-    // The last page says that more of it is used than there is.
+    // The last page claims more bytes than it has.
     let page = bytes.len() - 4096;
     bytes[page + 8..page + 12].copy_from_slice(&0x7FF_FFFF_u32.to_le_bytes());
     let (read, errors) = Recording::read(&bytes);
@@ -66,7 +66,7 @@ fn a_page_that_is_damaged_is_a_gap() {
 }
 
 #[test]
-fn text_and_zeroes_are_no_recordings() {
+fn text_and_zeros_are_refused() {
     for bytes in [&b"not a recording\n"[..], &[0; 100_000], b"PERFILE2", b"\x17\x08\x44tracing"] {
         fuzzing::recording(bytes);
         assert!(!Recording::read(bytes).1.is_empty());
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_behind_any_beginning_never_break_the_reader(
+    fn arbitrary_bytes_after_any_header_never_break_the_reader(
         head in 0..4_usize,
         bytes in prop::collection::vec(any::<u8>(), 0..400),
     ) {

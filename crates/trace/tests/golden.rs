@@ -1,4 +1,4 @@
-//! Recordings of other programs say what those programs read in them.
+//! Recordings of other programs are read as those programs read them.
 
 use hemiola_trace::Recording;
 use hemiola_trace::perfetto::TraceWriter;
@@ -7,7 +7,7 @@ use hemiola_units::Instant;
 
 use crate::recording;
 
-/// An event as the lists in `data/traces` have it; gaps are in none.
+/// Formats an event like the lists in `data/traces`, which contain no gaps.
 fn line(event: &Event) -> Option<String> {
     let what = match event.what {
         What::Switch { prev, left, next, priority } => {
@@ -37,7 +37,7 @@ fn line(event: &Event) -> Option<String> {
     Some(format!("{} {} {what}", event.at.nanos(), event.cpu))
 }
 
-/// Reads a recording, compares it with its list, and gives it with the number of its gaps.
+/// Reads a recording, compares it with its list, and returns it with the number of its gaps.
 fn check(file: &str) -> (Recording, usize) {
     let (read, errors) = Recording::read(&recording(file));
     assert_eq!(errors, [], "{file}");
@@ -55,7 +55,7 @@ fn name(recording: &Recording, tid: u32) -> &str {
 }
 
 #[test]
-fn ours_is_read_as_perfettos_own_definitions_read_it() {
+fn our_file_is_read_as_by_perfettos_own_definitions() {
     let (read, gaps) = check("hemiola.trace");
     assert_eq!(gaps, 0);
     assert_eq!(name(&read, 15), "rcu_preempt");
@@ -63,24 +63,24 @@ fn ours_is_read_as_perfettos_own_definitions_read_it() {
 }
 
 #[test]
-fn a_system_recorded_by_perf_is_read_as_perf_reads_it() {
+fn a_perf_recording_of_a_system_is_read_as_by_perf() {
     let (read, gaps) = check("perf-system.data");
-    // The kernel did not tell of one switch, from the idle thread to `sleep`: the next one shows it.
+    // The kernel did not report one switch, from the idle thread to `sleep`: the next one shows it.
     assert_eq!(gaps, 1);
     assert_eq!(name(&read, 18), "migration/0");
-    // The two clocks, read together by perf.
+    // The readings of both clocks, taken together by perf.
     assert!(read.began.is_some_and(|(_, unix_ns)| unix_ns > 1_700_000_000_000_000_000));
     assert!(read.conditions.contains(&("kernel".into(), "6.18.44-generic".into())));
 }
 
 #[test]
-fn switch_records_of_perf_are_switches() {
+fn switch_records_of_perf_are_read_as_switches() {
     let (read, gaps) = check("perf-switches.data");
     assert!(gaps < read.events().count() / 20, "{gaps}");
 }
 
 #[test]
-fn a_program_recorded_by_perf_says_that_its_clock_is_another() {
+fn a_perf_recording_on_another_clock_says_so() {
     let (read, _) = check("perf-program.data");
     assert!(
         read.conditions.iter().any(|(name, _)| name == "kernel clock"),
@@ -91,7 +91,7 @@ fn a_program_recorded_by_perf_says_that_its_clock_is_another() {
 }
 
 #[test]
-fn both_versions_of_trace_cmd_are_read_as_trace_cmd_reads_them() {
+fn both_versions_of_trace_cmd_files_are_read_as_by_trace_cmd() {
     for file in ["trace-cmd-6.dat", "trace-cmd-7.dat"] {
         let (read, _) = check(file);
         assert_eq!(name(&read, 18), "migration/0", "{file}");
@@ -101,7 +101,7 @@ fn both_versions_of_trace_cmd_are_read_as_trace_cmd_reads_them() {
 }
 
 #[test]
-fn what_others_recorded_survives_our_own_file() {
+fn foreign_recordings_survive_our_own_file() {
     for file in ["perf-system.data", "perf-switches.data", "trace-cmd-6.dat", "trace-cmd-7.dat"] {
         let (read, _) = Recording::read(&recording(file));
         let mut bytes = Vec::new();

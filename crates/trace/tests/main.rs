@@ -1,4 +1,4 @@
-//! The crate's behaviour as a whole: recordings of other programs, and files that are damaged.
+//! The whole crate: recordings of other programs, and damaged files.
 
 mod damaged;
 mod golden;
@@ -6,7 +6,7 @@ mod golden;
 /// The bytes of a file in `data/traces`.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the crate opens no file; its tests read what lies beside it"
+    reason = "the crate opens no file, but its tests read data files"
 )]
 fn recording(name: &str) -> Vec<u8> {
     let path = format!("{}/../../data/traces/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! What a `perf.data` says of itself: its events, its clock and its features.
+//! The description in a `perf.data` file: its events, its clock and its features.
 
 use super::record::Layout;
 use super::{MAGIC, malformed, unsupported};
@@ -6,33 +6,33 @@ use crate::error::{Errors, ReadError};
 use crate::source::Window;
 use crate::tracepoint::{Cursor, head};
 
-/// What a file says of itself.
+/// The description of a file.
 pub(super) struct About {
     pub(super) layouts: Vec<(u64, Layout)>,
-    /// The clock, as in clock_gettime(2); `None`: perf's own.
+    /// The clock, as in clock_gettime(2); `None` for perf's own.
     pub(super) clock: Option<i32>,
-    /// Whether an event asked for records of switches.
+    /// Whether an event requested records of switches.
     pub(super) switch_records: bool,
     pub(super) formats: Vec<String>,
     pub(super) big_endian_formats: bool,
     pub(super) release: Option<String>,
     pub(super) version: Option<String>,
-    /// The clock's moment when the recording began, and in nanoseconds since 1970 UTC.
+    /// The time of the start on the clock, and in nanoseconds since 1970 UTC.
     pub(super) began: Option<(u64, u64)>,
     /// Where the records are.
     pub(super) data: (u64, u64),
 }
 
-/// A part of the file: where, and how long.
+/// Offset and length of a part of the file.
 fn section(cursor: &mut Cursor<'_, '_>) -> Result<(u64, u64), ReadError> {
     Ok((cursor.u64()?, cursor.u64()?))
 }
 
-/// The size of the head of a file, and of one that was written into a pipe.
+/// The size of the header of a file, and of one written to a pipe.
 const FILE_HEAD: u64 = 104;
 const PIPE_HEAD: u64 = 16;
 
-/// The most attributes and identifiers there may be: events times processors of the largest machines.
+/// The most attributes and identifiers: events times processors of the largest machines.
 const IDS_MAX: usize = 1 << 22;
 
 // Numbers of features.
@@ -48,7 +48,7 @@ pub(super) fn about(window: &mut Window<'_>, errors: &mut Errors) -> Result<Abou
     let mut cursor = Cursor { window, at: MAGIC.len() as u64, big_endian: false };
     let size = cursor.u64()?;
     if size == PIPE_HEAD {
-        let what = "a perf.data written into a pipe; let perf record write into a file";
+        let what = "a perf.data written to a pipe; let perf record write to a file";
         return Err(unsupported(0, what));
     }
     if size < FILE_HEAD {
@@ -77,11 +77,11 @@ pub(super) fn about(window: &mut Window<'_>, errors: &mut Errors) -> Result<Abou
     if data.1 == 0 {
         errors.push(malformed(
             data.0,
-            "perf did not end the recording: its records are read, but not what they mean",
+            "perf did not finish the recording: its records are read, but not their descriptions",
         ));
         about.data.1 = u64::MAX;
     }
-    // What features there are stands behind the data, in the order of their numbers.
+    // The sections of the features follow the data, in the order of their numbers.
     cursor.at = data.0.saturating_add(data.1);
     for feature in (0..256).filter(|&bit| features[bit as usize / 64] >> (bit % 64) & 1 != 0) {
         if data.1 == 0 {
@@ -128,7 +128,7 @@ impl About {
                 self.clock = Some((word(88) >> 32) as i32);
             }
             self.switch_records |= flags >> 26 & 1 != 0;
-            // The last 16 bytes say where the identifiers are.
+            // The last 16 bytes contain offset and length of the identifiers.
             let end = attr_size as usize;
             cursor.at = word(end - 16);
             let ids = word(end - 8) / 8;
@@ -144,7 +144,10 @@ impl About {
         }
         self.layouts.sort_unstable();
         if self.layouts.is_empty() {
-            return Err(malformed(offset, "no attributes: nothing says what the records hold"));
+            return Err(malformed(
+                offset,
+                "no attributes: the contents of the records are unknown",
+            ));
         }
         let layouts = || self.layouts.iter().map(|&(_, layout)| layout);
         if layouts().any(|layout| layout != self.layouts[0].1)
@@ -192,7 +195,7 @@ impl About {
     }
 }
 
-/// A text of a feature: its length and its bytes.
+/// Reads a text of a feature: its length and its bytes.
 fn text(cursor: &mut Cursor<'_, '_>) -> Result<String, ReadError> {
     let length = cursor.u32()?;
     Ok(cursor.text_of(length)?.trim_end_matches('\0').to_owned())

@@ -1,6 +1,6 @@
-//! The records of `perf.data`: where in them their time, processor and thread are.
+//! The records of `perf.data`: where they contain time, processor and thread.
 
-use crate::recording::{Process, Stream, Told};
+use crate::recording::{Fact, Process, Stream};
 use crate::sched::{Left, PRIORITY_UNKNOWN, Tid, What};
 use crate::tracepoint::Tracepoints;
 
@@ -15,14 +15,14 @@ pub(super) mod kind {
     pub(in super::super) const LOST_SAMPLES: u32 = 13;
     pub(in super::super) const SWITCH: u32 = 14;
     pub(in super::super) const SWITCH_CPU_WIDE: u32 = 15;
-    // Perf's own, in its files alone.
+    // Perf's own, only in its files.
     pub(in super::super) const TRACING_DATA: u32 = 66;
     pub(in super::super) const AUXTRACE: u32 = 71;
     pub(in super::super) const COMPRESSED: u32 = 81;
     pub(in super::super) const COMPRESSED_2: u32 = 83;
 }
 
-/// `misc` of a switch: the thread leaves; and: it would have gone on.
+/// `misc` of a switch: the thread leaves; and: it would have continued.
 const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
@@ -40,14 +40,14 @@ const STREAM_ID: u64 = 1 << 9;
 const RAW: u64 = 1 << 10;
 const IDENTIFIER: u64 = 1 << 16;
 
-/// How an event's samples are laid out.
+/// The layout of an event's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Layout {
     pub(super) sample_type: u64,
     pub(super) read_format: u64,
 }
 
-/// What a record says of itself.
+/// The common fields of a record.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     tid: u32,
@@ -55,7 +55,7 @@ struct Place {
     cpu: Option<u32>,
 }
 
-/// A record: its type, its `misc` and what follows its head.
+/// A record: its type, its `misc` and its body.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a> {
     pub(super) kind: u32,
@@ -63,11 +63,11 @@ pub(super) struct Record<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// The length of a record's head.
+/// The length of a record's header.
 pub(super) const HEAD: usize = 8;
 
 impl<'a> Record<'a> {
-    /// The record that begins here, and what follows it.
+    /// Splits off the first record.
     pub(super) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (head, _) = bytes.split_first_chunk::<HEAD>()?;
         let (kind, misc, size) = Self::head(*head);
@@ -75,7 +75,7 @@ impl<'a> Record<'a> {
         Some((Self { kind, misc, body: record.get(HEAD..)? }, rest))
     }
 
-    /// Type, `misc` and the size of the whole record.
+    /// Returns type, `misc` and the size of the whole record.
     pub(super) fn head(head: [u8; HEAD]) -> (u32, u16, usize) {
         let [a, b, c, d, e, f, g, h] = head;
         let size = u16::from_le_bytes([g, h]);
@@ -83,7 +83,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Numbers read one after the other.
+/// Reads numbers one after the other.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
@@ -119,7 +119,7 @@ impl Layout {
         self.sample_type & IDENTIFIER != 0
     }
 
-    /// A sample's place and its raw data.
+    /// Returns the common fields of a sample, and its raw data.
     fn sample(self, body: &[u8]) -> Option<(Place, &[u8])> {
         let has = |bit| self.sample_type & bit != 0;
         let mut words = Words(body);
@@ -152,16 +152,16 @@ impl Layout {
         Some((place, words.0.get(..size)?))
     }
 
-    /// Goes past the values of counters (`read_format`).
+    /// Skips the values of counters (`read_format`).
     fn skip_read(self, words: &mut Words<'_>) -> Option<()> {
-        // Times enabled and running; then for each value itself, its identifier, how many were lost.
+        // The times enabled and running, then for each value itself, its identifier and its losses.
         let times = u64::from((self.read_format & 3).count_ones());
         let each = 1 + u64::from((self.read_format & 0b1_0100).count_ones());
         let count = if self.read_format & 8 != 0 { words.u64()? } else { 1 };
         words.skip(times.checked_add(count.checked_mul(each)?)?)
     }
 
-    /// The place at the end of a record that is no sample.
+    /// Returns the common fields at the end of a record that is not a sample.
     fn tail(self, body: &[u8]) -> Option<Place> {
         let has = |bit| self.sample_type & bit != 0;
         let fields = [TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER];
@@ -183,18 +183,18 @@ impl Layout {
     }
 }
 
-/// How to read the records of a file.
+/// The description needed to read the records of a file.
 #[derive(Debug)]
 pub(crate) struct Records {
-    /// By identifier, ascending; the first holds for records without one.
+    /// By identifier, ascending; the first is used for records without one.
     pub(super) layouts: Vec<(u64, Layout)>,
     pub(super) tracepoints: Tracepoints,
-    /// Whether switches are told by records of their own, for want of the tracepoint.
+    /// Whether switches are reported by their own records, because the tracepoint is missing.
     pub(super) switch_records: bool,
 }
 
 impl Records {
-    /// Adds the events of records.
+    /// Appends the events of records.
     pub(crate) fn decode(&self, mut bytes: &[u8], stream: &mut Stream) {
         while let Some((record, rest)) = Record::split(bytes) {
             self.record(record, stream, &mut |_| ());
@@ -202,16 +202,16 @@ impl Records {
         }
     }
 
-    /// The layout of a record, and its place; `None`: it is too short, or nothing is known of its like.
+    /// Returns the common fields of a record and its body; `None` if it is too short or of an unknown layout.
     fn place<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
         let body = record.body;
         let &(_, mut layout) = self.layouts.first()?;
         if layout.has_identifier() {
-            // The first word of a sample, the last one of everything else.
+            // The first word of a sample, the last one of all other records.
             let at = if record.kind == kind::SAMPLE { 0 } else { body.len().checked_sub(8)? };
             let id = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
             let found = self.layouts.binary_search_by_key(&id, |&(id, _)| id);
-            // Records perf makes itself have none.
+            // Records that perf makes itself have none.
             layout = found.map_or(layout, |found| self.layouts[found].1);
         }
         match record.kind {
@@ -220,8 +220,7 @@ impl Records {
         }
     }
 
-    /// On which processor the record's events are, if it can have any; `None` if it has none, `Some(Err)` if it is
-    /// malformed.
+    /// Returns the processor of the record's events; `None` if it cannot have events, `Some(Err)` if it is malformed.
     pub(super) fn cpu(&self, record: Record<'_>) -> Option<Result<u16, ()>> {
         let has_events = match record.kind {
             kind::SAMPLE | kind::LOST | kind::LOST_SAMPLES => true,
@@ -234,26 +233,26 @@ impl Records {
         })
     }
 
-    /// Takes in a record.
+    /// Processes a record.
     pub(super) fn record(
         &self,
         record: Record<'_>,
         stream: &mut Stream,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> Option<()> {
         let mut words = Words(record.body);
         match record.kind {
             kind::SAMPLE => {
                 let (place, raw) = self.place(record)?;
-                self.tracepoints.record(raw, place.time?, stream, told);
+                self.tracepoints.record(raw, place.time?, stream, fact);
             }
             kind::LOST | kind::LOST_SAMPLES => {
                 let (place, _) = self.place(record)?;
                 words.skip(u64::from(record.kind == kind::LOST))?;
                 let lost = words.u64()?;
                 match place.time? {
-                    // At the end perf itself says how many there were in all.
-                    0 => told(Told::Lost(lost)),
+                    // At the end, perf itself reports the total.
+                    0 => fact(Fact::Lost(lost)),
                     time => {
                         let lost = u32::try_from(lost).unwrap_or(u32::MAX);
                         stream.push(Instant::from_nanos(time), What::Lost(lost));
@@ -263,14 +262,14 @@ impl Records {
             kind::COMM => {
                 let (place, _) = self.place(record)?;
                 let (pid, tid) = (words.u32()?, words.u32()?);
-                told(Told::Member(place.time.unwrap_or(0), Tid(tid), pid, until_zero(words.0)));
+                fact(Fact::Member(place.time.unwrap_or(0), Tid(tid), pid, until_zero(words.0)));
             }
             kind::FORK => {
                 let (pid, _, tid, maker) = (words.u32()?, words.u32()?, words.u32()?, words.u32()?);
-                told(match words.u64()? {
-                    // Perf's own word for what it found when it began.
-                    0 => Told::Member(0, Tid(tid), pid, &[]),
-                    time => Told::Began(time, Tid(tid), Process::Number(pid, Tid(maker)), &[]),
+                fact(match words.u64()? {
+                    // Perf reports what it found at its start in this way.
+                    0 => Fact::Member(0, Tid(tid), pid, &[]),
+                    time => Fact::Began(time, Tid(tid), Process::Number(pid, Tid(maker)), &[]),
                 });
             }
             kind::SWITCH | kind::SWITCH_CPU_WIDE if self.switch_records => {
@@ -305,7 +304,7 @@ impl Records {
     }
 }
 
-/// The bytes up to the first zero.
+/// Returns the bytes up to the first zero.
 fn until_zero(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     &bytes[..end]

@@ -1,19 +1,19 @@
-//! The kernel's side of a trace file: bundles of scheduler events, one processor each.
+//! The kernel's part of a trace file: bundles of scheduler events, of one processor each.
 //!
 //! ```text
-//! packet   system information   which kernel: it decides what the numbers of states mean
-//! packet   process tree         names of threads that lived before the recording
+//! packet   system information   the kernel's release, which defines the numbers of states
+//! packet   process tree         names of threads that existed before the recording
 //! packet   bundle               processor 0: up to 2048 events
 //! packet   bundle               processor 1 …
 //! ```
 //!
-//! A switch from the thread that ran last, and a wake-up done by it, stand in the compact form, a list for each of
-//! their fields (about 8 bytes for one event); everything else stands as an event of its own. A bundle whose
-//! `lost_events` is set begins after a gap. Bundles are on Perfetto's `CLOCK_BOOTTIME`, which our files set equal to
-//! `CLOCK_MONOTONIC`: a recording of ours has no suspensions in it.
+//! A switch from the last running thread, and a wake-up done by it, are stored in the compact form, with a list for
+//! each field (about 8 bytes per event). All other events are stored individually. A bundle whose `lost_events` is
+//! set begins after a gap. Bundles are on Perfetto's `CLOCK_BOOTTIME`, which our files set equal to
+//! `CLOCK_MONOTONIC`, because our recordings contain no suspensions.
 //!
-//! What Perfetto has no words for is a generic event: a page fault (named as the kernel's tracepoint), the number of
-//! lost events and a processor that goes and comes (`hemiola_lost`, `hemiola_online`).
+//! Generic events represent what Perfetto has no event for: a page fault (named like the kernel's tracepoint), the
+//! number of lost events, and a processor that goes offline or online (`hemiola_lost`, `hemiola_online`).
 //!
 //! Field numbers follow `protos/perfetto/trace/ftrace/` in Perfetto's public repository.
 
@@ -97,14 +97,14 @@ mod generic {
 /// `CLONE_THREAD` of clone(2).
 const CLONE_THREAD: u64 = 0x1_0000;
 
-/// How the kernel numbers the states of `sched_switch`: it changed twice.
+/// The kernel's numbering of states in `sched_switch`, which changed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct States {
-    /// The bit that says preempted.
+    /// The bit for preempted.
     preempted: u64,
-    /// The bits that say parked or idle.
+    /// The bits for parked or idle.
     idle: u64,
-    /// The bit that says dead, besides those of `EXIT_DEAD` and `EXIT_ZOMBIE`.
+    /// The bit for dead, in addition to `EXIT_DEAD` and `EXIT_ZOMBIE`.
     dead: u64,
 }
 
@@ -112,7 +112,7 @@ impl States {
     /// Since 4.14.
     pub(crate) const NOW: Self = Self { preempted: 0x100, idle: 0xC0, dead: 0 };
 
-    /// As of the kernel with that release, as uname(2) has it.
+    /// Returns the numbering of the kernel with this release, as reported by uname(2).
     pub(crate) fn of(release: &str) -> Self {
         let mut numbers = release.split(|byte: char| !byte.is_ascii_digit());
         let mut number = || numbers.next().and_then(|digits| digits.parse::<u32>().ok());
@@ -127,7 +127,7 @@ impl States {
         }
     }
 
-    /// The state of that number.
+    /// Returns the state with this number.
     #[inline]
     pub(crate) const fn left(self, state: u64) -> Left {
         match state {
@@ -143,7 +143,7 @@ impl States {
         }
     }
 
-    /// The number of a state, since 4.14.
+    /// Returns the number of a state, since 4.14.
     const fn number(left: Left) -> u64 {
         match left {
             Left::Preempted => 0x100,
@@ -153,19 +153,19 @@ impl States {
             Left::Stopped => 4,
             Left::Dead => 0x10,
             Left::Idle => 0x80,
-            // A bit no kernel uses: Perfetto shows it as invalid.
+            // A bit that no kernel uses: Perfetto shows it as invalid.
             Left::Unknown => 0x200,
         }
     }
 }
 
-/// The bits of an event's `common_flags` that say an interrupt did it: hard, soft, not maskable.
+/// The bits of an event's `common_flags` for interrupts: hard, soft, non-maskable.
 const FLAGS_INTERRUPT: u64 = 0x58;
 const FLAG_HARD: u64 = 0x08;
-/// Ours, beyond the kernel's eight: nobody can say.
+/// Our own bit, beyond the kernel's eight: unknown.
 const FLAG_UNKNOWN: u64 = 0x100;
 
-/// Who did it, by the flags of the event.
+/// Returns the context of an event with these flags.
 #[inline]
 pub(crate) const fn context(flags: u64) -> Context {
     match flags {
@@ -183,13 +183,13 @@ const fn flags(context: Context) -> u64 {
     }
 }
 
-/// A thread's number as Perfetto writes an `int32`.
+/// Decodes a thread's number, which Perfetto writes as an `int32`.
 #[inline]
 const fn tid(number: u64) -> Tid {
     Tid(number as u32)
 }
 
-/// A priority beyond the kernel's 0–139: nobody can say.
+/// A priority beyond the kernel's 0–139: unknown.
 const PRIORITY_NONE: u64 = 140;
 
 #[inline]

@@ -1,7 +1,6 @@
-//! The part of Perfetto's packets we use, with the field numbers of its public definitions.
+//! The part of Perfetto's packets that we use, with the field numbers of its public definitions.
 //!
-//! Doubles are kept as their bits (`fixed64` and `double` look the same on the wire), so that every
-//! NaN survives.
+//! Doubles are stored as their bits (`fixed64` and `double` have the same encoding), so that every NaN survives.
 
 use prost::{Message, Oneof};
 
@@ -32,9 +31,9 @@ pub(super) struct TracePacket {
     pub(super) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// `SequenceFlags` of a packet: what came before it on its sequence is forgotten.
+/// `SequenceFlags` of a packet: earlier packets of its sequence are forgotten.
 pub(super) const SEQ_INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// `SequenceFlags` of a packet: it needs what came before it on its sequence.
+/// `SequenceFlags` of a packet: it depends on earlier packets of its sequence.
 pub(super) const SEQ_NEEDS_INCREMENTAL_STATE: u32 = 2;
 
 /// `clock_snapshot.proto`.
@@ -119,7 +118,7 @@ pub(super) enum AnnotationName {
     Text(String),
 }
 
-/// `DebugAnnotation.value`, the scalar ones and text.
+/// `DebugAnnotation.value`, only scalars and text.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum AnnotationValue {
     #[prost(uint64, tag = "3")]
@@ -143,7 +142,7 @@ pub(super) struct InternedData {
     pub(super) debug_annotation_names: Vec<InternedName>,
 }
 
-/// `EventCategory`, `EventName` and `DebugAnnotationName`, which are alike.
+/// `EventCategory`, `EventName` and `DebugAnnotationName`, which have the same form.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct InternedName {
     #[prost(uint64, optional, tag = "1")]
@@ -240,7 +239,7 @@ pub(super) struct SystemInfo {
     pub(super) utsname: Option<Utsname>,
 }
 
-/// `Utsname`, what uname(2) says.
+/// `Utsname`, the result of uname(2).
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Utsname {
     #[prost(string, optional, tag = "1")]

@@ -1,4 +1,4 @@
-//! Packets to entries, tolerating what is foreign or damaged.
+//! Decodes packets into entries, tolerating foreign and damaged ones.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,11 @@ use crate::event::{Entry, EventKind, Shape};
 /// The key of `TracePacket.ftrace_events`, with which a packet of the kernel's events begins.
 const KERNEL: u8 = 0x0A;
 
-/// Reads what programs recorded in a trace: everything in it that is ours, and what was wrong with the rest.
+/// Reads the marks of programs from a trace, and returns them with the errors.
 ///
-/// What the kernel did is in [`Recording`](crate::Recording).
+/// The kernel's events are in [`Recording`](crate::Recording).
 ///
-/// Packets of other programs are counted and skipped. A file cut off anywhere gives all whole
-/// packets before the cut.
+/// Packets of other programs are counted and skipped. From a truncated file, all complete packets are read.
 #[must_use]
 pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
     let mut reader = Reader::default();
@@ -33,7 +32,7 @@ pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
         let result = match split_packet(rest, offset) {
             Ok((packet, after)) => {
                 rest = after;
-                // A bundle of the kernel's events: `Recording` reads those.
+                // A bundle of the kernel's events, which `Recording` reads.
                 if packet.first() == Some(&KERNEL) {
                     continue;
                 }
@@ -56,13 +55,13 @@ pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
     (reader.finish(), errors.0)
 }
 
-/// Splits off the packet that begins here.
+/// Splits off the first packet.
 fn split_packet(mut rest: &[u8], offset: usize) -> Result<(&[u8], &[u8]), ReadError> {
     if rest[0] != 0x0A {
         return Err(ReadError::NoPacket { offset });
     }
     rest = &rest[1..];
-    // A length that does not end looks the same whether cut off or malformed, except by its size.
+    // A length without an end looks the same whether truncated or malformed, except for its size.
     let Ok(length) = decode_varint(&mut rest) else {
         return Err(if rest.len() < 10 {
             ReadError::Truncated { offset }
@@ -76,22 +75,22 @@ fn split_packet(mut rest: &[u8], offset: usize) -> Result<(&[u8], &[u8]), ReadEr
         .ok_or(ReadError::Truncated { offset })
 }
 
-/// Takes in packets one by one.
+/// Processes packets one by one.
 #[derive(Default)]
 pub(super) struct Reader {
     trace: Trace,
     ours: bool,
     sequences: BTreeMap<u32, Sequence>,
-    /// Index in `trace.tracks` by track number.
+    /// The index in `trace.tracks` of each track.
     tracks: BTreeMap<u64, usize>,
-    /// The cycle of the slice that is open on each track.
+    /// The cycle of the open slice on each track.
     open_cycles: BTreeMap<u64, u32>,
 }
 
-/// What a sequence of packets has said so far.
+/// The state of a sequence of packets.
 #[derive(Default)]
 struct Sequence {
-    /// By category; a job's slices stand here as [`EventKind::Start`].
+    /// By category; a job's slices are stored as [`EventKind::Start`].
     kinds: BTreeMap<u64, EventKind>,
     event_names: BTreeMap<u64, String>,
     annotation_names: BTreeMap<u64, String>,
@@ -99,7 +98,7 @@ struct Sequence {
 }
 
 impl Reader {
-    /// Takes in one packet; an error says what an event of ours lacks.
+    /// Processes one packet; the error names the missing field of an event of Hemiola.
     pub(super) fn packet(&mut self, packet: TracePacket) -> Result<(), &'static str> {
         let mut ours = packet.process_tree.is_some() || packet.system_info.is_some();
         let sequence =
@@ -137,12 +136,12 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether we wrote the file: it has told its conditions, which come first.
+    /// Whether Hemiola wrote the file, which is known from its conditions at the beginning.
     pub(super) fn is_ours(&self) -> bool {
         self.ours
     }
 
-    /// Everything that was taken in.
+    /// Returns the decoded trace.
     pub(super) fn finish(self) -> Trace {
         self.trace
     }
@@ -160,7 +159,7 @@ impl Reader {
         track.name = thread.thread_name.unwrap_or_default();
     }
 
-    /// Takes in an event and says whether it was ours.
+    /// Processes an event; returns whether it is one of Hemiola.
     fn event(
         &mut self,
         timestamp: Option<u64>,
@@ -209,7 +208,7 @@ impl Reader {
 }
 
 impl Sequence {
-    /// Learns names, and says whether any is a kind of ours.
+    /// Stores names; returns whether any is a kind of Hemiola.
     fn intern(&mut self, data: InternedData) -> bool {
         let mut ours = false;
         for category in data.event_categories {
@@ -228,7 +227,7 @@ impl Sequence {
         ours
     }
 
-    /// The cycle, where it is stated, and `arg`, `a`, `b`.
+    /// Returns the cycle, if stated, and `arg`, `a`, `b`.
     fn values(&self, kind: EventKind, event: &TrackEvent) -> (Option<u32>, [u64; 3]) {
         let fields = kind.fields();
         let mut cycle = None;

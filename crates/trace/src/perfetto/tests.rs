@@ -1,4 +1,4 @@
-//! Tests of the trace file as a whole: written, cut, damaged, read.
+//! The trace file as a whole: written, truncated, damaged, read.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn entry(kind: EventKind, at: u64, cycle: u32, arg: u16, a: u64, b: u64) -> Entr
     Entry { at: Instant::from_nanos(at), kind, arg, cycle, a, b }
 }
 
-/// What an I/O process records in cycle `n`, a day after boot.
+/// The entries of an I/O process in cycle `n`, a day after boot.
 fn cycle(n: u32) -> Vec<Entry> {
     let release = 86_400_000_000_000 + u64::from(n) * 20_000_000;
     let at = |us: u64| release + us * 1000 + 7;
@@ -25,7 +25,7 @@ fn cycle(n: u32) -> Vec<Entry> {
     ]
 }
 
-/// A file with one process, and where each of its entries' packets ends.
+/// A file with one process, and the end of each of its entries' packets.
 fn file(entries: &[Entry], names: Names) -> (Vec<u8>, Vec<usize>) {
     let mut file = Vec::new();
     let mut writer = TraceWriter::new(&mut file, Instant::from_nanos(1), 2, &[("k", "v")]).unwrap();
@@ -41,7 +41,7 @@ fn file(entries: &[Entry], names: Names) -> (Vec<u8>, Vec<usize>) {
 fn any_entry() -> impl Strategy<Value = Entry> {
     (0..EventKind::ALL.len(), any::<(u64, u32, u16, u64, u64)>()).prop_map(
         |(kind, (at, cycle, arg, a, b))| {
-            // Few cycles, so that starts and finishes match now and then.
+            // Few cycles, so that starts and finishes sometimes match.
             entry(EventKind::ALL[kind], at, cycle % 3, arg, a, b)
         },
     )
@@ -62,7 +62,7 @@ fn the_two_ends_of_a_slice_match_by_track_and_category() {
 
     let (file, ends) = file(&cycle(1), Names::default());
     let event = |index: usize, kind| {
-        // One byte of tag and one of length, for packets this small.
+        // One byte of tag and one of length, for packets of this size.
         let packet = TracePacket::decode(&file[ends[index] + 2..ends[index + 1]]).unwrap();
         let event = packet.track_event.unwrap();
         assert_eq!(event.kind, Some(kind));
@@ -72,7 +72,7 @@ fn the_two_ends_of_a_slice_match_by_track_and_category() {
 }
 
 #[test]
-fn conditions_clock_and_names_come_back() {
+fn conditions_clock_and_names_survive_the_round_trip() {
     let mut names = Names::default();
     names.insert_all(EventKind::Send, &[(0, "sensors")]);
     names.insert_all(EventKind::Switch, &[(3, "left the region")]);
@@ -102,7 +102,7 @@ fn a_file_cut_at_any_byte_gives_every_whole_packet() {
         let whole = trace.tracks[0].entries.len();
         assert_eq!(trace.tracks[0].entries, entries[..whole]);
         assert!(ends[whole] <= cut && cut < ends[whole + 1]);
-        // A counter's description before the entry is a packet of its own, at whose end a cut is clean.
+        // The description of a counter before the entry is a separate packet, after which a cut is clean.
         assert!(errors.len() <= 1);
         assert!(errors.iter().all(|error| matches!(error, ReadError::Truncated { .. })));
     }
@@ -112,10 +112,10 @@ fn a_file_cut_at_any_byte_gives_every_whole_packet() {
 }
 
 #[test]
-fn a_malformed_packet_costs_only_itself() {
+fn a_malformed_packet_loses_only_itself() {
     let entries = cycle(1);
     let (mut file, ends) = file(&entries, Names::default());
-    // Within the second entry's packet: its first field becomes one of an impossible wire type.
+    // In the second entry's packet, the first field gets an impossible wire type.
     file[ends[1] + 2] = 0x47;
     let (trace, errors) = read(&file);
     assert!(matches!(errors[..], [ReadError::Packet { offset, .. }] if offset == ends[1]));
@@ -126,8 +126,8 @@ fn a_malformed_packet_costs_only_itself() {
 fn foreign_packets_are_counted_and_skipped() {
     let entries = cycle(1);
     let (mut file, _) = file(&entries, Names::default());
-    // A packet of field 900, as Perfetto's own tests use, with a text in it; then an event of no
-    // category on an undescribed track.
+    // A packet of field 900, as in Perfetto's own tests, with a text; then an event without a category on an
+    // undescribed track.
     file.extend([0x0A, 0x07, 0xA2, 0x38, 0x04, 0x0A, 0x02, b'h', b'i']);
     file.extend([0x0A, 0x06, 0x5A, 0x04, 0x48, 0x03, 0x58, 0x63]);
     let (trace, errors) = read(&file);
@@ -137,7 +137,7 @@ fn foreign_packets_are_counted_and_skipped() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_at_once() {
+fn other_bytes_are_refused_at_once() {
     assert_eq!(read(b"hello").1, [ReadError::NoPacket { offset: 0 }]);
     assert_eq!(read(&[0x0A; 1]).1, [ReadError::Truncated { offset: 0 }]);
     let endless = [[0x0A].as_slice(), &[0xFF; 20]].concat();
@@ -145,8 +145,8 @@ fn what_is_no_trace_is_refused_at_once() {
 }
 
 #[test]
-fn a_writer_whose_output_failed_refuses_to_go_on() {
-    /// Takes so many bytes, fails once, then takes all.
+fn a_writer_whose_output_failed_refuses_to_continue() {
+    /// Accepts this many bytes, fails once, then accepts all.
     struct Full(usize, bool);
     impl std::io::Write for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -212,7 +212,7 @@ proptest! {
 }
 
 #[test]
-fn a_task_is_a_track_of_its_thread_and_may_name_its_marks_late() {
+fn a_task_is_a_track_of_its_thread_and_can_name_marks_later() {
     let mut file = Vec::new();
     let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[("k", "v")]).unwrap();
     let track = writer.task(40, 42, "control", Names::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Entries to packets, streamed.
+//! Encodes entries into packets, as a stream.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -22,38 +22,38 @@ use super::{
 use crate::event::{Entry, EventKind, Shape, source};
 use crate::sched::{Event, Thread};
 
-/// Writes a trace into anything that takes bytes.
+/// Writes a trace to an output.
 ///
-/// Each call hands over whole packets in one `write_all`, so no buffer is needed in between, and what
-/// is on disk is readable at any moment.
+/// Each call passes complete packets to one `write_all`, so no buffer is needed in between, and the file on disk is
+/// readable at any time.
 ///
 /// # Errors
 ///
-/// Every method fails when the output does. The file may then end within a packet, so that the writer
-/// refuses everything after.
+/// Every method fails if the output fails. The file may then end within a packet, so the writer refuses everything
+/// after that.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     out: W,
     buffer: Vec<u8>,
     tracks: Vec<TrackState>,
     kernel: Kernel,
-    /// The kernel's release, where the conditions tell it.
+    /// The kernel's release, if it is in the conditions.
     release: Option<String>,
     began: Instant,
     broken: bool,
 }
 
-/// A track of one [`TraceWriter`].
+/// Identifies a track of one [`TraceWriter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrackId(usize);
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a trace at the moment `began` of the monotonic clock, which is `unix_ns` nanoseconds since
-    /// 1970 UTC, with the conditions of the run as names and texts.
+    /// Begins a trace at the time `began` on the monotonic clock, which is `unix_ns` nanoseconds since 1970 UTC, with
+    /// the conditions of the run as names and texts.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     pub fn new(
         out: W,
         began: Instant,
@@ -66,7 +66,7 @@ impl<W: Write> TraceWriter<W> {
             buffer: Vec::new(),
             tracks: Vec::new(),
             kernel: Kernel::default(),
-            // The first word of what uname(2) says of it.
+            // The first word of the entry, from uname(2).
             release: release.and_then(|(_, text)| text.split(' ').next()).map(str::to_owned),
             began,
             broken: false,
@@ -76,7 +76,7 @@ impl<W: Write> TraceWriter<W> {
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
                     reading(CLOCK_MONOTONIC, began.nanos()),
-                    // What Perfetto takes the kernel's events to be on.
+                    // The clock that Perfetto assumes for the kernel's events.
                     reading(CLOCK_BOOTTIME, began.nanos()),
                     reading(CLOCK_REALTIME, unix_ns),
                 ],
@@ -102,11 +102,11 @@ impl<W: Write> TraceWriter<W> {
         Ok(writer)
     }
 
-    /// Adds conditions that became known at the moment `at`: those of the end.
+    /// Adds conditions that became known at the time `at`, such as those of the end.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     pub fn conditions(&mut self, at: Instant, conditions: &[(&str, &str)]) -> io::Result<()> {
         let texts = conditions.iter().map(|&(name, text)| DebugAnnotation {
             name: Some(AnnotationName::Text(name.into())),
@@ -129,30 +129,30 @@ impl<W: Write> TraceWriter<W> {
         self.hand_over()
     }
 
-    /// Adds the track of a process; `names` says what the numbers in its entries stand for.
+    /// Adds the track of a process; `names` are the names of the numbers in its entries.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     pub fn process(&mut self, pid: u32, name: &str, names: Names) -> io::Result<TrackId> {
         self.track(pid, pid, Some(name), name, names)
     }
 
-    /// Adds the track of one task in a thread of a process, which keeps its own name; `names` as above. A thread may
-    /// have several.
+    /// Adds the track of a task in a thread of a process, whose own name does not change; `names` as above. A thread
+    /// may have several tracks.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     pub fn task(&mut self, pid: u32, tid: u32, name: &str, names: Names) -> io::Result<TrackId> {
         self.track(pid, tid, None, name, names)
     }
 
-    /// Gives `arg` of `kind` a name in the entries of the track from now on.
+    /// Sets the name of `arg` of `kind` for later entries of the track.
     ///
     /// # Panics
     ///
-    /// When the track is another writer's.
+    /// If the track belongs to another writer.
     pub fn name(&mut self, track: TrackId, kind: EventKind, arg: u16, name: &str) {
         self.tracks[track.0].names.insert(kind, arg, name);
     }
@@ -229,15 +229,15 @@ impl<W: Write> TraceWriter<W> {
         Ok(track)
     }
 
-    /// Adds entries to a track, in the order they were recorded.
+    /// Adds entries to a track, in recorded order.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     ///
     /// # Panics
     ///
-    /// When the track is another writer's.
+    /// If the track belongs to another writer.
     pub fn entries(&mut self, track: TrackId, entries: &[Entry]) -> io::Result<()> {
         for entry in entries {
             for &(_, counter) in counters(entry.kind) {
@@ -249,14 +249,14 @@ impl<W: Write> TraceWriter<W> {
         self.hand_over()
     }
 
-    /// Adds events of the kernel on that processor, in the order they happened; further calls go on from there.
+    /// Adds the kernel's events of one processor, in order; later calls continue from there.
     ///
-    /// Each call ends its packets, so few large calls make a smaller file than many small ones. Tell threads' names
-    /// first ([`TraceWriter::threads`]), for Perfetto's own page to show them.
+    /// Each call ends its packets, so few large calls give a smaller file than many small ones. Add the names of
+    /// threads first ([`TraceWriter::threads`]), so that Perfetto's own page shows them.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     pub fn kernel(&mut self, cpu: u16, events: &[Event]) -> io::Result<()> {
         self.announce();
         let Self { kernel, buffer, .. } = self;
@@ -264,11 +264,11 @@ impl<W: Write> TraceWriter<W> {
         self.hand_over()
     }
 
-    /// Adds what is known of threads, those of one number in order of time.
+    /// Adds information about threads, in order of time for each thread number.
     ///
     /// # Errors
     ///
-    /// When the output fails.
+    /// If the output fails.
     pub fn threads(&mut self, threads: &[Thread]) -> io::Result<()> {
         self.announce();
         let (before, since): (Vec<&Thread>, Vec<&Thread>) =
@@ -282,7 +282,7 @@ impl<W: Write> TraceWriter<W> {
         for thread in since {
             let Self { kernel, buffer, .. } = self;
             kernel.change(thread, &mut |bundle| bundle_packet(buffer, bundle));
-            // Its process is told by no event of a new name.
+            // Its process is not part of the event for a new name.
             if self.kernel.learn(thread) && !thread.new {
                 self.process_tree(thread.since, &[thread]);
             }
@@ -290,7 +290,7 @@ impl<W: Write> TraceWriter<W> {
         self.hand_over()
     }
 
-    /// The packet that says what these threads are at that moment.
+    /// Adds the packet that describes these threads at that time.
     fn process_tree(&mut self, at: Instant, threads: &[&Thread]) {
         let numbers = |thread: &Thread| (thread.tid.0.cast_signed(), thread.pid.cast_signed());
         let processes = threads.iter().filter(|thread| thread.tid.0 == thread.pid);
@@ -319,12 +319,12 @@ impl<W: Write> TraceWriter<W> {
         });
     }
 
-    /// Says which kernel it is, once: readers need it to understand the states of threads.
+    /// Describes the kernel, once: readers need its release to interpret the states of threads.
     fn announce(&mut self) {
         if std::mem::replace(&mut self.kernel.announced, true) {
             return;
         }
-        // States are written as since 4.14, whatever the kernel.
+        // States are written as since 4.14, for any kernel.
         let release = self.release.clone().unwrap_or_else(|| "4.14".into());
         self.packet(&TracePacket {
             system_info: Some(SystemInfo {
@@ -335,7 +335,7 @@ impl<W: Write> TraceWriter<W> {
         });
     }
 
-    /// The output, for syncing it.
+    /// Returns the output, to sync it.
     #[must_use]
     pub const fn get_ref(&self) -> &W {
         &self.out
@@ -369,7 +369,7 @@ impl<W: Write> TraceWriter<W> {
 
     fn hand_over(&mut self) -> io::Result<()> {
         if self.broken {
-            return Err(io::Error::other("the trace broke off at an earlier error"));
+            return Err(io::Error::other("the trace ended at an earlier error"));
         }
         let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
         self.broken = written.is_err();
@@ -393,12 +393,12 @@ fn bundle_packet(buffer: &mut Vec<u8>, bundle: &[u8]) {
     buffer.append(&mut sequence);
 }
 
-/// What the sequence of a track has said so far.
+/// The state of a track's sequence.
 #[derive(Debug)]
 struct TrackState {
     name: String,
     names: Names,
-    /// Which event names are interned: by kind and, where `arg` has a name, by `arg`.
+    /// The interned event names: by kind and, where `arg` has a name, by `arg`.
     event_names: BTreeMap<(EventKind, Option<u16>), u64>,
     described: [bool; 3],
     open_cycle: Option<u32>,
@@ -442,7 +442,7 @@ impl TrackState {
             match field.map(|field| field.shape) {
                 None if value == 0 => {}
                 None => annotate(RAW + index as u64, AnnotationValue::Uint(value)),
-                // The one whole number in `arg`: releases skipped.
+                // The only whole number in `arg` is that of skipped releases.
                 Some(Shape::Whole) if index == 0 && value == 0 => {}
                 Some(Shape::Real) => {
                     annotate(field_iid(kind, index), AnnotationValue::DoubleBits(value));
@@ -474,7 +474,7 @@ impl TrackState {
         }
     }
 
-    /// The number of the event's name, and the name itself the first time.
+    /// Returns the number of the event's name, and the name itself the first time.
     fn event_name(&mut self, entry: &Entry) -> (u64, Option<String>) {
         let kind = entry.kind;
         let coded = match kind.fields()[0] {
@@ -504,7 +504,7 @@ const CONDITIONS_SEQUENCE: u32 = 1;
 const CONDITIONS_TRACK: u64 = 1;
 
 impl TrackId {
-    // Each process has eight track numbers: itself, its thread, its counters.
+    // Each process has eight track numbers: for itself, its thread and its counters.
     const fn uuid(self) -> u64 {
         (self.0 as u64 + 1) * 8
     }
@@ -522,7 +522,7 @@ impl TrackId {
     }
 }
 
-/// The number of the category, shared by the two ends of a slice.
+/// Returns the number of the category, which both ends of a slice share.
 const fn category_iid(kind: EventKind) -> u64 {
     match kind {
         EventKind::Finish => EventKind::Start as u64,
@@ -530,8 +530,8 @@ const fn category_iid(kind: EventKind) -> u64 {
     }
 }
 
-// Numbers of the interned annotation names, the same on every sequence; all below 128, so that each
-// takes one byte.
+// Numbers of the interned annotation names, the same on every sequence. All are below 128, so that each takes one
+// byte.
 const CYCLE: u64 = 1;
 const LATENESS: u64 = 2;
 const RAW: u64 = 3;

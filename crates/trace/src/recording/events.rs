@@ -11,14 +11,14 @@ use crate::sched::{Context, Event, Left, Tid, What};
 use crate::source::ByteSource;
 use crate::tracedat::Pages;
 
-/// The kernel's events in a file: where those of each processor are, and how they are decoded.
+/// The kernel's events in a file: where those of each processor are, and how to decode them.
 pub(crate) struct Index {
     pub(crate) source: std::sync::Arc<dyn ByteSource>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
 }
 
-/// Where one processor's events are.
+/// The places of one processor's events.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     pub(crate) cpu: u16,
@@ -26,12 +26,12 @@ pub(crate) struct Lane {
     pub(crate) stretches: Vec<Stretch>,
 }
 
-/// Bytes of a file that are events of one processor; none: a gap.
+/// Bytes of a file that contain events of one processor; with length 0, a gap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// The moments of its first and its last event, on the file's own clock.
+    /// The times of its first and its last event, on the file's own clock.
     pub(crate) first: Instant,
     pub(crate) last: Instant,
 }
@@ -48,24 +48,24 @@ impl Lane {
         }
     }
 
-    /// Adds bytes whose first and last event are at these moments.
+    /// Adds bytes whose first and last event have these times.
     pub(crate) fn push(&mut self, offset: u64, length: u32, first: Instant, last: Instant) {
         self.stretches.push(Stretch { offset, length, first, last });
     }
 
-    /// The moment of the last event.
+    /// Returns the time of the last event.
     pub(crate) fn end(&self) -> Instant {
         self.stretches.last().map_or(Instant::ZERO, |stretch| stretch.last)
     }
 
-    /// Something of this processor, at that place of the file, cannot be understood.
+    /// Adds a gap at a place of the file where events of this processor cannot be decoded.
     pub(crate) fn gap(&mut self, offset: u64) {
         if let Some(&Stretch { last, length: 1.., .. }) = self.stretches.last() {
             self.stretches.push(Stretch { offset, length: 0, first: last, last });
         }
     }
 
-    /// Puts the stretches in order of time, and says where they overlap: there the clock stepped back.
+    /// Sorts the stretches by time, and reports overlaps, where the clock stepped back.
     pub(crate) fn sort(&mut self, errors: &mut Errors) {
         self.stretches.sort_by_key(|stretch| stretch.first);
         let mut last = Instant::ZERO;
@@ -80,7 +80,7 @@ impl Lane {
     }
 }
 
-/// How events are decoded.
+/// How to decode events.
 pub(crate) enum Decoder {
     Nothing,
     Perfetto(Bundles),
@@ -89,7 +89,7 @@ pub(crate) enum Decoder {
 }
 
 impl Decoder {
-    /// Adds the events in these bytes, which were looked through once when the file was opened.
+    /// Appends the events in these bytes, which were scanned when the file was opened.
     fn decode(&self, bytes: &[u8], stream: &mut Stream) {
         match self {
             Self::Nothing => {}
@@ -100,17 +100,17 @@ impl Decoder {
     }
 }
 
-/// One processor's events as they are decoded, kept in order.
+/// The events of one processor during decoding, kept in order.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) cpu: u16,
-    /// Who runs, as far as is known.
+    /// The running thread, as far as known.
     pub(crate) running: Tid,
     pub(crate) events: Vec<Event>,
     last: Instant,
-    /// Events left out because the clock had stepped back before them.
+    /// Events skipped because the clock had stepped back.
     left_out: u32,
-    /// By how much the clock stepped back, at most.
+    /// The largest step back of the clock.
     back_ns: u64,
 }
 
@@ -126,7 +126,7 @@ impl Stream {
         }
     }
 
-    /// Whether an event at that moment can be taken; one that cannot counts as lost.
+    /// Whether an event at that time can be accepted; otherwise it counts as lost.
     #[inline]
     fn admit(&mut self, at: Instant) -> bool {
         if at < self.last {
@@ -143,25 +143,25 @@ impl Stream {
         true
     }
 
-    /// Begins anew, for another processor.
+    /// Starts again, for another processor.
     pub(crate) fn begin(&mut self, cpu: u16) {
         let mut events = std::mem::take(&mut self.events);
         events.clear();
         *self = Self { events, ..Self::new(cpu) };
     }
 
-    /// By how much the clock stepped back at most since this was asked last.
+    /// Returns the largest step back of the clock since the last call.
     pub(crate) fn stepped_back(&mut self) -> Option<u64> {
         let back_ns = std::mem::take(&mut self.back_ns);
         (back_ns > 0).then_some(back_ns)
     }
 
-    /// Something is missing here, and nobody can say how much.
+    /// Adds a gap of unknown size.
     pub(crate) fn gap(&mut self) {
         self.push(self.last, What::Lost(0));
     }
 
-    /// A switch from that thread comes next: if another one runs, something is missing before it.
+    /// Adds a gap if another thread than the one of the next switch is running.
     #[inline]
     pub(crate) fn follows(&mut self, at: Instant, prev: Tid) {
         if prev != self.running && ![prev, self.running].contains(&Tid::UNKNOWN) {
@@ -169,7 +169,7 @@ impl Stream {
         }
     }
 
-    /// Takes in an event that tells everything.
+    /// Adds a complete event.
     #[inline]
     pub(crate) fn push(&mut self, at: Instant, what: What) {
         if self.admit(at) {
@@ -182,7 +182,7 @@ impl Stream {
         }
     }
 
-    /// Takes in a switch of which only the next thread is told.
+    /// Adds a switch of which only the next thread is known.
     #[inline]
     pub(crate) fn switch(&mut self, at: Instant, left: Left, next: Tid, priority: i16) {
         if self.admit(at) {
@@ -192,7 +192,7 @@ impl Stream {
         }
     }
 
-    /// Takes in a wake-up done by whoever runs.
+    /// Adds a wake-up by the running thread.
     #[inline]
     pub(crate) fn wake(&mut self, at: Instant, tid: Tid, context: Context, target: u16) {
         if self.admit(at) {
@@ -202,7 +202,7 @@ impl Stream {
     }
 }
 
-/// Every event of the kernel, in order of time.
+/// Iterates over every event of the kernel, in order of time.
 pub struct Events<'a>(Way<'a>);
 
 enum Way<'a> {
@@ -245,13 +245,13 @@ impl Iterator for Events<'_> {
     }
 }
 
-/// The processors' events merged: one of them is read until another's come first.
+/// The processors' events merged: one processor is read until another has an earlier event.
 struct Merge<'a> {
     index: &'a Index,
     cursors: Vec<Cursor<'a>>,
-    /// The one that is read.
+    /// The processor being read.
     now: usize,
-    /// Until which moment it may be.
+    /// The time up to which it may be read.
     until: Instant,
 }
 
@@ -277,7 +277,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Finds the processor whose event is the earliest, and until when it stays so.
+    /// Finds the processor with the earliest event, and until when it remains the earliest.
     fn choose(&mut self) {
         let mut first = (Instant::MAX, usize::MAX);
         let mut second = Instant::MAX;
@@ -294,14 +294,14 @@ impl Merge<'_> {
     }
 }
 
-/// One processor's place in its events.
+/// The position in one processor's events.
 struct Cursor<'a> {
     lane: &'a Lane,
-    /// How many stretches were decoded.
+    /// The number of decoded stretches.
     at: usize,
     bytes: Vec<u8>,
     stream: Stream,
-    /// How many of the decoded events were given out.
+    /// The number of decoded events already returned.
     next: usize,
 }
 

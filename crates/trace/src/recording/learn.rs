@@ -1,4 +1,4 @@
-//! What threads are called, learnt from everything in a file that says so.
+//! Collects the names of threads from everything in a file that contains them.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use hemiola_units::Instant;
 
 use crate::sched::{Thread, Tid};
 
-/// What a part of a file tells besides events; moments are on the file's own clock.
-pub(crate) enum Told<'a> {
-    /// The thread has that name at that moment.
+/// A fact in a file other than an event; times are on the file's own clock.
+pub(crate) enum Fact<'a> {
+    /// The thread has that name at that time.
     Named(u64, Tid, &'a [u8]),
-    /// The thread began, in that process, and has that name; no name: that of the thread that made it.
+    /// The thread started, in that process, with that name; if empty, the name of the thread that created it.
     Began(u64, Tid, Process, &'a [u8]),
-    /// The thread, in the process of that number, has that name at that moment; no name: only the process is told.
+    /// The thread, in the process of that number, has that name at that time; if empty, only the process is known.
     Member(u64, Tid, u32, &'a [u8]),
-    /// The thread has that name from now on.
+    /// The thread has that name from that time on.
     Renamed(u64, Tid, &'a [u8]),
-    /// There is a `sched_waking`.
+    /// The file contains a `sched_waking`.
     Waking,
-    /// So many events were lost in all, somewhere.
+    /// This many events were lost in total, at unknown places.
     Lost(u64),
-    /// An event is earlier than the one before it, by so much.
+    /// An event is earlier than the one before it, by this much.
     StepBack(u64),
 }
 
-/// Which process a thread is in.
+/// The process of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Process {
-    /// One of its own.
+    /// Its own.
     Own,
-    /// That of the thread that made it.
+    /// That of the thread that created it.
     Of(Tid),
-    /// The one of that number; that thread made it.
+    /// The one with that number; that thread created it.
     Number(u32, Tid),
-    /// Nobody says.
+    /// Unknown.
     Unknown,
 }
 
-/// Collects what is known of threads, in the order of the file.
+/// Collects information about threads, in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Learner {
     known: BTreeMap<Tid, Vec<Thread>>,
     seen: Seen,
-    /// Whether there is a `sched_waking` anywhere.
+    /// Whether the file contains a `sched_waking`.
     pub(crate) waking: bool,
-    /// How many events were lost in all, as far as the file says so.
+    /// The total number of lost events, as far as the file contains it.
     pub(crate) lost: u64,
-    /// By how much the clock stepped back since this was looked at last.
+    /// The step back of the clock since the last check.
     pub(crate) back_ns: Option<u64>,
 }
 
 impl Learner {
-    /// Takes in what a part of the file tells.
+    /// Processes a fact.
     #[inline]
-    pub(crate) fn take(&mut self, told: Told<'_>) {
-        match told {
-            Told::Named(at, tid, name) => {
+    pub(crate) fn take(&mut self, fact: Fact<'_>) {
+        match fact {
+            Fact::Named(at, tid, name) => {
                 if !self.seen.just_now(tid, name) && !text(name).is_empty() {
                     self.seen(tid, at, 0, &text(name));
                 }
             }
-            Told::Began(at, tid, process, name) => self.begin(at, tid, process, name),
-            Told::Member(at, tid, pid, name) => self.seen(tid, at, pid, &text(name)),
-            Told::Renamed(at, tid, name) => {
+            Fact::Began(at, tid, process, name) => self.begin(at, tid, process, name),
+            Fact::Member(at, tid, pid, name) => self.seen(tid, at, pid, &text(name)),
+            Fact::Renamed(at, tid, name) => {
                 self.add(tid, at, self.process(tid), &text(name), false);
             }
-            Told::Waking => self.waking = true,
-            Told::Lost(events) => self.lost = self.lost.saturating_add(events),
-            Told::StepBack(by) => self.back_ns = Some(by),
+            Fact::Waking => self.waking = true,
+            Fact::Lost(events) => self.lost = self.lost.saturating_add(events),
+            Fact::StepBack(by) => self.back_ns = Some(by),
         }
     }
 
@@ -90,7 +90,7 @@ impl Learner {
         self.add(tid, at, pid, &name, true);
     }
 
-    /// At that moment the thread had that name, and its process that number (0 where not told).
+    /// Records that the thread had that name at that time, and its process that number (0 if unknown).
     pub(crate) fn seen(&mut self, tid: Tid, at: u64, pid: u32, name: &str) {
         if tid == Tid::IDLE || tid == Tid::UNKNOWN {
             return;
@@ -110,7 +110,7 @@ impl Learner {
         }
     }
 
-    /// The thread has that name, if nothing else is known of it.
+    /// Sets the name of a thread about which nothing else is known.
     pub(crate) fn otherwise(&mut self, tid: Tid, name: &str) {
         if !self.known.contains_key(&tid) {
             self.seen(tid, 0, 0, name);
@@ -126,13 +126,13 @@ impl Learner {
         }
     }
 
-    /// The process of the thread, as far as is known; 0 where it is not.
+    /// Returns the process of the thread; 0 if unknown.
     fn process(&self, tid: Tid) -> u32 {
         self.known.get(&tid).and_then(|known| known.last()).map_or(0, |last| last.pid)
     }
 
-    /// Everything, by number and time, with its moments put on the monotonic clock. What is known first of a thread
-    /// that did not begin in the recording holds since before it.
+    /// Returns everything, by number and time, with times converted to the monotonic clock. The first entry of a
+    /// thread that did not start in the recording is valid since before it.
     pub(crate) fn threads(self, monotonic: impl Fn(u64) -> u64) -> Vec<Thread> {
         let mut threads = Vec::new();
         for mut known in self.known.into_values() {
@@ -152,13 +152,13 @@ impl Learner {
     }
 }
 
-/// A name as the kernel writes it: up to the first zero, and what is not UTF-8 replaced.
+/// Decodes a name of the kernel: up to the first zero, with invalid UTF-8 replaced.
 fn text(name: &[u8]) -> std::borrow::Cow<'_, str> {
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end])
 }
 
-/// Which threads were seen just now with which name: nearly every event repeats one.
+/// The threads and names seen most recently: nearly every event repeats one.
 #[derive(Debug)]
 struct Seen(Vec<(Tid, [u8; NAME])>);
 

@@ -1,18 +1,18 @@
-//! What a `trace.dat` says of itself, in either version.
+//! The description in a `trace.dat` file, in either version.
 
 use super::{MAGIC, unsupported};
 use crate::error::ReadError;
 use crate::source::Window;
 use crate::tracepoint::{Cursor, Head, PageLayout, formats, head, page_layout};
 
-/// Where a processor's pages are.
+/// The place of a processor's pages.
 pub(super) struct Data {
     pub(super) cpu: u64,
     pub(super) offset: u64,
     pub(super) size: u64,
 }
 
-/// What a file says of itself.
+/// The description of a file.
 pub(super) struct About {
     pub(super) big_endian: bool,
     pub(super) page_size: u64,
@@ -22,14 +22,14 @@ pub(super) struct About {
     pub(super) clock: Option<String>,
     pub(super) uname: Option<String>,
     pub(super) version: Option<String>,
-    /// Lines of numbers and names of threads.
+    /// Lines with the number and the name of a thread.
     pub(super) names: String,
     pub(super) data: Vec<Data>,
-    /// More instances of the tracer than the one that is read.
+    /// The number of further instances of the tracer, which are not read.
     pub(super) instances: usize,
 }
 
-/// Reads what stands before the pages.
+/// Reads the part before the pages.
 pub(super) fn about(window: &mut Window<'_>) -> Result<About, ReadError> {
     let mut cursor = Cursor { window, at: 0, big_endian: false };
     cursor.expect(MAGIC)?;
@@ -59,7 +59,7 @@ pub(super) fn about(window: &mut Window<'_>) -> Result<About, ReadError> {
         "7" => version_7(&mut cursor, &mut about)?,
         _ => {
             let what = format!(
-                "version `{version}` of trace.dat; 6 and 7 are read: \
+                "version `{version}` of trace.dat; 6 and 7 are supported: \
                  trace-cmd convert --file-version 7 --compression none -i FILE -o NEW"
             );
             return Err(unsupported(MAGIC.len() as u64, what));
@@ -76,7 +76,7 @@ pub(super) fn about(window: &mut Window<'_>) -> Result<About, ReadError> {
     Ok(about)
 }
 
-/// The most processors: as Linux can have (`NR_CPUS`).
+/// The most processors that Linux can have (`NR_CPUS`).
 const CPUS_MAX: usize = 8192;
 
 fn version_6(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadError> {
@@ -112,11 +112,11 @@ fn version_6(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadE
             b"latency  \0" => {
                 return Err(unsupported(
                     offset,
-                    "a recording of latencies as text has no switches in it",
+                    "a recording of latencies as text contains no switches",
                 ));
             }
             _ => {
-                let reason = "options or the processors' data should stand here: the recording was not ended; \
+                let reason = "expected options or the processors' data: the recording was not finished; \
                               trace-cmd restore puts its parts together";
                 return Err(ReadError::Malformed {
                     offset: offset as usize,
@@ -126,7 +126,7 @@ fn version_6(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadE
         }
     }
     let mut data = flyrecord(cursor, cpus)?;
-    // An instance's data stand where its option says, behind the same word.
+    // An instance's data are where its option says, after the same word.
     about.instances = instances.len();
     if data.iter().all(|data| data.size == 0)
         && let Some(&offset) = instances.first()
@@ -157,7 +157,7 @@ const HEADER_INFO: u64 = 16;
 const EVENT_FORMATS: u64 = 18;
 const CMDLINES: u64 = 21;
 
-/// The most sections of options that are followed: a longer chain goes in a circle.
+/// The most sections of options that are followed: a longer chain is circular.
 const SECTIONS_MAX: usize = 1000;
 
 fn version_7(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadError> {
@@ -220,14 +220,14 @@ fn version_7(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadE
     Ok(())
 }
 
-/// Reads the head of a section of that number, and says where it ends.
+/// Reads the header of a section with this number, and returns where the section ends.
 fn begin_section(cursor: &mut Cursor<'_, '_>, expected: u64) -> Result<u64, ReadError> {
     let offset = cursor.at;
     let (id, flags) = (cursor.u16()?, cursor.u16()?);
     cursor.u32()?;
     let size = cursor.u64()?;
     if id != expected {
-        let reason = format!("section {expected} should begin here, not {id}");
+        let reason = format!("expected section {expected}, found {id}");
         return Err(ReadError::Malformed { offset: offset as usize, reason });
     }
     if flags & 1 != 0 {
@@ -237,7 +237,7 @@ fn begin_section(cursor: &mut Cursor<'_, '_>, expected: u64) -> Result<u64, Read
     Ok(cursor.at.saturating_add(size))
 }
 
-/// Reads the section at a place, and comes back.
+/// Reads the section at an offset, and returns to the present one.
 fn part<T>(
     cursor: &mut Cursor<'_, '_>,
     at: u64,
@@ -251,7 +251,7 @@ fn part<T>(
     Ok(value)
 }
 
-/// Reads the option of an instance's data: its clock, the size of its pages, and where they are.
+/// Reads the option of an instance's data: its clock, its page size, and the places of its pages.
 fn buffer(cursor: &mut Cursor<'_, '_>) -> Result<(String, u64, Vec<Data>), ReadError> {
     cursor.u64()?;
     cursor.text()?;
@@ -270,7 +270,7 @@ fn buffer(cursor: &mut Cursor<'_, '_>) -> Result<(String, u64, Vec<Data>), ReadE
 }
 
 impl About {
-    /// Takes in an option both versions have.
+    /// Processes an option that both versions have.
     fn option(&mut self, id: u64, size: u64, cursor: &mut Cursor<'_, '_>) -> Result<(), ReadError> {
         let place = match id {
             TRACE_CLOCK => &mut self.clock,
@@ -280,7 +280,7 @@ impl About {
         };
         let text = cursor.text_of(size)?;
         let text = text.trim_end_matches(['\0', '\n']);
-        // The clock's option is the list of all, with brackets around the one.
+        // The clock's option lists all clocks, with the selected one in brackets.
         let one = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         let text = if id == TRACE_CLOCK { one.map_or(text, |(one, _)| one) } else { text };
         if place.is_none() {

@@ -1,55 +1,55 @@
-//! A page of the kernel's ring buffer to its records.
+//! Decodes a page of the kernel's ring buffer into its records.
 //!
 //! ```text
 //! 8 bytes         time of the page
-//! 4 or 8 bytes    how much is used · bit 30: the number of lost events stands behind the records · bit 31: some are
+//! 4 or 8 bytes    bytes used · bit 30: the number of lost events follows the records · bit 31: some were lost
 //! records         bits 0..5 of the first word: length in words, or
-//!                   0   the length stands in the next word
+//!                   0   the length is in the next word
 //!                   29  padding
 //!                   30  27 and 32 bits of time to add
 //!                   31  27 and 32 bits of time, absolute
-//!                 bits 5..32: nanoseconds since the record before (big-endian machines count bits from the other end)
+//!                 bits 5..32: nanoseconds since the previous record (big-endian machines count bits from the other end)
 //! ```
 //!
 //! Source: Linux, include/linux/ring_buffer.h and kernel/trace/ring_buffer.c.
 
 use hemiola_units::Instant;
 
-use crate::recording::{Stream, Told};
+use crate::recording::{Fact, Stream};
 use crate::sched::What;
 use crate::tracepoint::{PageLayout, Tracepoints};
 
-/// How much of a page is used, in its word.
+/// The bits of the word that contain the bytes used.
 const USED: u64 = (1 << 27) - 1;
 const LOST: u64 = 1 << 31;
 const LOST_COUNTED: u64 = 1 << 30;
 
-/// How to read the pages of a file.
+/// The description needed to read the pages of a file.
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(super) tracepoints: Tracepoints,
     pub(super) layout: PageLayout,
     pub(super) page_size: usize,
-    /// What to add to every time.
+    /// The number to add to every time.
     pub(super) add: u64,
 }
 
 impl Pages {
-    /// Adds the events of whole pages.
+    /// Appends the events of whole pages.
     pub(crate) fn decode(&self, bytes: &[u8], stream: &mut Stream) {
         self.each(bytes, stream, &mut |_| ());
     }
 
-    /// As [`Pages::decode`], and tells what else there is; gives the number of pages that are no pages.
+    /// Like [`Pages::decode`], and reports other facts; returns the number of invalid pages.
     pub(super) fn each(
         &self,
         bytes: &[u8],
         stream: &mut Stream,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> usize {
         let pages = bytes.chunks_exact(self.page_size);
         let damaged = pages.filter(|page| {
-            let damaged = self.page(page, stream, told).is_none();
+            let damaged = self.page(page, stream, fact).is_none();
             if damaged {
                 stream.gap();
             }
@@ -62,7 +62,7 @@ impl Pages {
         &self,
         page: &[u8],
         stream: &mut Stream,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> Option<()> {
         let mut time = self.number(page.get(..8)?);
         let word = self.number(page.get(8..8 + self.layout.word)?);
@@ -88,10 +88,10 @@ impl Pages {
                     time = time.wrapping_add(step);
                     let length = (next_word(after)? as usize).checked_sub(4)?;
                     let record = after.get(4..)?.get(..length)?;
-                    self.tracepoints.record(record, time.wrapping_add(self.add), stream, told);
+                    self.tracepoints.record(record, time.wrapping_add(self.add), stream, fact);
                     4 + length.next_multiple_of(4)
                 }
-                // Padding without a time is the rest of the page.
+                // Padding without a time extends to the end of the page.
                 29 if step == 0 => return Some(()),
                 29 => {
                     time = time.wrapping_add(step);
@@ -102,7 +102,7 @@ impl Pages {
                     4
                 }
                 31 => {
-                    // Absolute times have 59 bits; the others are as in the page's.
+                    // Absolute times have 59 bits; the upper ones are those of the page's time.
                     time = next_word(after)? << 27 | step | page_time & !((1 << 59) - 1);
                     4
                 }
@@ -110,7 +110,7 @@ impl Pages {
                     time = time.wrapping_add(step);
                     let length = 4 * words as usize;
                     let record = after.get(..length)?;
-                    self.tracepoints.record(record, time.wrapping_add(self.add), stream, told);
+                    self.tracepoints.record(record, time.wrapping_add(self.add), stream, fact);
                     length
                 }
             };
@@ -119,7 +119,7 @@ impl Pages {
         Some(())
     }
 
-    /// The number in these bytes.
+    /// Returns the number in these bytes.
     #[inline]
     fn number(&self, bytes: &[u8]) -> u64 {
         let add = |value: u64, &byte: &u8| value << 8 | u64::from(byte);
@@ -143,7 +143,7 @@ mod tests {
         field:long prev_state; offset:8; size:8; signed:1;\n\
         field:pid_t next_pid; offset:16; size:4; signed:1;\n";
 
-    /// A page in the making, of a machine of either byte order.
+    /// A page under construction, of a machine of either byte order.
     struct Page {
         big_endian: bool,
         bytes: Vec<u8>,
@@ -178,7 +178,7 @@ mod tests {
         for big_endian in [false, true] {
             let mut page = Page { big_endian, bytes: Vec::new() };
             page.long(1_000_000);
-            // Twenty bytes each of records 5 and 0, the words of time, and padding.
+            // Twenty bytes for each of the records 5 and 0, the words of time, and padding.
             let records = (4 + 20) + (8 + 20) + 8 + 8 + (4 + 20) + (8 + 4);
             page.long(records | LOST | LOST_COUNTED);
             page.head(5, 10).switch(1, 2);
@@ -198,7 +198,7 @@ mod tests {
             };
             let mut stream = Stream::new(3);
             assert_eq!(pages.each(&page.bytes, &mut stream, &mut |_| ()), 0);
-            let told = |event: &Event| match event.what {
+            let fact = |event: &Event| match event.what {
                 What::Switch { prev: Tid(prev), next: Tid(next), .. } => {
                     (event.at.nanos(), prev, next)
                 }
@@ -208,7 +208,7 @@ mod tests {
             let absolute = (1 << 37) + 5;
             let expected =
                 [(1_000_000, 17, 0), (1_000_010, 1, 2), (1_000_020, 2, 3), (absolute, 3, 1)];
-            assert_eq!(stream.events.iter().map(told).collect::<Vec<_>>(), expected);
+            assert_eq!(stream.events.iter().map(fact).collect::<Vec<_>>(), expected);
         }
     }
 }

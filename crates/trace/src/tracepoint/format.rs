@@ -8,7 +8,7 @@
 //!     field:pid_t prev_pid;               offset:24;  size:4;   signed:1;
 //! ```
 
-/// What the text says.
+/// The contents of the text.
 #[derive(Debug)]
 pub(crate) struct Format {
     pub(crate) name: String,
@@ -16,7 +16,7 @@ pub(crate) struct Format {
     fields: Vec<(String, Field)>,
 }
 
-/// Where a field is in a record.
+/// The place of a field in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     offset: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Field {
 }
 
 impl Format {
-    /// Reads the text; `None` if it has no name or no number.
+    /// Parses the text; `None` if it has no name or no number.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (mut name, mut id) = (None, None);
         let mut fields = Vec::new();
@@ -67,14 +67,14 @@ fn parse_field(text: &str) -> Option<(String, Field)> {
 }
 
 impl Field {
-    /// The field's bytes; none where the record is shorter.
+    /// Returns the field's bytes; none if the record is shorter.
     #[inline]
     pub(crate) fn bytes(self, record: &[u8]) -> &[u8] {
         let end = self.offset.checked_add(self.size);
         end.and_then(|end| record.get(self.offset..end)).unwrap_or(&[])
     }
 
-    /// The field's number, with its sign.
+    /// Returns the field's number, sign-extended.
     #[inline]
     pub(crate) fn get(self, record: &[u8], big_endian: bool) -> u64 {
         let bytes = self.bytes(record);

@@ -1,9 +1,9 @@
-//! The description of tracepoints that `trace.dat` and `perf.data` begin or carry: the same bytes in both.
+//! The description of tracepoints, which `trace.dat` and `perf.data` contain in the same form.
 
 use crate::error::ReadError;
 use crate::source::Window;
 
-/// A place in a file where one number or text after the other is read.
+/// A position in a file from which numbers and texts are read in sequence.
 pub(crate) struct Cursor<'w, 's> {
     pub(crate) window: &'w mut Window<'s>,
     pub(crate) at: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Cursor<'w, 's> {
 }
 
 impl Cursor<'_, '_> {
-    /// The next bytes; an error where the file ends before.
+    /// Returns the next bytes; an error if the file ends before.
     pub(crate) fn bytes(&mut self, length: u64) -> Result<&[u8], ReadError> {
         let offset = self.at as usize;
         let left = self.window.size().saturating_sub(self.at);
@@ -22,7 +22,7 @@ impl Cursor<'_, '_> {
             });
         }
         if length > PIECE_MAX {
-            let reason = format!("a description of {length} bytes is longer than any real one");
+            let reason = format!("a description of {length} bytes is too long");
             return Err(ReadError::Malformed { offset, reason });
         }
         self.at += length;
@@ -50,14 +50,14 @@ impl Cursor<'_, '_> {
         self.number::<8>()
     }
 
-    /// The text up to the next zero.
+    /// Reads a text that ends with a zero.
     pub(crate) fn text(&mut self) -> Result<String, ReadError> {
         let mut text = Vec::new();
         loop {
             match self.bytes(1)?[0] {
                 0 => return Ok(String::from_utf8_lossy(&text).into_owned()),
                 _ if text.len() as u64 == TEXT_MAX => {
-                    let reason = "a text that does not end".into();
+                    let reason = "a text without an end".into();
                     return Err(ReadError::Malformed { offset: self.at as usize, reason });
                 }
                 byte => text.push(byte),
@@ -65,12 +65,12 @@ impl Cursor<'_, '_> {
         }
     }
 
-    /// The next bytes as a text.
+    /// Reads the next bytes as a text.
     pub(crate) fn text_of(&mut self, length: u64) -> Result<String, ReadError> {
         Ok(String::from_utf8_lossy(self.bytes(length)?).into_owned())
     }
 
-    /// Goes on behind so many bytes.
+    /// Skips this many bytes.
     pub(crate) fn skip(&mut self, length: u64) -> Result<(), ReadError> {
         let left = self.window.size().saturating_sub(self.at);
         if length > left {
@@ -81,14 +81,14 @@ impl Cursor<'_, '_> {
         Ok(())
     }
 
-    /// Expects these bytes.
+    /// Reads these bytes; an error for any others.
     pub(crate) fn expect(&mut self, expected: &[u8]) -> Result<(), ReadError> {
         let offset = self.at as usize;
         if self.bytes(expected.len() as u64)? == expected {
             return Ok(());
         }
         let expected = String::from_utf8_lossy(expected).replace('\0', "");
-        Err(ReadError::Malformed { offset, reason: format!("`{expected}` should stand here") })
+        Err(ReadError::Malformed { offset, reason: format!("expected `{expected}`") })
     }
 }
 
@@ -96,17 +96,17 @@ impl Cursor<'_, '_> {
 const PIECE_MAX: u64 = 64 << 20;
 const TEXT_MAX: u64 = 4096;
 
-/// Where the parts of a page of the kernel's ring buffer are, by its own description.
+/// The layout of a page of the kernel's ring buffer, according to its own description.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageLayout {
-    /// The size of the word that holds how much of the page is used.
+    /// The size of the word that contains the number of bytes used in the page.
     pub(crate) word: usize,
-    /// Where the records begin.
+    /// The offset of the records.
     pub(crate) data: usize,
 }
 
 impl PageLayout {
-    /// From the text of `header_page`; what is missing is as on a 64-bit kernel.
+    /// Parses the text of `header_page`; missing fields are as on a 64-bit kernel.
     pub(crate) fn parse(text: &str) -> Self {
         let field = |name: &str, what: &str| {
             let line = text.lines().find(|line| {
@@ -140,7 +140,7 @@ pub(crate) fn page_layout(cursor: &mut Cursor<'_, '_>) -> Result<PageLayout, Rea
     Ok(layout)
 }
 
-/// Goes past the formats of ftrace's own events.
+/// Skips the formats of ftrace's own events.
 pub(crate) fn skip_ftrace_formats(cursor: &mut Cursor<'_, '_>) -> Result<(), ReadError> {
     for _ in 0..cursor.u32()? {
         let length = cursor.u64()?;
@@ -149,7 +149,7 @@ pub(crate) fn skip_ftrace_formats(cursor: &mut Cursor<'_, '_>) -> Result<(), Rea
     Ok(())
 }
 
-/// Reads the events' formats, system by system.
+/// Reads the events' formats, by system.
 pub(crate) fn formats(cursor: &mut Cursor<'_, '_>) -> Result<Vec<String>, ReadError> {
     let mut formats = Vec::new();
     for _ in 0..cursor.u32()? {
@@ -162,7 +162,8 @@ pub(crate) fn formats(cursor: &mut Cursor<'_, '_>) -> Result<Vec<String>, ReadEr
     Ok(formats)
 }
 
-/// Reads what `trace.dat` of version 6 and `perf.data` have in common, from `header_page` to before the symbols.
+/// Reads the part that `trace.dat` of version 6 and `perf.data` have in common, from `header_page` to before the
+/// symbols.
 pub(crate) fn head(cursor: &mut Cursor<'_, '_>) -> Result<Head, ReadError> {
     let layout = page_layout(cursor)?;
     skip_ftrace_formats(cursor)?;

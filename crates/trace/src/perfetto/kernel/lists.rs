@@ -3,7 +3,7 @@
 use hemiola_wire::WireReader;
 
 use super::{Malformed, compact, tid};
-use crate::recording::Told;
+use crate::recording::Fact;
 
 /// The compact form: a list for each field.
 #[derive(Default)]
@@ -11,7 +11,7 @@ pub(super) struct Lists<'a> {
     pub(super) names: Vec<&'a [u8]>,
     pub(super) switches: Switches<'a>,
     pub(super) wakes: Wakes<'a>,
-    /// Whether wake-ups have flags: writers before 2020 had none.
+    /// Whether wake-ups have flags; writers before 2020 had none.
     pub(super) has_flags: bool,
 }
 
@@ -43,16 +43,16 @@ impl<'a> Lists<'a> {
         Ok(lists)
     }
 
-    /// Tells the names of the threads in lists of times, threads and places in the table.
+    /// Reports the names of the threads in lists of times, threads and indices into the table.
     pub(super) fn tell_names(
         &self,
         [mut times, mut pids, mut comms]: [WireReader<'a>; 3],
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> Result<(), Malformed> {
         let mut at = 0_u64;
         while let (Ok(step), Ok(pid), Ok(comm)) = (times.varint(), pids.varint(), comms.varint()) {
             at = at.wrapping_add(step);
-            told(Told::Named(at, tid(pid), self.name(comm)?));
+            fact(Fact::Named(at, tid(pid), self.name(comm)?));
         }
         Ok(())
     }
@@ -79,13 +79,13 @@ pub(super) struct Switches<'a> {
 }
 
 impl Switches<'_> {
-    /// The time of the next one; `u64::MAX` at the end.
+    /// Returns the time of the next one; `u64::MAX` at the end.
     #[inline]
     pub(super) fn time(&mut self) -> u64 {
         next_time(&mut self.times, &mut self.at)
     }
 
-    /// The moments of the first and the last one, if the lists are equally long and whole.
+    /// Returns the times of the first and the last one; an error unless all lists are complete and equally long.
     pub(super) fn check(&self) -> Result<Option<(u64, u64)>, Malformed> {
         let others = [self.states, self.pids, self.priorities, self.comms];
         check(self.times, &others)
@@ -104,13 +104,13 @@ pub(super) struct Wakes<'a> {
 }
 
 impl Wakes<'_> {
-    /// The time of the next one; `u64::MAX` at the end.
+    /// Returns the time of the next one; `u64::MAX` at the end.
     #[inline]
     pub(super) fn time(&mut self) -> u64 {
         next_time(&mut self.times, &mut self.at)
     }
 
-    /// The moments of the first and the last one, if the lists are equally long and whole.
+    /// Returns the times of the first and the last one; an error unless all lists are complete and equally long.
     pub(super) fn check(&self, has_flags: bool) -> Result<Option<(u64, u64)>, Malformed> {
         let others = [self.pids, self.targets, self.comms, self.flags];
         check(self.times, &others[..if has_flags { 4 } else { 3 }])
@@ -128,7 +128,7 @@ fn next_time(times: &mut WireReader<'_>, at: &mut u64) -> u64 {
     }
 }
 
-/// The moments of the first and the last of a list, if those beside it are equally long and all are whole.
+/// Returns the times of the first and the last of a list; an error unless all lists are complete and equally long.
 fn check(
     mut times: WireReader<'_>,
     others: &[WireReader<'_>],
@@ -147,7 +147,7 @@ fn check(
         let step = times.varint().map_err(|_| UNEQUAL)?;
         last = last
             .checked_add(step)
-            .ok_or(Malformed::Bundle("a time is beyond what a clock can say"))?;
+            .ok_or(Malformed::Bundle("a time is beyond the range of a clock"))?;
     }
     Ok(Some((first, last)))
 }

@@ -1,26 +1,26 @@
-//! Bundles to the kernel's events.
+//! Decodes bundles into the kernel's events.
 
 use hemiola_units::Instant;
 use hemiola_wire::{Value, WireReader};
 
 use super::lists::{Lists, Switches, UNEQUAL, Wakes};
 use super::{Malformed, States, bundle, context, event, generic, priority, tid};
-use crate::recording::{Process, Stream, Told};
+use crate::recording::{Fact, Process, Stream};
 use crate::sched::{Context, Interrupt, What};
 
-/// What has to be known of a file to understand its bundles.
+/// The information about a file that is needed to decode its bundles.
 #[derive(Debug)]
 pub(crate) struct Bundles {
     pub(super) states: States,
     pub(super) clock: Clock,
-    /// Whether `sched_wakeup` is all that is known of wake-ups: there is no `sched_waking`.
+    /// Whether wake-ups are known only from `sched_wakeup`, without `sched_waking`.
     pub(super) wakeups_only: bool,
 }
 
-/// How the file's clock is put on the monotonic one.
+/// The conversion of the file's clock to the monotonic one.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
-    /// From the first of its readings on, by time: from when, and what to add (wrapping).
+    /// By time: the start of each interval, and the number to add in it (wrapping).
     pub(super) steps: Vec<(u64, u64)>,
 }
 
@@ -39,8 +39,8 @@ impl Clock {
 }
 
 impl Bundles {
-    /// Adds the events of a bundle, which was looked at when the file was opened. From where it is malformed there is
-    /// a gap.
+    /// Appends the events of a bundle, which was checked when the file was opened. If it has become malformed, a gap
+    /// follows.
     pub(crate) fn decode(&self, bytes: &[u8], stream: &mut Stream) {
         let mut parts = Parts::default();
         let whole = self.split(bytes, &mut parts, &mut |_| ());
@@ -49,19 +49,19 @@ impl Bundles {
         }
     }
 
-    /// Looks at a bundle: whether it is whole, what it tells besides events, and the moments of its first and its last
-    /// event, if it has any. With `names`, it tells the names of the threads in its lists as well.
+    /// Checks a bundle, reports its facts other than events, and returns the times of its first and last event, if it
+    /// has any. With `names`, it also reports the names of the threads in its lists.
     pub(super) fn look(
         &self,
         bytes: &[u8],
         names: bool,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> Result<Option<(u64, u64)>, Malformed> {
         let mut parts = Parts::default();
-        self.split(bytes, &mut parts, told)?;
+        self.split(bytes, &mut parts, fact)?;
         let Parts { lists, events, .. } = &parts;
         if !lists.wakes.times.rest().is_empty() {
-            told(Told::Waking);
+            fact(Fact::Waking);
         }
         let mut span: Option<(u64, u64)> = None;
         let mut add = |(first, last): (u64, u64)| {
@@ -74,28 +74,28 @@ impl Bundles {
             add((first.at, last.at));
         }
         if let Some(step) = events.windows(2).find(|pair| pair[1].at < pair[0].at) {
-            told(Told::StepBack(step[0].at - step[1].at));
+            fact(Fact::StepBack(step[0].at - step[1].at));
         }
         if names {
             let Switches { times, pids, comms, .. } = lists.switches;
-            lists.tell_names([times, pids, comms], told)?;
+            lists.tell_names([times, pids, comms], fact)?;
             let Wakes { times, pids, comms, .. } = lists.wakes;
-            lists.tell_names([times, pids, comms], told)?;
+            lists.tell_names([times, pids, comms], fact)?;
         }
         Ok(span)
     }
 
-    /// Takes a bundle apart.
+    /// Splits a bundle into its parts.
     fn split<'a>(
         &self,
         bytes: &'a [u8],
         parts: &mut Parts<'a>,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> Result<(), Malformed> {
         let mut wire = WireReader::new(bytes);
         while let Some(field) = wire.field()? {
             match field {
-                (bundle::EVENT, value) => self.event(value.bytes(), &mut parts.events, told)?,
+                (bundle::EVENT, value) => self.event(value.bytes(), &mut parts.events, fact)?,
                 (bundle::LOST_EVENTS, value) => parts.lost = value.number() != 0,
                 (bundle::COMPACT_SCHED, value) => parts.lists = Lists::new(value.bytes())?,
                 _ => {}
@@ -104,7 +104,7 @@ impl Bundles {
         Ok(())
     }
 
-    /// The three lists of a bundle by time; at one moment events of their own come first, then wake-ups.
+    /// Merges the three lists of a bundle by time. At the same time, individual events come first, then wake-ups.
     fn merge(&self, parts: &Parts<'_>, stream: &mut Stream) -> Result<(), Malformed> {
         let Parts { lists, events, lost } = parts;
         let mut switches = lists.switches;
@@ -119,7 +119,7 @@ impl Bundles {
                 stream.push(time(first), What::Lost(0));
             }
         }
-        // A list of times is longer than the number of its events.
+        // A list of times has more bytes than events.
         stream.events.reserve((switches.times.rest().len() + wakes.times.rest().len()) / 2);
         loop {
             if let Some(own) = events.next_if(|own| own.at <= switch && own.at <= wake) {
@@ -145,12 +145,12 @@ impl Bundles {
         }
     }
 
-    /// Decodes an event of its own.
+    /// Decodes an individual event.
     fn event(
         &self,
         bytes: &[u8],
         events: &mut Vec<Own>,
-        told: &mut impl FnMut(Told<'_>),
+        fact: &mut impl FnMut(Fact<'_>),
     ) -> Result<(), Malformed> {
         let (mut at, mut by, mut flags, mut body) = (None, 0, None, None);
         let mut wire = WireReader::new(bytes);
@@ -168,8 +168,8 @@ impl Bundles {
         let what = match field {
             event::SCHED_SWITCH => {
                 let switch = Fields::of(body)?;
-                told(Told::Named(at, tid(switch.number[2]), switch.text[1]));
-                told(Told::Named(at, tid(switch.number[6]), switch.text[5]));
+                fact(Fact::Named(at, tid(switch.number[2]), switch.text[1]));
+                fact(Fact::Named(at, tid(switch.number[6]), switch.text[5]));
                 What::Switch {
                     prev: tid(switch.number[2]),
                     left: self.states.left(switch.number[4]),
@@ -179,16 +179,16 @@ impl Bundles {
             }
             event::SCHED_WAKING | event::SCHED_WAKEUP | event::SCHED_WAKEUP_NEW => {
                 if field == event::SCHED_WAKING {
-                    told(Told::Waking);
+                    fact(Fact::Waking);
                 } else if field == event::SCHED_WAKEUP && !self.wakeups_only {
                     return Ok(());
                 }
                 let wake = Fields::of(body)?;
-                told(Told::Named(at, tid(wake.number[2]), wake.text[1]));
+                fact(Fact::Named(at, tid(wake.number[2]), wake.text[1]));
                 What::Wake {
                     tid: tid(wake.number[2]),
                     waker: tid(by),
-                    // Our own events leave the flags out when they are 0; others' say them always, or never did.
+                    // Our own events omit the flags if they are 0; those of other programs always or never have them.
                     context: context(flags.unwrap_or(0)),
                     target: wake.number[5] as u16,
                 }
@@ -205,12 +205,12 @@ impl Bundles {
                 let task = Fields::of(body)?;
                 let thread = task.number[3] & super::CLONE_THREAD != 0;
                 let process = if thread { Process::Of(tid(by)) } else { Process::Own };
-                told(Told::Began(at, tid(task.number[1]), process, task.text[2]));
+                fact(Fact::Began(at, tid(task.number[1]), process, task.text[2]));
                 return Ok(());
             }
             event::TASK_RENAME => {
                 let task = Fields::of(body)?;
-                told(Told::Renamed(at, tid(task.number[1]), task.text[3]));
+                fact(Fact::Renamed(at, tid(task.number[1]), task.text[3]));
                 return Ok(());
             }
             event::GENERIC => match generic_event(body)? {
@@ -224,23 +224,23 @@ impl Bundles {
     }
 }
 
-/// A bundle taken apart.
+/// The parts of a bundle.
 #[derive(Default)]
 struct Parts<'a> {
     lists: Lists<'a>,
-    /// Events of their own.
+    /// Individual events.
     events: Vec<Own>,
     lost: bool,
 }
 
-/// An event of its own.
+/// An individual event.
 #[derive(Clone, Copy, Debug)]
 struct Own {
     at: u64,
     what: What,
 }
 
-/// The fields of an event's body, those below 8.
+/// The fields of an event's body with numbers below 8.
 struct Fields<'a> {
     number: [u64; 8],
     text: [&'a [u8]; 8],
@@ -259,13 +259,13 @@ impl<'a> Fields<'a> {
         Ok(fields)
     }
 
-    /// The first field, as the number of an interrupt or a system call.
+    /// Returns the first field, as the number of an interrupt or a system call.
     fn small(&self) -> u16 {
         u16::try_from(self.number[1]).unwrap_or(u16::MAX)
     }
 }
 
-/// What a generic event says, if it is one we know.
+/// Decodes a generic event; `None` if it is unknown.
 fn generic_event(body: &[u8]) -> Result<Option<What>, Malformed> {
     let (mut name, mut number) = (&[][..], 0);
     let mut wire = WireReader::new(body);

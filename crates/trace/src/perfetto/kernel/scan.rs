@@ -1,4 +1,4 @@
-//! A trace looked through once: where each processor's bundles are, who the threads are, what programs marked.
+//! Scans a trace once: where each processor's bundles are, the threads, and the marks of programs.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,14 @@ use crate::recording::{Decoder, Lane, Learner, Scanned};
 use crate::sched::{Thread, Tid};
 use crate::source::Window;
 
-/// The longest packet that is read: one that says it is longer is damaged, or nothing to be kept in memory.
+/// The longest packet that is read; a longer one is damaged or too large to keep in memory.
 const PACKET_MAX: u64 = 256 << 20;
 
-/// By how much two readings of the boot clock must disagree to be a suspension and not the time between them.
+/// The least disagreement of two readings of the boot clock that counts as a suspension, rather than the time between
+/// the readings.
 const SUSPENDED_NS: u64 = 1_000_000;
 
-/// Looks through a trace.
+/// Scans a trace.
 pub(crate) fn scan(mut window: Window<'_>) -> Scanned {
     let mut scan = Scan::default();
     let mut offset = 0;
@@ -48,7 +49,7 @@ pub(crate) fn scan(mut window: Window<'_>) -> Scanned {
     scan.finish()
 }
 
-/// Where the packet that begins at `offset` has its first byte, and how many it has.
+/// Returns offset and length of the contents of the packet that begins at `offset`.
 fn packet_at(window: &mut Window<'_>, offset: u64) -> Result<(u64, usize), ReadError> {
     let size = window.size();
     let at = offset as usize;
@@ -68,7 +69,7 @@ fn packet_at(window: &mut Window<'_>, offset: u64) -> Result<(u64, usize), ReadE
         return Err(ReadError::Truncated { offset: at });
     }
     if length > PACKET_MAX {
-        let what = format!("a packet of {length} bytes; no more than {PACKET_MAX} are read");
+        let what = format!("a packet of {length} bytes; at most {PACKET_MAX} are supported");
         return Err(ReadError::Unsupported { offset: at, what });
     }
     Ok((start, length as usize))
@@ -81,9 +82,9 @@ struct Scan {
     lanes: BTreeMap<u16, Lane>,
     errors: Errors,
     release: Option<String>,
-    /// Readings of the boot clock, and what to add for the monotonic one.
+    /// Readings of the boot clock, and the number to add for the monotonic one.
     boot: Vec<(u64, u64)>,
-    /// What to add to the bundles' clock for the boot clock, and the clock's number.
+    /// The number to add to the bundles' clock for the boot clock, and the clock's id.
     other_clock: Option<(u64, u64)>,
     compressed: bool,
 }
@@ -111,7 +112,7 @@ impl Scan {
                 Err(malformed) => {
                     let reason = malformed.to_string();
                     self.errors.push(ReadError::Packet { offset: offset as usize, reason });
-                    // Whoever's events it had.
+                    // It may have contained events of any processor.
                     self.lanes.values_mut().for_each(|lane| lane.gap(offset));
                     return;
                 }
@@ -129,7 +130,7 @@ impl Scan {
         }
     }
 
-    /// A packet of which there are few: everything but bundles.
+    /// Processes a rare packet, which is any packet but a bundle.
     fn cold(&mut self, mut packet: TracePacket, offset: usize) {
         if let Some(tree) = packet.process_tree.take() {
             self.process_tree(tree, packet.timestamp.unwrap_or(0));
@@ -202,10 +203,10 @@ impl Scan {
         }
 
         let lane = self.lanes.entry(cpu).or_insert_with(|| Lane::new(cpu));
-        // On the file's own clock, and every wake-up counts: what else there is comes to light only at the end.
+        // Use the file's own clock, and count every wake-up: the rest is known only at the end.
         let bundles = Bundles { states: States::NOW, clock: Clock::default(), wakeups_only: true };
         let names = !self.reader.is_ours();
-        let span = bundles.look(bytes, names, &mut |told| self.learner.take(told));
+        let span = bundles.look(bytes, names, &mut |fact| self.learner.take(fact));
         if let Some(back_ns) = self.learner.back_ns.take() {
             self.errors.push(ReadError::ClockStep { cpu, offset: at, back_ns });
         }
@@ -231,7 +232,7 @@ impl Scan {
         if clock.steps.is_empty() && !self.lanes.is_empty() {
             conditions.push((
                 "kernel clock".into(),
-                "CLOCK_BOOTTIME: the trace does not say where it is on CLOCK_MONOTONIC".into(),
+                "CLOCK_BOOTTIME: its relation to CLOCK_MONOTONIC is unknown".into(),
             ));
         }
         if let Some((add, number)) = self.other_clock {
@@ -247,7 +248,8 @@ impl Scan {
                 4 => "mono_raw",
                 _ => "unknown",
             };
-            let text = format!("ftrace's `{name}`, put on CLOCK_MONOTONIC by one reading of both");
+            let text =
+                format!("ftrace's `{name}`, converted to CLOCK_MONOTONIC by one reading of both");
             conditions.push(("kernel clock".into(), text));
         }
         let wakeups_only = !self.learner.waking;
@@ -274,7 +276,7 @@ impl Scan {
     }
 }
 
-/// Perfetto itself takes no more.
+/// Perfetto's own limit.
 const CPUS_MAX: u16 = 1024;
 
 // Fields of `TracePacket`.

@@ -1,4 +1,4 @@
-//! Tests of the kernel's side of a trace: written, damaged, read.
+//! The kernel's part of a trace: written, damaged, read.
 
 use hemiola_units::Instant;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn file(lanes: &[&[Event]], threads: &[Thread]) -> Vec<u8> {
     file
 }
 
-/// A ping-pong of two threads over a pipe, on one processor, at 400,000 switches a second.
+/// A ping-pong of two threads over a pipe, on one processor, at 400,000 switches per second.
 fn ping_pong(switches: u32) -> Vec<Event> {
     let mut events = Vec::new();
     for n in 0..switches {
@@ -106,7 +106,7 @@ fn a_switch_with_its_wake_up_takes_about_17_bytes() {
 }
 
 #[test]
-fn a_ping_pong_comes_back() {
+fn a_ping_pong_survives_the_round_trip() {
     let events = ping_pong(10_000);
     let threads =
         [thread(70_001, 70_000, 0, "ping", false), thread(70_002, 70_000, 0, "pong", false)];
@@ -120,14 +120,14 @@ fn a_ping_pong_comes_back() {
 }
 
 #[test]
-fn what_the_kernel_did_is_nothing_foreign_to_who_reads_the_marks_alone() {
+fn kernel_events_do_not_count_as_foreign_packets() {
     let (trace, errors) =
         crate::perfetto::read(&file(&[&ping_pong(10)], &[thread(7, 7, 0, "x", false)]));
     assert_eq!((errors, trace.foreign_packets), (vec![], 0));
 }
 
 #[test]
-fn threads_that_begin_change_their_name_and_number_again_come_back() {
+fn new_renamed_and_renumbered_threads_survive_the_round_trip() {
     let threads = [
         thread(7, 7, 0, "bash", false),
         thread(7, 7, 500, "ls", false),
@@ -140,8 +140,8 @@ fn threads_that_begin_change_their_name_and_number_again_come_back() {
 }
 
 #[test]
-fn names_are_learnt_from_switches_where_nothing_else_tells_them() {
-    // As other programs write: names only in the table of each bundle.
+fn names_are_learnt_from_switches_if_there_is_no_other_source() {
+    // As other programs write: names are only in the table of each bundle.
     let mut table = Vec::new();
     for (field, bytes) in [
         (compact::INTERN_TABLE, &b"old"[..]),
@@ -169,7 +169,7 @@ fn names_are_learnt_from_switches_where_nothing_else_tells_them() {
     assert!(recording.conditions[0].1.contains("BOOTTIME"), "{:?}", recording.conditions);
 }
 
-/// A message of these fields, numbers or bytes.
+/// Returns a message of these fields, numbers or bytes.
 fn message(fields: &[(u32, Result<u64, &[u8]>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for &(field, value) in fields {
@@ -182,8 +182,8 @@ fn message(fields: &[(u32, Result<u64, &[u8]>)]) -> Vec<u8> {
 }
 
 #[test]
-fn a_trace_of_perfettos_own_recorder_is_put_on_the_monotonic_clock() {
-    // The machine slept for 5000 ns before: the boot clock is ahead by so much.
+fn a_trace_of_perfettos_recorder_is_converted_to_the_monotonic_clock() {
+    // The machine was suspended for 5000 ns before: the boot clock is ahead by that much.
     let clock = |id, at| message(&[(1, Ok(id)), (2, Ok(at))]);
     let snapshot = message(&[(1, Err(&clock(6, 9000))), (1, Err(&clock(3, 4000)))]);
     let info = message(&[(1, Err(&message(&[(3, Err(b"5.10.0"))])))]);
@@ -209,7 +209,7 @@ fn a_trace_of_perfettos_own_recorder_is_put_on_the_monotonic_clock() {
         message(&[(6, Err(&snapshot)), (10, Ok(7))]),
         message(&[(45, Err(&info))]),
         message(&[(2, Err(&tree)), (8, Ok(9050))]),
-        // Their configuration, which tells us nothing.
+        // Perfetto's configuration, which has no meaning here.
         message(&[(33, Err(b""))]),
     ];
     let file: Vec<u8> = packets.iter().flat_map(|packet| message(&[(1, Err(packet))])).collect();
@@ -225,7 +225,7 @@ fn a_trace_of_perfettos_own_recorder_is_put_on_the_monotonic_clock() {
 }
 
 #[test]
-fn compressed_packets_are_named_with_the_way_out() {
+fn compressed_packets_are_refused_with_the_remedy() {
     let packet = message(&[(50, Err(b"x"))]);
     let (_, errors) = Recording::read(&message(&[(1, Err(&packet)), (1, Err(&packet))]));
     let [ReadError::Unsupported { offset: 0, what }] = &errors[..] else { panic!("{errors:?}") };
@@ -233,7 +233,7 @@ fn compressed_packets_are_named_with_the_way_out() {
 }
 
 #[test]
-fn a_gap_is_where_it_was_with_the_number_that_was_lost() {
+fn a_gap_keeps_its_place_and_its_number_of_lost_events() {
     let events = [
         event(10, 0, switch(Tid::UNKNOWN.0, Left::Sleeping, 5)),
         event(20, 0, What::Lost(17)),
@@ -258,7 +258,7 @@ fn a_clock_that_steps_back_leaves_a_gap_and_no_event_out_of_order() {
 }
 
 #[test]
-fn a_bundle_that_is_damaged_is_a_gap() {
+fn a_damaged_bundle_becomes_a_gap() {
     let events: Vec<Event> = ping_pong(30);
     let mut file = Vec::new();
     let mut writer = TraceWriter::new(&mut file, at(1), 2, &[]).unwrap();
@@ -267,7 +267,7 @@ fn a_bundle_that_is_damaged_is_a_gap() {
         writer.kernel(1, chunk).unwrap();
         ends.push(writer.get_ref().len());
     }
-    // The last list of the second bundle, before the number of the packets' sequence, breaks off.
+    // The last list of the second bundle, before the packet's sequence number, is truncated.
     let place = ends[1] - 3;
     file[place] |= 0x80;
     let (recording, errors) = Recording::read(&file);
@@ -280,7 +280,7 @@ fn a_bundle_that_is_damaged_is_a_gap() {
 }
 
 #[test]
-fn older_kernels_number_states_otherwise() {
+fn older_kernels_number_states_differently() {
     assert_eq!(States::of("6.18.44-x").left(0x100), Left::Preempted);
     assert_eq!(States::of("4.9.1").left(0x1000), Left::Preempted);
     assert_eq!(States::of("4.4.0").left(0x800), Left::Preempted);

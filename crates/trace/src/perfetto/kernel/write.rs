@@ -1,4 +1,4 @@
-//! The kernel's events to bundles.
+//! Encodes the kernel's events into bundles.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use super::{
 };
 use crate::sched::{Event, Interrupt, Thread, Tid, What};
 
-/// The most events in a bundle: what a writer that dies loses, and what a reader holds of each processor.
+/// The most events in a bundle: a writer that dies loses as many, and a reader keeps as many of each processor.
 const BUNDLE_EVENTS_MAX: usize = 2048;
 
-/// What was said so far of the kernel's side.
+/// The state of the kernel's part of the file.
 #[derive(Debug, Default)]
 pub(in super::super) struct Kernel {
     /// Whether the system was described.
     pub(in super::super) announced: bool,
-    /// Who runs on each processor.
+    /// The running thread of each processor.
     running: BTreeMap<u16, Tid>,
-    /// What each thread is called now, and the number of its process.
+    /// The present name of each thread, and its process.
     names: BTreeMap<Tid, (u32, String)>,
     bundle: Bundle,
 }
 
 impl Kernel {
-    /// Appends the packets of these events of that processor.
+    /// Appends the packets of these events of one processor.
     pub(in super::super) fn events(
         &mut self,
         cpu: u16,
@@ -44,20 +44,20 @@ impl Kernel {
         }
     }
 
-    /// Learns of a thread; `true`: nothing was known of it, or another process.
+    /// Stores a thread's name and process; returns true if the thread or its process is new.
     pub(in super::super) fn learn(&mut self, thread: &Thread) -> bool {
         let known = self.names.insert(thread.tid, (thread.pid, thread.name.clone()));
         known.is_none_or(|(pid, _)| pid != thread.pid)
     }
 
-    /// Appends the packet of a thread that begins, or changes its name.
+    /// Appends the packet for a thread that starts or changes its name.
     pub(in super::super) fn change(&mut self, thread: &Thread, packet: &mut dyn FnMut(&[u8])) {
         let at = thread.since.nanos();
         let mut body = Vec::new();
         put_number(&mut body, 1, pid_number(thread.tid));
         if thread.new {
             put_bytes(&mut body, 2, thread.name.as_bytes());
-            // The event's own thread, the one that made it, says which process it is in.
+            // The event's own thread, which created it, identifies the process.
             let shares = thread.pid != 0 && thread.pid != thread.tid.0;
             put_number(&mut body, 3, if shares { CLONE_THREAD } else { 0 });
             let maker = if shares { Tid(thread.pid) } else { Tid::IDLE };
@@ -73,18 +73,18 @@ impl Kernel {
     }
 }
 
-/// A bundle in the making.
+/// A bundle under construction.
 #[derive(Debug, Default)]
 struct Bundle {
     count: usize,
     lost: bool,
-    /// When its last event was, and its place among those of one moment.
+    /// The time of its last event, and the event's rank among those at the same time.
     last: (u64, u8),
     switches: [Vec<u8>; 5],
     switch_last: u64,
     wakes: [Vec<u8>; 6],
     wake_last: u64,
-    /// Events of their own, each behind its field number.
+    /// Individual events, each preceded by its field number.
     events: Vec<u8>,
     body: Vec<u8>,
     names: NameTable,
@@ -94,8 +94,8 @@ struct Bundle {
 }
 
 impl Bundle {
-    /// Whether the event can be in this bundle: there is room, it is not earlier, a gap comes first, and what happened
-    /// at one moment is read back in the order it is here.
+    /// Whether the event can be in this bundle: there is room, it is not earlier, it is not a gap, and events at the
+    /// same time will be read back in this order.
     fn takes(&self, event: &Event, running: Tid) -> bool {
         let in_order = (event.at.nanos(), place(&event.what, running)) >= self.last;
         self.count == 0
@@ -105,7 +105,7 @@ impl Bundle {
     fn push(&mut self, event: &Event, running: &mut Tid, names: &BTreeMap<Tid, (u32, String)>) {
         let at = event.at.nanos();
         self.last = (at, place(&event.what, *running));
-        // Perfetto shows what a thread did on its track; what an unknown one did goes to the idle thread's.
+        // Perfetto shows an event on the track of its thread; events of an unknown thread go to the idle thread.
         let by = if *running == Tid::UNKNOWN { Tid::IDLE } else { *running };
         match event.what {
             What::Switch { prev, left, next, priority } => {
@@ -179,7 +179,7 @@ impl Bundle {
         self.count += 1;
     }
 
-    /// An event whose first field is its number.
+    /// Appends an event whose first field is its number.
     fn numbered(&mut self, at: u64, tid: Tid, field: u32, number: u64) {
         let mut body = std::mem::take(&mut self.body);
         put_number(&mut body, 1, number);
@@ -187,7 +187,7 @@ impl Bundle {
         self.body = body;
     }
 
-    /// An event with a name and perhaps a number.
+    /// Appends an event with a name and possibly a number.
     fn generic(&mut self, at: u64, tid: Tid, name: &str, number: Option<u64>) {
         let mut body = Vec::new();
         put_bytes(&mut body, 1, name.as_bytes());
@@ -200,7 +200,7 @@ impl Bundle {
         self.event(at, tid, event::GENERIC, &body, None);
     }
 
-    /// An event of its own, done by that thread. Perfetto reads fastest when its moment and its thread come first.
+    /// Appends an individual event of a thread. Perfetto reads fastest if time and thread come first.
     fn event(&mut self, at: u64, tid: Tid, field: u32, body: &[u8], flags: Option<u64>) {
         let mut whole = Vec::with_capacity(body.len() + 24);
         put_number(&mut whole, event::TIMESTAMP, at);
@@ -214,7 +214,7 @@ impl Bundle {
         self.count = self.count.max(1);
     }
 
-    /// The bundle's bytes; after this it is empty.
+    /// Returns the bundle's bytes and empties it.
     fn finish(&mut self, cpu: u16) -> &[u8] {
         self.out.clear();
         put_number(&mut self.out, bundle::CPU, cpu.into());
@@ -256,8 +256,8 @@ impl Bundle {
     }
 }
 
-/// The place of events of one moment in a bundle: those of their own, then wake-ups, then switches. A switch or a
-/// wake-up that does not continue from who ran is one of its own.
+/// Returns the rank of an event among those at the same time in a bundle: individual events, then wake-ups, then
+/// switches. A switch or a wake-up that does not continue from the running thread is an individual event.
 fn place(what: &What, running: Tid) -> u8 {
     match what {
         What::Switch { prev, .. } if *prev == running => 2,
@@ -266,18 +266,18 @@ fn place(what: &What, running: Tid) -> u8 {
     }
 }
 
-/// A thread's number as Perfetto writes an `int32`: what does not fit is negative.
+/// Encodes a thread's number as Perfetto's `int32`: large numbers become negative.
 pub(super) fn pid_number(tid: Tid) -> u64 {
     i64::from(tid.0.cast_signed()).cast_unsigned()
 }
 
-/// The names of a bundle's threads, each (nearly always) once.
+/// The names of a bundle's threads, each stored (nearly always) once.
 #[derive(Debug)]
 struct NameTable {
-    /// The names as fields of the compact form.
+    /// The names, as fields of the compact form.
     table: Vec<u8>,
     count: u32,
-    /// Which thread was looked up last at each place, in which bundle, and its name's number.
+    /// For each slot: the thread last looked up, its bundle, and the index of its name.
     slots: Vec<(Tid, u32, u32)>,
     bundle: u32,
 }
@@ -317,7 +317,7 @@ impl NameTable {
     }
 }
 
-/// The priority each thread had when it last ran, which a wake-up in the file states again.
+/// The priority that each thread had when it last ran, which its wake-ups in the file repeat.
 #[derive(Debug)]
 struct Priorities(Vec<(Tid, u64)>);
 
