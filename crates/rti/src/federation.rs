@@ -16,6 +16,7 @@ use crate::input::Effect;
 use crate::instance::{Instance, KnownBy};
 use crate::limits::Limits;
 use crate::notice::Notice;
+use crate::services::declaration;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
 use crate::services::time::{Galts, Schedule};
@@ -249,9 +250,30 @@ impl Federation {
 
     /// Returns the instances of a class and its subclasses.
     pub(crate) fn instances_below(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
-        let classes = self.of_class.iter();
-        let below = classes.filter(|(one, _)| self.model.is_object_class(**one, class));
-        below.flat_map(|(_, instances)| instances.iter().copied()).collect()
+        let below = self.entries_below(&self.of_class, class);
+        below.into_iter().flat_map(|(_, instances)| instances.iter().copied()).collect()
+    }
+
+    /// Returns a table's entries for a class and its subclasses, by handle. It looks at the subclasses or at the table,
+    /// whichever are fewer.
+    pub(crate) fn entries_below<'t, T>(
+        &self,
+        table: &'t BTreeMap<ObjectClassHandle, T>,
+        class: ObjectClassHandle,
+    ) -> Vec<(ObjectClassHandle, &'t T)> {
+        let mut below = vec![class];
+        let mut next = 0;
+        while next < below.len() && below.len() <= table.len() {
+            let definition = self.model.object_class(below[next]);
+            below.extend(definition.into_iter().flat_map(|one| &one.children));
+            next += 1;
+        }
+        if below.len() > table.len() {
+            let entries = table.iter().map(|(one, entry)| (*one, entry));
+            return entries.filter(|(one, _)| self.model.is_object_class(*one, class)).collect();
+        }
+        below.sort_unstable();
+        below.into_iter().filter_map(|one| Some((one, table.get(&one)?))).collect()
     }
 
     /// Returns the federates that subscribe to a class or a superclass.
@@ -299,6 +321,7 @@ impl Federation {
         }
         self.check_schedule();
         crate::services::time::check_invariants(self);
+        declaration::check_invariants(self);
         ownership::check_invariants(self);
         for (handle, instance) in &self.instances {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));

@@ -14,7 +14,10 @@ use super::Answer;
 use crate::federate::{Activity, Reach};
 use crate::federation::Federation;
 
-pub(crate) use advisory::{advise, advise_of_interactions, advise_of_registration};
+pub(crate) use advisory::{
+    advise, advise_of_interactions, advise_of_registration, check_invariants,
+};
+use advisory::{class_subscriptions_changed, interaction_subscriptions_changed};
 pub(crate) use subscription::{REPORT_OF_CALLS, forget};
 
 /// Dispatches a call of this clause.

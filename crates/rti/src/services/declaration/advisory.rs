@@ -11,12 +11,46 @@ use hemiola_hla::{Callback, FederateHandle, InteractionClassHandle, ObjectClassH
 use crate::federate::Activity;
 use crate::federation::Federation;
 
-/// Updates the advisories of all federates after subscriptions have changed.
+/// Updates the advisories of all federates after a federate has resigned.
 pub(crate) fn advise(federation: &mut Federation) {
     let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     for federate in all {
         advise_of_registration(federation, federate);
         advise_of_interactions(federation, federate);
+    }
+}
+
+/// Updates the advisories of all federates after subscriptions to interactions have changed.
+pub(super) fn interaction_subscriptions_changed(federation: &mut Federation) {
+    let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
+    all.into_iter().for_each(|federate| advise_of_interactions(federation, federate));
+}
+
+/// Updates the advisories of all federates after subscriptions to an object class have changed. This concerns only
+/// publications of the class and its subclasses.
+pub(super) fn class_subscriptions_changed(federation: &mut Federation, class: ObjectClassHandle) {
+    let advised = federation.federates().filter(|(_, federate)| {
+        federate.is_on(Switch::ObjectClassRelevanceAdvisory)
+            && !federate.published.classes.is_empty()
+    });
+    let advised: Vec<FederateHandle> = advised.map(|(federate, _)| federate).collect();
+    for federate in advised {
+        let published = &federation.federate(federate).published.classes;
+        let below = federation.entries_below(published, class);
+        let below: Vec<ObjectClassHandle> = below.into_iter().map(|(one, _)| one).collect();
+        let (mut starts, mut stops) = (Vec::new(), Vec::new());
+        for object_class in below {
+            let is_wanted = is_class_wanted(federation, federate, object_class);
+            let advised = &mut federation.federate_mut(federate).advised.registration;
+            if is_wanted && advised.insert(object_class) {
+                starts.push(Callback::StartRegistrationForObjectClass { object_class });
+            } else if !is_wanted && advised.remove(&object_class) {
+                stops.push(Callback::StopRegistrationForObjectClass { object_class });
+            }
+        }
+        for callback in starts.into_iter().chain(stops) {
+            federation.send_callback(federate, callback);
+        }
     }
 }
 
@@ -81,4 +115,14 @@ fn is_interaction_wanted(
             subscribed.get(&above) == Some(&Activity::Active)
         })
     })
+}
+
+/// Checks that each federate's registration advisories report the current state.
+pub(crate) fn check_invariants(federation: &Federation) {
+    for (handle, federate) in federation.federates() {
+        let is_on = federate.is_on(Switch::ObjectClassRelevanceAdvisory);
+        let classes = federate.published.classes.keys().copied().filter(|_| is_on);
+        let wanted = classes.filter(|class| is_class_wanted(federation, handle, *class));
+        assert_eq!(federate.advised.registration, wanted.collect::<BTreeSet<_>>());
+    }
 }

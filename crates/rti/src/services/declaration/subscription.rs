@@ -5,7 +5,10 @@ use hemiola_hla::{
     Reply, Switch,
 };
 
-use super::{Answer, advise, defined, interaction_defined};
+use super::{
+    Answer, class_subscriptions_changed, defined, interaction_defined,
+    interaction_subscriptions_changed,
+};
 use crate::federate::{Activity, Rate, Subscription};
 use crate::federation::Federation;
 use crate::services::object;
@@ -37,7 +40,7 @@ pub(super) fn subscribe(
     }
     federation.class_subscribers.entry(class).or_default().insert(me);
     object::interest_changed(federation, me, class);
-    advise(federation);
+    class_subscriptions_changed(federation, class);
     Ok(Reply::Done)
 }
 
@@ -70,7 +73,7 @@ pub(super) fn unsubscribe(
         withdraw(&mut federation.class_subscribers, class, me);
     }
     object::interest_changed(federation, me, class);
-    advise(federation);
+    class_subscriptions_changed(federation, class);
     Ok(Reply::Done)
 }
 
@@ -91,7 +94,7 @@ pub(super) fn subscribe_interaction_class(
     federation.federate_mut(me).subscribed.interactions.insert(class, activity);
     federation.interaction_subscribers.entry(class).or_default().insert(me);
     federation.receivers.clear();
-    advise(federation);
+    interaction_subscriptions_changed(federation);
     Ok(Reply::Done)
 }
 
@@ -105,7 +108,7 @@ pub(super) fn unsubscribe_interaction_class(
     federation.federate_mut(me).subscribed.interactions.remove(&class);
     withdraw(&mut federation.interaction_subscribers, class, me);
     federation.receivers.clear();
-    advise(federation);
+    interaction_subscriptions_changed(federation);
     Ok(Reply::Done)
 }
 
