@@ -18,7 +18,14 @@ pub(crate) use advisory::{
     advise, advise_of_interactions, advise_of_registration, check_invariants,
 };
 use advisory::{class_subscriptions_changed, interaction_subscriptions_changed};
+use publication::{
+    publish_interaction_class, publish_object_class_attributes, unpublish_interaction_class,
+    unpublish_object_class,
+};
 pub(crate) use subscription::{REPORT_OF_CALLS, forget};
+use subscription::{
+    subscribe, subscribe_interaction_class, unsubscribe, unsubscribe_interaction_class,
+};
 
 /// Dispatches a call of this clause.
 pub(crate) fn call(
@@ -29,19 +36,19 @@ pub(crate) fn call(
     use DeclarationCall as C;
     match call {
         C::PublishObjectClassAttributes { object_class, attributes } => {
-            publication::publish_object_class_attributes(federation, me, object_class, &attributes)
+            publish_object_class_attributes(federation, me, object_class, &attributes)
         }
         C::UnpublishObjectClass { object_class } => {
-            publication::unpublish_object_class(federation, me, object_class, None)
+            unpublish_object_class(federation, me, object_class, None)
         }
         C::UnpublishObjectClassAttributes { object_class, attributes } => {
-            publication::unpublish_object_class(federation, me, object_class, Some(&attributes))
+            unpublish_object_class(federation, me, object_class, Some(&attributes))
         }
         C::PublishInteractionClass { interaction_class } => {
-            publication::publish_interaction_class(federation, me, interaction_class)
+            publish_interaction_class(federation, me, interaction_class)
         }
         C::UnpublishInteractionClass { interaction_class } => {
-            publication::unpublish_interaction_class(federation, me, interaction_class)
+            unpublish_interaction_class(federation, me, interaction_class)
         }
         C::PublishObjectClassDirectedInteractions { object_class, interaction_classes } => {
             directed::publish(federation, me, object_class, &interaction_classes)
@@ -53,72 +60,36 @@ pub(crate) fn call(
             object_class,
             interaction_classes,
         } => directed::unpublish(federation, me, object_class, Some(&interaction_classes)),
-        C::SubscribeObjectClassAttributes { object_class, attributes } => subscription::subscribe(
-            federation,
-            me,
-            object_class,
-            &attributes,
-            Activity::Active,
-            None,
-        ),
+        C::SubscribeObjectClassAttributes { object_class, attributes } => {
+            subscribe(federation, me, object_class, &attributes, Activity::Active, None)
+        }
         C::SubscribeObjectClassAttributesWithRate {
             object_class,
             attributes,
             update_rate_designator: rate,
-        } => subscription::subscribe(
-            federation,
-            me,
-            object_class,
-            &attributes,
-            Activity::Active,
-            Some(&rate),
-        ),
+        } => subscribe(federation, me, object_class, &attributes, Activity::Active, Some(&rate)),
         C::SubscribeObjectClassAttributesPassively { object_class, attributes } => {
-            subscription::subscribe(
-                federation,
-                me,
-                object_class,
-                &attributes,
-                Activity::Passive,
-                None,
-            )
+            subscribe(federation, me, object_class, &attributes, Activity::Passive, None)
         }
         C::SubscribeObjectClassAttributesPassivelyWithRate {
             object_class,
             attributes,
             update_rate_designator: rate,
-        } => subscription::subscribe(
-            federation,
-            me,
-            object_class,
-            &attributes,
-            Activity::Passive,
-            Some(&rate),
-        ),
+        } => subscribe(federation, me, object_class, &attributes, Activity::Passive, Some(&rate)),
         C::UnsubscribeObjectClass { object_class } => {
-            subscription::unsubscribe(federation, me, object_class, None)
+            unsubscribe(federation, me, object_class, None)
         }
         C::UnsubscribeObjectClassAttributes { object_class, attributes } => {
-            subscription::unsubscribe(federation, me, object_class, Some(&attributes))
+            unsubscribe(federation, me, object_class, Some(&attributes))
         }
         C::SubscribeInteractionClass { interaction_class } => {
-            subscription::subscribe_interaction_class(
-                federation,
-                me,
-                interaction_class,
-                Activity::Active,
-            )
+            subscribe_interaction_class(federation, me, interaction_class, Activity::Active)
         }
         C::SubscribeInteractionClassPassively { interaction_class } => {
-            subscription::subscribe_interaction_class(
-                federation,
-                me,
-                interaction_class,
-                Activity::Passive,
-            )
+            subscribe_interaction_class(federation, me, interaction_class, Activity::Passive)
         }
         C::UnsubscribeInteractionClass { interaction_class } => {
-            subscription::unsubscribe_interaction_class(federation, me, interaction_class)
+            unsubscribe_interaction_class(federation, me, interaction_class)
         }
         C::SubscribeObjectClassDirectedInteractions { object_class, interaction_classes } => {
             directed::subscribe(federation, me, object_class, &interaction_classes, Reach::Owned)

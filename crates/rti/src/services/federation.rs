@@ -14,6 +14,13 @@ use super::{Answer, not_offered};
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
+use connection::{connect, disconnect};
+use execution::{
+    create_federation_execution, destroy_federation_execution, list_federation_execution_members,
+    list_federation_executions,
+};
+use membership::{join_federation_execution, resign_federation_execution};
+use synchronization::{register_federation_synchronization_point, synchronization_point_achieved};
 
 pub(crate) use membership::{evict, resign_lost};
 pub(crate) use synchronization::SynchronizationPoint;
@@ -26,45 +33,36 @@ pub(crate) fn session_call(
 ) -> ControlFlow<Answer, FederationCall> {
     use FederationCall as C;
     ControlFlow::Break(match call {
-        C::Connect => connection::connect(kernel, session, None, None),
+        C::Connect => connect(kernel, session, None, None),
         C::ConnectWithCredentials { credentials } => {
-            connection::connect(kernel, session, None, Some(&credentials))
+            connect(kernel, session, None, Some(&credentials))
         }
         C::ConnectWithConfiguration { rti_configuration } => {
-            connection::connect(kernel, session, Some(&rti_configuration), None)
+            connect(kernel, session, Some(&rti_configuration), None)
         }
         C::ConnectWithConfigurationAndCredentials { rti_configuration, credentials } => {
-            connection::connect(kernel, session, Some(&rti_configuration), Some(&credentials))
+            connect(kernel, session, Some(&rti_configuration), Some(&credentials))
         }
-        C::Disconnect => connection::disconnect(kernel, session),
+        C::Disconnect => disconnect(kernel, session),
         C::CreateFederationExecution { federation_name: name, fom_module } => {
-            execution::create_federation_execution(kernel, session, name, &[fom_module], None, "")
+            create_federation_execution(kernel, session, name, &[fom_module], None, "")
         }
         C::CreateFederationExecutionWithTime {
             federation_name: name,
             fom_module,
             logical_time_implementation_name: time,
-        } => execution::create_federation_execution(
-            kernel,
-            session,
-            name,
-            &[fom_module],
-            None,
-            &time,
-        ),
+        } => create_federation_execution(kernel, session, name, &[fom_module], None, &time),
         C::CreateFederationExecutionWithModules { federation_name: name, fom_modules } => {
-            execution::create_federation_execution(kernel, session, name, &fom_modules, None, "")
+            create_federation_execution(kernel, session, name, &fom_modules, None, "")
         }
         C::CreateFederationExecutionWithModulesAndTime {
             federation_name: name,
             fom_modules,
             logical_time_implementation_name: time,
-        } => {
-            execution::create_federation_execution(kernel, session, name, &fom_modules, None, &time)
-        }
+        } => create_federation_execution(kernel, session, name, &fom_modules, None, &time),
         C::CreateFederationExecutionWithMIM { federation_name: name, fom_modules, mim_module } => {
             let mim = Some(&mim_module);
-            execution::create_federation_execution(kernel, session, name, &fom_modules, mim, "")
+            create_federation_execution(kernel, session, name, &fom_modules, mim, "")
         }
         C::CreateFederationExecutionWithMIMAndTime {
             federation_name: name,
@@ -73,30 +71,23 @@ pub(crate) fn session_call(
             logical_time_implementation_name: time,
         } => {
             let mim = Some(&mim_module);
-            execution::create_federation_execution(kernel, session, name, &fom_modules, mim, &time)
+            create_federation_execution(kernel, session, name, &fom_modules, mim, &time)
         }
         C::DestroyFederationExecution { federation_name } => {
-            execution::destroy_federation_execution(kernel, session, &federation_name)
+            destroy_federation_execution(kernel, session, &federation_name)
         }
-        C::ListFederationExecutions => execution::list_federation_executions(kernel, session),
+        C::ListFederationExecutions => list_federation_executions(kernel, session),
         C::ListFederationExecutionMembers { federation_name } => {
-            execution::list_federation_execution_members(kernel, session, federation_name)
+            list_federation_execution_members(kernel, session, federation_name)
         }
         C::JoinFederationExecution { federate_type, federation_name } => {
-            membership::join_federation_execution(
-                kernel,
-                session,
-                None,
-                federate_type,
-                &federation_name,
-                &[],
-            )
+            join_federation_execution(kernel, session, None, federate_type, &federation_name, &[])
         }
         C::JoinFederationExecutionWithModules {
             federate_type,
             federation_name,
             additional_fom_modules: modules,
-        } => membership::join_federation_execution(
+        } => join_federation_execution(
             kernel,
             session,
             None,
@@ -106,14 +97,7 @@ pub(crate) fn session_call(
         ),
         C::JoinFederationExecutionWithName { federate_name, federate_type, federation_name } => {
             let name = Some(federate_name);
-            membership::join_federation_execution(
-                kernel,
-                session,
-                name,
-                federate_type,
-                &federation_name,
-                &[],
-            )
+            join_federation_execution(kernel, session, name, federate_type, &federation_name, &[])
         }
         C::JoinFederationExecutionWithNameAndModules {
             federate_name,
@@ -122,7 +106,7 @@ pub(crate) fn session_call(
             additional_fom_modules: modules,
         } => {
             let name = Some(federate_name);
-            membership::join_federation_execution(
+            join_federation_execution(
                 kernel,
                 session,
                 name,
@@ -132,7 +116,7 @@ pub(crate) fn session_call(
             )
         }
         C::ResignFederationExecution { resign_action } => {
-            membership::resign_federation_execution(kernel, session, resign_action)
+            resign_federation_execution(kernel, session, resign_action)
         }
         call => return ControlFlow::Continue(call),
     })
@@ -150,22 +134,14 @@ pub(crate) fn call(
         C::RegisterFederationSynchronizationPoint {
             synchronization_point_label: label,
             user_supplied_tag: tag,
-        } => synchronization::register_federation_synchronization_point(
-            federation,
-            me,
-            label,
-            tag,
-            &[],
-        ),
+        } => register_federation_synchronization_point(federation, me, label, tag, &[]),
         C::RegisterFederationSynchronizationPointWithSet {
             synchronization_point_label: label,
             user_supplied_tag: tag,
             synchronization_set: set,
-        } => synchronization::register_federation_synchronization_point(
-            federation, me, label, tag, &set,
-        ),
+        } => register_federation_synchronization_point(federation, me, label, tag, &set),
         C::SynchronizationPointAchieved { synchronization_point_label: label, successfully } => {
-            synchronization::synchronization_point_achieved(federation, me, label, successfully)
+            synchronization_point_achieved(federation, me, label, successfully)
         }
         _ => Err(not_offered(name)),
     }

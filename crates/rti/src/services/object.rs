@@ -18,6 +18,19 @@ use hemiola_hla::{
 use super::Answer;
 use crate::federation::Federation;
 use crate::instance::Instance;
+use instance::{delete_object_instance, local_delete_object_instance, register_object_instance};
+use interaction::{send_directed_interaction, send_interaction};
+use name::{
+    release_object_instance_names, reserve_multiple_object_instance_names,
+    reserve_object_instance_name,
+};
+use provide::{request_class_attribute_value_update, request_instance_attribute_value_update};
+use transportation::{
+    change_default_attribute_transportation_type, query_attribute_transportation_type,
+    query_interaction_transportation_type, request_attribute_transportation_type_change,
+    request_interaction_transportation_type_change,
+};
+use update::update_attribute_values;
 
 pub(crate) use instance::{
     delete, deletion_is_final, disown, divest_unpublished, forget, interest_changed, leave,
@@ -31,26 +44,26 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
     use ObjectCall as C;
     match call {
         C::ReserveObjectInstanceName { object_instance_name: name } => {
-            name::reserve_object_instance_name(federation, me, name)
+            reserve_object_instance_name(federation, me, name)
         }
         C::ReleaseObjectInstanceName { object_instance_name: name } => {
-            name::release_object_instance_names(federation, me, &[name])
+            release_object_instance_names(federation, me, &[name])
         }
         C::ReserveMultipleObjectInstanceNames { object_instance_names: names } => {
-            name::reserve_multiple_object_instance_names(federation, me, names)
+            reserve_multiple_object_instance_names(federation, me, names)
         }
         C::ReleaseMultipleObjectInstanceNames { object_instance_names: names } => {
-            name::release_object_instance_names(federation, me, &names)
+            release_object_instance_names(federation, me, &names)
         }
         C::RegisterObjectInstance { object_class } => {
-            instance::register_object_instance(federation, me, object_class, None)
+            register_object_instance(federation, me, object_class, None)
         }
         C::RegisterObjectInstanceWithName { object_class, object_instance_name: name } => {
-            instance::register_object_instance(federation, me, object_class, Some(name))
+            register_object_instance(federation, me, object_class, Some(name))
         }
         C::UpdateAttributeValues { object_instance, attribute_values, user_supplied_tag } => {
             let (values, tag) = (attribute_values, user_supplied_tag);
-            update::update_attribute_values(federation, me, object_instance, values, tag, None)
+            update_attribute_values(federation, me, object_instance, values, tag, None)
                 .map(|_| Reply::Done)
         }
         C::UpdateAttributeValuesWithTime {
@@ -60,12 +73,12 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             time,
         } => {
             let (values, tag, time) = (attribute_values, user_supplied_tag, Some(time));
-            update::update_attribute_values(federation, me, object_instance, values, tag, time)
+            update_attribute_values(federation, me, object_instance, values, tag, time)
                 .map(Reply::Retraction)
         }
         C::SendInteraction { interaction_class, parameter_values, user_supplied_tag } => {
             let (values, tag) = (parameter_values, user_supplied_tag);
-            interaction::send_interaction(federation, me, interaction_class, values, tag, None)
+            send_interaction(federation, me, interaction_class, values, tag, None)
                 .map(|_| Reply::Done)
         }
         C::SendInteractionWithTime {
@@ -75,7 +88,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             time,
         } => {
             let (values, tag, time) = (parameter_values, user_supplied_tag, Some(time));
-            interaction::send_interaction(federation, me, interaction_class, values, tag, time)
+            send_interaction(federation, me, interaction_class, values, tag, time)
                 .map(Reply::Retraction)
         }
         C::SendDirectedInteraction {
@@ -90,8 +103,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
                 values: parameter_values,
                 tag: user_supplied_tag,
             };
-            interaction::send_directed_interaction(federation, me, directed, None)
-                .map(|_| Reply::Done)
+            send_directed_interaction(federation, me, directed, None).map(|_| Reply::Done)
         }
         C::SendDirectedInteractionWithTime {
             interaction_class,
@@ -106,25 +118,23 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
                 values: parameter_values,
                 tag: user_supplied_tag,
             };
-            interaction::send_directed_interaction(federation, me, directed, Some(time))
-                .map(Reply::Retraction)
+            send_directed_interaction(federation, me, directed, Some(time)).map(Reply::Retraction)
         }
         C::DeleteObjectInstance { object_instance, user_supplied_tag: tag } => {
-            instance::delete_object_instance(federation, me, object_instance, tag, None)
-                .map(|_| Reply::Done)
+            delete_object_instance(federation, me, object_instance, tag, None).map(|_| Reply::Done)
         }
         C::DeleteObjectInstanceWithTime { object_instance, user_supplied_tag: tag, time } => {
-            instance::delete_object_instance(federation, me, object_instance, tag, Some(time))
+            delete_object_instance(federation, me, object_instance, tag, Some(time))
                 .map(Reply::Retraction)
         }
         C::LocalDeleteObjectInstance { object_instance } => {
-            instance::local_delete_object_instance(federation, me, object_instance)
+            local_delete_object_instance(federation, me, object_instance)
         }
         C::RequestInstanceAttributeValueUpdate {
             object_instance,
             attributes,
             user_supplied_tag: tag,
-        } => provide::request_instance_attribute_value_update(
+        } => request_instance_attribute_value_update(
             federation,
             me,
             object_instance,
@@ -135,18 +145,12 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             object_class,
             attributes,
             user_supplied_tag: tag,
-        } => provide::request_class_attribute_value_update(
-            federation,
-            me,
-            object_class,
-            &attributes,
-            &tag,
-        ),
+        } => request_class_attribute_value_update(federation, me, object_class, &attributes, &tag),
         C::RequestAttributeTransportationTypeChange {
             object_instance,
             attributes,
             transportation_type: kind,
-        } => transportation::request_attribute_transportation_type_change(
+        } => request_attribute_transportation_type_change(
             federation,
             me,
             object_instance,
@@ -157,7 +161,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             object_class,
             attributes,
             transportation_type: kind,
-        } => transportation::change_default_attribute_transportation_type(
+        } => change_default_attribute_transportation_type(
             federation,
             me,
             object_class,
@@ -165,29 +169,16 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             kind,
         ),
         C::QueryAttributeTransportationType { object_instance, attribute } => {
-            transportation::query_attribute_transportation_type(
-                federation,
-                me,
-                object_instance,
-                attribute,
-            )
+            query_attribute_transportation_type(federation, me, object_instance, attribute)
         }
         C::RequestInteractionTransportationTypeChange {
             interaction_class,
             transportation_type: kind,
-        } => transportation::request_interaction_transportation_type_change(
-            federation,
-            me,
-            interaction_class,
-            kind,
-        ),
+        } => {
+            request_interaction_transportation_type_change(federation, me, interaction_class, kind)
+        }
         C::QueryInteractionTransportationType { federate, interaction_class } => {
-            transportation::query_interaction_transportation_type(
-                federation,
-                me,
-                federate,
-                interaction_class,
-            )
+            query_interaction_transportation_type(federation, me, federate, interaction_class)
         }
     }
 }

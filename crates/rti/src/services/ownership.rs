@@ -19,6 +19,16 @@ use hemiola_hla::{
 
 use super::{Answer, object};
 use crate::federation::Federation;
+use acquisition::{
+    attribute_ownership_acquisition, attribute_ownership_acquisition_if_available,
+    cancel_attribute_ownership_acquisition,
+};
+use divestiture::{
+    attribute_ownership_divestiture_if_wanted, attribute_ownership_release_denied,
+    cancel_negotiated_attribute_ownership_divestiture, confirm_divestiture,
+    negotiated_attribute_ownership_divestiture, unconditional_attribute_ownership_divestiture,
+};
+use query::{is_attribute_owned_by_federate, query_attribute_ownership};
 
 pub(crate) use negotiation::{
     Negotiation, abandon, check_invariants, close, is_sought_by, offer_to, withdraw,
@@ -32,7 +42,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Owners
             object_instance: instance,
             attributes,
             user_supplied_tag: tag,
-        } => divestiture::unconditional_attribute_ownership_divestiture(
+        } => unconditional_attribute_ownership_divestiture(
             federation,
             me,
             instance,
@@ -43,34 +53,24 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Owners
             object_instance: instance,
             attributes,
             user_supplied_tag: tag,
-        } => divestiture::negotiated_attribute_ownership_divestiture(
-            federation,
-            me,
-            instance,
-            &attributes,
-            &tag,
-        ),
+        } => {
+            negotiated_attribute_ownership_divestiture(federation, me, instance, &attributes, &tag)
+        }
         C::ConfirmDivestiture {
             object_instance: instance,
             confirmed_attributes: attributes,
             user_supplied_tag: tag,
-        } => divestiture::confirm_divestiture(federation, me, instance, &attributes, &tag),
+        } => confirm_divestiture(federation, me, instance, &attributes, &tag),
         C::AttributeOwnershipAcquisition {
             object_instance: instance,
             desired_attributes: attributes,
             user_supplied_tag: tag,
-        } => acquisition::attribute_ownership_acquisition(
-            federation,
-            me,
-            instance,
-            &attributes,
-            &tag,
-        ),
+        } => attribute_ownership_acquisition(federation, me, instance, &attributes, &tag),
         C::AttributeOwnershipAcquisitionIfAvailable {
             object_instance: instance,
             desired_attributes: attributes,
             user_supplied_tag: tag,
-        } => acquisition::attribute_ownership_acquisition_if_available(
+        } => attribute_ownership_acquisition_if_available(
             federation,
             me,
             instance,
@@ -81,47 +81,26 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Owners
             object_instance: instance,
             attributes,
             user_supplied_tag: tag,
-        } => divestiture::attribute_ownership_release_denied(
-            federation,
-            me,
-            instance,
-            &attributes,
-            &tag,
-        ),
+        } => attribute_ownership_release_denied(federation, me, instance, &attributes, &tag),
         C::AttributeOwnershipDivestitureIfWanted {
             object_instance: instance,
             attributes,
             user_supplied_tag: tag,
-        } => divestiture::attribute_ownership_divestiture_if_wanted(
-            federation,
-            me,
-            instance,
-            &attributes,
-            &tag,
-        ),
+        } => attribute_ownership_divestiture_if_wanted(federation, me, instance, &attributes, &tag),
         C::CancelNegotiatedAttributeOwnershipDivestiture {
             object_instance: instance,
             attributes,
-        } => divestiture::cancel_negotiated_attribute_ownership_divestiture(
-            federation,
-            me,
-            instance,
-            &attributes,
-        ),
+        } => {
+            cancel_negotiated_attribute_ownership_divestiture(federation, me, instance, &attributes)
+        }
         C::CancelAttributeOwnershipAcquisition { object_instance: instance, attributes } => {
-            acquisition::cancel_attribute_ownership_acquisition(
-                federation,
-                me,
-                instance,
-                &attributes,
-            )
+            cancel_attribute_ownership_acquisition(federation, me, instance, &attributes)
         }
         C::QueryAttributeOwnership { object_instance: instance, attributes } => {
-            query::query_attribute_ownership(federation, me, instance, &attributes)
+            query_attribute_ownership(federation, me, instance, &attributes)
         }
         C::IsAttributeOwnedByFederate { object_instance: instance, attribute } => {
-            query::is_attribute_owned_by_federate(federation, me, instance, attribute)
-                .map(Reply::Flag)
+            is_attribute_owned_by_federate(federation, me, instance, attribute).map(Reply::Flag)
         }
     }
 }

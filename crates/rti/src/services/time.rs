@@ -16,6 +16,14 @@ use hemiola_hla::{EncodedInterval, Exception, FederateHandle, LogicalInterval, R
 use super::Answer;
 use crate::federation::Federation;
 use crate::time::AdvanceService;
+use advance::flush_queue_request;
+use constrained::{disable_time_constrained, enable_time_constrained};
+use delivery::{disable_asynchronous_delivery, enable_asynchronous_delivery};
+use lookahead::{modify_lookahead, query_lookahead};
+use order::{
+    change_attribute_order_type, change_default_attribute_order_type, change_interaction_order_type,
+};
+use regulation::{disable_time_regulation, enable_time_regulation};
 
 pub(crate) use advance::grant;
 pub(crate) use galt::{Galts, check_invariants};
@@ -25,12 +33,10 @@ pub(crate) use schedule::Schedule;
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCall) -> Answer {
     use TimeCall as C;
     match call {
-        C::EnableTimeRegulation { lookahead } => {
-            regulation::enable_time_regulation(federation, me, lookahead)
-        }
-        C::DisableTimeRegulation => regulation::disable_time_regulation(federation, me),
-        C::EnableTimeConstrained => constrained::enable_time_constrained(federation, me),
-        C::DisableTimeConstrained => constrained::disable_time_constrained(federation, me),
+        C::EnableTimeRegulation { lookahead } => enable_time_regulation(federation, me, lookahead),
+        C::DisableTimeRegulation => disable_time_regulation(federation, me),
+        C::EnableTimeConstrained => enable_time_constrained(federation, me),
+        C::DisableTimeConstrained => disable_time_constrained(federation, me),
         C::TimeAdvanceRequest { time } => {
             advance::request(federation, me, AdvanceService::TimeAdvanceRequest, time)
         }
@@ -43,9 +49,9 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
         C::NextMessageRequestAvailable { time } => {
             advance::request(federation, me, AdvanceService::NextMessageRequestAvailable, time)
         }
-        C::FlushQueueRequest { time } => advance::flush_queue_request(federation, me, time),
-        C::EnableAsynchronousDelivery => delivery::enable_asynchronous_delivery(federation, me),
-        C::DisableAsynchronousDelivery => delivery::disable_asynchronous_delivery(federation, me),
+        C::FlushQueueRequest { time } => flush_queue_request(federation, me, time),
+        C::EnableAsynchronousDelivery => enable_asynchronous_delivery(federation, me),
+        C::DisableAsynchronousDelivery => disable_asynchronous_delivery(federation, me),
         C::QueryGALT => {
             let galt = federation.galts().galt(me);
             Ok(Reply::OptionalTime(galt.map(|bound| bound.time().into())))
@@ -57,20 +63,14 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
             let lits = galt.into_iter().chain(head).min();
             Ok(Reply::OptionalTime(lits.map(Into::into)))
         }
-        C::ModifyLookahead { lookahead } => lookahead::modify_lookahead(federation, me, lookahead),
-        C::QueryLookahead => lookahead::query_lookahead(federation, me),
+        C::ModifyLookahead { lookahead } => modify_lookahead(federation, me, lookahead),
+        C::QueryLookahead => query_lookahead(federation, me),
         C::Retract { retraction } => retraction::retract(federation, me, retraction),
         C::ChangeAttributeOrderType { object_instance, attributes, order_type } => {
-            order::change_attribute_order_type(
-                federation,
-                me,
-                object_instance,
-                &attributes,
-                order_type,
-            )
+            change_attribute_order_type(federation, me, object_instance, &attributes, order_type)
         }
         C::ChangeDefaultAttributeOrderType { object_class, attributes, order_type } => {
-            order::change_default_attribute_order_type(
+            change_default_attribute_order_type(
                 federation,
                 me,
                 object_class,
@@ -79,7 +79,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
             )
         }
         C::ChangeInteractionOrderType { interaction_class, order_type } => {
-            order::change_interaction_order_type(federation, me, interaction_class, order_type)
+            change_interaction_order_type(federation, me, interaction_class, order_type)
         }
     }
 }
