@@ -20,7 +20,7 @@ use hemiola_trace::EventKind;
 use hemiola_trace::result::{DEVIATION, EXCHANGED, FederateRun, SYNCHRONIZED, Synchronization};
 use hemiola_units::{Instant, RtiAddress, Span};
 
-use super::link::{Event, Joining, Link};
+use super::link::{Event, Link, Membership};
 use super::models::{self, Model};
 use crate::launch::Finished;
 use crate::task::{Job, Next, Ports, Task};
@@ -124,7 +124,7 @@ impl FederateTask {
         if let Some(namespace) = &work.settings.namespace {
             super::enter(namespace)?;
         }
-        let link = Link::join(&Joining {
+        let link = Link::join(&Membership {
             address: &work.address,
             execution: &work.execution,
             name: &work.name,
@@ -228,7 +228,7 @@ impl FederateTask {
         match self.sync {
             Synchronization::Interaction => {
                 if self.is_master {
-                    self.on_line(|link| link.pulse(job.cycle, job.release));
+                    self.on_line(|link| link.send_pulse(job.cycle, job.release));
                 }
                 for _ in 0..ARRIVALS_MAX {
                     if !self.take(Span::ZERO) {
@@ -353,7 +353,7 @@ impl Task for FederateTask {
 
     fn close(&mut self, _ports: &mut dyn Ports) {
         if self.is_master {
-            self.on_line(Link::say_over);
+            self.on_line(Link::send_over);
         }
         if let Some(link) = self.link.take() {
             link.leave();

@@ -1,57 +1,59 @@
-//! A federate's line to its federation: joining it, and the few services a cycle uses.
+//! A federate's connection to its federation: joining, and the few services that a cycle uses.
 
 use std::collections::BTreeMap;
 
-use hemiola_federate::{Error, Federate, Options};
-use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_federate::{Error, Federate, Joining, Options};
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{
-    AttributeHandle, Call, Callback, Exception, InteractionClassHandle, LogicalInterval,
-    LogicalTime, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Reply, ResignAction,
+    AttributeHandle, Callback, Exception, InteractionClassHandle, LogicalInterval, LogicalTime,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, ResignAction, TimeImplementation,
 };
+use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_scenario::Exchange;
 use hemiola_trace::result::Synchronization;
 use hemiola_units::{Bytes, Instant, RtiAddress, Span};
 
 use super::fom;
 
-/// How long an RTI that was just started is looked for.
-const PATIENCE: Span = Span::from_millis(5_000);
-/// How long to wait for the others to join.
+/// Time limit for connecting to an RTI that was just started.
+const CONNECT_WITHIN: Span = Span::from_millis(5_000);
+/// Time limit for the other federates to join.
 const JOIN_WITHIN: Span = Span::from_millis(15_000);
-/// What a cycle sends is one write: more than all messages of a cycle.
+/// Size of the send buffer: more than all messages of a cycle, so that a cycle sends with one write.
 const GATHER: Bytes = Bytes(1 << 20);
 
-/// What comes from the federation.
+/// An event that the federation delivers.
 pub(super) enum Event {
-    /// The master begins a cycle, which is due at an instant of the machine's clock.
+    /// The master begins a cycle, which was due at this instant of the machine's clock.
     Pulse { number: u64, release: Instant },
-    /// The logical time that was asked for has been granted.
+    /// The requested logical time is granted.
     Granted,
-    /// A message of the exchange with this number.
+    /// A message of the exchange with this number arrived.
     Message(usize, Data),
     /// The run is over.
     Over,
 }
 
-/// The line.
+/// The connection of one federate.
 pub(super) struct Link {
     federate: Federate,
     pulse: InteractionClassHandle,
     cycle: ParameterHandle,
     over: InteractionClassHandle,
-    /// The instance this federate updates; nothing when it sends nothing.
+    /// The instance that this federate updates; `None` when it sends nothing.
     instance: Option<ObjectInstanceHandle>,
-    /// The attribute of each outgoing exchange, by its number.
+    /// The attribute of each outgoing exchange, by the exchange's number.
     outgoing: BTreeMap<usize, AttributeHandle>,
-    /// The exchange that each instance's one subscribed attribute belongs to.
+    /// The exchange that the one subscribed attribute of each instance belongs to.
     incoming: BTreeMap<ObjectInstanceHandle, usize>,
 }
 
-/// Who joins what.
-pub(super) struct Joining<'j> {
+/// What a federate needs to know to join.
+pub(super) struct Membership<'j> {
     pub(super) address: &'j RtiAddress,
+    /// The name of the federation execution.
     pub(super) execution: &'j str,
+    /// The name of this federate.
     pub(super) name: &'j str,
     pub(super) exchanges: &'j [Exchange],
     pub(super) sync: Synchronization,
@@ -61,53 +63,49 @@ pub(super) struct Joining<'j> {
 }
 
 impl Link {
-    /// Connects, joins, declares everything, finds everybody it receives from, and enables time management.
-    pub(super) fn join(joining: &Joining<'_>) -> Result<Self, String> {
-        let mut link = Self::connected(joining).map_err(|error| error.to_string())?;
-        link.find_senders(joining)?;
-        if joining.sync == Synchronization::TimeManagement {
-            link.manage_time(joining).map_err(|error| error.to_string())?;
+    /// Connects, joins, declares, waits for every sender, and enables time management.
+    pub(super) fn join(member: &Membership<'_>) -> Result<Self, String> {
+        let mut link = Self::connect(member).map_err(|error| error.to_string())?;
+        link.find_senders(member)?;
+        if member.sync == Synchronization::TimeManagement {
+            link.manage_time(member.lookahead).map_err(|error| error.to_string())?;
         }
         Ok(link)
     }
 
-    fn connected(joining: &Joining<'_>) -> Result<Self, Error> {
-        let options =
-            Options { pipelined: true, gather: GATHER, patience: PATIENCE, ..Options::default() };
-        let mut federate = Federate::connect(joining.address, options)?;
-        let created = federate.call(FederationCall::CreateFederationExecutionWithTime {
-            federation_name: joining.execution.into(),
-            fom_module: FomModule::File {
-                name: "formation.xml".into(),
-                content: fom::module(joining.exchanges).into(),
-            },
-            logical_time_implementation_name: "HLAinteger64Time".into(),
-        });
-        match created {
+    fn connect(member: &Membership<'_>) -> Result<Self, Error> {
+        let options = Options {
+            pipelined: true,
+            gather: GATHER,
+            patience: CONNECT_WITHIN,
+            ..Options::default()
+        };
+        let mut federate = Federate::connect(member.address, options)?;
+        let module = FomModule::File {
+            name: "formation.xml".into(),
+            content: fom::module(member.exchanges).into(),
+        };
+        let time = TimeImplementation::Integer64;
+        match federate.create_federation_execution(member.execution, &[module], time) {
             Err(error)
                 if error.exception() == Some(Exception::FederationExecutionAlreadyExists) => {}
-            created => drop(created?),
+            created => created?,
         }
-        federate.call(FederationCall::JoinFederationExecutionWithName {
-            federate_name: joining.name.into(),
-            federate_type: joining.name.into(),
-            federation_name: joining.execution.into(),
-        })?;
+        federate.join_federation_execution(
+            Joining::new(member.name, member.execution).named(member.name),
+        )?;
         let (pulse, cycle) = fom::PULSE;
-        let pulse = interaction_class(&mut federate, pulse)?;
-        let over = interaction_class(&mut federate, fom::OVER)?;
-        let cycle = match federate.call(SupportCall::GetParameterHandle {
-            interaction_class: pulse,
-            parameter_name: cycle.into(),
-        })? {
-            Reply::Parameter(cycle) => cycle,
-            other => unreachable!("the answer has the call's shape: {other:?}"),
-        };
+        let pulse =
+            federate.get_interaction_class_handle(&format!("HLAinteractionRoot.{pulse}"))?;
+        let cycle = federate.get_parameter_handle(pulse, cycle)?;
+        let over =
+            federate.get_interaction_class_handle(&format!("HLAinteractionRoot.{}", fom::OVER))?;
         for interaction_class in [pulse, over] {
-            federate.call(match joining.is_master {
-                true => Call::from(DeclarationCall::PublishInteractionClass { interaction_class }),
-                false => DeclarationCall::SubscribeInteractionClass { interaction_class }.into(),
-            })?;
+            if member.is_master {
+                federate.publish_interaction_class(interaction_class)?;
+            } else {
+                federate.subscribe_interaction_class(interaction_class)?;
+            }
         }
         let mut link = Self {
             federate,
@@ -118,50 +116,38 @@ impl Link {
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
         };
-        link.publish(joining)?;
+        link.publish(member)?;
         Ok(link)
     }
 
-    /// Publishes what this federate sends, and registers the instance it sends it of.
-    fn publish(&mut self, joining: &Joining<'_>) -> Result<(), Error> {
-        let sends = |exchange: &&(usize, &Exchange)| exchange.1.from == joining.name;
-        let numbered: Vec<(usize, &Exchange)> = joining.exchanges.iter().enumerate().collect();
-        for (number, exchange) in numbered.iter().filter(sends) {
-            let (_, attribute) = self.attribute(&exchange.from, &exchange.to)?;
-            self.outgoing.insert(*number, attribute);
+    /// Publishes the attributes that this federate sends and registers its instance.
+    fn publish(&mut self, member: &Membership<'_>) -> Result<(), Error> {
+        for (number, exchange) in member.exchanges.iter().enumerate() {
+            if exchange.from == member.name {
+                let (_, attribute) = self.attribute(exchange)?;
+                self.outgoing.insert(number, attribute);
+            }
         }
         if self.outgoing.is_empty() {
             return Ok(());
         }
-        let object_class = self.class(joining.name)?;
-        let attributes = self.outgoing.values().copied().collect();
-        self.federate
-            .call(DeclarationCall::PublishObjectClassAttributes { object_class, attributes })?;
-        let registered = self.federate.call(ObjectCall::RegisterObjectInstance { object_class })?;
-        if let Reply::ObjectInstance(instance) = registered {
-            self.instance = Some(instance);
-        }
+        let object_class = self.class(member.name)?;
+        let attributes: Vec<_> = self.outgoing.values().copied().collect();
+        self.federate.publish_object_class_attributes(object_class, &attributes)?;
+        self.instance = Some(self.federate.register_object_instance(object_class)?);
         Ok(())
     }
 
-    /// Subscribes to what this federate receives, and waits until everybody who sends it is there.
-    fn find_senders(&mut self, joining: &Joining<'_>) -> Result<(), String> {
+    /// Subscribes to what this federate receives, and waits until every sender has joined.
+    fn find_senders(&mut self, member: &Membership<'_>) -> Result<(), String> {
         let mut missing: BTreeMap<ObjectClassHandle, (usize, &str)> = BTreeMap::new();
-        for (number, exchange) in joining.exchanges.iter().enumerate() {
-            if exchange.to != joining.name {
-                continue;
+        for (number, exchange) in member.exchanges.iter().enumerate() {
+            if exchange.to == member.name {
+                let class = self.subscribe(exchange).map_err(|error| error.to_string())?;
+                missing.insert(class, (number, &exchange.from));
             }
-            let subscribed = self.attribute(&exchange.from, &exchange.to).and_then(|found| {
-                let (object_class, attribute) = found;
-                let attributes = vec![attribute];
-                let call =
-                    DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
-                self.federate.call(call).map(|_| object_class)
-            });
-            let class = subscribed.map_err(|error| error.to_string())?;
-            missing.insert(class, (number, &exchange.from));
         }
-        let until = now() + JOIN_WITHIN;
+        let until = MonotonicClock.now() + JOIN_WITHIN;
         while let Some((_, (_, sender))) = missing.first_key_value() {
             let callback = self.federate.evoke_until(until).map_err(|error| error.to_string())?;
             match callback {
@@ -179,46 +165,42 @@ impl Link {
         Ok(())
     }
 
-    /// Becomes regulating and constrained, and open to what is not time-stamped at any time.
-    fn manage_time(&mut self, joining: &Joining<'_>) -> Result<(), Error> {
-        let lookahead = LogicalInterval::integer(joining.lookahead.nanos())?;
-        self.federate.call(TimeCall::EnableTimeRegulation { lookahead: lookahead.into() })?;
+    fn subscribe(&mut self, exchange: &Exchange) -> Result<ObjectClassHandle, Error> {
+        let (class, attribute) = self.attribute(exchange)?;
+        self.federate.subscribe_object_class_attributes(class, &[attribute])?;
+        Ok(class)
+    }
+
+    /// Becomes regulating and constrained, and accepts messages without a time stamp at any time.
+    fn manage_time(&mut self, lookahead: Span) -> Result<(), Error> {
+        self.federate.enable_time_regulation(LogicalInterval::integer(lookahead.nanos())?)?;
         self.federate.wait_for(|_, callback| {
             Ok(matches!(callback, Callback::TimeRegulationEnabled { .. }).then_some(()))
         })?;
-        self.federate.call(TimeCall::EnableTimeConstrained)?;
+        self.federate.enable_time_constrained()?;
         self.federate.wait_for(|_, callback| {
             Ok(matches!(callback, Callback::TimeConstrainedEnabled { .. }).then_some(()))
         })?;
-        self.federate.call(TimeCall::EnableAsynchronousDelivery)?;
-        Ok(())
+        self.federate.enable_asynchronous_delivery()
     }
 
     fn class(&mut self, federate: &str) -> Result<ObjectClassHandle, Error> {
-        let object_class_name = format!("HLAobjectRoot.{}", fom::name(federate));
-        match self.federate.call(SupportCall::GetObjectClassHandle { object_class_name })? {
-            Reply::ObjectClass(class) => Ok(class),
-            other => unreachable!("the answer has the call's shape: {other:?}"),
-        }
+        self.federate.get_object_class_handle(&format!("HLAobjectRoot.{}", fom::name(federate)))
     }
 
+    /// The class of an exchange's sender and the attribute in it for the receiver.
     fn attribute(
         &mut self,
-        from: &str,
-        to: &str,
+        exchange: &Exchange,
     ) -> Result<(ObjectClassHandle, AttributeHandle), Error> {
-        let object_class = self.class(from)?;
-        let attribute_name = fom::name(to);
-        let call = SupportCall::GetAttributeHandle { object_class, attribute_name };
-        match self.federate.call(call)? {
-            Reply::Attribute(attribute) => Ok((object_class, attribute)),
-            other => unreachable!("the answer has the call's shape: {other:?}"),
-        }
+        let class = self.class(&exchange.from)?;
+        let attribute = self.federate.get_attribute_handle(class, &fom::name(&exchange.to))?;
+        Ok((class, attribute))
     }
 
-    /// The next thing that comes, waiting for it at most so long.
+    /// The next event, waiting for it at most this long.
     pub(super) fn next(&mut self, at_most: Span) -> Result<Option<Event>, Error> {
-        // Until something comes that means something; what means nothing is bounded by what waits.
+        // Callbacks that are no event are skipped; how many there are is bounded by the queue.
         while let Some(callback) = self.federate.evoke(at_most)? {
             if let Some(event) = self.event(callback) {
                 return Ok(Some(event));
@@ -251,76 +233,57 @@ impl Link {
         }
     }
 
-    /// Sends the message of an exchange, stamped where a time is given.
+    /// Sends the message of an exchange, time-stamped where a time is given.
     pub(super) fn send(
         &mut self,
         exchange: usize,
         message: &[u8],
         time: Option<i64>,
     ) -> Result<(), Error> {
-        let (Some(object_instance), Some(attribute)) =
-            (self.instance, self.outgoing.get(&exchange))
+        let (Some(instance), Some(attribute)) = (self.instance, self.outgoing.get(&exchange))
         else {
             return Ok(());
         };
-        let attribute_values = vec![(*attribute, Data::copy_from_slice(message))];
-        let user_supplied_tag = Data::new();
-        self.federate.post(match time {
-            None => ObjectCall::UpdateAttributeValues {
-                object_instance,
-                attribute_values,
-                user_supplied_tag,
-            },
-            Some(time) => ObjectCall::UpdateAttributeValuesWithTime {
-                object_instance,
-                attribute_values,
-                user_supplied_tag,
-                time: LogicalTime::integer(time)?.into(),
-            },
-        })
+        let values = [(*attribute, Data::copy_from_slice(message))];
+        match time {
+            None => self.federate.update_attribute_values(instance, &values, Data::new()),
+            Some(time) => {
+                let time = LogicalTime::integer(time)?;
+                self.federate
+                    .update_attribute_values_with_time(instance, &values, Data::new(), time)
+                    .map(drop)
+            }
+        }
     }
 
-    /// Tells the others that a cycle begins.
-    pub(super) fn pulse(&mut self, number: u64, release: Instant) -> Result<(), Error> {
+    /// Announces the beginning of a cycle to the other federates.
+    pub(super) fn send_pulse(&mut self, number: u64, release: Instant) -> Result<(), Error> {
         let mut data = [0; 16];
         data[..8].copy_from_slice(&number.to_be_bytes());
         data[8..].copy_from_slice(&release.nanos().to_be_bytes());
-        let parameter_values = vec![(self.cycle, Data::copy_from_slice(&data))];
-        self.interaction(self.pulse, parameter_values)
-    }
-
-    /// Tells the others that the run is over.
-    pub(super) fn say_over(&mut self) -> Result<(), Error> {
-        self.interaction(self.over, Vec::new())
-    }
-
-    fn interaction(
-        &mut self,
-        interaction_class: InteractionClassHandle,
-        parameter_values: Vec<(ParameterHandle, Data)>,
-    ) -> Result<(), Error> {
-        let user_supplied_tag = Data::new();
-        self.federate.post(ObjectCall::SendInteraction {
-            interaction_class,
-            parameter_values,
-            user_supplied_tag,
-        })?;
+        let values = [(self.cycle, Data::copy_from_slice(&data))];
+        self.federate.send_interaction(self.pulse, &values, Data::new())?;
         self.federate.flush()
     }
 
-    /// Asks for a logical time; what was gathered goes out with it.
+    /// Announces the end of the run to the other federates.
+    pub(super) fn send_over(&mut self) -> Result<(), Error> {
+        self.federate.send_interaction(self.over, &[], Data::new())?;
+        self.federate.flush()
+    }
+
+    /// Requests a logical time; everything gathered so far is sent with it.
     pub(super) fn request(&mut self, time: i64) -> Result<(), Error> {
-        let time = LogicalTime::integer(time)?.into();
-        self.federate.post(TimeCall::TimeAdvanceRequest { time })?;
+        self.federate.time_advance_request(LogicalTime::integer(time)?)?;
         self.federate.flush()
     }
 
-    /// Sends what was gathered.
+    /// Sends everything gathered so far.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.federate.flush()
     }
 
-    /// Resigns and disconnects. Nobody waits for what goes wrong now: the run is over.
+    /// Resigns and disconnects. Errors are ignored: the run is over.
     pub(super) fn leave(mut self) {
         let resigned =
             self.federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest);
@@ -330,22 +293,9 @@ impl Link {
     }
 }
 
-fn interaction_class(federate: &mut Federate, name: &str) -> Result<InteractionClassHandle, Error> {
-    let interaction_class_name = format!("HLAinteractionRoot.{name}");
-    match federate.call(SupportCall::GetInteractionClassHandle { interaction_class_name })? {
-        Reply::InteractionClass(class) => Ok(class),
-        other => unreachable!("the answer has the call's shape: {other:?}"),
-    }
-}
-
 fn pulse(data: &[u8]) -> Option<Event> {
     let (number, rest) = data.split_first_chunk()?;
     let release = rest.first_chunk()?;
     let release = Instant::from_nanos(u64::from_be_bytes(*release));
     Some(Event::Pulse { number: u64::from_be_bytes(*number), release })
-}
-
-fn now() -> Instant {
-    use hemiola_rt::clock::{Clock, MonotonicClock};
-    MonotonicClock.now()
 }
