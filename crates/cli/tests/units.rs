@@ -224,7 +224,7 @@ fn what_cannot_be_done_to_units_is_refused_with_the_reason_and_changes_nothing()
     error: the unit in slot 0 is active already
     error: "experimental" has been used in this run; choose another name
     error: "plant" has been used in this run; choose another name
-    error: "a/b" is no name for a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'
+    error: "a/b" is not a valid name of a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'
     error: no gain is called "basline"
     error: priority 75 is not below the decision module's 75: a unit could starve it
     error: …/no-such-program does not exist
@@ -261,7 +261,7 @@ fn a_request_under_way_when_the_run_ends_is_told_so() {
     }
     let said = run.unit(&machine, &["replace", "experimental", "late", "--gain", "baseline"]);
     let said = said.with_code(1);
-    assert_eq!(said.stderr, "error: the run ended before it was done\n");
+    assert_eq!(said.stderr, "error: the run ended before the request was done\n");
     run.end().with_code(0);
     machine.nothing_is_left();
 }

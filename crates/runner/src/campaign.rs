@@ -1,7 +1,7 @@
-//! The fault campaign: every kind of fault, without and with the decision module, counted.
+//! The fault campaign: the outcomes of every kind of fault are counted, without and with the decision module.
 //!
 //! Faults of a controller's output are simulated, many times faster than real time. Faults of a process
-//! are done to real processes: a unit of the scenario's Simplex variant, or the controller of its variant
+//! are injected into real processes: a unit of the scenario's Simplex variant, or the controller of its variant
 //! without a decision module.
 
 use std::fs;
@@ -27,7 +27,7 @@ use crate::tasks::Fault;
 /// How long a stopped process stays stopped.
 const STOPPED: Span = Span::from_millis(500);
 
-/// Runs a campaign: the simulated kinds, then the real ones.
+/// Runs a campaign: the simulated kinds of fault, then those of real processes.
 pub(crate) fn run(
     context: &Context<'_>,
     campaign: &Campaign,
@@ -208,7 +208,7 @@ impl Tally {
     }
 }
 
-/// Cycles from the fault to the first thing the decision module had against a unit.
+/// Cycles from the fault to the first fault of a unit that the decision module detected.
 fn detection<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<u64> {
     entries
         .filter(|entry| entry.kind == EventKind::Fault && entry.a != u64::MAX)
@@ -216,7 +216,7 @@ fn detection<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<
         .min()
 }
 
-/// Whether control was taken from a unit for a fault that it did not have yet.
+/// Whether a unit lost control because of a fault before the injected fault began.
 fn is_false_switch(entry: &Entry, from: u64) -> bool {
     let for_fault = REASONS.iter().any(|(code, _)| *code == entry.arg && *code > 100);
     entry.kind == EventKind::Switch
@@ -230,7 +230,7 @@ fn cycle_at(variant: &Variant, after: Span) -> u64 {
     (after.nanos().max(0) as u64).div_ceil(variant.rate.period().nanos() as u64)
 }
 
-/// A fault to come in one run: what the unit in a slot does to itself, and what the runner does to it.
+/// A fault to come in one run, in a unit or by the runner.
 #[derive(Clone, Debug)]
 pub(crate) struct Injection {
     kind: FaultKind,
@@ -247,7 +247,7 @@ impl Injection {
         Self { kind, slot, after, fault, next: 0 }
     }
 
-    /// What a campaign does: one fault in the active unit, or the same in two units.
+    /// The faults of a run of a campaign: one in the active unit, or the same in two units.
     fn of_campaign(kind: FaultKind, after: Span, seed: u64, variant: &Variant) -> Vec<Self> {
         let active =
             variant.units.iter().position(|unit| unit.state == UnitState::Active).unwrap_or(0);
@@ -258,7 +258,7 @@ impl Injection {
         slots.into_iter().map(|slot| Self::new(kind, slot, after, seed, variant)).collect()
     }
 
-    /// What a scenario says of its units.
+    /// The faults that a scenario gives its units.
     pub(crate) fn of_scenario(variant: &Variant, seed: u64) -> Vec<Self> {
         let faults = variant.units.iter().enumerate().filter_map(|(slot, unit)| {
             let fault = unit.fault.as_ref()?;
@@ -267,8 +267,8 @@ impl Injection {
         faults.collect()
     }
 
-    /// What the only controller does to itself. Where nobody can replace it or stand in for it, a
-    /// replacement is the end of the old one, and a second failing unit changes nothing.
+    /// The fault that the only controller carries out itself. Where no other can replace it, a replacement is the
+    /// end of the old one, and a second failing unit changes nothing.
     pub(crate) fn in_controller(&self) -> Option<Fault> {
         let kind = match self.kind {
             FaultKind::StopContinue | FaultKind::None => return None,
@@ -278,7 +278,7 @@ impl Injection {
         Some(Fault { kind, ..self.fault.clone() })
     }
 
-    /// What the unit in this slot does to itself.
+    /// The fault that the unit in this slot carries out itself.
     pub(crate) fn in_unit(&self, slot: usize) -> Option<Fault> {
         let by_runner = matches!(
             self.kind,
@@ -290,7 +290,7 @@ impl Injection {
         (slot == self.slot && !by_runner).then(|| self.fault.clone())
     }
 
-    /// Does what is due of the faults that come from outside the unit.
+    /// Injects the faults that come from outside the unit, when they are due.
     pub(crate) fn tick(&mut self, stage: &mut Stage<'_>, elapsed: Span) {
         if elapsed < self.after {
             return;
@@ -300,7 +300,7 @@ impl Injection {
                 let mut victims = stage
                     .members()
                     .iter()
-                    .filter(|m| matches!(m.role, Role::Unit | Role::Controller));
+                    .filter(|m| matches!(m.kind.role, Role::Unit | Role::Controller));
                 let Some(pid) = victims.nth(self.slot).map(|member| member.launched.pid()) else {
                     return;
                 };
@@ -312,7 +312,7 @@ impl Injection {
                     self.next = 2;
                 }
             }
-            // As soon as one replacement is through, the next begins.
+            // As soon as one replacement is done, the next begins.
             FaultKind::ReplaceLoop => self.replace(stage, None),
             FaultKind::FailureDuringReplacement if self.next == 0 => {
                 let fault = Fault { kind: FaultKind::Crash, from_cycle: 0, ..self.fault.clone() };

@@ -1,17 +1,29 @@
-//! The emulated converter card: two registers in shared memory between the plant and whoever does I/O.
+//! The emulated converter card: two registers in shared memory between the plant and the I/O code.
 //!
 //! The plant keeps the newest codes of both A/D channels in the *input register*; the I/O code puts the
 //! D/A code into the *output register*. Neither waits for the other, as with a real card. A conversion
-//! takes the time the scenario says, spent spinning on the processor as the driver of such a card does.
+//! takes the time the scenario says and spins on the processor meanwhile, as the driver of such a card does.
 
-use std::os::fd::OwnedFd;
+use serde::{Deserialize, Serialize};
 
 use hemiola_plant::{Code, Wiring};
 use hemiola_rt::clock::FastClock;
-use hemiola_rt::shared::{Access, LatestReader, LatestWriter, Segment, SegmentError};
+use hemiola_rt::shared::{Access, LatestReader, LatestWriter, Segment};
+use hemiola_rt::sys::descriptor::duplicate;
 use hemiola_units::Span;
 
-/// What the plant shows: both converter codes.
+use crate::spec::NodeSpec;
+
+/// The registers as inherited descriptors, each of them read-only for the side that only reads.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Registers {
+    /// The input register.
+    pub(crate) inputs: i32,
+    /// The output register.
+    pub(crate) outputs: i32,
+}
+
+/// The plant's output: the codes of both A/D converters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inputs {
     /// Position channel.
@@ -37,12 +49,21 @@ impl Inputs {
     }
 }
 
-fn reader(fd: OwnedFd) -> Result<LatestReader, SegmentError> {
-    LatestReader::attach(Segment::from_fd(fd, Access::ReadOnly)?)
+fn segment(fd: i32, access: Access) -> Result<Segment, String> {
+    let fd = duplicate(fd).map_err(fault)?;
+    Segment::from_fd(fd, access).map_err(fault)
 }
 
-fn writer(fd: OwnedFd) -> Result<LatestWriter, SegmentError> {
-    LatestWriter::attach(Segment::from_fd(fd, Access::ReadWrite)?)
+fn reader(fd: i32) -> Result<LatestReader, String> {
+    LatestReader::attach(segment(fd, Access::ReadOnly)?).map_err(fault)
+}
+
+fn writer(fd: i32) -> Result<LatestWriter, String> {
+    LatestWriter::attach(segment(fd, Access::ReadWrite)?).map_err(fault)
+}
+
+fn fault(error: impl std::fmt::Display) -> String {
+    format!("the card's registers: {error}")
 }
 
 /// The I/O side of the card.
@@ -57,23 +78,18 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    /// Takes over the registers' descriptors.
-    pub(crate) fn open(
-        inputs: OwnedFd,
-        outputs: OwnedFd,
-        conversion_time: Span,
-        clock: FastClock,
-    ) -> Result<Self, String> {
-        let fault = |e: &dyn std::fmt::Display| format!("the card's registers: {e}");
+    /// Opens the registers that the process inherited.
+    pub(crate) fn open(spec: &NodeSpec) -> Result<Self, String> {
+        let registers: Registers = spec.facts()?;
         let wiring = Wiring::default();
-        // Until the plant has shown something the card reads 0 V on both channels.
+        // Until the plant has written its first codes, the card reads 0 V on both channels.
         let zero = Inputs { position: wiring.position.code(0.0), angle: wiring.angle.code(0.0) };
         Ok(Self {
-            inputs: reader(inputs).map_err(|e| fault(&e))?,
-            outputs: writer(outputs).map_err(|e| fault(&e))?,
+            inputs: reader(registers.inputs)?,
+            outputs: writer(registers.outputs)?,
             wiring,
-            conversion_time,
-            clock,
+            conversion_time: spec.run.card.conversion_time,
+            clock: spec.run.calibration.into(),
             last: zero,
         })
     }
@@ -96,13 +112,13 @@ impl Card {
         std::hint::black_box(self.outputs.published());
     }
 
-    /// One D/A conversion; gives the volts that really leave the converter.
+    /// One D/A conversion. Returns the volts that really leave the converter.
     pub(crate) fn write(&mut self, volts: f64) -> f64 {
         let code = self.wiring.output_code(volts);
         self.convert();
         let mut bytes = [0; REGISTER_SIZE];
         bytes[..2].copy_from_slice(&code.to_le_bytes());
-        // The plant polls at its own rate: waking it would be a system call for nothing.
+        // The plant polls at its own rate: waking it up would waste a system call.
         self.outputs.publish_quiet(&bytes).expect("a register is as long as its message");
         self.wiring.output_volts(code)
     }
@@ -123,14 +139,10 @@ pub(crate) struct PlantSide {
 }
 
 impl PlantSide {
-    /// Takes over the registers' descriptors; the output register starts at `code`.
-    pub(crate) fn open(inputs: OwnedFd, outputs: OwnedFd, code: Code) -> Result<Self, String> {
-        let fault = |e: &dyn std::fmt::Display| format!("the card's registers: {e}");
-        Ok(Self {
-            inputs: writer(inputs).map_err(|e| fault(&e))?,
-            outputs: reader(outputs).map_err(|e| fault(&e))?,
-            code,
-        })
+    /// Opens the registers that the process inherited; the output register starts at `code`.
+    pub(crate) fn open(spec: &NodeSpec, code: Code) -> Result<Self, String> {
+        let registers: Registers = spec.facts()?;
+        Ok(Self { inputs: writer(registers.inputs)?, outputs: reader(registers.outputs)?, code })
     }
 
     pub(crate) fn show(&mut self, inputs: Inputs) {

@@ -1,4 +1,4 @@
-//! The record of one run: the logs of all its processes, drained into one trace beside the run.
+//! The trace of one run: the logs of all its processes, drained into one file while it runs.
 
 use std::fs::File;
 use std::io;
@@ -10,16 +10,17 @@ use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
 use hemiola_trace::EventKind;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
-use hemiola_trace::result::{DEVIATION, EXCHANGED, SYNCHRONIZED, TURN, WORK};
 use hemiola_trace::sched::{Event, Thread};
 
 use crate::RunError;
+use crate::tasks::TaskKind;
 
-/// Logs on one side, a trace file on the other.
+/// The logs of the processes, and the trace file they are drained into.
 pub(crate) struct Collector {
     path: PathBuf,
     drain: Drain<File>,
     tracks: Vec<(String, TrackId)>,
+    /// Names of the channels.
     names: Names,
 }
 
@@ -39,34 +40,33 @@ impl Collector {
             names.insert(EventKind::Send, index as u16, &channel.name);
             names.insert(EventKind::Receive, index as u16, &channel.name);
         }
-        names.insert(EventKind::Mark, WORK, "work");
-        names.insert(EventKind::Mark, TURN, "turn");
-        names.insert(EventKind::Mark, SYNCHRONIZED, "synchronized");
-        names.insert(EventKind::Mark, EXCHANGED, "exchanged");
-        names.insert(EventKind::Mark, DEVIATION, "deviation");
-        names.insert_all(EventKind::Switch, hemiola_simplex::REASONS);
-        names.insert_all(EventKind::Fault, hemiola_simplex::FAULTS);
-        names.insert_all(EventKind::UnitState, hemiola_simplex::STATES);
         Ok(Self { path: path.into(), drain: Drain::new(trace), tracks: Vec::new(), names })
     }
 
-    /// Makes the memory a process will record into.
+    /// Creates the memory that a process will record into.
     pub(crate) fn log(&self, name: &str) -> Result<Segment, RunError> {
         create_log(&format!("hemiola-log-{name}"), LOG_CAPACITY).map_err(RunError::memory)
     }
 
-    /// Begins to collect from a log, now that its process has a number.
-    pub(crate) fn attach(&mut self, name: &str, pid: u32, log: Segment) -> Result<(), RunError> {
-        let track =
-            self.drain.add(log, pid, name, self.names.clone()).map_err(|error| match error {
-                AddError::Trace(source) => write_error(&self.path, source),
-                other => RunError::Channel(Box::new(other)),
-            })?;
+    /// Begins to collect from a log, now that its process has an id.
+    pub(crate) fn attach(
+        &mut self,
+        name: &str,
+        pid: u32,
+        log: Segment,
+        kind: &TaskKind,
+    ) -> Result<(), RunError> {
+        let mut names = self.names.clone();
+        (kind.name_marks)(&mut names);
+        let track = self.drain.add(log, pid, name, names).map_err(|error| match error {
+            AddError::Trace(source) => write_error(&self.path, source),
+            other => RunError::Channel(Box::new(other)),
+        })?;
         self.tracks.push((name.to_owned(), track));
         Ok(())
     }
 
-    /// Takes over what was recorded since the last time.
+    /// Drains the entries recorded since the last time.
     pub(crate) fn drain(&mut self) -> Result<(), RunError> {
         self.drain.drain().map(drop).map_err(|source| write_error(&self.path, source))
     }
@@ -77,13 +77,13 @@ impl Collector {
         track.map_or(0, |(_, track)| self.drain.tally(*track).entries)
     }
 
-    /// Adds what the kernel did on a processor.
+    /// Adds the kernel's events on a processor.
     pub(crate) fn kernel(&mut self, cpu: u16, events: &[Event]) -> Result<(), RunError> {
         let written = self.drain.trace_mut().kernel(cpu, events);
         written.map_err(|source| write_error(&self.path, source))
     }
 
-    /// Adds what became known of threads.
+    /// Adds names of threads.
     pub(crate) fn threads(&mut self, threads: &[Thread]) -> Result<(), RunError> {
         if threads.is_empty() {
             return Ok(());
@@ -92,7 +92,7 @@ impl Collector {
         written.map_err(|source| write_error(&self.path, source))
     }
 
-    /// Takes over the rest and puts the trace on the disk; gives the events lost by process.
+    /// Drains the rest and flushes the trace to the disk. Returns the number of events lost, by process.
     pub(crate) fn finish(&mut self) -> Result<Vec<(String, u64)>, RunError> {
         self.drain()?;
         self.drain

@@ -1,7 +1,7 @@
-//! The control socket of a running scenario: how `hemiola unit …` speaks to it.
+//! The control socket of a running scenario, which `hemiola unit …` connects to.
 //!
-//! The socket lives in Linux's abstract name space as `hemiola/<run>` (unix(7)): it has no file, so none
-//! is left behind. Only the same user, or root, is answered. One request and one answer per connection,
+//! The socket is in Linux's abstract name space as `hemiola/<run>` (unix(7)): it has no file, so none
+//! is left behind. It answers only the same user and root. A connection carries one request and one answer,
 //! each a line of JSON.
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -15,10 +15,10 @@ use thiserror::Error;
 use crate::RunId;
 
 const PREFIX: &str = "hemiola/";
-/// How long a client waits for its answer; a replacement waits for its new unit to prove itself.
+/// How long a client waits for its answer; a replacement takes until the new unit has proved itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What may be asked of a running scenario.
+/// A request to a running scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitRequest {
@@ -28,9 +28,9 @@ pub enum UnitRequest {
     Add(NewUnit),
     /// Start `new` in shadow, promote it once it has proved itself, then remove `old`.
     Replace {
-        /// Name of the unit to go.
+        /// Name of the unit to remove.
         old: String,
-        /// The unit to come.
+        /// The new unit.
         new: NewUnit,
     },
     /// Stop a unit and free its slot.
@@ -38,7 +38,7 @@ pub enum UnitRequest {
         /// Its name.
         name: String,
     },
-    /// Give a shadow or standby unit the plant.
+    /// Give control of the plant to a shadow or standby unit.
     Promote {
         /// Its name.
         name: String,
@@ -75,54 +75,54 @@ pub struct UnitRow {
     pub faults: u64,
     /// Strikes towards retirement.
     pub strikes: u32,
-    /// What was last held against it.
+    /// Its last fault.
     pub last_fault: String,
 }
 
-/// What a running scenario answers.
+/// The answer of a running scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitAnswer {
-    /// Every unit, and who holds the plant.
+    /// Every unit, and the source of the commands.
     Units {
         /// The variant that runs.
         variant: String,
-        /// Who commands: a unit's name, or `safety`.
+        /// The source of the commands: a unit's name, or `safety`.
         commanding: String,
         /// All units.
         units: Vec<UnitRow>,
     },
-    /// It was done; the sentence says what.
+    /// Done; the sentence says what.
     Done(String),
-    /// It was refused; the sentence says why and what to do.
+    /// Refused; the sentence says why and what to do.
     Refused(String),
 }
 
-/// Why a running scenario could not be asked.
+/// The reason why there is no answer of a running scenario.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Nothing runs that could answer.
+    /// No scenario is running.
     #[error("no scenario is running; start one, for example: hemiola run examples/3-live-upgrade")]
     NothingRuns,
-    /// Several run: say which.
+    /// Several are running, and the request names none.
     #[error("{} scenarios are running; choose one with --run: {}", .0.len(), .0.join(", "))]
     Several(Vec<String>),
     /// The named run does not exist.
     #[error("no running scenario is called {0:?}; running: {1}")]
     Unknown(String, String),
-    /// The run ended first; what it was asked for may be half done, and went with it.
-    #[error("the run ended before it was done")]
+    /// The run ended first. The request may have been half done, and ended with the run.
+    #[error("the run ended before the request was done")]
     Ended,
     /// The connection failed.
     #[error("the running scenario did not answer: {0}")]
     Io(#[from] io::Error),
-    /// The answer was not understood.
-    #[error("the running scenario answered something else: {0}")]
+    /// The answer is invalid.
+    #[error("the running scenario gave an invalid answer: {0}")]
     Answer(#[from] serde_json::Error),
 }
 
-/// The runs that can be asked now, by the kernel's list of sockets (`/proc/net/unix`).
+/// The runs that have a control socket now, from the kernel's list of sockets (`/proc/net/unix`).
 pub fn running() -> io::Result<Vec<String>> {
     let table = std::fs::read_to_string("/proc/net/unix")?;
     let mut runs: Vec<String> = table
@@ -131,15 +131,15 @@ pub fn running() -> io::Result<Vec<String>> {
         .map(str::to_owned)
         .collect();
     runs.sort();
-    // A listener and each of its accepted connections have a line of their own.
+    // A listener and each of its accepted connections have a line each.
     runs.dedup();
     Ok(runs)
 }
 
-/// Asks the running scenario `run`, or the only one there is.
+/// Sends a request to the running scenario `run`, or to the only one there is, and waits for the answer.
 ///
 /// # Errors
-/// When none or several run, or the one asked does not answer.
+/// When none or several are running, or the one named does not answer.
 pub fn ask(run: Option<&str>, request: &UnitRequest) -> Result<UnitAnswer, ControlError> {
     let runs = running()?;
     let run = match (run, runs.as_slice()) {
@@ -171,7 +171,7 @@ pub(crate) struct Server {
     waiting: Vec<Pending>,
 }
 
-/// A client that has asked and waits; its request may take several cycles to fulfil.
+/// A client that waits for its answer; its request may take several cycles.
 #[derive(Debug)]
 pub(crate) struct Client {
     stream: UnixStream,
@@ -183,7 +183,7 @@ struct Pending {
     read: Vec<u8>,
 }
 
-/// Clients that have connected and not yet said a whole line; more are turned away.
+/// Clients that have connected and not yet sent a whole line; more are disconnected.
 const PENDING_MAX: usize = 16;
 /// The longest request.
 const REQUEST_LEN_MAX: usize = 16 * 1024;
@@ -196,7 +196,7 @@ impl Server {
         Ok(Self { listener, waiting: Vec::new() })
     }
 
-    /// Answers whoever asks that it cannot be done now.
+    /// Refuses all requests, for this reason.
     pub(crate) fn refuse_all(&mut self, why: &str) {
         while let Some((_, client)) = self.poll() {
             client.answer(&UnitAnswer::Refused(why.to_owned()));
@@ -223,7 +223,9 @@ impl Server {
                     match serde_json::from_slice(&line) {
                         Ok(request) => return Some((request, client)),
                         Err(error) => {
-                            client.answer(&UnitAnswer::Refused(format!("not understood: {error}")));
+                            client.answer(&UnitAnswer::Refused(format!(
+                                "the request is invalid: {error}"
+                            )));
                         }
                     }
                 }
@@ -261,7 +263,7 @@ impl Pending {
 }
 
 impl Client {
-    /// Answers; a client that has gone away misses it, which harms nobody.
+    /// Sends the answer; a client that has disconnected misses it.
     pub(crate) fn answer(mut self, answer: &UnitAnswer) {
         let mut line = serde_json::to_string(answer).expect("plain data has a JSON form");
         line.push('\n');
@@ -269,7 +271,7 @@ impl Client {
     }
 }
 
-/// Whether the other end is the same user or root.
+/// Whether the peer is the same user or root.
 fn permitted(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream)
         .is_ok_and(|peer| peer.uid.is_root() || peer.uid == rustix::process::geteuid())
@@ -280,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_reaches_the_run_and_its_answer_comes_back() {
+    fn a_request_reaches_the_run_and_its_answer_the_client() {
         let run = RunId::new();
         let mut server = Server::open(&run).unwrap();
         assert!(running().unwrap().contains(&run.to_string()));
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_request_is_refused_with_its_reason() {
+    fn an_invalid_request_is_refused_with_the_reason() {
         let run = RunId::new();
         let mut server = Server::open(&run).unwrap();
         let address = SocketAddr::from_abstract_name(format!("{PREFIX}{run}")).unwrap();
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_a_run_that_does_not_exist_names_those_that_do() {
+    fn a_request_to_an_unknown_run_fails() {
         let error = ask(Some("no-such-run"), &UnitRequest::List).unwrap_err();
         assert!(matches!(error, ControlError::Unknown(..)), "{error}");
     }

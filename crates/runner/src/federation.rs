@@ -1,9 +1,9 @@
 //! Federations: an RTI and federates as processes of a run.
 //!
 //! * `rti`: the RTI's process, with its turns recorded.
-//! * `cycle`: what a federate does in each cycle; `link` its line to the federation, `models` what it simulates,
-//!   `fom` the object model all have in common.
-//! * `modes`: what the runner does around the runs of a mode, and what it writes into the folder.
+//! * `cycle`: what a federate does in each cycle; `link` its connection, `models` what it simulates, `fom` the object
+//!   model that all federates share.
+//! * `modes`: the record of a mode, and the bare timer before and after its runs.
 
 mod cycle;
 mod fom;
@@ -17,9 +17,9 @@ use std::os::fd::AsFd;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-pub(crate) use cycle::{FederateTask, FederateWork};
-pub(crate) use modes::{bare, record, run_record};
-pub(crate) use rti::{RtiWork, serve};
+pub(crate) use cycle::FEDERATE;
+pub(crate) use modes::run_bare_timer;
+pub(crate) use rti::RTI;
 
 /// Where ip-netns(8) keeps its name spaces.
 const NAMESPACES: &str = "/run/netns";

@@ -1,4 +1,4 @@
-//! What one hand-over costs by a mechanism alone, measured between the variants of the same run.
+//! The cost of one hand-over by a mechanism alone, measured between the variants of the same run.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use hemiola_units::{Policy, Priority};
 use crate::kernel;
 use crate::run::{Context, Progress};
 
-/// Priority of the process that asks; the one that answers is one below.
+/// Priority of the process that asks; the process that answers has one less.
 const PRIORITY: u8 = 80;
 /// Hand-overs each way measured back to back before each variant.
 const BACK_TO_BACK: u64 = 1_000;
-/// Hand-overs each way measured at the variant's rate before each variant, as far as the time below allows.
+/// Hand-overs each way measured at the variant's rate before each variant, within the time below.
 const AT_RATE_MAX: u64 = 500;
-/// The most time the measurement at rate may take before each variant, about.
+/// Approximate limit of the time that the measurement at rate takes before each variant.
 const AT_RATE_SECONDS: f64 = 1.0;
 
-/// Hand-overs each way of one reading of the price of the kernel's record.
+/// Hand-overs each way in one reading of the cost of recording the kernel.
 const PRICE_COUNT: u64 = 400;
-/// Readings of it are four a round, one round before each variant up to so many.
+/// A round has four such readings; there is one before each variant, up to this many.
 const PRICE_ROUNDS_MAX: usize = 20;
 
-/// One hand-over, ns, without the kernel's record, twice with it, and without.
+/// Readings of one hand-over, ns: without recording the kernel, twice with it, and without.
 fn price_round(setting: &Setting, mechanism: &Mechanism) -> Result<[f64; 4], String> {
     let reading = || {
         let samples =
@@ -38,7 +38,7 @@ fn price_round(setting: &Setting, mechanism: &Mechanism) -> Result<[f64; 4], Str
         Ok::<f64, String>(f64::midpoint(middle(samples.down), middle(samples.up)))
     };
     let first = reading()?;
-    let recorded = kernel::disturb().map_err(|error| error.to_string())?;
+    let recorded = kernel::record_and_discard().map_err(|error| error.to_string())?;
     let with = [reading()?, reading()?];
     drop(recorded);
     Ok([first, with[0], with[1], reading()?])
@@ -48,13 +48,13 @@ fn price_round(setting: &Setting, mechanism: &Mechanism) -> Result<[f64; 4], Str
 #[derive(Debug, Default)]
 pub(crate) struct Floors {
     samples: BTreeMap<(String, &'static str, &'static str), Vec<u64>>,
-    /// Medians of a hand-over without the kernel's record and with it, A B B A.
+    /// Medians of a hand-over without recording the kernel and with it, A B B A.
     price: Vec<f64>,
     noted: Vec<String>,
 }
 
 impl Floors {
-    /// Measures what this variant's hand-overs stand on, where its loop runs.
+    /// Measures the mechanism of this variant's hand-overs on the processor where its loop runs.
     pub(crate) fn measure(
         &mut self,
         context: &Context<'_>,
@@ -89,17 +89,20 @@ impl Floors {
         progress.tick(0.0, "measuring what a hand-over costs");
         if context.records_kernel && self.price.len() < 4 * PRICE_ROUNDS_MAX {
             let mechanism = mechanism.as_ref().unwrap_or(&Mechanism::Futex);
-            // A round that was not whole would turn the order of all that follow.
+            // An incomplete round would change the order of all rounds that follow.
             match price_round(&setting, mechanism) {
                 Ok(round) => self.price.extend(round),
-                Err(reason) => self.note(format!("no price of recording: {reason}"), progress),
+                Err(reason) => self.note(
+                    format!("the cost of recording the kernel was not measured: {reason}"),
+                    progress,
+                ),
             }
         }
         let Some(mechanism) = mechanism else { return };
-        // Under the same circumstances as the program that is held against it.
-        let recorded = context.records_kernel.then(kernel::disturb).transpose();
+        // Under the same circumstances as the program that it is compared with.
+        let recorded = context.records_kernel.then(kernel::record_and_discard).transpose();
         if let Err(error) = &recorded {
-            self.note(format!("no floors: {error}"), progress);
+            self.note(format!("the floors were not measured: {error}"), progress);
             return;
         }
         let at_rate = ((AT_RATE_SECONDS * variant.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
@@ -115,7 +118,7 @@ impl Floors {
                 Ok(samples) => {
                     if let Some(refusal) = samples.granted.refusals.first() {
                         self.note(
-                            format!("the floors are those of a shared processor: {refusal}"),
+                            format!("the floors were measured on a shared processor: {refusal}"),
                             progress,
                         );
                     }
@@ -126,7 +129,10 @@ impl Floors {
                 }
                 Err(error) => {
                     self.note(
-                        format!("no floor for {}: {error}", record.hand_over_mechanism),
+                        format!(
+                            "the floor of {} was not measured: {error}",
+                            record.hand_over_mechanism
+                        ),
                         progress,
                     );
                 }
@@ -134,7 +140,7 @@ impl Floors {
         }
     }
 
-    /// Says something once.
+    /// Reports a note once.
     fn note(&mut self, note: String, progress: &mut dyn Progress) {
         if !self.noted.contains(&note) {
             progress.note(&note);
@@ -142,7 +148,7 @@ impl Floors {
         }
     }
 
-    /// The readings of the price of the kernel's record, in their order.
+    /// The readings of the cost of recording the kernel, in their order.
     pub(crate) fn take_price(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.price)
     }

@@ -1,10 +1,10 @@
 //! The guardian: a small process that cleans up when the runner dies without being able to.
 //!
 //! Shared memory and queues have no names and processes carry a parent-death signal, so a killed
-//! runner leaves almost nothing by itself. Two things remain: a process that a replacement unit started
+//! runner leaves almost nothing behind. Two things remain: a process that a replacement unit started
 //! on its own, and the files of iceoryx2. The guardian holds the other end of a pipe that only the
-//! runner writes to; when the pipe closes without a farewell, it kills what is left of the run's process
-//! groups. It sweeps the files after a farewell too: iceoryx2 leaves some after an orderly end as well.
+//! runner writes to; when the pipe closes before the runner sent `done`, the guardian kills what is left of the
+//! run's process groups. It removes the files after `done` too: iceoryx2 leaves some after an orderly end as well.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -39,17 +39,17 @@ impl Guardian {
         Ok(Self { child, pipe })
     }
 
-    /// Tells the guardian of a process group to kill if the runner dies.
+    /// Adds a process group that the guardian kills if the runner dies.
     pub(crate) fn watch(&mut self, group: u32) -> io::Result<()> {
         writeln!(self.pipe, "+{group}")
     }
 
-    /// Tells the guardian that a process group is gone: its number may be used again by others.
+    /// Removes a process group that has ended: its number may be reused.
     pub(crate) fn forget(&mut self, group: u32) -> io::Result<()> {
         writeln!(self.pipe, "-{group}")
     }
 
-    /// Ends the guardian; the runner has cleaned up itself.
+    /// Ends the guardian, after the runner has cleaned up itself.
     pub(crate) fn dismiss(mut self) -> io::Result<()> {
         writeln!(self.pipe, "done")?;
         drop(self.pipe);
@@ -57,7 +57,7 @@ impl Guardian {
     }
 }
 
-/// The guardian process itself: waits for the runner's end, however it comes.
+/// The guardian process: waits for the runner to end in any way, and cleans up.
 pub fn guardian_main(run: &str) {
     let mut groups = Vec::new();
     for line in BufReader::new(io::stdin()).lines() {

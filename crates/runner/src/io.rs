@@ -1,12 +1,13 @@
-//! The I/O code, the same in every program of the ladder: sample both sensors, write one voltage.
+//! The I/O code, the same in every program of the ladder: it samples both sensors and writes one voltage.
 
 use hemiola_simplex::{Sensors, clipped};
 use hemiola_units::{Instant, Span};
 
 use crate::card::Card;
+use crate::spec::NodeSpec;
 
-/// Samples and actuates, and keeps account of the voltage in between: an observer needs to know what
-/// the motor really got since the last sample, also when somebody else commanded or nobody did.
+/// Samples and actuates, and keeps account of the voltage in between: an observer needs to know which voltage
+/// the motor had since the last sample, also when another controller commanded or none did.
 #[derive(Debug)]
 pub(crate) struct Io {
     card: Card,
@@ -19,8 +20,10 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    pub(crate) fn new(card: Card, period: Span) -> Self {
-        Self { card, period, volts: 0.0, integral: 0.0, accounted: None, sampled: None }
+    /// Opens the card for a process that does I/O.
+    pub(crate) fn open(spec: &NodeSpec) -> Result<Self, String> {
+        let (card, period) = (Card::open(spec)?, spec.process.period);
+        Ok(Self { card, period, volts: 0.0, integral: 0.0, accounted: None, sampled: None })
     }
 
     /// Reads both sensors.
@@ -49,11 +52,11 @@ impl Io {
         self.card.warm_up();
     }
 
-    /// Writes a voltage, clipped; gives what the converter put out and what it had before.
+    /// Writes a voltage, clipped. Returns the converter's output and its output before.
     pub(crate) fn actuate(&mut self, volts: f64, now: Instant) -> (f64, f64) {
         self.account(now);
         let before = self.volts;
-        // Also here, behind every program: a not-a-number must not reach the motor as full scale.
+        // Clipped here too, behind every program: a not-a-number must not reach the motor as full scale.
         self.volts = self.card.write(clipped(volts));
         (self.volts, before)
     }

@@ -1,8 +1,8 @@
-//! The kernel's side of a run's trace: who had which processor, and who woke whom.
+//! The kernel's side of a run's trace: which thread had which processor, and which thread woke which.
 //!
-//! Whether it may be recorded is found out once, at the start; then each run has a capture of its own, from its
+//! The runner checks once, at the start, whether it may be recorded. Then each run has a capture of its own, from its
 //! start to its end, in the same trace as its processes. The buffers hold seconds of the worst load known, and
-//! the supervising loop empties them beside the run, so no process of the loop does anything for it.
+//! the supervising loop drains them, so the processes of the loop do no work for it.
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options};
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -14,10 +14,10 @@ use crate::RunError;
 use crate::collect::Collector;
 use crate::run::Progress;
 
-/// Finds out whether the kernel's side of the runs is recorded.
+/// Checks whether the kernel's side of the runs can be recorded.
 ///
 /// # Errors
-/// [`RunError::Kernel`] when the scenario demands it and this user may not, or the kernel cannot.
+/// [`RunError::Kernel`] when the scenario requires it and this user may not record it, or the kernel cannot.
 pub(crate) fn side(plan: &Plan, progress: &mut dyn Progress) -> Result<KernelSide, RunError> {
     let demanded = plan.kernel == KernelTrace::Required;
     if plan.kernel == KernelTrace::Off {
@@ -34,14 +34,14 @@ pub(crate) fn side(plan: &Plan, progress: &mut dyn Progress) -> Result<KernelSid
         Err(error) if demanded && !plan.allow_less => Err(RunError::Kernel(error)),
         Err(error) => {
             if demanded {
-                progress.note(&format!("without the kernel's side: {error}"));
+                progress.note(&format!("the kernel's side is not recorded: {error}"));
             }
             Ok(KernelSide { refused: Some(error.to_string()), ..KernelSide::default() })
         }
     }
 }
 
-/// The kernel being recorded during one run.
+/// The recording of the kernel during one run.
 pub(crate) struct Recording {
     capture: Capture,
     due: Instant,
@@ -54,7 +54,7 @@ impl Recording {
         Ok(Self { capture, due: MonotonicClock.now(), run: KernelRun::default() })
     }
 
-    /// Takes over what is there, when it is time to: in few large pieces, which make a smaller file.
+    /// Drains the buffers when it is due: in few large pieces, which make a smaller file.
     pub(crate) fn drain_when_due(&mut self, collector: &mut Collector) -> Result<(), RunError> {
         let now = MonotonicClock.now();
         if now < self.due {
@@ -78,7 +78,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Ends it and takes over the rest, names that became known last included.
+    /// Stops and drains the rest, including names that became known last.
     pub(crate) fn finish(mut self, collector: &mut Collector) -> Result<KernelRun, RunError> {
         self.capture.stop();
         self.drain(collector)?;
@@ -87,7 +87,7 @@ impl Recording {
     }
 }
 
-/// Records the kernel until it is dropped, and keeps nothing: to measure what that costs others.
-pub(crate) fn disturb() -> Result<impl Sized, CaptureError> {
+/// Records the kernel and discards the events until it is dropped: to measure the cost of recording.
+pub(crate) fn record_and_discard() -> Result<impl Sized, CaptureError> {
     Capture::start(&Options::default())
 }

@@ -1,4 +1,4 @@
-//! Starting a process of the run: which descriptors it inherits, how it is told what to do, how it ends.
+//! Starting a process of the run: the descriptors it inherits, its messages to and from the runner, its end.
 //!
 //! A child is this same executable with a hidden subcommand. Its standard input is a socket to the
 //! runner that carries lines of JSON both ways ([`Message`]); kernel objects reach it as inherited
@@ -18,35 +18,37 @@ use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_trace::result::{FederateRun, Trajectory};
-use hemiola_units::{Granted, Instant, RtiAddress, Span};
+use hemiola_units::{Granted, Instant, RtiAddress};
 
-use crate::node::NodeSpec;
+use crate::spec::NodeSpec;
 
 /// The hidden subcommand that runs [`crate::node_main`].
 pub(crate) const SUBCOMMAND: &str = "node";
 
-/// What runner and child say to each other, one JSON line each.
+/// A message between runner and child, one line of JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Message {
     /// Runner to child: everything the child needs to prepare.
     Prepare(Box<NodeSpec>),
-    /// The RTI to the runner, before it is ready: where it listens.
-    Serving(RtiAddress),
-    /// Child to runner: prepared; this is what the kernel granted.
-    Ready(Granted),
-    /// Child to runner: could not prepare.
+    /// Child to runner: prepared.
+    Ready {
+        /// What the kernel granted.
+        granted: Granted,
+        /// Where an RTI listens.
+        rti: Option<RtiAddress>,
+    },
+    /// Child to runner: it could not prepare, for this reason.
     Failed(String),
-    /// Runner to child: the first release.
+    /// Runner to child: the instant of the first release.
     Start(Instant),
-    /// Runner to the RTI: serve no longer.
+    /// Runner to child: the run is over; see [`StopBy::Message`](crate::tasks::StopBy).
     Stop,
     /// Child to runner: finished, nothing more will be recorded.
     Finished(Box<Finished>),
 }
 
-/// What a child says of itself at the end.
+/// The report of a child at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Finished {
     /// Context switches of its loop because it waited (getrusage(2), `ru_nvcsw`).
@@ -55,20 +57,54 @@ pub(crate) struct Finished {
     pub(crate) involuntary_switches: u64,
     /// Jobs done.
     pub(crate) jobs: u64,
-    /// Median of the time between two marks made back to back, in ns.
-    pub(crate) mark_pair_ns_p50: f64,
-    /// Why the loop ended before its time, if it did.
+    /// Why the loop ended early, if it did.
     pub(crate) stopped_early: Option<String>,
-    /// Plant: when the rod fell, counted from the first release.
-    pub(crate) fallen_after: Option<Span>,
-    /// Plant: the highest Lyapunov value of the true state.
-    pub(crate) peak_v: f64,
-    /// Decision module: changes of who commands.
-    pub(crate) switches: u64,
-    /// Federate: what it counted.
-    pub(crate) federate: Option<FederateRun>,
-    /// Federate: the trajectory it received, where it holds one against the closed form.
-    pub(crate) trajectory: Option<Trajectory>,
+    /// The results of its task.
+    pub(crate) report: serde_json::Value,
+}
+
+impl Message {
+    fn line(&self) -> String {
+        serde_json::to_string(self).expect("plain data has a JSON form") + "\n"
+    }
+}
+
+/// The child's end of the socket to the runner.
+pub(crate) struct Line {
+    stream: BufReader<UnixStream>,
+}
+
+impl Line {
+    /// Takes over standard input.
+    pub(crate) fn of_stdin() -> io::Result<Self> {
+        let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+        Ok(Self { stream: BufReader::new(UnixStream::from(stdin)) })
+    }
+
+    /// A second one, for a thread that receives from now on.
+    pub(crate) fn another(&self) -> io::Result<Self> {
+        Ok(Self { stream: BufReader::new(self.stream.get_ref().try_clone()?) })
+    }
+
+    /// Sends to the runner. An error means that the runner is gone, which ends this process too.
+    pub(crate) fn send(&mut self, message: &Message) {
+        let _ = self.stream.get_mut().write_all(message.line().as_bytes());
+    }
+
+    pub(crate) fn receive(&mut self) -> Option<Message> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+
+    /// Reports that this process is prepared, and waits for the instant of the first release.
+    pub(crate) fn await_start(&mut self, granted: Granted) -> Result<Instant, String> {
+        self.send(&Message::Ready { granted, rti: None });
+        match self.receive() {
+            Some(Message::Start(epoch)) => Ok(epoch),
+            _ => Err("the runner gave no start".into()),
+        }
+    }
 }
 
 /// A started child.
@@ -89,7 +125,7 @@ pub(crate) fn own_executable() -> io::Result<PathBuf> {
 }
 
 impl Launched {
-    /// Starts a child that inherits `descriptors`, writes what it prints to `log`, and is told `spec`.
+    /// Starts a child that inherits `descriptors` and prints into the file `log`, and sends it `spec`.
     pub(crate) fn start(
         spec: NodeSpec,
         descriptors: &[BorrowedFd<'_>],
@@ -100,9 +136,9 @@ impl Launched {
         let child = {
             let _inherited = Inherited::open(descriptors)?;
             Command::new(own_executable()?)
-                .args([SUBCOMMAND, &spec.name])
+                .args([SUBCOMMAND, &spec.process.name])
                 // From its first instruction on: Ctrl-C in a terminal must reach only the runner, and
-                // killing the group must reach whatever the child starts.
+                // killing the group must reach every process that the child starts.
                 .process_group(0)
                 .stdin(Stdio::from(OwnedFd::from(theirs)))
                 .stdout(output.try_clone()?)
@@ -116,7 +152,7 @@ impl Launched {
             partial: String::new(),
             ended: None,
         };
-        launched.say(&Message::Prepare(Box::new(spec)))?;
+        launched.send(&Message::Prepare(Box::new(spec)))?;
         Ok(launched)
     }
 
@@ -124,17 +160,15 @@ impl Launched {
         self.child.id()
     }
 
-    pub(crate) fn say(&mut self, message: &Message) -> io::Result<()> {
-        let mut line = serde_json::to_string(message).expect("plain data has a JSON form");
-        line.push('\n');
-        self.writer.write_all(line.as_bytes())
+    pub(crate) fn send(&mut self, message: &Message) -> io::Result<()> {
+        self.writer.write_all(message.line().as_bytes())
     }
 
-    /// The child's next message; nothing when it says none in time or has closed the line.
-    pub(crate) fn hear(&mut self, timeout: Duration) -> Option<Message> {
-        // A timeout of zero means "for ever" to the socket, so the shortest wait is one millisecond.
+    /// The child's next message; `None` when none comes in time or the child has closed its end.
+    pub(crate) fn receive(&mut self, timeout: Duration) -> Option<Message> {
+        // To the socket a timeout of zero means no timeout, so the shortest wait is one millisecond.
         self.writer.set_read_timeout(Some(timeout.max(Duration::from_millis(1)))).ok()?;
-        // A line may arrive in pieces: what came before the timeout is kept for the next call.
+        // A line may arrive in pieces: the part before the timeout is kept for the next call.
         match self.reader.read_line(&mut self.partial) {
             Ok(len) if len > 0 && self.partial.ends_with('\n') => {
                 serde_json::from_str(&std::mem::take(&mut self.partial)).ok()
@@ -194,7 +228,7 @@ pub(crate) fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Descriptors that a child started now inherits; closed to children again when dropped.
+/// Descriptors that a child started now inherits. Later children do not, once this is dropped.
 struct Inherited<'fd>(&'fd [BorrowedFd<'fd>]);
 
 impl<'fd> Inherited<'fd> {

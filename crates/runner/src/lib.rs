@@ -1,19 +1,31 @@
-//! Starts, hosts and supervises the processes of a plan, and collects what they recorded.
+//! Starts, hosts and supervises the processes of a plan, and collects their records.
 //!
-//! [`run`] takes a checked `scenario::Plan` and leaves a result folder: the plan as understood, the
-//! profile as granted, the conditions, a trace of every run. In reading order:
+//! [`run`] takes a checked `scenario::Plan` and leaves a result folder: the plan, the granted profiles, the conditions,
+//! and a trace of every run. A process has three forms on its way: the `Process` of the plan, the running `Task`, and
+//! the record.
 //!
-//! * `run`: the order of things, from the folder to the last trace.
-//! * `stage`: one run of one variant; `wiring` its kernel objects, `launch` its processes, `units` its
-//!   replacement units while it runs, `collect` its trace.
-//! * `node`: THE periodic loop, in the child; `task` and `tasks/` what is done in it; `io` and `card` the
-//!   I/O code that every program of the ladder shares.
-//! * `control`: the socket behind `hemiola unit …`; `guardian`: what cleans up after a killed runner.
-//! * `kernel`: the kernel's side of each run, in the same trace; `floors`: what a hand-over costs meanwhile.
-//! * `campaign`: injected faults, counted.
-//! * `federation`: an RTI and federates as processes of a run, in several modes.
+//! ```text
+//! scenario::Process       what the scenario asks for
+//!   run.rs                which variant runs when
+//!   stage.rs              kernel objects (wiring.rs); a TaskKind equips the process (tasks.rs)
+//!   launch.rs             NodeSpec (spec.rs): the same Process, the run, the equipment, as one line of JSON
+//!   ── the child ──
+//!   node.rs               takes the profile, then runs THE periodic loop
+//! tasks/<task>.rs         the Task in the loop, on its ports (task.rs)
+//!   ── the runner ──
+//!   stage/supervise.rs    watches the processes; the units' requests (units.rs, control.rs); injected faults (campaign.rs)
+//!   stage/finish.rs       stops them; a TaskKind reads the report of its task; the trace (collect.rs, kernel.rs)
+//! trace::result           ProcessRecord and ProcessRun in run.json
+//! ```
 //!
-//! What this crate does not do: it computes no figure. The folder is read by `analyze`.
+//! A new task is one file in `tasks/` with its [`TaskKind`](tasks::TaskKind), a line of [`tasks::kind`], and its
+//! declaration in `scenario`. Beside that:
+//!
+//! * `io` and `card`: the I/O code that every program of the ladder shares. `federation`: the tasks of RTI and federates.
+//! * `guardian`: cleans up after a runner that was killed.
+//! * `floors`: the cost of a hand-over, measured between the runs.
+//!
+//! This crate computes no figure: `analyze` reads the folder.
 
 mod campaign;
 mod card;
@@ -28,7 +40,7 @@ mod launch;
 mod node;
 mod run;
 mod run_id;
-mod size;
+mod spec;
 mod stage;
 mod status;
 mod task;
@@ -41,7 +53,7 @@ pub use node::node_main;
 pub use run::{Options, Outcome, Progress, RunError, run};
 pub use run_id::RunId;
 
-/// The hidden subcommands of the one binary: its own processes are started by these words.
+/// The hidden subcommands by which the binary starts its own processes.
 pub mod subcommand {
     /// A process of a scenario: [`crate::node_main`].
     pub const NODE: &str = crate::launch::SUBCOMMAND;

@@ -1,127 +1,74 @@
 //! The child's side: THE loop that every process of a scenario runs in.
 //!
 //! Two phases. *Prepare*: take over the inherited descriptors, open the channels, lock memory, take the
-//! profile, tell the runner what was granted. *Run*: release → receive → step → send → record, with no
+//! profile, report to the runner what was granted. *Run*: release → receive → step → send → record, with no
 //! allocation and no system call but the channel's and the clock's.
 
-use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
-use serde::{Deserialize, Serialize};
 
-use hemiola_bus::{Handle, Readiness, ReceiveError, Receiver, Sender};
+use hemiola_bus::{Readiness, ReceiveError, Receiver, Sender};
 use hemiola_record::Recorder;
-use hemiola_rt::clock::{Calibration, Clock, FastClock};
+use hemiola_rt::clock::{Clock, FastClock};
 use hemiola_rt::periodic::Periodic;
 use hemiola_rt::sys;
+use hemiola_scenario::Release;
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Bytes, Instant, Overrun, Profile, Rate, Span};
+use hemiola_units::{Instant, Span};
 
-use crate::federation;
-use crate::launch::{Finished, Message};
+use crate::launch::{Finished, Line, Message};
+use crate::spec::{Limits, NodeSpec};
 use crate::task::{Job, Next, Ports, Task};
-use crate::tasks::{self, Work};
+use crate::tasks::{Body, TaskKind, kind};
 
-/// Everything a child must know, as one piece of plain data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct NodeSpec {
-    /// The process's name in the scenario.
-    pub(crate) name: String,
-    /// What it asks of the operating system.
-    pub(crate) profile: Profile,
-    /// What it does.
-    pub(crate) work: Work,
-    /// What sets off its jobs.
-    pub(crate) activation: Activation,
-    /// The period of the control cycle it takes part in.
-    pub(crate) period: Span,
-    /// From release to deadline.
-    pub(crate) deadline: Span,
-    /// The outgoing channel.
-    pub(crate) sends: Option<Port>,
-    /// The incoming channel.
-    pub(crate) receives: Option<Port>,
-    /// The latest-value channel whose first message ends the run.
-    pub(crate) stop: Handle,
-    /// Descriptor of the recorder's log.
-    pub(crate) log: i32,
-    /// The clock as the runner calibrated it, the same for all.
-    pub(crate) calibration: Calibration,
-    /// Limits that stop a unit which takes more than its share.
-    pub(crate) limits: Option<Limits>,
-}
+/// Pairs of marks measured before the first release.
+const PAIRS: u32 = 200;
 
-/// A channel as a node uses it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Port {
-    /// Its number in the variant, for the record.
-    pub(crate) index: u16,
-    /// How to open it.
-    pub(crate) handle: Handle,
-}
-
-/// What sets off a job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Activation {
-    /// The clock; this many jobs.
-    Every {
-        /// How often.
-        rate: Rate,
-        /// What to do when late.
-        overrun: Overrun,
-        /// How long before each release it wakes.
-        lead: Span,
-        /// How many releases the run has; `u64::MAX` runs until told to stop.
-        releases: u64,
-        /// The turns it takes, instead of running from the beginning to the end.
-        turns: Option<Turns>,
-    },
-    /// A message on the incoming channel.
-    Message,
-    /// What its task says.
-    Task,
-}
-
-/// When a load works that takes turns: in the second and the third of every four.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Turns {
-    /// When the first turn begins, from the first release.
-    pub(crate) from: Span,
-    /// The length of one.
-    pub(crate) turn: Span,
-    /// How many times four there are.
-    pub(crate) fours: u64,
-}
-
-impl Turns {
-    /// When it begins to work each time, from the first release.
-    fn beginnings(self) -> impl Iterator<Item = Span> {
-        (0..self.fours).map(move |four| self.from + self.turn * (4 * four as i64 + 1))
-    }
-
-    /// Releases each time; the last job has its whole period.
-    fn releases(self, rate: Rate) -> u64 {
-        ((self.turn * 2).nanos() / rate.period().nanos()).max(1) as u64
+/// The child process: receives its [`NodeSpec`] on standard input, runs its task, reports how it ended.
+#[must_use]
+pub fn node_main() -> ExitCode {
+    let Ok(mut line) = Line::of_stdin() else { return ExitCode::from(70) };
+    let Some(Message::Prepare(spec)) = line.receive() else {
+        // Started by hand, or the runner is gone: nothing can receive a report.
+        return ExitCode::from(64);
+    };
+    match node(*spec, &mut line) {
+        Ok(finished) => {
+            line.send(&Message::Finished(Box::new(finished)));
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            line.send(&Message::Failed(reason));
+            ExitCode::FAILURE
+        }
     }
 }
 
-/// What the kernel stops a unit for.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Limits {
-    /// Processor time at a real-time priority without ever waiting (setrlimit(2), `RLIMIT_RTTIME`).
-    pub(crate) unbroken: Span,
-    /// Address space (setrlimit(2), `RLIMIT_AS`).
-    pub(crate) memory: Bytes,
+fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
+    sys::process::set_parent_death_signal(sys::process::Signal::KILL)
+        .map_err(because("parent-death signal"))?;
+    // Its name in the kernel's record and in other tools, which is cut to 15 bytes.
+    let name = std::ffi::CString::new(spec.process.name.as_str());
+    let _ = name.map(|name| rustix::thread::set_name(&name));
+    if let Some(limits) = spec.limits {
+        limits.apply().map_err(because("limits of a unit"))?;
+    }
+    let kind = kind(&spec.process.task);
+    match kind.body {
+        Body::Loop(prepare) => run_task(kind, spec, line, prepare),
+        Body::Own(run) => run(spec, line),
+    }
+}
+
+/// An error with what was tried.
+fn because<E: std::fmt::Display>(what: &str) -> impl Fn(E) -> String + '_ {
+    move |error| format!("{what}: {error}")
 }
 
 impl Limits {
-    /// Applies them to this process, for whatever it executes too.
+    /// Applies them to this process, and to a program executed in its place.
     fn apply(self) -> std::io::Result<()> {
         sys::process::set_rt_time_limit(std::process::id(), self.unbroken)?;
         let at_most = |limit| Rlimit { current: Some(limit), maximum: Some(limit) };
@@ -132,81 +79,41 @@ impl Limits {
     }
 }
 
-/// Pairs of marks measured before the first release.
-const PAIRS: u32 = 200;
-
-/// The child process: reads what it is to do from standard input, does it, says how it went.
-#[must_use]
-pub fn node_main() -> ExitCode {
-    let Ok(stdin) = std::io::stdin().as_fd().try_clone_to_owned() else {
-        return ExitCode::from(70);
-    };
-    let mut line = Line::from(UnixStream::from(stdin));
-    let Some(Message::Prepare(spec)) = line.hear() else {
-        // Started by hand, or the runner is gone: there is nobody to tell.
-        return ExitCode::from(64);
-    };
-    match node(*spec, &mut line) {
-        Ok(finished) => {
-            line.say(&Message::Finished(Box::new(finished)));
-            ExitCode::SUCCESS
-        }
-        Err(reason) => {
-            line.say(&Message::Failed(reason));
-            ExitCode::FAILURE
-        }
-    }
+/// Opens the recorder that the runner made for this process.
+pub(crate) fn recorder(spec: &NodeSpec) -> Result<Recorder, String> {
+    let log = sys::descriptor::duplicate(spec.log).map_err(because("the recorder's log"))?;
+    Recorder::attach(log, FastClock::from(spec.run.calibration))
+        .map_err(because("the recorder's log"))
 }
 
-fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
-    let because = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
-    sys::process::set_parent_death_signal(sys::process::Signal::KILL)
-        .map_err(|e| because("parent-death signal", &e))?;
-    // What the kernel's record and other tools call it; names there have 15 bytes.
-    let _ = std::ffi::CString::new(spec.name.as_str()).map(|name| rustix::thread::set_name(&name));
-    if let Some(limits) = spec.limits {
-        limits.apply().map_err(|e| because("limits of a unit", &e))?;
-    }
-    if let Work::Foreign(foreign) = &spec.work {
-        return foreign_program(&spec, foreign, line);
-    }
-    let log =
-        sys::descriptor::duplicate(spec.log).map_err(|e| because("the recorder's log", &e))?;
-    let clock = FastClock::from(spec.calibration);
-    let mut recorder =
-        Recorder::attach(log, clock).map_err(|e| because("the recorder's log", &e))?;
-    if let Work::Rti(work) = spec.work {
-        let profile = spec.profile;
-        let apply = || hemiola_rt::profile::apply(&profile);
-        let before = sys::usage::thread_switches();
-        let mut finished = federation::serve(work, recorder, apply, line)?;
-        let after = sys::usage::thread_switches();
-        finished.voluntary_switches = after.voluntary - before.voluntary;
-        finished.involuntary_switches = after.involuntary - before.involuntary;
-        return Ok(finished);
-    }
-    let mut stop =
-        hemiola_bus::open_receiver(&spec.stop).map_err(|e| because("the stop channel", &e))?;
-    let mut task = tasks::prepare(spec.work, spec.period, spec.calibration)?;
+/// Prepares a task, waits for the start, and runs the loop to its end.
+fn run_task(
+    kind: &TaskKind,
+    spec: NodeSpec,
+    line: &mut Line,
+    prepare: impl FnOnce(&NodeSpec) -> Result<Box<dyn Task>, String>,
+) -> Result<Finished, String> {
+    let recorder = recorder(&spec)?;
+    let mut stop = hemiola_bus::open_receiver(&spec.stop).map_err(because("the stop channel"))?;
+    let mut task = prepare(&spec)?;
     let sender = spec.sends.as_ref().map(|port| hemiola_bus::open_sender(&port.handle)).transpose();
     let receiver =
         spec.receives.as_ref().map(|port| hemiola_bus::open_receiver(&port.handle)).transpose();
-    let granted = hemiola_rt::profile::apply(&spec.profile);
-    recorder.measure_pair(PAIRS);
+    let granted = hemiola_rt::profile::apply(&spec.process.profile);
     let mut node = Node {
-        sender: sender.map_err(|e| because("the outgoing channel", &e))?,
-        receiver: receiver.map_err(|e| because("the incoming channel", &e))?,
-        send_index: spec.sends.map_or(0, |port| port.index),
-        receive_index: spec.receives.map_or(0, |port| port.index),
-        deadline: spec.deadline,
+        sender: sender.map_err(because("the outgoing channel"))?,
+        receiver: receiver.map_err(because("the incoming channel"))?,
+        send_index: spec.sends.as_ref().map_or(0, |port| port.index),
+        receive_index: spec.receives.as_ref().map_or(0, |port| port.index),
+        deadline: spec.process.deadline,
         cycle: 0,
         cpu: Span::ZERO,
         ended: None,
         recorder,
         jobs: 0,
     };
-    line.say(&Message::Ready(granted));
-    let Some(Message::Start(epoch)) = line.hear() else { return Err("no start was given".into()) };
+    node.recorder.measure_pair(PAIRS);
+    let epoch = line.await_start(granted)?;
 
     task.begin(epoch);
     let before = sys::usage::thread_switches();
@@ -216,38 +123,41 @@ fn node(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
         is_over |= stop.receive(&mut flag).is_ok_and(|message| message.is_some());
         is_over
     };
-    let stopped_early = match spec.activation {
-        Activation::Every { rate, overrun, lead, releases, turns: None } => {
-            let periodic = Periodic::new(epoch, rate, overrun).with_lead(lead);
-            let releases = 0..releases;
-            node.run_periodic(&mut *task, periodic, lead.is_positive(), releases, &mut over)
+    let (process, run) = (&spec.process, &spec.run);
+    let stopped_early = match &process.release {
+        Release::Every { rate, overrun, lead } => {
+            let mut run_from = |epoch: Instant, releases| {
+                let periodic = Periodic::new(epoch, *rate, *overrun).with_lead(*lead);
+                node.run_periodic(&mut *task, periodic, lead.is_positive(), releases, &mut over)
+            };
+            match (kind.turns)(process, run) {
+                Some(turns) => {
+                    let each = turns.releases(rate.period());
+                    let mut starts = turns.beginnings().zip((0..).step_by(each as usize));
+                    starts.find_map(|(after, first)| run_from(epoch + after, first..first + each))
+                }
+                None if (kind.paces)(process, &run.variant) => {
+                    run_from(epoch, 0..run.releases(*rate))
+                }
+                None => run_from(epoch, 0..u64::MAX),
+            }
         }
-        Activation::Every { rate, overrun, lead, turns: Some(turns), .. } => {
-            let each = turns.releases(rate);
-            turns.beginnings().zip((0..).step_by(each as usize)).find_map(|(after, first)| {
-                let periodic = Periodic::new(epoch + after, rate, overrun).with_lead(lead);
-                let releases = first..first + each;
-                let warms_up = lead.is_positive();
-                node.run_periodic(&mut *task, periodic, warms_up, releases, &mut over)
-            })
-        }
-        Activation::Message => node.run_on_messages(&mut *task, &mut over),
-        Activation::Task => node.run_on_task(&mut *task, &mut over),
+        Release::On { .. } => node.run_on_messages(&mut *task, &mut over),
+        Release::Federation => node.run_on_task(&mut *task, &mut over),
+        Release::Own => return Err("a task of ours does not pace itself".into()),
     };
     task.close(&mut node);
     let after = sys::usage::thread_switches();
-    let mut finished = Finished {
+    Ok(Finished {
         voluntary_switches: after.voluntary - before.voluntary,
         involuntary_switches: after.involuntary - before.involuntary,
         jobs: node.jobs,
         stopped_early,
-        ..Finished::default()
-    };
-    task.report(&mut finished);
-    Ok(finished)
+        report: task.report(),
+    })
 }
 
-/// The world as a task sees it from inside a process.
+/// The ports of a task in a process of its own.
 struct Node {
     recorder: Recorder,
     sender: Option<Box<dyn Sender>>,
@@ -256,9 +166,9 @@ struct Node {
     receive_index: u16,
     deadline: Span,
     cycle: u32,
-    /// Processor time of this thread when the job before the last was settled.
+    /// Processor time of this thread when the end of a job was last recorded.
     cpu: Span,
-    /// Finish and deadline of the last job, until they are recorded.
+    /// Finish and deadline of the last job, until [`Node::record_end`].
     ended: Option<(Instant, u64)>,
     jobs: u64,
 }
@@ -278,17 +188,17 @@ impl Node {
                 return Some(stopped.to_string());
             }
             if warms_up {
-                self.settle();
+                self.record_end();
                 task.warm_up(self);
             }
             let release = match periodic.wait(self.recorder.clock()) {
                 Ok(release) => release,
                 Err(stopped) => return Some(stopped.to_string()),
             };
-            // Whatever the record of the last job still needs comes before this job's first stamp: at the
-            // end of the last one, somebody was waiting for the processor.
-            self.settle();
-            // The last job has had its whole period, and none begins after.
+            // The record of the last job is completed before this job's first stamp, and not at the end of the
+            // last job, when another process was waiting for the processor.
+            self.record_end();
+            // The last job has had its whole period, and no other begins.
             let number = releases.start.saturating_add(release.number);
             if number >= releases.end || over() {
                 return None;
@@ -299,7 +209,7 @@ impl Node {
             self.end(release.at);
             if let Some(fault) = task.fault() {
                 let fault = fault.to_owned();
-                self.settle();
+                self.record_end();
                 return Some(fault);
             }
         }
@@ -322,7 +232,7 @@ impl Node {
                     self.begin(cycle, release, start, 0);
                     task.step(&Job { cycle, release, message: &[] }, self);
                     self.end(release);
-                    self.settle();
+                    self.record_end();
                 }
                 Next::Nothing => {}
                 Next::Over => return None,
@@ -342,15 +252,15 @@ impl Node {
         let mut buffer = [0; MESSAGE_LEN_MAX];
         loop {
             task.before_message(self);
-            // Without a time limit: setting a timer is a trip to the hypervisor on a virtual machine, in the
-            // middle of a cycle. Whoever ends the run sends a message.
+            // Without a time limit: on a virtual machine, setting a timer is a trip to the hypervisor in the
+            // middle of a cycle. The runner sends a message when it ends the run.
             let receiver =
-                self.receiver.as_mut().expect("a process set off by messages has a channel");
+                self.receiver.as_mut().expect("a process released by messages has a channel");
             let taken = receiver.take(&mut buffer, Instant::MAX);
             let received = self.recorder.clock().now();
             let message = match taken {
                 Ok(Some(message)) => message,
-                // Torn, or gone again: the next one will do.
+                // Torn, or overwritten meanwhile: the next one will do.
                 Ok(None) | Err(ReceiveError::Torn) => continue,
                 Err(error) => return Some(format!("the incoming channel: {error}")),
             };
@@ -371,7 +281,7 @@ impl Node {
             });
             task.step(&Job { cycle, release, message }, self);
             self.end(release);
-            self.settle();
+            self.record_end();
             self.recorder.clock().anchor();
             if over() {
                 return None;
@@ -380,7 +290,7 @@ impl Node {
     }
 
     fn begin(&mut self, cycle: u64, release: Instant, start: Instant, skipped: u64) {
-        // A run of 2³² cycles at 1 kHz takes seven weeks; the record counts modulo that.
+        // The record counts modulo 2³²: seven weeks at 1 kHz.
         self.cycle = cycle as u32;
         self.recorder.push(Entry {
             at: start,
@@ -397,9 +307,9 @@ impl Node {
         self.jobs += 1;
     }
 
-    /// Records the end of the last job with the processor time it took: asking for that is a system call,
-    /// so it is done where nobody waits.
-    fn settle(&mut self) {
+    /// Records the end of the last job with the processor time it took. Reading that is a system call, so this is
+    /// called where no other process waits.
+    fn record_end(&mut self) {
         let Some((finish, deadline)) = self.ended.take() else { return };
         let cpu = sys::cpu_clock::thread();
         let execution = (cpu - self.cpu).nanos().max(0) as u64;
@@ -419,9 +329,9 @@ impl Node {
     }
 }
 
-/// Bytes of the message that ends a run.
+/// Bytes of a message on the stop channel.
 pub(crate) const STOP_SIZE: usize = 8;
-/// The longest message a task takes.
+/// Bytes of the longest message of a channel.
 pub(crate) const MESSAGE_LEN_MAX: usize = 256;
 
 impl Ports for Node {
@@ -457,53 +367,5 @@ impl Ports for Node {
         self.receiver.as_mut().is_some_and(|receiver| {
             receiver.wait(until).is_ok_and(|ready| ready == Readiness::Ready)
         })
-    }
-}
-
-/// Turns this process into the foreign program: the profile stays, the line to the runner does not.
-fn foreign_program(
-    spec: &NodeSpec,
-    foreign: &tasks::Foreign,
-    line: &mut Line,
-) -> Result<Finished, String> {
-    let granted = hemiola_rt::profile::apply(&spec.profile);
-    line.say(&Message::Ready(granted));
-    let Some(Message::Start(_)) = line.hear() else { return Err("no start was given".into()) };
-    let error = Command::new(&foreign.program)
-        .args(&foreign.arguments)
-        .envs(foreign.environment.iter().map(|(key, value)| (key, value)))
-        .stdin(std::process::Stdio::null())
-        .exec();
-    Err(format!("{} cannot be executed: {error}", foreign.program))
-}
-
-/// The child's end of the line to the runner.
-pub(crate) struct Line {
-    stream: BufReader<UnixStream>,
-}
-
-impl From<UnixStream> for Line {
-    fn from(stream: UnixStream) -> Self {
-        Self { stream: BufReader::new(stream) }
-    }
-}
-
-impl Line {
-    /// A second one, to hear what this one will hear no more.
-    pub(crate) fn another(&self) -> std::io::Result<Self> {
-        self.stream.get_ref().try_clone().map(Self::from)
-    }
-
-    pub(crate) fn say(&mut self, message: &Message) {
-        let mut line = serde_json::to_string(message).expect("plain data has a JSON form");
-        line.push('\n');
-        // A runner that is gone takes this process with it; there is nobody to tell.
-        let _ = self.stream.get_mut().write_all(line.as_bytes());
-    }
-
-    pub(crate) fn hear(&mut self) -> Option<Message> {
-        let mut line = String::new();
-        self.stream.read_line(&mut line).ok()?;
-        serde_json::from_str(&line).ok()
     }
 }

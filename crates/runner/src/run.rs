@@ -1,4 +1,4 @@
-//! The order of things in a run: folder, guardian, conditions, floors, every variant, the last word.
+//! A run from the folder to the record: guardian, conditions, floors, every variant.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -26,14 +26,14 @@ use crate::floors::Floors;
 use crate::guardian::Guardian;
 use crate::stage::Stage;
 
-/// What a run needs to know besides its plan.
+/// What a run needs beside its plan.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The result folder: new, or empty.
     pub folder: PathBuf,
-    /// Where relative paths of the scenario start.
+    /// The folder that relative paths of the scenario start in.
     pub scenario_folder: PathBuf,
-    /// The scenario's text, kept beside the plan.
+    /// The scenario's text, which is kept beside the plan.
     pub scenario_text: String,
     /// The command as typed, for the record.
     pub command_line: String,
@@ -41,39 +41,39 @@ pub struct Options {
     pub commit: Option<String>,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The folder with the results.
     pub folder: PathBuf,
-    /// Whether it was cut short by a signal; what was finished before is in the folder.
+    /// Whether a signal cut it short; the runs completed before are in the folder.
     pub interrupted: bool,
 }
 
-/// Who is told how far a run is. Called from the supervising loop, some twenty times a second.
+/// Receives the progress of a run. Called from the supervising loop, up to a hundred times a second.
 pub trait Progress {
-    /// A part begins: its name and which it is of how many.
+    /// A part begins: its name, its number, and the number of parts.
     fn begin(&mut self, part: &str, number: usize, of: usize);
-    /// The part is this far, 0 to 1, and this is what it does.
+    /// The part has done this fraction, 0 to 1, and this is what it does now.
     fn tick(&mut self, fraction: f64, doing: &str);
-    /// Something the user should know that stops nothing.
+    /// A note for the user that stops nothing.
     fn note(&mut self, note: &str);
 }
 
-/// Why a run ended without results.
+/// The reason why a run ended without results.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The result folder cannot be had or filled.
+    /// The result folder cannot be created or written.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The kernel granted less than the scenario asks for.
     #[error("{}", refused(.0))]
     Refused(Vec<(String, Refusal)>),
-    /// A channel could not be made or opened.
+    /// A channel could not be created or opened.
     #[error(transparent)]
     Channel(Box<dyn std::error::Error + Send + Sync>),
-    /// Shared memory could not be made.
+    /// Shared memory could not be created.
     #[error("shared memory: {0}")]
     Memory(SegmentError),
     /// A process could not be started or prepared.
@@ -94,7 +94,7 @@ pub enum RunError {
         /// The end of what it printed, on lines of its own.
         output: String,
     },
-    /// A process the loop cannot do without ended in the middle of a run.
+    /// A process that the run needs ended in the middle of it.
     #[error("process \"{process}\" died {after} after the start: {how}{output}")]
     Died {
         /// Its name.
@@ -106,8 +106,8 @@ pub enum RunError {
         /// The end of what it printed, on lines of its own.
         output: String,
     },
-    /// A federate could not go on.
-    #[error("federate \"{process}\" stopped {after} after the start: {reason}{output}")]
+    /// A process that the run needs stopped early.
+    #[error("process \"{process}\" stopped {after} after the start: {reason}{output}")]
     Stopped {
         /// Its name.
         process: String,
@@ -118,7 +118,7 @@ pub enum RunError {
         /// The end of what it printed, on lines of its own.
         output: String,
     },
-    /// The operating system refused something the runner itself needs.
+    /// The operating system refused something that the runner itself needs.
     #[error("{what}: {source}")]
     System {
         /// What was tried.
@@ -126,7 +126,7 @@ pub enum RunError {
         /// The refusal.
         source: io::Error,
     },
-    /// The scenario demands the kernel's side, or it was lost on the way.
+    /// The scenario requires recording the kernel, and that failed.
     #[error(
         "recording the kernel: {0}\nor leave it out: kernel = false under [trace], or --no-kernel"
     )]
@@ -150,32 +150,34 @@ impl RunError {
     }
 }
 
-/// The two ways a channel refuses, for [`RunError::channel`].
+/// The errors of creating and opening a channel, for [`RunError::channel`].
 pub(crate) trait ChannelError: std::error::Error + Send + Sync + 'static {}
 impl ChannelError for CreateError {}
 impl ChannelError for OpenError {}
 
-/// All refusals, those of several processes with the same reason in one line.
+/// All refusals; several processes with the same refusal share a line.
 fn refused(refusals: &[(String, Refusal)]) -> String {
     let mut text = String::from("the system grants less than the scenario asks for:");
-    let mut told: Vec<&Refusal> = Vec::new();
+    let mut listed: Vec<&Refusal> = Vec::new();
     for (_, refusal) in refusals {
-        if told.iter().any(|known| known.because == refusal.because && known.asked == refusal.asked)
+        if listed
+            .iter()
+            .any(|known| known.because == refusal.because && known.asked == refusal.asked)
         {
             continue;
         }
-        told.push(refusal);
-        let who: Vec<&str> = refusals
+        listed.push(refusal);
+        let processes: Vec<&str> = refusals
             .iter()
             .filter(|(_, other)| other == refusal)
             .map(|(process, _)| process.as_str())
             .collect();
-        let _ = write!(text, "\n  {}: {refusal}", who.join(", "));
+        let _ = write!(text, "\n  {}: {refusal}", processes.join(", "));
     }
     text + "\nor set allow_less = true in the scenario: it then runs with less, and its figures say so"
 }
 
-/// What every part of a run refers to.
+/// What every part of a run uses.
 pub(crate) struct Context<'r> {
     pub(crate) id: RunId,
     pub(crate) plan: &'r Plan,
@@ -196,11 +198,11 @@ impl Context<'_> {
     }
 }
 
-/// Runs a plan and leaves a result folder. `interrupted` may be set at any time by a signal handler:
-/// the run then ends within a few cycles, in order.
+/// Runs a plan and leaves a result folder. A signal handler may set `interrupted` at any time: the run then ends in an
+/// orderly way within a few cycles.
 ///
 /// # Errors
-/// See [`RunError`]; nothing is left behind then, neither processes nor files.
+/// See [`RunError`]. No process and no file is left behind then.
 pub fn run(
     plan: &Plan,
     options: Options,
@@ -246,7 +248,8 @@ pub fn run(
     if let Some(campaign) = &plan.campaign {
         result.faults = crate::campaign::run(&context, campaign, progress)?;
     } else {
-        (result.variants, result.floors, kernel.price_readings_ns) = ladder(&context, progress)?;
+        (result.variants, result.floors, kernel.price_readings_ns) =
+            run_variants(&context, progress)?;
     }
     let interrupted = context.is_interrupted();
     if interrupted
@@ -263,12 +266,12 @@ pub fn run(
     Ok(Outcome { folder: folder.keep(), interrupted })
 }
 
-/// What a ladder comes to: its variants, the floors, and readings of the price of the kernel's record.
-type Climbed = (Vec<VariantRecord>, Vec<Floor>, Vec<f64>);
+/// The results of all variants: their records, the floors, and readings of the cost of recording the kernel.
+type Results = (Vec<VariantRecord>, Vec<Floor>, Vec<f64>);
 
-/// Every variant, as often as the plan says: all variants once, then all again, so that what changes slowly on
-/// the machine touches each of them alike. The floors are measured in between for the same reason.
-fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed, RunError> {
+/// Runs every variant as often as the plan says: all variants once, then all again, so that slow changes of the
+/// machine affect each of them alike. The floors are measured in between for the same reason.
+fn run_variants(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Results, RunError> {
     let plan = context.plan;
     let mut records: Vec<VariantRecord> =
         plan.variants.iter().map(|variant| crate::stage::describe(plan, variant)).collect();
@@ -276,7 +279,7 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
     let total = plan.variants.len() * plan.runs as usize;
     for number in 1..=plan.runs {
         let mut order: Vec<usize> = (0..plan.variants.len()).collect();
-        // The modes of a federation are compared with each other: every other time the other way round.
+        // The modes of a federation are compared with each other: every second time in reverse order.
         if plan.kind() == "federation" && number % 2 == 0 {
             order.reverse();
         }
@@ -288,8 +291,8 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
             let part = (number as usize - 1) * plan.variants.len() + place;
             progress.begin(&variant.name, part + 1, total);
             floors.measure(context, variant, &records[index], progress);
-            match climb(context, variant, &mut records[index], number, progress) {
-                // What was complete by then is kept, also when it was interrupted while it prepared.
+            match run_once(context, variant, &mut records[index], number, progress) {
+                // Complete runs are kept, also when this one was interrupted while it prepared.
                 Err(RunError::Interrupted) => break,
                 done => done?,
             }
@@ -299,18 +302,18 @@ fn ladder(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Climbed,
     Ok((records, floors.into_records(), price))
 }
 
-/// One run of one variant.
-fn climb(
+/// Runs a variant once.
+fn run_once(
     context: &Context<'_>,
     variant: &Variant,
     record: &mut VariantRecord,
     number: u32,
     progress: &mut dyn Progress,
 ) -> Result<(), RunError> {
-    federation::bare(context, variant, record, number, false, progress)?;
+    federation::run_bare_timer(context, variant, record, number, false, progress)?;
     if let Some(run) = Stage::prepare(context, variant, number)?.run(progress)? {
         record.runs.push(run);
-        federation::bare(context, variant, record, number, true, progress)?;
+        federation::run_bare_timer(context, variant, record, number, true, progress)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The name of a run, different from every other run on this machine.
+//! The name of a run, unique on this machine.
 
 use std::fmt;
 

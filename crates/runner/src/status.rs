@@ -1,6 +1,6 @@
-//! What the decision module and the runner say to each other while the loop runs: requests one way,
-//! replies and the state of every unit the other way. Fixed-size little-endian messages, because the
-//! decision module must neither allocate nor parse text.
+//! The messages between runner and decision module while the loop runs: requests one way, replies and the state of
+//! every unit the other way. They are little-endian and of fixed size, because the decision module must neither
+//! allocate nor parse text.
 
 use hemiola_simplex::SLOTS;
 
@@ -12,16 +12,16 @@ pub(crate) const REQUEST_SIZE: usize = 24;
 pub(crate) const REPLY_SIZE: usize = 8 + REFUSAL_LEN;
 /// Bytes of a refusal's sentence; a longer one is cut.
 const REFUSAL_LEN: usize = 184;
-/// Requests and replies that may be under way; one client is served at a time, the rest is spare.
+/// Requests and replies that may be queued; few are at a time, the rest is spare.
 pub(crate) const REQUESTS_MAX: u32 = 32;
 
 /// The decision module as of one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Status {
     pub(crate) cycle: u64,
-    /// Who commands, as in [`hemiola_trace::event::source`].
+    /// The source of the command, as in [`hemiola_trace::event::source`].
     pub(crate) commanding: u16,
-    /// Changes of who commands, so far.
+    /// Changes of that source so far.
     pub(crate) switches: u64,
     /// The Lyapunov value of the estimate.
     pub(crate) v: f64,
@@ -33,7 +33,7 @@ pub(crate) struct Status {
 pub(crate) struct SlotStatus {
     /// State code as in `simplex::unit`; 0 for an empty slot.
     pub(crate) state: u16,
-    /// Code of the fault last held against the unit; 0 for none.
+    /// Code of the last fault of the unit; 0 for none.
     pub(crate) last_fault: u16,
     pub(crate) generation: u32,
     pub(crate) strikes: u32,
@@ -43,14 +43,14 @@ pub(crate) struct SlotStatus {
     pub(crate) faults: u64,
 }
 
-/// What the runner asks of the decision module.
+/// A request of the runner to the decision module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) id: u32,
     pub(crate) what: What,
     pub(crate) slot: u32,
     pub(crate) generation: u32,
-    /// Process of the unit, for holding a runaway; 0 where it does not matter.
+    /// Process id of the unit, whose priority may have to be taken; 0 where it does not matter.
     pub(crate) pid: u32,
 }
 
@@ -58,11 +58,11 @@ pub(crate) struct Request {
 pub(crate) enum What {
     /// A unit was started in this slot.
     Add = 1,
-    /// It shall have the plant once it is healthy; used for the units a scenario starts with.
+    /// The same, and it is promoted once it is healthy: for a unit that a scenario starts with.
     AddActive = 2,
-    /// Give it the plant now.
+    /// Promote it now.
     Promote = 3,
-    /// Take it out.
+    /// Remove it.
     Remove = 4,
     /// Its process has ended.
     Exited = 5,
@@ -72,7 +72,7 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) id: u32,
-    /// Why not, as text up to the first zero; all zero when it was.
+    /// The refusal as text up to the first zero; all zero when the request was carried out.
     pub(crate) refusal: [u8; REFUSAL_LEN],
 }
 
@@ -200,7 +200,7 @@ impl Reply {
         Some(Self { id: fields.u64()? as u32, refusal: fields.take()? })
     }
 
-    /// The sentence of a refusal; nothing when the request was carried out.
+    /// The text of a refusal; `None` when the request was carried out.
     pub(crate) fn refused(&self) -> Option<String> {
         let text = self.refusal.split(|byte| *byte == 0).next().unwrap_or_default();
         (!text.is_empty()).then(|| String::from_utf8_lossy(text).into_owned())
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_survive_their_bytes() {
+    fn messages_are_the_same_after_encoding_and_decoding() {
         let mut status =
             Status { cycle: 7, commanding: 18, switches: 3, v: 0.5, ..Status::default() };
         status.slots[2] = SlotStatus {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn short_messages_are_not_understood() {
+    fn short_messages_are_rejected() {
         assert_eq!(Status::from_bytes(&[0; STATUS_SIZE - 1]), None);
         assert_eq!(Request::from_bytes(&[0; 3]), None);
         assert_eq!(Reply::from_bytes(&[]), None);

@@ -1,62 +1,31 @@
 //! Replacement units while the loop runs: started, added, promoted, replaced, removed.
 //!
-//! The runner does what needs the operating system (processes, slots, people's requests); the decision
-//! module decides. Every request of a person is a [`Transaction`]: steps that each wait for the decision
-//! module's reply or for the unit to prove itself, looked at every tick, never waited for.
+//! The runner does what needs the operating system (processes, slots, requests of users); the decision module
+//! decides. Each request of a user is a [`Transaction`]: steps that each wait for a reply of the decision module, or
+//! until the unit has proved itself. Every tick checks them, and none of them blocks.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant as WallInstant};
 
-use hemiola_scenario::{Unit as ScenarioUnit, UnitProgram, UnitState as Begin, Variant};
+use hemiola_scenario::{Unit, UnitProgram, UnitState as Begin, Variant};
 use hemiola_simplex::{Gain, SLOTS, UnitState, fault_name, state_name};
 use hemiola_trace::event::source;
-use hemiola_units::{Bytes, Instant, Policy, Priority, Profile, Span};
+use hemiola_units::{Instant, Policy, Priority, Profile, Span};
 
 use crate::RunError;
 use crate::control::{Client, NewUnit, Server, UnitAnswer, UnitRequest, UnitRow};
-use crate::node::Limits;
+use crate::launch::Message;
 use crate::stage::Stage;
-use crate::status::{REPLY_SIZE, Reply, Request, STATUS_SIZE, Status, What};
-use crate::tasks::Fault;
+use crate::status::{REPLY_SIZE, Reply, Request, STATUS_SIZE, SlotStatus, Status, What};
+use crate::tasks::unit::{self, UnitLaunch};
+use crate::tasks::{EarlyEnd, Fault};
 
-/// Port indices of the slots in a record, beyond those of channels.
-pub(crate) const SLOT_PORT: u16 = 0x100;
-
-/// How long a started unit may take until its first good answer.
+/// How long a started unit may take until its first acceptable answer.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long any other step of a transaction may take, beside what a replacement needs to prove itself.
+/// How long any other step of a transaction may take, beside the time a replacement needs to prove itself.
 const STEP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Address space of a unit; far more than a controller needs, far less than the machine has.
-const MEMORY: Bytes = Bytes(1 << 30);
 
-/// A unit about to be started.
-#[derive(Clone, Debug)]
-pub(crate) struct Launch {
-    pub(crate) slot: usize,
-    pub(crate) name: String,
-    pub(crate) generation: u32,
-    pub(crate) program: Program,
-    pub(crate) profile: Profile,
-    pub(crate) budget: Span,
-    pub(crate) fault: Option<Fault>,
-    /// Whether its end at any time is part of an experiment.
-    pub(crate) may_end: bool,
-}
-
-/// What runs in a unit.
-#[derive(Clone, Debug)]
-pub(crate) enum Program {
-    Gain(Gain),
-    Command { program: String, arguments: Vec<String> },
-}
-
-/// What the kernel stops this unit for.
-pub(crate) fn limits(unit: &Launch) -> Limits {
-    /// The kernel looks once per tick, 4 ms at 250 Hz: a tighter limit would be chance.
-    const UNBROKEN_MIN: Span = Span::from_millis(20);
-    Limits { unbroken: (unit.budget * 4).max(UNBROKEN_MIN), memory: MEMORY }
-}
-
-/// Every unit of a running variant, and what people asked for.
+/// Every unit of a running variant, and the requests under way.
 pub(crate) struct Units {
     slots: [Option<Entry>; SLOTS],
     generations: u32,
@@ -64,15 +33,15 @@ pub(crate) struct Units {
     status: Option<Status>,
     replies: Vec<Reply>,
     transactions: Vec<Transaction>,
-    /// Answers a replacement must have given in shadow, and again in control, before the old unit goes: as
-    /// many as the decision module wants before it promotes.
+    /// Acceptable answers that a replacement must give in shadow, and again in control, before the old unit is
+    /// removed: as many as the decision module requires before it promotes.
     proven: u32,
-    /// How long that many take, one a cycle.
+    /// The time that these take, at one a cycle.
     proving: Duration,
-    /// What an added unit gets when nothing else is said.
+    /// Profile and budget of an added unit, unless the request says otherwise.
     profile: Profile,
     budget: Span,
-    /// What a person has not been told yet.
+    /// Notes that the user has not seen yet.
     notes: Vec<String>,
 }
 
@@ -82,7 +51,7 @@ struct Entry {
     generation: u32,
     member: usize,
     pid: u32,
-    /// Whether the decision module was told of its end, or ended it itself.
+    /// Whether its process has ended, or the decision module has given it up.
     over: bool,
 }
 
@@ -106,17 +75,17 @@ enum Goal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Its process prepares.
+    /// The unit's process prepares.
     Starting,
-    /// The decision module was asked; the reply has this number.
+    /// The decision module was asked; the reply has this id.
     Asked(u32, What),
-    /// It runs in shadow until it has proved itself.
+    /// The unit runs in shadow until it has proved itself.
     Proving,
-    /// It is in control and has to prove itself once more, from this count of answers on.
+    /// The unit is in control and has to prove itself again, from this count of answers on.
     Watched(u64),
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction: the sentence of the answer or of the refusal.
 type Ended = Result<String, String>;
 
 impl Units {
@@ -139,54 +108,49 @@ impl Units {
         }
     }
 
-    /// Starts a unit that the scenario begins with.
-    pub(crate) fn launch_first(
-        &mut self,
-        stage: &mut Stage<'_>,
-        unit: &ScenarioUnit,
-        fault: Option<Fault>,
-    ) -> Result<(), RunError> {
-        let slot = self.free_slot().ok_or_else(|| RunError::Start {
-            process: unit.name.clone(),
-            reason: format!("there are only {SLOTS} slots"),
-        })?;
-        let launch = Launch {
-            slot,
-            name: unit.name.clone(),
-            generation: self.next_generation(),
-            program: match &unit.program {
-                UnitProgram::Gain(gain) => Program::Gain(*gain),
-                UnitProgram::Command { program, arguments } => {
-                    Program::Command { program: program.clone(), arguments: arguments.clone() }
-                }
-            },
-            profile: unit.profile.clone(),
-            budget: unit.budget,
-            may_end: fault.is_some(),
-            fault,
-        };
-        self.launch(stage, &launch)
-    }
-
-    fn launch(&mut self, stage: &mut Stage<'_>, launch: &Launch) -> Result<(), RunError> {
-        let (member, pid) = stage.launch_unit(launch)?;
-        let (name, generation) = (launch.name.clone(), launch.generation);
-        self.slots[launch.slot] = Some(Entry { name, generation, member, pid, over: false });
-        Ok(())
-    }
-
-    /// Tells the decision module of the units it begins with.
-    pub(crate) fn announce(&mut self, stage: &mut Stage<'_>) -> Result<(), RunError> {
-        for (slot, unit) in stage.variant().units.iter().enumerate() {
-            let what = if unit.state == Begin::Active { What::AddActive } else { What::Add };
-            self.ask(stage, slot, what);
+    /// Starts the units that the scenario begins with.
+    pub(crate) fn launch_first(&mut self, stage: &mut Stage<'_>) -> Result<(), RunError> {
+        for (index, unit) in stage.variant().units.iter().enumerate() {
+            let slot = self.free_slot().ok_or_else(|| RunError::Start {
+                process: unit.name.clone(),
+                reason: format!("there are only {SLOTS} slots"),
+            })?;
+            let fault = stage.injected().iter().find_map(|injection| injection.in_unit(index));
+            let generation = self.next_generation();
+            let may_end = fault.is_some();
+            self.launch(
+                stage,
+                &UnitLaunch { slot, generation, unit: unit.clone(), fault, may_end },
+            )?;
         }
         Ok(())
     }
 
-    /// Everything that is due: what the decision module said, what people asked, what ended.
+    fn launch(&mut self, stage: &mut Stage<'_>, launch: &UnitLaunch) -> Result<(), RunError> {
+        let process = unit::process(stage.variant(), &launch.unit);
+        let kind = unit::kind(&launch.unit.program);
+        let member = stage.launch(&process, kind, |supplies| unit::equipment(launch, supplies))?;
+        let launched = &mut stage.members()[member];
+        if launch.may_end {
+            launched.early_end = EarlyEnd::Expected;
+        }
+        let (pid, name) = (launched.launched.pid(), launch.unit.name.clone());
+        let generation = launch.generation;
+        self.slots[launch.slot] = Some(Entry { name, generation, member, pid, over: false });
+        Ok(())
+    }
+
+    /// Tells the decision module which units it begins with.
+    pub(crate) fn announce(&mut self, stage: &mut Stage<'_>) {
+        for (slot, unit) in stage.variant().units.iter().enumerate() {
+            let what = if unit.state == Begin::Active { What::AddActive } else { What::Add };
+            self.ask(stage, slot, what);
+        }
+    }
+
+    /// Handles replies of the decision module, requests of users, and processes that ended.
     pub(crate) fn tick(&mut self, stage: &mut Stage<'_>, server: &mut Server, epoch: Instant) {
-        self.listen(stage);
+        self.receive(stage);
         while let Some((request, client)) = server.poll() {
             self.serve(stage, request, client);
         }
@@ -209,11 +173,11 @@ impl Units {
                 }
             }
         }
-        self.bury(stage);
+        self.close_ended(stage);
     }
 
     /// Reads replies and the newest status.
-    fn listen(&mut self, stage: &mut Stage<'_>) {
+    fn receive(&mut self, stage: &mut Stage<'_>) {
         let Some(supervision) = stage.wiring().supervision.as_mut() else { return };
         let mut buffer = [0; STATUS_SIZE];
         if let Ok(Some(bytes)) = supervision.status_receiver.receive(&mut buffer) {
@@ -249,7 +213,7 @@ impl Units {
         }
     }
 
-    /// Replaces a unit without anybody having asked: for fault campaigns.
+    /// Replaces a unit without a request of a user: for fault campaigns.
     pub(crate) fn replace_by_itself(
         &mut self,
         stage: &mut Stage<'_>,
@@ -260,22 +224,14 @@ impl Units {
     ) -> Result<(), String> {
         let old = self.find(old)?;
         let slot = self.free_slot().ok_or("every slot is taken")?;
-        let launch = Launch {
-            slot,
-            name: new.to_owned(),
-            generation: self.next_generation(),
-            program: Program::Gain(gain),
-            profile: self.profile.clone(),
-            budget: self.budget,
-            may_end: true,
-            fault,
-        };
+        let program = UnitProgram::Gain(gain);
+        let launch = self.later(slot, new.to_owned(), program, self.profile.clone(), fault);
         let transaction = self.begin(stage, launch, Goal::Replace { old })?;
         self.transactions.push(transaction);
         Ok(())
     }
 
-    /// Whether nothing is under way.
+    /// Whether no transaction is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.transactions.is_empty()
     }
@@ -286,10 +242,10 @@ impl Units {
         new: NewUnit,
         goal: Goal,
     ) -> Result<Transaction, String> {
-        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if new.name.is_empty() || new.name.len() > 64 || !new.name.chars().all(good) {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if new.name.is_empty() || new.name.len() > 64 || !new.name.chars().all(allowed) {
             return Err(format!(
-                "\"{}\" is no name for a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'",
+                "\"{}\" is not a valid name of a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'",
                 new.name
             ));
         }
@@ -300,32 +256,37 @@ impl Units {
             format!("all {SLOTS} slots are taken; remove a unit first: hemiola unit remove NAME")
         })?;
         let program = match (new.gain, new.command.split_first()) {
-            (Some(name), None) => Program::Gain(
+            (Some(name), None) => UnitProgram::Gain(
                 Gain::named(&name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
             ),
             (None, Some((program, arguments))) => {
-                Program::Command { program: program.clone(), arguments: arguments.to_vec() }
+                UnitProgram::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
-            _ => return Err("say either --gain NAME or a program after --".into()),
+            _ => return Err("give either --gain NAME or a program after --".into()),
         };
         let mut profile = self.profile.clone();
         if let Some(priority) = new.priority {
             profile.scheduling = self.priority(stage, priority)?;
         }
-        let launch = Launch {
-            slot,
-            name: new.name,
-            generation: self.next_generation(),
-            program,
-            profile,
-            budget: self.budget,
-            fault: None,
-            may_end: true,
-        };
+        let launch = self.later(slot, new.name, program, profile, None);
         self.begin(stage, launch, goal)
     }
 
-    /// A unit's own priority: it must stay below the decision module, or it could starve it.
+    /// A unit that is started while the others run. It begins in shadow.
+    fn later(
+        &mut self,
+        slot: usize,
+        name: String,
+        program: UnitProgram,
+        profile: Profile,
+        fault: Option<Fault>,
+    ) -> UnitLaunch {
+        let (state, budget) = (Begin::Shadow, self.budget);
+        let unit = Unit { name, program, fault: None, state, budget, profile, profile_name: None };
+        UnitLaunch { slot, generation: self.next_generation(), unit, fault, may_end: true }
+    }
+
+    /// The policy of a unit with a priority of its own, which must be below the decision module's.
     fn priority(&self, stage: &Stage<'_>, wanted: u8) -> Result<Policy, String> {
         let priority = Priority::try_from(wanted).map_err(|e| e.to_string())?;
         let decision = stage.variant().decision_process().map(|process| process.profile.scheduling);
@@ -350,7 +311,7 @@ impl Units {
     fn begin(
         &mut self,
         stage: &mut Stage<'_>,
-        launch: Launch,
+        launch: UnitLaunch,
         goal: Goal,
     ) -> Result<Transaction, String> {
         self.launch(stage, &launch).map_err(|error| error.to_string())?;
@@ -358,7 +319,7 @@ impl Units {
             client: None,
             goal,
             slot: launch.slot,
-            name: launch.name,
+            name: launch.unit.name,
             step: Step::Starting,
             limit: WallInstant::now() + START_TIMEOUT,
         })
@@ -383,7 +344,7 @@ impl Units {
         })
     }
 
-    /// The next step of a transaction, if it is due; how it ended, if it has.
+    /// Takes the next step of a transaction if it is due. Returns the outcome once there is one.
     fn advance(
         &mut self,
         stage: &mut Stage<'_>,
@@ -401,7 +362,13 @@ impl Units {
         match it.step {
             Step::Starting => {
                 let member = self.slots[it.slot].as_ref()?.member;
-                match stage.poll_ready(member, epoch)? {
+                let ready = stage.receive_ready(member, Duration::ZERO);
+                if let Ok(false) = ready {
+                    return None;
+                }
+                let launched = &mut stage.members()[member].launched;
+                let start = |_| launched.send(&Message::Start(epoch)).map_err(|e| e.to_string());
+                match ready.and_then(start) {
                     Ok(()) => {
                         let id = self.ask(stage, it.slot, What::Add);
                         next(it, Step::Asked(id, What::Add), STEP_TIMEOUT)
@@ -455,7 +422,7 @@ impl Units {
                         )))
                     }
                     Some(UnitState::Shadow) if status.clean >= self.proven => {
-                        // A unit takes over what the one it replaces had, and no more.
+                        // The new unit gets the state that the old one had, and no more.
                         let Goal::Replace { old } = it.goal else { return None };
                         let (slot, what) =
                             match self.slot_status(old).and_then(|old| state(old.state)) {
@@ -492,8 +459,8 @@ impl Units {
         }
     }
 
-    /// Undoes a transaction: the new unit goes, whoever was in control before has been taken back by the
-    /// decision module already.
+    /// Undoes a transaction: the new unit is removed. The decision module has already given control back to the
+    /// source before.
     fn give_up(&mut self, stage: &mut Stage<'_>, it: &Transaction, reason: &str) -> String {
         match it.goal {
             Goal::Add | Goal::Replace { .. } => {
@@ -512,32 +479,32 @@ impl Units {
         }
     }
 
-    /// What the decision module has against the unit in this slot, and how its process ended, if it has.
+    /// The state and last fault of the unit in this slot, and how its process ended, if it has.
     fn complaint(&self, stage: &mut Stage<'_>, slot: usize) -> String {
         let status = self.slot_status(slot);
         let state = status.and_then(|status| state_name(status.state)).unwrap_or("gone");
         let mut text = format!("it is {state}");
         if let Some(fault) = status.and_then(|status| fault_name(status.last_fault)) {
-            text += &format!(", last fault: {fault}");
+            let _ = write!(text, ", last fault: {fault}");
         }
         let member = self.slots[slot].as_ref().map(|entry| &stage.members()[entry.member]);
         if let Some(exit) = member.and_then(|member| member.exit.as_ref()) {
-            text += &format!(" ({exit})");
+            let _ = write!(text, " ({exit})");
         }
         text
     }
 
-    /// Stops the process in a slot and frees it; gives the unit's name.
+    /// Stops the process in a slot and frees the slot. Returns the unit's name.
     fn end(&mut self, stage: &mut Stage<'_>, slot: usize) -> String {
         let Some(entry) = self.slots[slot].take() else { return String::new() };
         let member = &mut stage.members()[entry.member];
-        member.may_end = true;
+        member.early_end = EarlyEnd::Expected;
         member.launched.kill();
         entry.name
     }
 
-    /// Tells the decision module of processes that ended, and ends those it has given up.
-    fn bury(&mut self, stage: &mut Stage<'_>) {
+    /// Tells the decision module which processes ended, and stops those that it has given up.
+    fn close_ended(&mut self, stage: &mut Stage<'_>) {
         for slot in 0..SLOTS {
             let Some(entry) = self.slots[slot].as_ref().filter(|entry| !entry.over) else {
                 continue;
@@ -553,7 +520,7 @@ impl Units {
                 if !given_up {
                     continue;
                 }
-                member.may_end = true;
+                member.early_end = EarlyEnd::Expected;
                 member.launched.kill();
             }
             let complaint = self.complaint(stage, slot);
@@ -564,8 +531,8 @@ impl Units {
         }
     }
 
-    /// The status of a slot, if it is of the unit that is there now.
-    fn slot_status(&self, slot: usize) -> Option<&crate::status::SlotStatus> {
+    /// The status of a slot, if it belongs to the unit that is there now.
+    fn slot_status(&self, slot: usize) -> Option<&SlotStatus> {
         let entry = self.slots[slot].as_ref()?;
         let status = &self.status.as_ref()?.slots[slot];
         (status.generation == entry.generation).then_some(status)
@@ -593,15 +560,15 @@ impl Units {
         }
     }
 
-    /// Who commands, by name.
+    /// The name of the source of the commands.
     fn commanding(&self) -> String {
-        let Some(status) = &self.status else { return "nobody yet".into() };
+        let Some(status) = &self.status else { return "no source yet".into() };
         let unit = source::slot(status.commanding)
             .and_then(|slot| self.slots.get(usize::from(slot))?.as_ref());
         unit.map_or_else(|| source::name(status.commanding), |entry| entry.name.clone())
     }
 
-    /// One line on how things stand.
+    /// The present state in one line.
     pub(crate) fn in_words(&self) -> String {
         match &self.status {
             Some(status) => format!(
@@ -614,7 +581,7 @@ impl Units {
         }
     }
 
-    /// What should be told once.
+    /// Takes the notes that the user has not seen yet.
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
@@ -625,7 +592,7 @@ impl Units {
             self.slots[slot].as_ref().map_or((0, 0), |entry| (entry.generation, entry.pid));
         let request = Request { id: self.requests, what, slot: slot as u32, generation, pid };
         if let Some(supervision) = stage.wiring().supervision.as_mut() {
-            // A full queue means a decision module that stands still; the step's time limit tells.
+            // A full queue means that the decision module hangs; the step's time limit handles that.
             let _ = supervision.request_sender.send(&request.to_bytes());
         }
         self.requests
@@ -651,7 +618,7 @@ impl Units {
     }
 }
 
-/// The state of this code, if it is one.
+/// The state with this code.
 fn state(code: u16) -> Option<UnitState> {
     [
         UnitState::Starting,

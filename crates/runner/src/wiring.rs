@@ -1,26 +1,27 @@
-//! The kernel objects of one run of one variant, and what each process is told of them.
+//! The kernel objects of one run of one variant, and what each process gets of them.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use hemiola_bus::{Channel, End, Handle, Receiver, Sender, Spec};
-use hemiola_plant::Settings;
 use hemiola_rt::shared::{Segment, SegmentKind};
-use hemiola_scenario::{Process, Variant};
+use hemiola_scenario::Variant;
 use hemiola_simplex::SLOTS;
-use hemiola_units::{Delivery, Endpoint, Span};
+use hemiola_units::{Delivery, Endpoint};
 
 use crate::RunError;
-use crate::card::REGISTER_SIZE;
-use crate::node::{Port, STOP_SIZE};
+use crate::card::{REGISTER_SIZE, Registers as Descriptors};
+use crate::node::STOP_SIZE;
 use crate::run::Context;
+use crate::spec::Port;
 use crate::status::{REPLY_SIZE, REQUEST_SIZE, REQUESTS_MAX, STATUS_SIZE};
-use crate::tasks::CardWork;
+use crate::tasks::Equipment;
 
-/// Everything a variant's processes share. Dropping it removes it all.
+/// All kernel objects that a variant's processes share. Dropping it removes them.
 pub(crate) struct Wiring {
     channels: Vec<(String, Channel)>,
     stop: Channel,
     stop_sender: Box<dyn Sender>,
+    /// Senders of the last messages; see [`Wiring::stop`].
     farewell: Vec<Box<dyn Sender>>,
     registers: Option<Registers>,
     pub(crate) supervision: Option<Supervision>,
@@ -34,7 +35,7 @@ struct Registers {
     outputs_read: OwnedFd,
 }
 
-/// The lines between runner, decision module and units.
+/// The channels between runner, decision module and units.
 pub(crate) struct Supervision {
     pub(crate) slots: Vec<Channel>,
     pub(crate) requests: Channel,
@@ -68,16 +69,16 @@ impl Wiring {
         Ok(Self { channels, stop, stop_sender, farewell: Vec::new(), registers, supervision })
     }
 
-    /// Tells every process that the run is over, and wakes those that wait for a message: with one that is
-    /// none. Their senders have ended by now, or wait themselves.
+    /// Tells every process that the run is over, and wakes those that wait on a channel by a message that has no
+    /// meaning. The channels' own senders have ended by now, or wait themselves.
     pub(crate) fn stop(&mut self) {
         let told = self.stop_sender.send(&[1; STOP_SIZE]);
         told.expect("a latest-value channel in memory takes its own size");
         for (_, channel) in &self.channels {
             if let Ok(mut sender) = hemiola_bus::open_sender(&channel.handle()) {
-                // A full queue needs no further message to wake its receiver.
+                // A full queue has woken its receiver already.
                 let _ = sender.send(&[0]);
-                // Kept: what a sender of iceoryx2 sent goes with it.
+                // Kept: the messages of an iceoryx2 sender are removed with it.
                 self.farewell.push(sender);
             }
         }
@@ -85,16 +86,6 @@ impl Wiring {
 
     pub(crate) fn stop_handle(&self) -> Handle {
         self.stop.handle()
-    }
-
-    /// The one outgoing channel of a process.
-    pub(crate) fn sends(&self, process: &Process) -> Option<Port> {
-        self.port(process.sends.first()?)
-    }
-
-    /// The one incoming channel of a process.
-    pub(crate) fn receives(&self, process: &Process) -> Option<Port> {
-        self.port(process.receives.first()?)
     }
 
     /// A channel by its name in the scenario.
@@ -107,8 +98,8 @@ impl Wiring {
         self.channels.iter().find(|(known, _)| known == name).map(|(_, channel)| channel)
     }
 
-    /// The descriptors that a process which sends and receives like this must inherit, and no more: who only
-    /// reads a value gets a descriptor that only reads.
+    /// The descriptors that a process which sends and receives like this must inherit, and no more: a process that
+    /// only reads a value gets a read-only descriptor.
     pub(crate) fn descriptors(&self, sends: &[String], receives: &[String]) -> Vec<BorrowedFd<'_>> {
         let end = |name: &String, end| self.channel(name)?.descriptor(end);
         let senders = sends.iter().filter_map(|name| end(name, End::Sender));
@@ -116,39 +107,26 @@ impl Wiring {
         senders.chain(receivers).collect()
     }
 
-    /// The descriptor of the stop channel, for the processes that are ours.
+    /// The descriptor of the stop channel for a process of ours.
     pub(crate) fn stop_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.stop.descriptor(End::Receiver)
     }
 
-    /// The card as the I/O side has it.
-    pub(crate) fn card(&self, conversion_time: Span) -> Option<(CardWork, [BorrowedFd<'_>; 2])> {
-        let registers = self.registers.as_ref()?;
-        let (inputs, outputs) = (registers.inputs_read.as_fd(), registers.outputs.fd());
-        let work =
-            CardWork { inputs: inputs.as_raw_fd(), outputs: outputs.as_raw_fd(), conversion_time };
-        Some((work, [inputs, outputs]))
+    /// The card's registers for the process that does I/O.
+    pub(crate) fn io_side(&self) -> Equipment<'_> {
+        self.card(|registers| [registers.inputs_read.as_fd(), registers.outputs.fd()])
     }
 
-    /// The card as the plant has it.
-    pub(crate) fn plant_side(
-        &self,
-        settings: Settings,
-        whole: Span,
-    ) -> Option<(crate::tasks::PlantWork, [BorrowedFd<'_>; 2])> {
-        /// Recording each step of a 1 ms plant would be most of the trace; ten shows the curve.
-        const RECORD_EVERY: u64 = 10;
-        let registers = self.registers.as_ref()?;
-        let (inputs, outputs) = (registers.inputs.fd(), registers.outputs_read.as_fd());
-        let steps_max = (whole.nanos() / settings.step.nanos().max(1)).max(0) as u64;
-        let work = crate::tasks::PlantWork {
-            settings,
-            steps_max,
-            inputs: inputs.as_raw_fd(),
-            outputs: outputs.as_raw_fd(),
-            record_every: RECORD_EVERY,
-        };
-        Some((work, [inputs, outputs]))
+    /// The card's registers for the plant.
+    pub(crate) fn plant_side(&self) -> Equipment<'_> {
+        self.card(|registers| [registers.inputs.fd(), registers.outputs_read.as_fd()])
+    }
+
+    fn card(&self, side: impl Fn(&Registers) -> [BorrowedFd<'_>; 2]) -> Equipment<'_> {
+        let registers = self.registers.as_ref().expect("a variant with a card has a plant");
+        let descriptors = side(registers);
+        let [inputs, outputs] = descriptors.map(|fd| fd.as_raw_fd());
+        Equipment::new(&Descriptors { inputs, outputs }, descriptors)
     }
 }
 
@@ -194,7 +172,7 @@ impl Supervision {
         })
     }
 
-    /// What the decision process must inherit.
+    /// The descriptors that the decision process inherits.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let sent = [&self.replies, &self.status].map(|channel| channel.descriptor(End::Sender));
         let received = self

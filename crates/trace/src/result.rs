@@ -1,7 +1,7 @@
-//! What stands in a result folder beside the traces: the conditions of a run and what each run came to.
+//! The data of a result folder beside the traces: the conditions of a run, and the outcome of each run.
 //!
-//! The runner writes it as `run.json`; every later tool reads only the folder. Figures are absent
-//! here on purpose: they are computed from the traces, so they can be made again.
+//! The runner writes it as `run.json`; every later tool reads only the folder. There are no figures here on
+//! purpose: they are computed from the traces, so they can be computed again.
 
 mod federation;
 
@@ -13,8 +13,9 @@ pub use federation::{
     PriorityMode, SYNCHRONIZED, Synchronization, TURN, Trajectory,
 };
 
-/// The version of this format; a reader refuses a larger one.
-pub const FORMAT: u32 = 1;
+/// The version of this format; a reader rejects a larger one. Format 1 called variants `rungs`;
+/// it is still read.
+pub const FORMAT: u32 = 2;
 
 /// The file in a result folder that holds a [`RunFolder`].
 pub const FILE_NAME: &str = "run.json";
@@ -22,58 +23,58 @@ pub const FILE_NAME: &str = "run.json";
 /// Everything a run produced except the traces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFolder {
-    /// [`FORMAT`] of the writer.
+    /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
     /// The scenario's title.
     pub title: String,
-    /// What kind of scenario: `"ladder"`, `"campaign"`, `"mixed-load"`, `"federation"` or `"scenario"`.
+    /// The kind of scenario: `"ladder"`, `"campaign"`, `"mixed-load"`, `"federation"` or `"scenario"`.
     pub scenario: String,
     /// When it started, seconds since 1970 UTC; for people, never for measuring.
     pub started_unix_s: u64,
-    /// Under which conditions.
+    /// The conditions of the run.
     pub conditions: Conditions,
-    /// What one hand-over costs on this machine, measured in the same run.
+    /// The cost of one hand-over on this machine, measured in the same run.
     pub floors: Vec<Floor>,
     /// The programs that ran, in the scenario's order; empty for a campaign.
     #[serde(alias = "rungs")]
     pub variants: Vec<VariantRecord>,
-    /// What the injected faults did; empty for a ladder.
+    /// The outcomes of the injected faults; empty except for a campaign.
     pub faults: Vec<FaultRecord>,
-    /// Whether the traces have the kernel's side, and what recording it costs.
+    /// Whether the traces have the kernel's side, and the cost of recording it.
     #[serde(default)]
     pub kernel: KernelSide,
 }
 
-/// Whether runs record who had which processor.
+/// Whether runs record which thread had which processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelSide {
-    /// By which interface of the kernel, `"bpf"` or `"perf"`; nothing when it is not recorded.
+    /// The interface of the kernel, `"bpf"` or `"perf"`; `None` when it is not recorded.
     pub interface: Option<String>,
-    /// Why not, in words, where it was wanted.
+    /// The reason why it is not recorded, where the scenario wants it.
     pub refused: Option<String>,
     /// One hand-over, ns: medians of many back to back, in turns without the recording and with it, A B B A.
     pub price_readings_ns: Vec<f64>,
 }
 
-/// What one run recorded of the kernel.
+/// The kernel's record in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelRun {
     /// Events in the trace.
     pub events: u64,
-    /// Events the kernel had no room for; each gap stands in the trace.
+    /// Events that the kernel had no room for; the trace marks each gap.
     pub lost: u64,
-    /// Gaps of which nobody knows how much is missing.
+    /// Gaps whose size is unknown.
     pub gaps: u64,
 }
 
-/// What a figure depends on besides the program.
+/// Conditions that figures depend on besides the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// Version of the command.
     pub hemiola_version: String,
     /// Commit it was built from, where known.
     pub commit: Option<String>,
-    /// Kernel release and version, as uname(2) says.
+    /// Kernel release and version, from uname(2).
     pub kernel: String,
     /// The processor's model name.
     pub cpu_model: String,
@@ -81,7 +82,7 @@ pub struct Conditions {
     pub cpus_online: u32,
     /// The kernel's preemption model.
     pub preempt: String,
-    /// The clock and what reading it costs.
+    /// The clock and the cost of reading it.
     pub clock: ClockConditions,
     /// `sched_rt_runtime_us`, µs; −1 when throttling is off.
     pub rt_runtime_us: i64,
@@ -89,9 +90,9 @@ pub struct Conditions {
     pub rt_period_us: i64,
     /// Load average over the minute before the start.
     pub load_average_1m: f64,
-    /// Ticks the hypervisor took from us during the run, all processors together.
+    /// Ticks that the hypervisor took during the run, on all processors together.
     pub steal_ticks_delta: Option<u64>,
-    /// The hypervisor, where one is seen.
+    /// The hypervisor, where one is detected.
     pub virtualized: Option<String>,
     /// Whether the scenario accepted less than it asked for.
     pub allow_less: bool,
@@ -112,7 +113,7 @@ pub struct ClockConditions {
     pub resolution_ns: f64,
 }
 
-/// What one hand-over from a process to another costs by a mechanism alone.
+/// The cost of one hand-over from a process to another by a mechanism alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
     /// `"futex"`, `"mq"`, `"pubsub"`, `"yield"` or `"pipe"`.
@@ -122,14 +123,14 @@ pub struct Floor {
     pub direction: String,
     /// `"back-to-back"`, or `"at-rate"`: once per period, the processor idle in between.
     pub circumstances: String,
-    /// Each one, ns, in the order measured.
+    /// Each hand-over, ns, in the order measured.
     pub samples_ns: Vec<u64>,
 }
 
 /// One program of a scenario with all its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VariantRecord {
-    /// The scenario's name of it.
+    /// Its name in the scenario.
     pub name: String,
     /// One sentence.
     pub description: String,
@@ -139,20 +140,20 @@ pub struct VariantRecord {
     pub hand_overs: u32,
     /// How many of them go up, to a process of higher priority.
     pub hand_overs_up: u32,
-    /// By which [`Floor::mechanism`]; empty when there are none.
+    /// Their [`Floor::mechanism`]; empty when there are none.
     pub hand_over_mechanism: String,
     /// Lines of code of the parts it is made of.
     pub lines_of_code: u32,
-    /// What it can do, by the names of the feature table.
+    /// Its features, by their names in the feature table.
     pub features: Vec<String>,
     /// Its processes, in order of start.
     pub processes: Vec<ProcessRecord>,
-    /// What each run came to.
+    /// Its runs.
     pub runs: Vec<RunRecord>,
-    /// The benchmark in it and the load beside that, where there is one.
+    /// Its benchmark and the load beside it, if it has one.
     #[serde(default)]
     pub mixed: Option<MixedRecord>,
-    /// The federation it is, where it is one mode of one.
+    /// The federation of which it is a mode, if it is one.
     #[serde(default)]
     pub federation: Option<FederationRecord>,
 }
@@ -166,18 +167,18 @@ pub struct MixedRecord {
     pub series: String,
     /// The benchmark's process.
     pub benchmark: String,
-    /// The load's process; nothing for the control, where none works.
+    /// The load's process; `None` for the control, where there is no load.
     pub load: Option<String>,
-    /// The share of a processor the load is asked for, 0 to 1.
+    /// The share of a processor that the load asks for, 0 to 1.
     pub share: f64,
-    /// Its releases a second, in the turns it works in.
+    /// Releases of the load a second, in the turns it works in.
     pub rate_hz: f64,
     /// The length of a turn.
     pub turn: Span,
 }
 
-/// The mark in which a benchmark says what it got done in a turn: `a` is the turn's beginning, ns, `b` the
-/// work, a number without a unit.
+/// The mark of a benchmark for the work of a turn: `a` is the turn's beginning, ns, `b` the work, a number without a
+/// unit.
 pub const WORK: u16 = 0;
 
 /// A process as the scenario asks for it.
@@ -185,15 +186,15 @@ pub const WORK: u16 = 0;
 pub struct ProcessRecord {
     /// Its name; also that of its track and its slices in the trace.
     pub name: String,
-    /// What it does.
+    /// Its role.
     pub role: Role,
     /// Whether the cycle waits for it: its time counts in the cycle's cost.
     pub in_cycle: bool,
-    /// What it asks of the operating system.
+    /// The profile it asks for.
     pub asked: Profile,
 }
 
-/// What a process is in the control loop.
+/// The role of a process in its scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -211,7 +212,7 @@ pub enum Role {
     Unit,
     /// Load beside the loop.
     Workload,
-    /// Counts what is left for it.
+    /// Measures the processor time left beside the load.
     Benchmark,
     /// The run-time infrastructure of a federation.
     Rti,
@@ -234,20 +235,20 @@ pub struct RunRecord {
     pub duration: Span,
     /// Cycles at the start that no figure counts.
     pub warmup_cycles: u64,
-    /// What became of each process.
+    /// Its processes.
     pub processes: Vec<ProcessRun>,
     /// Time from the start to the fall, if the pendulum fell.
     pub fallen_after: Option<Span>,
     /// Greatest V of the true state.
     pub peak_v: f64,
-    /// How often control passed on.
+    /// Changes of the source of commands.
     pub switches: u64,
-    /// Why it ended before its time.
+    /// The reason why it ended early, if it did.
     pub stopped_early: Option<String>,
-    /// What its trace has of the kernel; nothing when that was not recorded.
+    /// The kernel's record in its trace; `None` when there is none.
     #[serde(default)]
     pub kernel: Option<KernelRun>,
-    /// What became of the federation, where it is one.
+    /// The outcome of the federation, if it is one.
     #[serde(default)]
     pub federation: Option<FederationRun>,
 }
@@ -259,26 +260,24 @@ pub struct ProcessRun {
     pub name: String,
     /// Its process id.
     pub pid: u32,
-    /// What the operating system gave it.
+    /// What the operating system granted.
     pub granted: Granted,
     /// How it ended, in words.
     pub exit: String,
-    /// Times it gave up the processor (getrusage(2)).
+    /// How often it gave up the processor (getrusage(2)).
     pub voluntary_switches: u64,
-    /// Times the processor was taken from it.
+    /// How often it was preempted.
     pub involuntary_switches: u64,
-    /// Events its recorder had no room for.
+    /// Events that its recorder had no room for.
     pub lost_events: u64,
-    /// Median time between two marks back to back, ns.
-    pub mark_pair_ns_p50: f64,
 }
 
-/// What a fault kind did over all its runs.
+/// The outcomes of all runs with a kind of fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FaultRecord {
     /// The kind's name.
     pub kind: String,
-    /// Whether real processes ran, or the simulation.
+    /// Whether real processes ran; otherwise it was simulated.
     pub process: bool,
     /// With the decision module.
     pub with: Option<FaultFigures>,
@@ -297,7 +296,7 @@ pub struct FaultFigures {
     pub earliest_loss_ns: Option<u64>,
     /// Greatest V of the true state.
     pub peak_v: f64,
-    /// Cycles from injection to detection, the mean over runs that detected it.
+    /// Mean of the cycles from injection to detection, over the runs that detected it.
     pub detection_cycles: Option<f64>,
     /// Switches away from a unit that had no fault.
     pub false_switches: u64,
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_folder_survives_json() {
+    fn a_run_folder_is_the_same_after_json() {
         let folder = RunFolder {
             format: FORMAT,
             title: "ladder".into(),
@@ -401,7 +400,6 @@ mod tests {
                         voluntary_switches: 1,
                         involuntary_switches: 0,
                         lost_events: 0,
-                        mark_pair_ns_p50: 40.0,
                     }],
                     fallen_after: None,
                     peak_v: 0.1,
@@ -425,5 +423,17 @@ mod tests {
         };
         let text = serde_json::to_string(&folder).unwrap();
         assert_eq!(serde_json::from_str::<RunFolder>(&text).unwrap(), folder);
+    }
+
+    #[test]
+    fn a_folder_of_format_1_is_still_read() {
+        let folder: RunFolder = serde_json::from_str(include_str!("result/format-1.json")).unwrap();
+        assert_eq!(folder.format, 1);
+        let [variant] = &folder.variants[..] else { panic!("{:?}", folder.variants) };
+        assert_eq!((variant.name.as_str(), variant.period), ("monolithic", Span::from_millis(20)));
+        assert_eq!(variant.processes[0].role, Role::Monolithic);
+        let run = &variant.runs[0];
+        assert_eq!((run.processes[0].pid, run.kernel, &run.federation), (7, None, &None));
+        assert_eq!(folder.kernel, KernelSide::default());
     }
 }

@@ -131,10 +131,7 @@ impl Observed {
         let mut pairs: Vec<i64> =
             processes.iter().filter(|process| process.in_cycle).flat_map(pairs).collect();
         pairs.sort_unstable();
-        let told: Vec<f64> =
-            looped().map(|run| run.mark_pair_ns_p50).filter(|ns| *ns > 0.0).collect();
-        let pair_ns = mark_cost(&pairs)
-            .or_else(|| (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64));
+        let pair_ns = mark_cost(&pairs);
 
         let mut delays = BTreeMap::new();
         if let Some(witness) = witness {

@@ -132,7 +132,6 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
         voluntary_switches: 100,
         involuntary_switches: 0,
         lost_events: 0,
-        mark_pair_ns_p50: 40.0,
     };
     RunRecord {
         number,

@@ -1,10 +1,10 @@
 //! What a federate does in each of its cycles: the two simulation loops of the paper's figures 4 and 5.
 //!
 //! ```text
-//! synchronise        the master: pulse, or request and grant; the others have got theirs: that is what began the cycle
-//! receive            what arrived
-//! compute            a quarter of the cycle; who receives in mid-cycle waits for that after half of it
-//! update             stamped with the end of the cycle under time management, for the others' next
+//! synchronise        the master sends the pulse, or requests and awaits a grant; the others' cycle began with theirs
+//! receive            all messages that have arrived
+//! compute            the time the scenario gives; a reception in mid-cycle is awaited after half of it
+//! update             stamped with the end of the cycle under time management, for the others' next cycle
 //! ```
 //!
 //! D'Ausbourg, Siron and Noulard, "Running Real Time Distributed Simulations under Linux and CERTI", section 3.
@@ -12,42 +12,59 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use hemiola_federate::Error;
 use hemiola_hla::data::Data;
-use hemiola_scenario::{Exchange, FederateSettings, Federation, Model as Settings};
+use hemiola_scenario::{Exchange, Model as Settings, Task};
 use hemiola_trace::EventKind;
-use hemiola_trace::result::{DEVIATION, EXCHANGED, FederateRun, SYNCHRONIZED, Synchronization};
+use hemiola_trace::result::{
+    DEVIATION, EXCHANGED, FederateRun, Role, SYNCHRONIZED, Synchronization, Trajectory,
+};
 use hemiola_units::{Instant, RtiAddress, Span};
 
 use super::link::{Event, Link, Membership};
 use super::models::{self, Model};
-use crate::launch::Finished;
-use crate::task::{Job, Next, Ports, Task};
-use crate::tasks::compute;
+use crate::spec::NodeSpec;
+use crate::task::{self, Job, Next, Ports, to_value};
+use crate::tasks::{Body, Equipment, TaskKind, compute};
 
 /// Pulses of the master that may wait for a federate which is behind.
 const PULSES_MAX: usize = 1 << 16;
-/// What a cycle takes in of what has arrived, at most: the rest is for the next.
+/// Events handled in one cycle at most; the rest is left for the next.
 const ARRIVALS_MAX: u32 = 1024;
 
-/// What a federate must know.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct FederateWork {
-    /// Its name in the federation.
-    pub(crate) name: String,
-    /// Where the RTI is.
-    pub(crate) address: RtiAddress,
-    /// The name of the federation execution.
-    pub(crate) execution: String,
-    /// What it is.
-    pub(crate) settings: FederateSettings,
-    /// What all federates have in common.
-    pub(crate) federation: Federation,
-    /// What each federate simulates, by name.
-    pub(crate) models: Vec<(String, Settings)>,
-    /// The master's cycle.
-    pub(crate) period: Span,
+pub(crate) const FEDERATE: TaskKind = TaskKind {
+    // The master has the timer.
+    paces: |process, variant| {
+        variant.federation.as_ref().is_some_and(|federation| federation.master == process.name)
+    },
+    // On a busy machine it takes long to start all processes, and the first cycle of one is the first of all.
+    start_delay: Span::from_millis(200),
+    must_complete: true,
+    equip: |supplies| {
+        Equipment::new(supplies.rti.expect("the RTI is the first process of its variant"), [])
+    },
+    name_marks: |names| {
+        names.insert(EventKind::Mark, SYNCHRONIZED, "synchronized");
+        names.insert(EventKind::Mark, EXCHANGED, "exchanged");
+        names.insert(EventKind::Mark, DEVIATION, "deviation");
+    },
+    collect: |report, record| {
+        let report = Report::deserialize(report).unwrap_or_default();
+        let federation = record.federation.get_or_insert_default();
+        federation.federates.push(report.counted);
+        federation.trajectory = federation.trajectory.or(report.trajectory);
+    },
+    ..TaskKind::new(Role::Federate, Body::Loop(|spec| Ok(Box::new(FederateTask::prepare(spec)?))))
+};
+
+/// What a federate reports at the end.
+#[derive(Default, Serialize, Deserialize)]
+struct Report {
+    counted: FederateRun,
+    /// The trajectory as received, where this federate compares it with the closed form.
+    trajectory: Option<Trajectory>,
 }
 
 /// A message that is sent once in each cycle.
@@ -58,7 +75,7 @@ struct Outgoing {
     is_stamped: bool,
 }
 
-/// What is received of another federate.
+/// A message that is received from another federate.
 struct Incoming {
     exchange: usize,
     from: Settings,
@@ -67,27 +84,28 @@ struct Incoming {
     is_mid_cycle: bool,
 }
 
-/// A federate between its line and its model.
-pub(crate) struct FederateTask {
-    /// Nothing after the end.
+/// A federate between its connection and its model.
+struct FederateTask {
+    /// `None` after the end.
     link: Option<Link>,
     model: Model,
     sync: Synchronization,
     is_master: bool,
     every: u64,
-    /// Its own cycle, and the master's.
+    /// Its own cycle.
     cycle: Span,
+    /// The master's cycle.
     period: Span,
-    /// What it computes before a reception in mid-cycle, and after.
+    /// Time it computes before a reception in mid-cycle, and after it.
     halves: [Span; 2],
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
     epoch: Instant,
     /// Pulses that came while it was busy.
     pulses: VecDeque<(u64, Instant)>,
-    /// Cycles whose logical time was asked for by one who is not the master.
+    /// Cycles whose logical time this federate has requested; unused by the master.
     requested: u64,
-    /// Whether a logical time was asked for that is not granted yet.
+    /// Whether a requested logical time is not granted yet.
     advances: bool,
     over: bool,
     fault: Option<String>,
@@ -95,21 +113,28 @@ pub(crate) struct FederateTask {
 }
 
 impl FederateTask {
-    /// Joins the federation: everything that waits for others before the first cycle.
-    pub(crate) fn prepare(work: &FederateWork) -> Result<Self, String> {
-        let federation = &work.federation;
-        let is_master = work.name == federation.master;
-        let cycle = work.period * i64::from(work.settings.every);
+    /// Joins the federation, and waits for all federates that this one receives from.
+    fn prepare(spec: &NodeSpec) -> Result<Self, String> {
+        let (Some(federation), Task::Federate(settings)) =
+            (&spec.run.variant.federation, &spec.process.task)
+        else {
+            return Err("a federate without a federation".into());
+        };
+        let address: RtiAddress = spec.facts()?;
+        let (name, variant) = (&spec.process.name, &spec.run.variant);
+        let is_master = *name == federation.master;
+        let period = variant.rate.period();
+        let cycle = period * i64::from(settings.every);
         let numbered = || federation.exchanges.iter().enumerate();
         let is_stamped = |exchange: &Exchange| {
             federation.sync == Synchronization::TimeManagement && !exchange.mid_cycle
         };
-        let model_of = |name: &str| {
-            let found = work.models.iter().find(|(known, _)| known == name);
-            found.map_or(Settings::Payload, |(_, model)| *model)
+        let model_of = |name: &str| match variant.process(name).map(|process| &process.task) {
+            Some(Task::Federate(settings)) => settings.model,
+            _ => Settings::Payload,
         };
         let incoming: Vec<Incoming> = numbered()
-            .filter(|(_, exchange)| exchange.to == work.name)
+            .filter(|(_, exchange)| exchange.to == *name)
             .map(|(number, exchange)| Incoming {
                 exchange: number,
                 from: model_of(&exchange.from),
@@ -118,16 +143,16 @@ impl FederateTask {
             })
             .collect();
         let waits = incoming.iter().any(|incoming| incoming.is_mid_cycle);
-        let compute = work.settings.compute;
+        let compute = settings.compute;
         let first = if waits { compute / 2 } else { compute };
-        let model = Model::new(work.settings.model, &federation.orbit, cycle.secs_f64())?;
-        if let Some(namespace) = &work.settings.namespace {
+        let model = Model::new(settings.model, &federation.orbit, cycle.secs_f64())?;
+        if let Some(namespace) = &settings.namespace {
             super::enter(namespace)?;
         }
         let link = Link::join(&Membership {
-            address: &work.address,
-            execution: &work.execution,
-            name: &work.name,
+            address: &address,
+            execution: &variant.name,
+            name,
             exchanges: &federation.exchanges,
             sync: federation.sync,
             is_master,
@@ -138,12 +163,12 @@ impl FederateTask {
             model,
             sync: federation.sync,
             is_master,
-            every: u64::from(work.settings.every),
+            every: u64::from(settings.every),
             cycle,
-            period: work.period,
+            period,
             halves: [first, compute - first],
             outgoing: numbered()
-                .filter(|(_, exchange)| exchange.from == work.name)
+                .filter(|(_, exchange)| exchange.from == *name)
                 .map(|(number, exchange)| Outgoing {
                     exchange: number,
                     message: vec![0; exchange.bytes.0 as usize],
@@ -161,15 +186,15 @@ impl FederateTask {
         })
     }
 
-    /// The logical time at which a cycle of this federate begins, ns. The first is one period of the master:
-    /// everybody is at 0 when the run starts, and nobody is granted what it has.
+    /// The logical time at which a cycle of this federate begins, ns. The first is one period of the master: all
+    /// federates are at 0 when the run starts, and a federate is not granted the time it has.
     fn time(&self, cycle: u64) -> i64 {
         let periods = cycle.saturating_mul(self.every).saturating_add(1);
         self.period.nanos().saturating_mul(i64::try_from(periods).unwrap_or(i64::MAX))
     }
 
-    /// Does something on the line; what goes wrong there is this federate's fault from then on.
-    fn on_line<T>(&mut self, act: impl FnOnce(&mut Link) -> Result<T, Error>) -> Option<T> {
+    /// Uses the connection. An error there is this federate's fault from then on.
+    fn with_link<T>(&mut self, act: impl FnOnce(&mut Link) -> Result<T, Error>) -> Option<T> {
         match act(self.link.as_mut()?) {
             Ok(done) => Some(done),
             Err(error) => {
@@ -179,10 +204,10 @@ impl FederateTask {
         }
     }
 
-    /// Takes in the next thing of the federation, waiting for it at most so long; whether there was one. One that waits
-    /// for ever is woken at the end by the master, and killed where there is none any more.
+    /// Handles the next event of the federation, waiting for it at most this long. Returns whether there was one. A
+    /// wait without limit ends with the master's last message, or the runner kills this process.
     fn take(&mut self, at_most: Span) -> bool {
-        let Some(Some(event)) = self.on_line(|link| link.next(at_most)) else { return false };
+        let Some(Some(event)) = self.with_link(|link| link.next(at_most)) else { return false };
         match event {
             Event::Pulse { number, release } if self.pulses.len() < PULSES_MAX => {
                 self.pulses.push_back((number, release));
@@ -211,8 +236,8 @@ impl FederateTask {
         incoming.newest = Some((number, message));
     }
 
-    /// Takes in what comes until `ready` says so; whether it did. The end of the run ends it. There is no other limit,
-    /// as no timer is set within a cycle: the runner watches whether the master gets on.
+    /// Handles events until `ready`. Returns false when the run ended first. There is no time limit, because no timer
+    /// is set within a cycle: the runner watches whether the master makes progress.
     fn wait_for(&mut self, ready: impl Fn(&Self) -> bool) -> bool {
         while !ready(self) {
             if self.over || self.fault.is_some() {
@@ -223,12 +248,12 @@ impl FederateTask {
         true
     }
 
-    /// The master's synchronisation, and what has arrived for everybody; whether the cycle goes on.
+    /// Synchronises the master, and handles the messages that have arrived. Returns whether the cycle goes on.
     fn synchronize(&mut self, job: &Job<'_>) -> bool {
         match self.sync {
             Synchronization::Interaction => {
                 if self.is_master {
-                    self.on_line(|link| link.send_pulse(job.cycle, job.release));
+                    self.with_link(|link| link.send_pulse(job.cycle, job.release));
                 }
                 for _ in 0..ARRIVALS_MAX {
                     if !self.take(Span::ZERO) {
@@ -248,10 +273,10 @@ impl FederateTask {
     fn request(&mut self, cycle: u64) {
         let time = self.time(cycle);
         self.advances = true;
-        self.on_line(|link| link.request(time));
+        self.with_link(|link| link.request(time));
     }
 
-    /// Waits for the state that comes in mid-cycle, if any does; whether the cycle goes on.
+    /// Waits for the message in mid-cycle, if there is one. Returns whether the cycle goes on.
     fn exchange(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> bool {
         let Some(index) = self.incoming.iter().position(|incoming| incoming.is_mid_cycle) else {
             return true;
@@ -267,15 +292,15 @@ impl FederateTask {
         came
     }
 
-    /// Holds what came in mid-cycle against the closed form.
-    fn hold(&mut self, ports: &mut dyn Ports, time: i64) {
+    /// Compares the state received in mid-cycle with the closed form.
+    fn compare(&mut self, ports: &mut dyn Ports, time: i64) {
         let incoming = self.incoming.iter().find(|incoming| incoming.is_mid_cycle);
         let Some((from, (_, message))) =
             incoming.and_then(|incoming| Some((incoming.from, incoming.newest.as_ref()?)))
         else {
             return;
         };
-        if let Some(deviation) = self.model.hold(from, message) {
+        if let Some(deviation) = self.model.compare(from, message) {
             ports.mark(EventKind::Mark, DEVIATION, deviation.to_bits(), time.unsigned_abs());
         }
     }
@@ -286,12 +311,12 @@ impl FederateTask {
         let mut sent = Ok(());
         for outgoing in &mut self.outgoing {
             outgoing.message[..models::NUMBER].copy_from_slice(&job.cycle.to_be_bytes());
-            self.model.say(&mut outgoing.message);
+            self.model.write(&mut outgoing.message);
             let time = outgoing.is_stamped.then_some(end);
             sent = sent.and_then(|()| link.send(outgoing.exchange, &outgoing.message, time));
             self.counted.sent += 1;
         }
-        // Who asks for its next logical time at once sends all of it together: one turn of the RTI less.
+        // The request for the next logical time follows at once, and takes the updates with it: one turn of the RTI less.
         let asks_at_once = self.sync == Synchronization::TimeManagement && !self.is_master;
         if let Err(error) = sent.and_then(|()| if asks_at_once { Ok(()) } else { link.flush() }) {
             self.fault.get_or_insert_with(|| error.to_string());
@@ -299,7 +324,7 @@ impl FederateTask {
     }
 }
 
-impl Task for FederateTask {
+impl task::Task for FederateTask {
     fn begin(&mut self, epoch: Instant) {
         self.epoch = epoch;
     }
@@ -347,13 +372,13 @@ impl Task for FederateTask {
         }
         compute(self.halves[1]);
         self.model.step(job.cycle);
-        self.hold(ports, time);
+        self.compare(ports, time);
         self.update(job);
     }
 
     fn close(&mut self, _ports: &mut dyn Ports) {
         if self.is_master {
-            self.on_line(Link::send_over);
+            self.with_link(Link::send_over);
         }
         if let Some(link) = self.link.take() {
             link.leave();
@@ -364,8 +389,7 @@ impl Task for FederateTask {
         self.fault.as_deref()
     }
 
-    fn report(&self, finished: &mut Finished) {
-        finished.federate = Some(self.counted);
-        finished.trajectory = self.model.trajectory();
+    fn report(&self) -> Value {
+        to_value(&Report { counted: self.counted, trajectory: self.model.trajectory() })
     }
 }

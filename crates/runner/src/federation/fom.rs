@@ -1,7 +1,7 @@
-//! The object model of a federation: written from its exchanges, so that any scenario has one that fits.
+//! The object model of a federation, generated from its exchanges.
 //!
 //! Each federate that sends has an object class of its own with one attribute for each receiver, so that the RTI's
-//! declaration management decides who gets what. What is received in mid-cycle is of receive order, the rest of
+//! declaration management selects the receivers. Messages received in mid-cycle have receive order, the others
 //! time-stamp order. The pulse of the master and the end of the run are interactions.
 
 use std::fmt::Write as _;
@@ -13,12 +13,12 @@ pub(super) const PULSE: (&str, &str) = ("Pulse", "Cycle");
 /// The interaction class that ends a run.
 pub(super) const OVER: &str = "Over";
 
-/// A name of a scenario as a name of an object model, where a dot separates class from subclass.
+/// A name of a scenario as a name in an object model, where a dot would separate class and subclass.
 pub(super) fn name(name: &str) -> String {
     name.replace('.', "_")
 }
 
-/// The module, by IEEE 1516.2-2025.
+/// The module, as IEEE 1516.2-2025 specifies it.
 pub(super) fn module(exchanges: &[Exchange]) -> String {
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

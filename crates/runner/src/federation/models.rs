@@ -1,6 +1,6 @@
-//! What federates simulate: the dynamics of a satellite, its board computer, and a payload that only computes.
+//! The models of federates: the dynamics of a satellite, its board computer, and a payload that only computes.
 //!
-//! A message is a number and what the model has to say, then zeros up to the size the scenario gives it:
+//! A message is a number and the model's output, then zeros up to the size the scenario gives it:
 //!
 //! ```text
 //! 0 u64 number of the sender's cycle, big-endian    8 Report, Command or nothing    … zeros
@@ -13,7 +13,7 @@ use hemiola_trace::result::Trajectory;
 /// Bytes of the number.
 pub(super) const NUMBER: usize = 8;
 
-/// A message's number; nothing when it has none.
+/// A message's number; `None` for a message that is too short.
 pub(super) fn number(message: &[u8]) -> Option<u64> {
     message.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }
@@ -22,14 +22,14 @@ fn body<const N: usize>(message: &[u8]) -> Option<&[u8]> {
     message.get(NUMBER..NUMBER + N)
 }
 
-/// A simulated thing, between its inputs and its outputs.
+/// A model, between its inputs and its outputs.
 pub(super) enum Model {
     Board { guidance: Guidance, command: Command },
     Dynamics(Box<Dynamics>),
     Payload,
 }
 
-/// A satellite under its thrusters, and what it knows of the other.
+/// A satellite under its thrusters, and the trajectory of the other as received.
 pub(super) struct Dynamics {
     orbit: Orbit,
     /// Where each satellite should be.
@@ -72,7 +72,7 @@ impl Model {
         })
     }
 
-    /// Takes in a message of a federate with this model. What is no message of it changes nothing.
+    /// Handles a message of a federate with this model. An invalid message changes nothing.
     pub(super) fn take(&mut self, from: Settings, message: &[u8]) {
         match (self, from) {
             (Self::Board { guidance, command }, Settings::Dynamics { .. }) => {
@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// The cycle's work: from the beginning of cycle `number` to its end.
+    /// Advances the model from the beginning of cycle `number` to its end.
     pub(super) fn step(&mut self, number: u64) {
         if let Self::Dynamics(dynamics) = self {
             let motion =
@@ -101,9 +101,9 @@ impl Model {
         }
     }
 
-    /// Holds the other satellite's state, as it came in, and its own against the closed form of both: the deviation,
-    /// m. Nothing for other models, and for what is no state of the other satellite.
-    pub(super) fn hold(&mut self, from: Settings, message: &[u8]) -> Option<f64> {
+    /// Compares the received state of the other satellite, relative to its own, with the closed form of both. Returns
+    /// the deviation, m; `None` for other models and for an invalid message.
+    pub(super) fn compare(&mut self, from: Settings, message: &[u8]) -> Option<f64> {
         let (Self::Dynamics(own), Settings::Dynamics { satellite }) = (self, from) else {
             return None;
         };
@@ -125,8 +125,8 @@ impl Model {
         Some(deviation)
     }
 
-    /// Writes what it has to say behind the number of a message.
-    pub(super) fn say(&self, message: &mut [u8]) {
+    /// Writes the model's output behind the number of a message.
+    pub(super) fn write(&self, message: &mut [u8]) {
         match self {
             Self::Board { command, .. } => fill(message, &command.to_bytes()),
             Self::Dynamics(dynamics) => fill(message, &dynamics.report.to_bytes()),
@@ -134,7 +134,7 @@ impl Model {
         }
     }
 
-    /// What became of the formation as this federate saw it.
+    /// The trajectory as this federate received it.
     pub(super) fn trajectory(&self) -> Option<Trajectory> {
         match self {
             Self::Dynamics(dynamics) => dynamics.trajectory,
@@ -160,23 +160,22 @@ mod tests {
         OrbitSettings { altitude_m: 700e3, satellites: [ellipse(0.0), ellipse(180.0)] }
     }
 
-    /// Two satellites that tell each other all there is, for so many cycles; the message about satellite 2 goes
-    /// through `spoil`.
+    /// Flies two satellites for so many cycles; the message of satellite 2 goes through `spoil`.
     fn fly(cycles: u64, spoil: impl Fn(&mut [u8])) -> Trajectory {
         let dynamics = [0, 1].map(|satellite| Settings::Dynamics { satellite });
         let mut flown = dynamics.map(|settings| Model::new(settings, &orbit(100.0), STEP).unwrap());
         for number in 0..cycles {
             flown.iter_mut().for_each(|model| model.step(number));
             let mut message = [0; 64];
-            flown[1].say(&mut message);
+            flown[1].write(&mut message);
             spoil(&mut message);
-            flown[0].hold(dynamics[1], &message).expect("a state of the other");
+            flown[0].compare(dynamics[1], &message).expect("a valid state");
         }
         flown[0].trajectory().unwrap()
     }
 
     #[test]
-    fn a_trajectory_that_arrives_whole_is_the_closed_form() {
+    fn a_trajectory_that_arrives_unchanged_matches_the_closed_form() {
         let seen = fly(1_000, |_| {});
         assert_eq!(seen.states, 1_000);
         assert!(seen.deviation_m_max < 1e-6, "{seen:?}");
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_was_changed_on_its_way_shows() {
+    fn a_changed_state_shows_as_a_deviation() {
         let moved = |message: &mut [u8]| {
             let body = &mut message[NUMBER..NUMBER + Report::SIZE];
             let mut report = Report::from_bytes(body).unwrap();
@@ -196,20 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn a_board_computer_answers_a_report_and_its_satellite_obeys() {
+    fn a_satellite_follows_the_commands_of_its_board_computer() {
         let (board, dynamics) =
             (Settings::Board { satellite: 0 }, Settings::Dynamics { satellite: 0 });
         let mut computer = Model::new(board, &orbit(100.0), STEP).unwrap();
-        // A satellite that flies 10 m higher than its board computer wants it.
+        // A satellite that flies 10 m higher than its board computer assumes.
         let mut satellite = Model::new(dynamics, &orbit(110.0), STEP).unwrap();
         let mut message = [0; 64];
-        satellite.say(&mut message);
+        satellite.write(&mut message);
         computer.take(dynamics, &message);
-        computer.say(&mut message);
+        computer.write(&mut message);
         satellite.take(board, &message);
         let Model::Dynamics(satellite) = satellite else { unreachable!() };
         assert!(satellite.thrust[0] < 0.0, "it is pulled back: {:?}", satellite.thrust);
-        // What is no message changes nothing.
+        // An invalid message changes nothing.
         let mut other = Model::Dynamics(satellite);
         other.take(board, &message[..20]);
         other.take(Settings::Payload, &message);

@@ -1,20 +1,18 @@
-//! Around the runs of a mode: the bare timer before and after, and what stands in the folder about it.
+//! The record of a mode of a federation, and the bare timer that runs before and after each of its runs.
 
 use hemiola_scenario::{Process, Release, Task, Variant};
-use hemiola_trace::result::{
-    BareRun, FederateRecord, FederationRecord, FederationRun, Role, VariantRecord,
-};
+use hemiola_trace::result::{BareRun, FederateRecord, FederationRecord, VariantRecord};
 use hemiola_units::Span;
 
 use crate::RunError;
 use crate::run::{Context, Progress};
-use crate::stage::{Member, Stage};
+use crate::stage::Stage;
 
-/// The process of the bare timer.
+/// The name of the bare timer's process.
 const BARE: &str = "bare-timer";
 
-/// What the folder says about a mode before it has run.
-pub(crate) fn record(variant: &Variant) -> Option<FederationRecord> {
+/// The record of a mode before it has run.
+pub(super) fn record(variant: &Variant, rti: &str) -> Option<FederationRecord> {
     let federation = variant.federation.as_ref()?;
     let federate = |process: &Process| {
         let Task::Federate(settings) = &process.task else { return None };
@@ -32,33 +30,21 @@ pub(crate) fn record(variant: &Variant) -> Option<FederationRecord> {
             hears_mid_cycle: heard(true).next(),
         })
     };
-    let is_rti = |process: &&Process| matches!(process.task, Task::Rti { .. });
     Some(FederationRecord {
         sync: federation.sync,
         priority: federation.priority,
         affinity: federation.affinity,
         transport: federation.transport.word().into(),
-        rti: variant.processes.iter().find(is_rti).map_or_else(String::new, |rti| rti.name.clone()),
+        rti: rti.into(),
         master: federation.master.clone(),
         federates: variant.processes.iter().filter_map(federate).collect(),
         bare: Vec::new(),
     })
 }
 
-/// What became of a federation, as its federates said at their end.
-pub(crate) fn run_record(members: &[Member]) -> Option<FederationRun> {
-    let federates = members.iter().filter(|member| member.role == Role::Federate);
-    let finished: Vec<_> =
-        federates.map(|member| member.finished.clone().unwrap_or_default()).collect();
-    (!finished.is_empty()).then(|| FederationRun {
-        trajectory: finished.iter().find_map(|finished| finished.trajectory),
-        federates: finished.iter().map(|f| f.federate.unwrap_or_default()).collect(),
-    })
-}
-
 /// Runs a bare timer with the master's rate, profile and way of waiting, before or after a run of a mode, and adds it
-/// to the mode's record. Nothing when the scenario wants none, or a signal cut it short.
-pub(crate) fn bare(
+/// to the mode's record. Does nothing when the scenario wants none, and records none that a signal cut short.
+pub(crate) fn run_bare_timer(
     context: &Context<'_>,
     variant: &Variant,
     record: &mut VariantRecord,
@@ -96,7 +82,7 @@ pub(crate) fn bare(
     Ok(())
 }
 
-/// The master without anything to do.
+/// A timer in place of the master.
 fn timer(master: &Process) -> Process {
     let Release::Every { rate, overrun, .. } = &master.release else {
         unreachable!("a checked plan's master has the timer")

@@ -2,71 +2,76 @@
 
 use std::net::SocketAddr;
 
-use serde::{Deserialize, Serialize};
-
 use hemiola_record::Recorder;
+use hemiola_rt::sys::usage::thread_switches;
 use hemiola_rtid::{Observer, Options, Server};
-use hemiola_scenario::Transport;
-use hemiola_trace::result::TURN;
+use hemiola_scenario::{Task, Transport};
+use hemiola_trace::result::{Role, TURN};
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Granted, Instant, RtiAddress};
+use hemiola_units::{Instant, RtiAddress};
 
-use crate::launch::{Finished, Message};
-use crate::node::Line;
+use super::modes;
+use crate::launch::{Finished, Line, Message};
+use crate::node::recorder;
+use crate::spec::NodeSpec;
+use crate::tasks::{Body, StopBy, TaskKind};
 
-/// What the RTI must know.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct RtiWork {
-    /// How federates reach it.
-    pub(crate) transport: Transport,
-    /// Its name on this machine.
-    pub(crate) name: String,
-    /// The network name space it runs in.
-    pub(crate) namespace: Option<String>,
-}
+pub(crate) const RTI: TaskKind = TaskKind {
+    // Federates join while they prepare, and resign at their end.
+    is_ready_first: true,
+    stop_by: StopBy::Message,
+    name_marks: |names| names.insert(EventKind::Mark, TURN, "turn"),
+    describe: |of, record| record.federation = modes::record(of.variant, &of.process.name),
+    ..TaskKind::new(Role::Rti, Body::Own(run))
+};
 
-/// Serves until the runner says so. `apply` takes the profile, once it listens and before it serves.
-pub(crate) fn serve(
-    work: RtiWork,
-    recorder: Recorder,
-    apply: impl FnOnce() -> Granted,
-    line: &mut Line,
-) -> Result<Finished, String> {
-    if let Some(namespace) = &work.namespace {
+fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
+    let Some(federation) = &spec.run.variant.federation else {
+        return Err("an RTI without a federation".into());
+    };
+    if let Task::Rti { namespace: Some(namespace) } = &spec.process.task {
         super::enter(namespace)?;
     }
-    let listen: Vec<SocketAddr> = match work.transport {
+    let listen: Vec<SocketAddr> = match federation.transport {
         Transport::Shm => Vec::new(),
         Transport::Tcp(address) => vec![address],
     };
-    // Also where federates come by TCP: for who asks how it goes.
-    let local = Some(work.name.clone());
-    let observer: Box<dyn Observer + Send> = Box::new(Turns { recorder, number: 0 });
+    // Shared memory also where federates use TCP: for `hemiola rti status`.
+    let local = Some(spec.run.id.clone());
+    let observer: Box<dyn Observer + Send> =
+        Box::new(Turns { recorder: recorder(&spec)?, number: 0 });
     let options = Options { listen, local, observer: Some(observer), ..Options::default() };
     let server = Server::bind(options).map_err(|error| error.to_string())?;
     let address = match server.addresses().tcp.first() {
         Some(address) => RtiAddress::Tcp { host: address.ip().to_string(), port: address.port() },
-        None => RtiAddress::SharedMemory(work.name),
+        None => RtiAddress::SharedMemory(spec.run.id.clone()),
     };
     let stopper = server.stopper();
-    let mut runner = line.another().map_err(|error| format!("the line to the runner: {error}"))?;
-    // It waits for one line all the time; what it inherits of the profile does not matter.
+    let mut runner =
+        line.another().map_err(|error| format!("the connection to the runner: {error}"))?;
+    // Started before the profile is applied; it waits for one message all the time.
     std::thread::Builder::new()
         .name("stop".into())
         .spawn(move || {
-            // The start of the run is nothing to the RTI; whatever else comes is the end.
-            while let Some(Message::Start(_)) = runner.hear() {}
+            // The start of the run is ignored; any other message, or none, is the end.
+            while let Some(Message::Start(_)) = runner.receive() {}
             stopper.stop();
         })
         .map_err(|error| format!("a thread: {error}"))?;
-    let granted = apply();
-    line.say(&Message::Serving(address));
-    line.say(&Message::Ready(granted));
+    let before = thread_switches();
+    let granted = hemiola_rt::profile::apply(&spec.process.profile);
+    line.send(&Message::Ready { granted, rti: Some(address) });
     let summary = server.run().map_err(|error| error.to_string())?;
-    Ok(Finished { jobs: summary.turns, ..Finished::default() })
+    let after = thread_switches();
+    Ok(Finished {
+        voluntary_switches: after.voluntary - before.voluntary,
+        involuntary_switches: after.involuntary - before.involuntary,
+        jobs: summary.turns,
+        ..Finished::default()
+    })
 }
 
-/// Records each turn of the RTI that did something, as a job.
+/// Records each turn of the RTI that did work, as a job.
 struct Turns {
     recorder: Recorder,
     number: u32,

@@ -1,45 +1,77 @@
-//! What is left for the others: threads that compute and walk through memory without rest, and count.
+//! A benchmark of the processor time left over: threads that compute and walk through memory without rest, and count.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use serde::{Deserialize, Serialize};
-
 use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_scenario::{Process, Task as Settings};
 use hemiola_trace::EventKind;
-use hemiola_trace::result::WORK;
+use hemiola_trace::result::{MixedRecord, Role, VariantRecord, WORK};
 use hemiola_units::{Bytes, Instant, Span};
 
+use super::{Body, Described, TaskKind, mismatch, whole};
+use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task};
 
 /// Steps of arithmetic in a unit of work, each waiting for the one before.
 const STEPS: u32 = 4_000;
-/// Lines of memory visited in a unit of work.
+/// Cache lines visited in a unit of work.
 const LINES: usize = 512;
-/// Words of a line of the caches.
+/// Words of a cache line.
 const LINE: usize = 64 / size_of::<u64>();
 
-/// What the benchmark needs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct BenchmarkWork {
-    /// How many threads.
-    pub(crate) threads: u32,
-    /// What each of them walks through.
-    pub(crate) memory: Bytes,
-    /// When the first turn begins, from the first release.
-    pub(crate) from: Span,
-    /// How many turns are counted.
-    pub(crate) turns: u64,
+pub(super) const KIND: TaskKind = TaskKind {
+    name_marks: |names| names.insert(EventKind::Mark, WORK, "work"),
+    describe,
+    ..TaskKind::new(Role::Benchmark, Body::Loop(prepare))
+};
+
+fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
+    let Settings::Benchmark { threads, memory, turn } = spec.process.task else {
+        return mismatch();
+    };
+    let (from, turns) = (spec.run.warmup, whole(spec.run.duration, turn));
+    let work = Work { threads, memory, turn, from, turns };
+    Ok(Box::new(Benchmark { work, crew: None, marked: 0 }))
 }
 
-/// It is released once in a turn, to start its threads and later to record what they counted in a turn that
-/// is over; the threads do the work. A unit of work is about 10 µs, and counts in the turn it ends in.
-pub(super) struct Benchmark {
-    work: BenchmarkWork,
+fn describe(of: Described<'_>, record: &mut VariantRecord) {
+    let Some(mixed) = of.variant.mixed() else { return };
+    let rate = |load: &Process| 1.0 / load.period.secs_f64();
+    let share = |load: &Process| match load.task {
+        Settings::Workload { compute, .. } => compute.secs_f64() / load.period.secs_f64(),
+        _ => 0.0,
+    };
+    record.mixed = Some(MixedRecord {
+        series: of.variant.series.clone().unwrap_or_else(|| of.variant.name.clone()),
+        benchmark: mixed.benchmark.name.clone(),
+        load: mixed.load.map(|load| load.name.clone()),
+        share: mixed.load.map_or(0.0, share),
+        rate_hz: mixed.load.map_or(0.0, rate),
+        turn: mixed.turn,
+    });
+}
+
+/// The work of a run.
+struct Work {
+    threads: u32,
+    /// Memory that each thread walks through.
+    memory: Bytes,
     turn: Span,
+    /// When the first turn begins, from the first release.
+    from: Span,
+    /// Turns that are counted.
+    turns: u64,
+}
+
+/// The task is released once in a turn: first to start the threads, later to record what they counted in a turn
+/// that is over. The threads do the work. A unit of work is about 10 µs, and counts in the turn it ends in.
+struct Benchmark {
+    work: Work,
     crew: Option<Crew>,
+    /// Turns recorded so far.
     marked: u64,
 }
 
@@ -52,28 +84,24 @@ struct Crew {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What one thread got done in each turn: nobody else writes to it.
+/// Units of work that one thread did in each turn; no other thread writes to it.
 type Count = Vec<AtomicU64>;
 
 impl Benchmark {
-    pub(super) fn prepare(work: BenchmarkWork, turn: Span) -> Self {
-        Self { work, turn, crew: None, marked: 0 }
-    }
-
-    /// Starts the threads. They inherit the profile, which is why it is not done earlier.
+    /// Starts the threads. They inherit the profile, so this must come after it was applied.
     fn start(&self, epoch: Instant) -> Crew {
         let count = || (0..self.work.turns).map(|_| AtomicU64::new(0)).collect();
         let counts: Arc<Vec<Count>> = Arc::new((0..self.work.threads).map(|_| count()).collect());
         let over = Arc::new(AtomicBool::new(false));
         let origin = epoch + self.work.from;
         let thread = |index: usize| {
-            let (counts, over, turn) = (Arc::clone(&counts), Arc::clone(&over), self.turn);
+            let (counts, over, turn) = (Arc::clone(&counts), Arc::clone(&over), self.work.turn);
             let words = (self.work.memory.0 as usize / size_of::<u64>()).max(LINE);
             let run = move || toil(words, origin, turn, &counts[index], &over);
             let started = std::thread::Builder::new().name(format!("benchmark-{index}")).spawn(run);
             started.ok()
         };
-        // A thread the system refuses is missing in every turn alike, and a score is a ratio of turns.
+        // A thread that the system refuses is missing in every turn alike, and a score is a ratio of turns.
         let threads = (0..self.work.threads as usize).filter_map(thread).collect();
         Crew { origin, counts, over, threads }
     }
@@ -84,7 +112,7 @@ impl Benchmark {
         for turn in self.marked..end.min(self.work.turns) {
             let done = |count: &Count| count[turn as usize].load(Ordering::Relaxed);
             let work = crew.counts.iter().map(done).sum();
-            let began = crew.origin + self.turn * turn as i64;
+            let began = crew.origin + self.work.turn * turn as i64;
             ports.mark(EventKind::Mark, WORK, began.nanos(), work);
         }
         self.marked = self.marked.max(end.min(self.work.turns));
@@ -94,11 +122,11 @@ impl Benchmark {
 impl Task for Benchmark {
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
         if self.crew.is_none() {
-            self.crew = Some(self.start(job.release - self.turn * job.cycle as i64));
+            self.crew = Some(self.start(job.release - self.work.turn * job.cycle as i64));
         }
         let Some(crew) = &self.crew else { return };
-        let begun = (job.release - crew.origin).nanos() / self.turn.nanos();
-        // One turn later than it ended: a thread that lost the processor counts when it has it again.
+        let begun = (job.release - crew.origin).nanos() / self.work.turn.nanos();
+        // One turn after its end: a thread that lost the processor counts once it has it again.
         self.mark(u64::try_from(begun - 1).unwrap_or(0), ports);
     }
 
@@ -113,7 +141,7 @@ impl Task for Benchmark {
     }
 }
 
-/// Works until it is told to stop.
+/// Works until `over` is set.
 fn toil(words: usize, origin: Instant, turn: Span, counts: &Count, over: &AtomicBool) {
     let mut memory = vec![1u64; words];
     let (mut number, mut place) = (1u64, 0);
@@ -139,7 +167,7 @@ fn toil(words: usize, origin: Instant, turn: Span, counts: &Count, over: &Atomic
 mod tests {
     use super::*;
 
-    /// Ports that only keep what is marked.
+    /// Ports that keep the marks and do nothing else.
     #[derive(Default)]
     struct Marks(Vec<(u64, u64)>);
 
@@ -165,8 +193,8 @@ mod tests {
     #[test]
     fn every_turn_is_recorded_once_and_in_order() {
         let turn = Span::from_millis(10);
-        let work = BenchmarkWork { threads: 2, memory: Bytes(4096), from: turn, turns: 4 };
-        let mut benchmark = Benchmark::prepare(work, turn);
+        let work = Work { threads: 2, memory: Bytes(4096), turn, from: turn, turns: 4 };
+        let mut benchmark = Benchmark { work, crew: None, marked: 0 };
         let epoch = MonotonicClock.now();
         let mut marks = Marks::default();
         for cycle in 0..6 {
@@ -174,7 +202,7 @@ mod tests {
             std::thread::sleep((release - MonotonicClock.now()).to_duration());
             benchmark.step(&Job { cycle, release, message: &[] }, &mut marks);
         }
-        assert!(marks.0.len() < 4, "a turn that just ended waits for those who are late");
+        assert!(marks.0.len() < 4, "a turn that just ended waits for late threads");
         benchmark.close(&mut marks);
         let begun: Vec<u64> = marks.0.iter().map(|(began, _)| *began - epoch.nanos()).collect();
         assert_eq!(begun, [10_000_000, 20_000_000, 30_000_000, 40_000_000]);

@@ -1,22 +1,25 @@
-//! A controller process: sensors in, command out. Also our own replacement unit, which is the same code.
+//! A controller process: sensors in, command out. A replacement unit of ours runs the same code.
 
 use serde::{Deserialize, Serialize};
 
+use hemiola_scenario::Task as Settings;
 use hemiola_simplex::fault::{FaultKind, Faulty};
-use hemiola_simplex::{Command, Controller, Gain, Model, Region, Sensors, StateFeedback};
-use hemiola_units::{Instant, Span};
+use hemiola_simplex::{Command, Controller, Model, Region, Sensors, StateFeedback};
+use hemiola_trace::result::Role;
+use hemiola_units::Instant;
 
+use super::{Body, EarlyEnd, Equipment, TaskKind, mismatch};
+use crate::campaign::Injection;
+use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task};
 
-/// What a controller process needs.
+/// What a controller process needs beside its law.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ControllerWork {
-    /// The control law.
-    pub(crate) gain: Gain,
+pub(super) struct ControllerFacts {
     /// Its generation as a unit; 0 in a program without units.
-    pub(crate) unit: u32,
+    pub(super) unit: u32,
     /// What goes wrong in it, on purpose.
-    pub(crate) fault: Option<Fault>,
+    pub(super) fault: Option<Fault>,
 }
 
 /// A fault injected into a controller process.
@@ -32,7 +35,22 @@ pub(crate) struct Fault {
     pub(crate) seed: u64,
 }
 
-pub(super) struct ControllerTask {
+pub(super) const KIND: TaskKind = TaskKind {
+    is_in_cycle: true,
+    // A controller whose fault is the experiment may die of it.
+    early_end: EarlyEnd::FailureWithoutFaults,
+    equip: |supplies| {
+        let fault = supplies.injected.iter().find_map(Injection::in_controller);
+        Equipment::new(&ControllerFacts { unit: 0, fault }, [])
+    },
+    sources: &[include_str!("controller.rs")],
+    ..TaskKind::new(
+        Role::Controller,
+        Body::Loop(|spec| Ok(Box::new(ControllerTask::prepare(spec)?))),
+    )
+};
+
+struct ControllerTask {
     law: Law,
     unit: u32,
 }
@@ -51,10 +69,12 @@ enum Law {
 const HOARD: usize = 64 << 20;
 
 impl ControllerTask {
-    pub(super) fn prepare(work: ControllerWork, period: Span) -> Result<Self, String> {
-        let model = Model::new(period).map_err(|e| e.to_string())?;
-        let good = StateFeedback::new(model.clone(), work.gain);
-        let law = match work.fault {
+    fn prepare(spec: &NodeSpec) -> Result<Self, String> {
+        let Settings::Controller { gain } = spec.process.task else { return mismatch() };
+        let model = Model::new(spec.process.period).map_err(|e| e.to_string())?;
+        let good = StateFeedback::new(model.clone(), gain);
+        let facts: ControllerFacts = spec.facts()?;
+        let law = match facts.fault {
             None => Law::Good(Box::new(good)),
             Some(Fault { kind, from_cycle, accept_below, seed }) => {
                 let known = (Region::SAFETY, accept_below);
@@ -62,11 +82,11 @@ impl ControllerTask {
                 Law::Faulty { law, kind, from_cycle, hoard: Vec::new() }
             }
         };
-        Ok(Self { law, unit: work.unit })
+        Ok(Self { law, unit: facts.unit })
     }
 }
 
-/// Does to this process what the fault says, where the fault is one of the process itself.
+/// Carries out a fault of the process itself; faults of the output are left to [`Faulty`].
 fn misbehave(kind: FaultKind, hoard: &mut Vec<Vec<u8>>) {
     match kind {
         FaultKind::Crash => std::process::abort(),
@@ -76,7 +96,7 @@ fn misbehave(kind: FaultKind, hoard: &mut Vec<Vec<u8>>) {
         FaultKind::BusyLoop => loop {
             std::hint::spin_loop();
         },
-        // Written, so that the kernel has to find real pages.
+        // Ones, so that the kernel has to find real pages.
         FaultKind::MemoryHog => hoard.push(vec![1; HOARD]),
         _ => {}
     }

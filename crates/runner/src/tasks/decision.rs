@@ -1,51 +1,99 @@
 //! The decision module's process: the core of `simplex`, the units' answers, the runner's requests.
 //!
 //! It has a higher priority than every unit and sleeps until the last of them has answered, or until the
-//! limit after the release: a timer that was set in the cycle before, so nothing a unit does can keep it
-//! from waking. In a cycle without faults it runs once. Where no unit is expected to answer it is woken by
-//! the sensors. What is missing at the limit is missing, and a unit that computes instead of answering is
-//! held back.
+//! limit after the release: a timer that was set in the cycle before, so a unit cannot keep it from waking.
+//! In a cycle without faults it runs once. Where no unit is expected to answer, the sensors wake it. An
+//! answer that is not there at the limit counts as missing, and a unit that computes instead of answering
+//! loses its priority.
 
 use std::hint::black_box;
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use hemiola_bus::{Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
+use hemiola_bus::{Channel, Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys;
-use hemiola_simplex::{Answer, Decided, Decision, SLOTS, Settings};
-use hemiola_simplex::{Command, DecodeError, Event, Events, Request as CoreRequest, Role, Sensors};
+use hemiola_scenario::Release;
+use hemiola_simplex::{Answer, Decided, Decision, SLOTS};
+use hemiola_simplex::{
+    Command, DecodeError, Event, Events, Request as CoreRequest, Role as UnitRole, Sensors,
+};
 use hemiola_trace::EventKind;
+use hemiola_trace::result::Role;
 use hemiola_units::{Instant, Policy, Span};
 
-use crate::launch::Finished;
+use super::{Body, Equipment, Supplies, TaskKind, mismatch};
+use crate::spec::NodeSpec;
 use crate::status::{REQUEST_SIZE, Reply, Request, SlotStatus, Status, What};
-use crate::task::{Job, Ports, Task, mark_values};
+use crate::task::{Job, Ports, Task, mark_values, to_value};
 
-/// What the decision process needs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct DecisionWork {
-    /// The rule.
-    pub(crate) settings: Settings,
-    /// How long before a release it warms up; 0 for not at all.
-    pub(crate) lead: Span,
-    /// Where each slot's unit answers.
-    pub(crate) slots: Vec<Handle>,
-    /// Requests of the runner.
-    pub(crate) requests: Handle,
-    /// What became of them.
-    pub(crate) replies: Handle,
-    /// The state of every unit.
-    pub(crate) status: Handle,
+pub(super) const KIND: TaskKind = TaskKind {
+    is_in_cycle: true,
+    equip,
+    name_marks: |names| {
+        names.insert_all(EventKind::Switch, hemiola_simplex::REASONS);
+        names.insert_all(EventKind::Fault, hemiola_simplex::FAULTS);
+        names.insert_all(EventKind::UnitState, hemiola_simplex::STATES);
+    },
+    describe: |of, record| {
+        let mut add = |feature: &str| record.features.push(feature.to_owned());
+        add("unknown receivers");
+        add("safety checking and recovery");
+        if of.variant.units.len() > 1 {
+            add("analytic redundancy");
+        }
+        if of.plan.plant.is_some() {
+            add("live upgrade");
+        }
+    },
+    collect: |report, record| record.switches = report.as_u64().unwrap_or(0),
+    sources: &[
+        include_str!("decision.rs"),
+        include_str!("controller.rs"),
+        include_str!("../status.rs"),
+        include_str!("../units.rs"),
+        include_str!("../../../bus/src/shared_memory.rs"),
+        include_str!("../../../simplex/src/decision.rs"),
+        include_str!("../../../simplex/src/performance.rs"),
+        include_str!("../../../simplex/src/region.rs"),
+        include_str!("../../../simplex/src/unit.rs"),
+        include_str!("../../../simplex/src/upgrade.rs"),
+    ],
+    ..TaskKind::new(Role::Decision, Body::Loop(|spec| Ok(Box::new(DecisionTask::prepare(spec)?))))
+};
+
+fn equip<'w>(supplies: &Supplies<'w>) -> Equipment<'w> {
+    let Some(supervision) = &supplies.wiring.supervision else { return Equipment::NONE };
+    let lines = Lines {
+        slots: supervision.slots.iter().map(Channel::handle).collect(),
+        requests: supervision.requests.handle(),
+        replies: supervision.replies.handle(),
+        status: supervision.status.handle(),
+    };
+    Equipment::new(&lines, supervision.descriptors())
 }
 
-/// The runner looks some twenty times a second; telling it more often would be for nothing.
+/// The channels between the decision process, the units and the runner.
+#[derive(Debug, Serialize, Deserialize)]
+struct Lines {
+    /// Where each slot's unit answers.
+    slots: Vec<Handle>,
+    /// Requests of the runner.
+    requests: Handle,
+    /// What became of them.
+    replies: Handle,
+    /// The state of every unit.
+    status: Handle,
+}
+
+/// How often the status is sent when nothing happens: the runner reads it some twenty times a second.
 const STATUS_EVERY: Span = Span::from_millis(50);
 
-pub(super) struct DecisionTask {
+struct DecisionTask {
     decision: Decision,
-    /// The same module to decide on without effect; it has a copy of the real one's state.
+    /// A copy of the module, for decisions without effect.
     rehearsal: Decision,
     /// What the last decision was made from.
     last: Option<(Sensors, [Answer; SLOTS])>,
@@ -65,41 +113,46 @@ pub(super) struct DecisionTask {
     next_release: Option<Instant>,
 }
 
-/// A unit as this process deals with it.
+/// A slot, and the unit in it.
 struct Slot {
     answers: Box<dyn Receiver>,
-    /// Its process, when there is a unit.
+    /// The unit's process; `None` for an empty slot.
     pid: Option<u32>,
     /// Answers missed in a row.
     missed: u32,
-    /// When it last missed an answer, and its processor time then; nothing after a prompt answer.
+    /// When it last missed an answer, and its processor time then; `None` after a prompt answer.
     seen: Option<(Instant, Span)>,
-    /// Whether its real-time priority was taken from it.
+    /// Whether it has lost its real-time priority.
     held_back: bool,
 }
 
 impl DecisionTask {
-    pub(super) fn prepare(work: DecisionWork, period: Span) -> Result<Self, String> {
+    fn prepare(spec: &NodeSpec) -> Result<Self, String> {
         let because = |what: &str, e: &dyn std::fmt::Display| format!("{what}: {e}");
+        let Some(settings) = &spec.run.variant.decision else { return mismatch() };
+        let lines: Lines = spec.facts()?;
         let mut slots = Vec::new();
-        for handle in &work.slots {
+        for handle in &lines.slots {
             let answers = open_receiver(handle).map_err(|e| because("a unit's slot", &e))?;
             slots.push(Slot { answers, pid: None, missed: 0, seen: None, held_back: false });
         }
-        let answer_within = work.settings.answer_within;
-        let decision =
-            Decision::new(work.settings, period).map_err(|e| because("the decision rule", &e))?;
+        let period = spec.process.period;
+        let decision = Decision::new(settings.clone(), period)
+            .map_err(|e| because("the decision rule", &e))?;
         Ok(Self {
             rehearsal: decision.clone(),
             decision,
             last: None,
-            answer_within,
-            lead: work.lead,
+            answer_within: settings.answer_within,
+            lead: match spec.process.release {
+                Release::On { lead, .. } => lead,
+                Release::Every { .. } | Release::Federation | Release::Own => Span::ZERO,
+            },
             period,
             slots: slots.try_into().map_err(|_| format!("a decision module has {SLOTS} slots"))?,
-            requests: open_receiver(&work.requests).map_err(|e| because("the requests", &e))?,
-            replies: open_sender(&work.replies).map_err(|e| because("the replies", &e))?,
-            status: open_sender(&work.status).map_err(|e| because("the status", &e))?,
+            requests: open_receiver(&lines.requests).map_err(|e| because("the requests", &e))?,
+            replies: open_sender(&lines.replies).map_err(|e| because("the replies", &e))?,
+            status: open_sender(&lines.status).map_err(|e| because("the status", &e))?,
             status_due: Instant::ZERO,
             switches: 0,
             cycles: 0,
@@ -109,9 +162,9 @@ impl DecisionTask {
         })
     }
 
-    /// Waits for the answers to this cycle: for the unit with the lowest priority first, because when
-    /// that one has answered, priorities have let all others run before. In a cycle without faults this
-    /// process is woken once, however many units there are.
+    /// Waits for the answers to this cycle. It waits for the unit with the lowest priority first: by the
+    /// time that one has answered, all others have run. In a cycle without faults this process wakes up
+    /// once, however many units there are.
     fn gather(&mut self, sequence: u64, limit: Instant) -> [Answer; SLOTS] {
         let mut answers = [Answer::None; SLOTS];
         for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
@@ -122,7 +175,7 @@ impl DecisionTask {
         // Slots are in falling order of priority: the scenario's order of units.
         let answered = |answer: &Answer| match answer {
             Answer::Missing => false,
-            // An answer to an earlier cycle that came after its limit: this cycle's may still come.
+            // An answer to an earlier cycle that came after its limit: the one to this cycle may still come.
             Answer::Command(command) => command.sequence >= sequence,
             _ => true,
         };
@@ -139,7 +192,7 @@ impl DecisionTask {
                     *answer = newer;
                 }
             }
-            // Only now: the others may have answered while the last one did not.
+            // Checked after the others were read: they may have answered while the last one did not.
             if !matches!(waited, Ok(Readiness::Ready)) {
                 break;
             }
@@ -149,7 +202,7 @@ impl DecisionTask {
         {
             let on_time =
                 matches!(answer, Answer::Command(command) if command.sequence == sequence);
-            // What answers the cycle before came after that one's limit.
+            // An answer to the cycle before came after that cycle's limit.
             if matches!(answer, Answer::Command(command) if command.sequence.wrapping_add(1) == sequence)
             {
                 *answer = Answer::Late;
@@ -164,8 +217,8 @@ impl DecisionTask {
         answers
     }
 
-    /// Decides what the next cycle would bring if nothing changed, on a copy, and looks at every channel: what
-    /// the real decision needs is in the caches then.
+    /// Brings what the next decision needs into the caches: decides on a copy what the next cycle would bring if
+    /// nothing changed, and touches every channel.
     fn rehearse(&mut self, ports: &mut dyn Ports) {
         let Some((mut sensors, mut answers)) = self.last else { return };
         sensors.sequence += 1;
@@ -176,7 +229,7 @@ impl DecisionTask {
                 command.sequence = sensors.sequence;
             }
         }
-        // Units' names are empty here, so the copy allocates nothing.
+        // The names of units are empty here, so the copy allocates nothing.
         self.rehearsal.clone_from(&self.decision);
         let _ = black_box(self.rehearsal.sense(&sensors));
         let _ = black_box(self.rehearsal.decide(&answers, ports.now()));
@@ -186,7 +239,7 @@ impl DecisionTask {
         ports.warm_up();
     }
 
-    /// Carries out what the runner asks, at most one request a cycle.
+    /// Carries out at most one request of the runner a cycle.
     fn serve_requests(&mut self, ports: &mut dyn Ports) {
         let mut buffer = [0; REQUEST_SIZE];
         let Ok(Some(message)) = self.requests.receive(&mut buffer) else { return };
@@ -194,11 +247,11 @@ impl DecisionTask {
         self.status_due = Instant::ZERO;
         let slot = request.slot as u8;
         let generation = request.generation;
-        // The core's names are for people and stay with the runner: an empty string is not allocated.
+        // The runner keeps the names of units; an empty string allocates nothing.
         let add = |role| CoreRequest::Add { slot, name: String::new(), generation, role };
         let core = match request.what {
-            What::Add => add(Role::Shadow),
-            What::AddActive => add(Role::Active),
+            What::Add => add(UnitRole::Shadow),
+            What::AddActive => add(UnitRole::Active),
             What::Promote => CoreRequest::Promote { slot },
             What::Remove => CoreRequest::Remove { slot },
             What::Exited => CoreRequest::Exited { slot, generation },
@@ -215,7 +268,7 @@ impl DecisionTask {
                     }
                 }
             }
-            // Written into the message in place. A refusal is a person's mistake, not part of a cycle's
+            // Written into the message in place. A refusal is the user's mistake and no part of a cycle's
             // work: its sentence may allocate.
             Err(error) => {
                 let mut rest = &mut reply.refusal[..];
@@ -253,7 +306,7 @@ impl DecisionTask {
         }
     }
 
-    fn tell(&mut self, now: Instant, decided: &Decided) {
+    fn send_status(&mut self, now: Instant, decided: &Decided) {
         self.v = decided.v_now;
         self.commanding = decided.source.code();
         if now < self.status_due && decided.events.is_empty() {
@@ -282,17 +335,17 @@ impl DecisionTask {
 
 /// Answers in a row that a unit may miss and still be waited for.
 const MISSED_MAX: u32 = 2;
-/// A unit that missed more is waited for once in so many cycles: one that was only held up comes back, one
+/// A unit that missed more is waited for once in so many cycles: one that was only delayed comes back, and one
 /// that never answers costs little.
 const RETRY_EVERY: u64 = 25;
 
 impl Slot {
-    /// Whether this cycle waits for it.
+    /// Whether this cycle waits for the unit.
     fn is_awaited(&self, cycle: u64) -> bool {
         self.pid.is_some() && (self.missed <= MISSED_MAX || cycle.is_multiple_of(RETRY_EVERY))
     }
 
-    /// A new unit: nothing of the one before counts.
+    /// Puts a new unit into the slot; the history of the one before is forgotten.
     fn occupy(&mut self, pid: u32) {
         self.pid = Some(pid);
         self.missed = 0;
@@ -300,8 +353,7 @@ impl Slot {
         self.seen = None;
     }
 
-    /// What the slot holds that was not seen before. An old command stays what it is: the core calls it
-    /// stale.
+    /// Takes what the unit wrote since the last time. The core judges whether a command is stale.
     fn take(&mut self) -> Answer {
         let mut buffer = [0; Command::SIZE];
         match self.answers.receive(&mut buffer) {
@@ -310,14 +362,14 @@ impl Slot {
                 Ok(command) => Answer::Command(command),
                 Err(error) => Answer::Malformed(error),
             },
-            // Torn on every attempt, or damaged: there is a message, and it is none.
+            // Torn on every attempt, or damaged.
             Err(_) => Answer::Malformed(DecodeError::Length { found: 0, expected: Command::SIZE }),
         }
     }
 
     /// Takes the real-time priority from a unit that computes instead of answering, two cycles in a row:
-    /// the loop runs above it, but every unit below it would starve. The core gives it up later, and the
-    /// runner then stops the process. This asks the kernel something only in cycles with a missing answer.
+    /// it would starve every unit below it. Later the core gives the unit up, and the runner stops its
+    /// process. The kernel is asked only in cycles with a missing answer.
     fn hold_back_if_running_away(&mut self) {
         let Some(pid) = self.pid.filter(|_| !self.held_back) else { return };
         let Ok(cpu) = sys::cpu_clock::process(pid) else { return };
@@ -332,8 +384,8 @@ impl Slot {
 }
 
 impl Task for DecisionTask {
-    /// Sleeps through the start of the next cycle, while the units work. Waking for the sensors as well
-    /// would be one hand-over more in every cycle; the estimate loses nothing by being made later.
+    /// Sleeps through the start of the next cycle, while the units work. Waking up for the sensors as well
+    /// would be one hand-over more in every cycle, and the estimate is as good when it is made later.
     fn before_message(&mut self, ports: &mut dyn Ports) {
         let Some(next) = self.next_release else { return };
         if self.lead.is_positive() {
@@ -343,7 +395,7 @@ impl Task for DecisionTask {
         if let Some(last) =
             self.slots.iter_mut().rev().find(|slot| slot.is_awaited(self.cycles + 1))
         {
-            // Ready, timed out or broken: the cycle is judged by what is there then.
+            // Ready, timed out or broken: the cycle is judged by the answers present then.
             let _ = last.answers.wait(next + self.answer_within);
         }
     }
@@ -357,7 +409,7 @@ impl Task for DecisionTask {
         self.cycles = job.cycle;
         self.next_release = Some(job.release + self.period);
         self.decision.sense(&sensors);
-        // From the sample, not from the release: a release that came late leaves the units their time.
+        // From the sample, not from the release: a late release must not shorten the units' time.
         let answers = self.gather(sensors.sequence, sensors.sampled + self.answer_within);
         let decided = self.decision.decide(&answers, ports.now());
         let command = Command {
@@ -367,7 +419,7 @@ impl Task for DecisionTask {
             stamp: ports.now(),
         };
         ports.send(&command.encode());
-        // From here on I/O has what it needs: everything below may be preempted by it.
+        // I/O has its command now, and may preempt everything below.
         self.last = Some((sensors, answers));
         mark_values(
             ports,
@@ -379,10 +431,10 @@ impl Task for DecisionTask {
         self.record(&decided.events, ports);
         self.serve_requests(ports);
         let now = ports.now();
-        self.tell(now, &decided);
+        self.send_status(now, &decided);
     }
 
-    fn report(&self, finished: &mut Finished) {
-        finished.switches = self.switches;
+    fn report(&self) -> Value {
+        to_value(&self.switches)
     }
 }

@@ -1,27 +1,42 @@
 //! The I/O process of the programs with more than one process.
 
-use hemiola_scenario::Order;
+use hemiola_scenario::{Order, Task as Settings};
 use hemiola_simplex::Command;
 use hemiola_trace::EventKind;
 use hemiola_trace::event::source;
-use hemiola_units::{Instant, Span};
+use hemiola_trace::result::Role;
+use hemiola_units::Instant;
 
-use crate::card::Card;
+use super::{Body, TaskKind, mismatch};
 use crate::io::Io;
+use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task, mark_values};
 
-pub(super) struct IoTask {
+pub(super) const KIND: TaskKind = TaskKind {
+    is_in_cycle: true,
+    paces: |_, _| true,
+    equip: |supplies| supplies.wiring.io_side(),
+    describe: |_, record| {
+        record.features.extend(["separate processes", "data integrity"].map(String::from));
+    },
+    sources: &[include_str!("io.rs")],
+    ..TaskKind::new(Role::Io, Body::Loop(prepare))
+};
+
+fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
+    let Settings::Io { order } = spec.process.task else { return mismatch() };
+    Ok(Box::new(IoTask { io: Io::open(spec)?, order, held: 0.0 }))
+}
+
+struct IoTask {
     io: Io,
     order: Order,
+    /// The last voltage commanded.
     held: f64,
 }
 
 impl IoTask {
-    pub(super) fn prepare(card: Card, order: Order, period: Span) -> Self {
-        Self { io: Io::new(card, period), order, held: 0.0 }
-    }
-
-    /// Gives the time of the sample.
+    /// Returns the time of the sample.
     fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> Instant {
         let sensors = self.io.sample(job.cycle, job.release, ports.now());
         mark_values(ports, EventKind::Sample, 0, sensors.position, sensors.angle);
@@ -34,7 +49,7 @@ impl IoTask {
         mark_values(ports, EventKind::Actuate, source, volts, before);
     }
 
-    /// The newest good command; looking ends with one that answers `cycle`, because none can be newer.
+    /// The newest valid command. The search ends with one that answers `cycle`, because none can be newer.
     fn newest(&mut self, cycle: u64, ports: &mut dyn Ports) -> Option<Command> {
         let mut newest = None;
         let mut buffer = [0; crate::node::MESSAGE_LEN_MAX];
@@ -69,7 +84,7 @@ impl Task for IoTask {
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
         match self.order {
             // The command of the previous cycle goes out at a fixed point of this one; a missing one
-            // leaves the last voltage standing, because nobody here knows better.
+            // leaves the last voltage standing, because this process has no better value.
             Order::WriteFirst => {
                 let before = job.cycle.saturating_sub(1);
                 let command =
@@ -80,12 +95,12 @@ impl Task for IoTask {
                 let _ = self.sample_and_send(job, ports);
             }
             // Behind a decision module a missing command means that the module itself is gone: the one
-            // fault Simplex does not cover. It ends in a defined state, 0 V, and in the record.
+            // fault Simplex does not cover. The output is then 0 V, and the record says so.
             Order::ReadFirst { command_within } => {
                 let sampled = self.sample_and_send(job, ports);
                 match self.answer(job.cycle, sampled + command_within, ports) {
                     Some(command) if command.volts.is_finite() => {
-                        // The decision module says in place of a unit whose voltage it is.
+                        // In place of a unit, the decision module names the source of the voltage.
                         self.actuate(command.volts, command.unit as u16, ports);
                     }
                     _ => self.actuate(0.0, source::FAIL_SAFE, ports),

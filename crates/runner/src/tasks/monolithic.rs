@@ -1,24 +1,34 @@
 //! The whole loop in one process: sample, compute, actuate.
 
-use hemiola_simplex::{Controller, Gain, Model, Sensors, StateFeedback};
+use hemiola_scenario::Task as Settings;
+use hemiola_simplex::{Controller, Model, Sensors, StateFeedback};
 use hemiola_trace::EventKind;
 use hemiola_trace::event::source;
-use hemiola_units::Span;
+use hemiola_trace::result::Role;
 
-use crate::card::Card;
+use super::{Body, TaskKind, mismatch};
 use crate::io::Io;
+use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task, mark_values};
 
-pub(super) struct Monolithic {
+pub(super) const KIND: TaskKind = TaskKind {
+    is_in_cycle: true,
+    paces: |_, _| true,
+    equip: |supplies| supplies.wiring.io_side(),
+    sources: &[include_str!("monolithic.rs")],
+    ..TaskKind::new(Role::Monolithic, Body::Loop(prepare))
+};
+
+struct Monolithic {
     io: Io,
     controller: StateFeedback,
 }
 
-impl Monolithic {
-    pub(super) fn prepare(card: Card, gain: Gain, period: Span) -> Result<Self, String> {
-        let model = Model::new(period).map_err(|e| e.to_string())?;
-        Ok(Self { io: Io::new(card, period), controller: StateFeedback::new(model, gain) })
-    }
+fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
+    let Settings::Monolithic { gain } = spec.process.task else { return mismatch() };
+    let model = Model::new(spec.process.period).map_err(|e| e.to_string())?;
+    let controller = StateFeedback::new(model, gain);
+    Ok(Box::new(Monolithic { io: Io::open(spec)?, controller }))
 }
 
 impl Task for Monolithic {

@@ -1,54 +1,63 @@
 //! The plant's process: integrates the apparatus in step with real time.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use hemiola_plant::{Apparatus, Fall, Settings};
-use hemiola_rt::sys::descriptor::duplicate;
 use hemiola_simplex::Region;
 use hemiola_trace::EventKind;
+use hemiola_trace::result::Role;
+use hemiola_units::Span;
 
+use super::{Body, TaskKind, mismatch, whole};
 use crate::card::{Inputs, PlantSide};
-use crate::launch::Finished;
-use crate::task::{Job, Ports, Task, mark_values};
+use crate::spec::NodeSpec;
+use crate::task::{Job, Ports, Task, mark_values, to_value};
 
-/// What the plant's process needs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct PlantWork {
-    /// The apparatus.
-    pub(crate) settings: Settings,
-    /// Descriptor of the card's input register.
-    pub(crate) inputs: i32,
-    /// Descriptor of the card's output register, read only.
-    pub(crate) outputs: i32,
-    /// Steps the run has: afterwards nobody controls, and a fall would be nobody's.
-    pub(crate) steps_max: u64,
-    /// The true state is recorded once in so many steps.
-    pub(crate) record_every: u64,
+/// The true state is recorded once in so many steps: each step of a 1 ms plant would be most of the trace.
+const RECORD_EVERY: u64 = 10;
+
+pub(super) const KIND: TaskKind = TaskKind {
+    equip: |supplies| supplies.wiring.plant_side(),
+    collect: |report, record| {
+        let report = Report::deserialize(report).unwrap_or_default();
+        (record.fallen_after, record.peak_v) = (report.fallen_after, report.peak_v);
+    },
+    ..TaskKind::new(Role::Plant, Body::Loop(|spec| Ok(Box::new(Plant::prepare(spec)?))))
+};
+
+/// What the plant reports at the end.
+#[derive(Default, Serialize, Deserialize)]
+struct Report {
+    /// When the rod fell, from the first release.
+    fallen_after: Option<Span>,
+    /// The greatest Lyapunov value of the true state.
+    peak_v: f64,
 }
 
-pub(super) struct Plant {
+struct Plant {
     apparatus: Apparatus,
     card: PlantSide,
     region: Region,
     steps: u64,
+    /// Steps of the run: after these there is no control, and a fall would mean nothing.
     steps_max: u64,
-    record_every: u64,
     peak_v: f64,
     fall: Option<Fall>,
 }
 
 impl Plant {
-    pub(super) fn prepare(work: PlantWork) -> Result<Self, String> {
-        let apparatus = Apparatus::new(&work.settings).map_err(|e| e.to_string())?;
-        let take = |fd| duplicate(fd).map_err(|e| format!("the card's registers: {e}"));
+    fn prepare(spec: &NodeSpec) -> Result<Self, String> {
+        let Some(plant) = &spec.run.plant else { return mismatch() };
+        let settings = Settings { seed: spec.run.seed, ..plant.clone() };
+        let apparatus = Apparatus::new(&settings).map_err(|e| e.to_string())?;
         let zero = apparatus.wiring().output_code(0.0);
         let mut plant = Self {
-            card: PlantSide::open(take(work.inputs)?, take(work.outputs)?, zero)?,
+            card: PlantSide::open(spec, zero)?,
+            steps_max: whole(spec.run.length(), settings.step),
             apparatus,
             region: Region::SAFETY,
             steps: 0,
-            steps_max: work.steps_max,
-            record_every: work.record_every.max(1),
             peak_v: 0.0,
             fall: None,
         };
@@ -73,7 +82,7 @@ impl Task for Plant {
             let state = self.apparatus.state();
             let v = self.region.value(&state.to_array());
             self.peak_v = self.peak_v.max(v);
-            if self.steps.is_multiple_of(self.record_every) {
+            if self.steps.is_multiple_of(RECORD_EVERY) {
                 mark_values(ports, EventKind::PlantState, 0, v, state.angle);
             }
         }
@@ -86,8 +95,8 @@ impl Task for Plant {
         }
     }
 
-    fn report(&self, finished: &mut Finished) {
-        finished.peak_v = self.peak_v;
-        finished.fallen_after = self.fall.map(|fall| fall.after);
+    fn report(&self) -> Value {
+        let fallen_after = self.fall.map(|fall| fall.after);
+        to_value(&Report { fallen_after, peak_v: self.peak_v })
     }
 }

@@ -1,4 +1,4 @@
-//! What stands in a result folder about a federation: its mode, its federates, and what a run of it came to.
+//! The data of a federation in a result folder: its mode, its federates, and the outcome of its runs.
 //!
 //! A variant of the folder is one *mode*: one way to synchronise, one choice of priorities, one of processors and
 //! memory. In a run's trace each federate has a track with a job for each of its cycles:
@@ -7,13 +7,13 @@
 //! start    the cycle begins: the master's timer, or the pulse or the grant that reached the federate;
 //!          its release is the instant the cycle was due on the master's grid
 //!   mark SYNCHRONIZED   a: logical time, ns; b: ns from start (0 for all but the master)
-//!   mark EXCHANGED      a: number of the state that came in mid-cycle; b: ns waited for it
+//!   mark EXCHANGED      a: number of the state received in mid-cycle; b: ns waited for it
 //!   mark DEVIATION      a: metres, the bits of an f64; b: ns of logical time
-//! finish   updates are out; its deadline is release + period
+//! finish   updates are sent; its deadline is release + period
 //! ```
 //!
-//! The track of the RTI ([`Role::Rti`](super::Role)) has a job for each turn of its loop that did work, release and
-//! start being the same, each with a mark [`TURN`]. A run of a bare timer is a trace of its own, with one track of
+//! The track of the RTI ([`Role::Rti`](super::Role)) has a job for each turn of its loop that did work, with a mark
+//! [`TURN`]; its release is its start. A run of a bare timer is a trace of its own, with one track of
 //! [`Role::Timer`](super::Role) whose jobs are empty.
 
 use hemiola_units::Span;
@@ -26,16 +26,16 @@ pub const SYNCHRONIZED: u16 = 2;
 /// The mark of a federate that received another's state in the middle of its cycle: `a` the number of the cycle
 /// that state is of, `b` ns it waited.
 pub const EXCHANGED: u16 = 3;
-/// The mark of a trajectory held against the closed form: `a` the bits of an `f64`, metres; `b` logical time, ns.
+/// The mark of a trajectory compared with the closed form: `a` the bits of an `f64`, metres; `b` logical time, ns.
 pub const DEVIATION: u16 = 4;
 
-/// How the federates of a federation keep step.
+/// How the federates of a federation synchronise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Synchronization {
     /// The master sends an interaction at the beginning of each of its cycles, and the others wait for it.
     Interaction,
-    /// Every federate is regulating and constrained, and asks for the time of its next cycle.
+    /// Every federate is regulating and constrained, and requests the time of its next cycle.
     TimeManagement,
 }
 
@@ -50,13 +50,13 @@ impl Synchronization {
     }
 }
 
-/// At which priority a mode runs.
+/// The priorities of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PriorityMode {
-    /// Everybody is an ordinary process.
+    /// All are ordinary processes.
     Low,
-    /// Everybody has the real-time priority the scenario gives it.
+    /// Each process has the real-time priority that the scenario gives it.
     High,
 }
 
@@ -71,14 +71,14 @@ impl PriorityMode {
     }
 }
 
-/// One mode of a federation: what a variant is, where a scenario has a federation.
+/// One mode of a federation. In a scenario with a federation, each variant is a mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederationRecord {
-    /// How its federates keep step.
+    /// How its federates synchronise.
     pub sync: Synchronization,
-    /// At which priority.
+    /// Its priorities.
     pub priority: PriorityMode,
-    /// Whether each process has its processors and locks its memory.
+    /// Whether each process is pinned to its processors and locks its memory.
     pub affinity: bool,
     /// How federates reach the RTI: `"shm"` or `"tcp"`.
     pub transport: String,
@@ -100,11 +100,11 @@ pub struct FederateRecord {
     pub name: String,
     /// Its cycle.
     pub period: Span,
-    /// Processor time it computes in each cycle.
+    /// Processor time that it uses in each cycle.
     pub compute: Span,
-    /// Those it receives data from, each at the beginning of its next cycle.
+    /// The federates it receives data from at the beginning of its next cycle.
     pub hears: Vec<String>,
-    /// The one it receives data from in the middle of its cycle, if any.
+    /// The federate it receives data from in the middle of its cycle, if any.
     pub hears_mid_cycle: Option<String>,
 }
 
@@ -123,28 +123,28 @@ pub struct BareRun {
     pub warmup_cycles: u64,
 }
 
-/// What one run of a federation came to.
+/// The outcome of one run of a federation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FederationRun {
-    /// The trajectory as received through the federation, held against the closed form; nothing where no federate
+    /// The trajectory as received through the federation, compared with the closed form; `None` where no federate
     /// receives states of both satellites.
     pub trajectory: Option<Trajectory>,
-    /// Updates each federate sent and data it received, in the order of [`FederationRecord::federates`].
+    /// The counts of each federate, in the order of [`FederationRecord::federates`].
     pub federates: Vec<FederateRun>,
 }
 
-/// A trajectory held against the closed form.
+/// A trajectory compared with the closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trajectory {
     /// States compared.
     pub states: u64,
     /// The greatest distance from the closed form, m.
     pub deviation_m_max: f64,
-    /// The distance of the two satellites from each other: the least and the greatest, m.
+    /// The least and the greatest distance between the two satellites, m.
     pub distance_m: [f64; 2],
 }
 
-/// One federate in one run, as it counted itself.
+/// The counts of one federate in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FederateRun {
     /// Cycles begun, warm-up included.
@@ -153,6 +153,6 @@ pub struct FederateRun {
     pub sent: u64,
     /// Attribute updates received.
     pub received: u64,
-    /// Updates that came after a newer one or never, by the numbers they carry: 0 in a federation that works.
+    /// Updates that arrived after a newer one or never, by the numbers they carry: 0 in a federation that works.
     pub lost: u64,
 }

@@ -1,0 +1,68 @@
+//! Any other program: the child applies the profile and executes the program in its place.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use hemiola_scenario::Task;
+use hemiola_trace::result::Role;
+
+use super::{Body, EarlyEnd, Equipment, StopBy, Supplies, TaskKind};
+use crate::launch::{Finished, Line};
+use crate::spec::NodeSpec;
+
+/// The program as it is executed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Foreign {
+    /// A path, or a name to look up.
+    program: String,
+    arguments: Vec<String>,
+    /// Added to the environment.
+    environment: Vec<(String, String)>,
+}
+
+impl Foreign {
+    /// A relative path starts in the scenario's folder.
+    pub(super) fn new(
+        scenario_folder: &Path,
+        program: &str,
+        arguments: &[String],
+        environment: Vec<(String, String)>,
+    ) -> Self {
+        let program = if program.contains('/') {
+            let path = scenario_folder.join(program);
+            std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
+        } else {
+            program.to_owned()
+        };
+        Self { program, arguments: arguments.to_vec(), environment }
+    }
+}
+
+pub(super) const KIND: TaskKind = TaskKind {
+    is_ours: false,
+    stop_by: StopBy::Signal,
+    early_end: EarlyEnd::FailureAtOnce,
+    equip,
+    ..TaskKind::new(Role::Command, Body::Own(run))
+};
+
+fn equip<'w>(supplies: &Supplies<'w>) -> Equipment<'w> {
+    let Task::Command { program, arguments } = &supplies.process.task else {
+        return Equipment::NONE;
+    };
+    Equipment::new(&Foreign::new(supplies.scenario_folder, program, arguments, Vec::new()), [])
+}
+
+fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
+    let foreign: Foreign = spec.facts()?;
+    line.await_start(hemiola_rt::profile::apply(&spec.process.profile))?;
+    let error = Command::new(&foreign.program)
+        .args(&foreign.arguments)
+        .envs(foreign.environment)
+        .stdin(Stdio::null())
+        .exec();
+    Err(format!("{} cannot be executed: {error}", foreign.program))
+}
