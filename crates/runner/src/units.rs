@@ -65,7 +65,7 @@ struct Transaction {
     limit: WallInstant,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Goal {
     Add,
     Replace { old: usize },
@@ -83,6 +83,18 @@ enum Step {
     Proving,
     /// The unit is in control and has to prove itself again, from this count of answers on.
     Watched(u64),
+}
+
+impl Transaction {
+    fn new(goal: Goal, slot: usize, name: String, step: Step, timeout: Duration) -> Self {
+        Self { client: None, goal, slot, name, step, limit: WallInstant::now() + timeout }
+    }
+
+    /// Goes on to a step that may take this long.
+    fn go(&mut self, step: Step, timeout: Duration) -> Option<Ended> {
+        (self.step, self.limit) = (step, WallInstant::now() + timeout);
+        None
+    }
 }
 
 /// The outcome of a transaction: the sentence of the answer or of the refusal.
@@ -315,14 +327,8 @@ impl Units {
         goal: Goal,
     ) -> Result<Transaction, String> {
         self.launch(stage, &launch).map_err(|error| error.to_string())?;
-        Ok(Transaction {
-            client: None,
-            goal,
-            slot: launch.slot,
-            name: launch.unit.name,
-            step: Step::Starting,
-            limit: WallInstant::now() + START_TIMEOUT,
-        })
+        let (slot, name) = (launch.slot, launch.unit.name);
+        Ok(Transaction::new(goal, slot, name, Step::Starting, START_TIMEOUT))
     }
 
     fn begin_known(
@@ -333,15 +339,8 @@ impl Units {
         what: What,
     ) -> Result<Transaction, String> {
         let slot = self.find(name)?;
-        let id = self.ask(stage, slot, what);
-        Ok(Transaction {
-            client: None,
-            goal,
-            slot,
-            name: name.to_owned(),
-            step: Step::Asked(id, what),
-            limit: WallInstant::now() + STEP_TIMEOUT,
-        })
+        let step = Step::Asked(self.ask(stage, slot, what), what);
+        Ok(Transaction::new(goal, slot, name.to_owned(), step, STEP_TIMEOUT))
     }
 
     /// Takes the next step of a transaction if it is due. Returns the outcome once there is one.
@@ -354,11 +353,6 @@ impl Units {
         if WallInstant::now() > it.limit {
             return Some(Err(self.give_up(stage, it, "it took too long")));
         }
-        let next = |it: &mut Transaction, step, timeout| {
-            it.step = step;
-            it.limit = WallInstant::now() + timeout;
-            None
-        };
         match it.step {
             Step::Starting => {
                 let member = self.slots[it.slot].as_ref()?.member;
@@ -369,94 +363,106 @@ impl Units {
                 let launched = &mut stage.members()[member].launched;
                 let start = |_| launched.send(&Message::Start(epoch)).map_err(|e| e.to_string());
                 match ready.and_then(start) {
-                    Ok(()) => {
-                        let id = self.ask(stage, it.slot, What::Add);
-                        next(it, Step::Asked(id, What::Add), STEP_TIMEOUT)
-                    }
+                    Ok(()) => self.ask_next(stage, it, it.slot, What::Add),
                     Err(reason) => Some(Err(self.give_up(stage, it, &reason))),
                 }
             }
             Step::Asked(id, what) => {
                 let index = self.replies.iter().position(|reply| reply.id == id)?;
-                let reply = self.replies.swap_remove(index);
-                match (reply.refused(), what) {
+                match (self.replies.swap_remove(index).refused(), what) {
+                    (None, what) => self.carried_out(stage, it, what),
                     (Some(refusal), What::Promote | What::Remove) if it.goal != Goal::Add => {
                         Some(Err(refusal))
                     }
                     (Some(refusal), _) => Some(Err(self.give_up(stage, it, &refusal))),
-                    (None, What::Add | What::AddActive) => match it.goal {
-                        Goal::Replace { .. } => {
-                            next(it, Step::Proving, START_TIMEOUT + self.proving)
-                        }
-                        _ => next(it, Step::Proving, START_TIMEOUT),
-                    },
-                    (None, What::Promote) => match it.goal {
-                        Goal::Replace { .. } => {
-                            let answers =
-                                self.slot_status(it.slot).map_or(0, |status| status.answers);
-                            next(it, Step::Watched(answers), STEP_TIMEOUT + self.proving)
-                        }
-                        _ => Some(Ok(format!("{} has the plant", it.name))),
-                    },
-                    (None, What::Remove | What::Exited) => {
-                        let removed = match it.goal {
-                            Goal::Replace { old } => old,
-                            _ => it.slot,
-                        };
-                        let name = self.end(stage, removed);
-                        Some(Ok(match it.goal {
-                            Goal::Replace { .. } => format!("{} has replaced {name}", it.name),
-                            _ => format!("{name} is removed"),
-                        }))
-                    }
                 }
             }
-            Step::Proving => {
-                let status = self.slot_status(it.slot)?;
-                match state(status.state) {
-                    Some(UnitState::Starting) => None,
-                    Some(UnitState::Shadow | UnitState::Standby) if it.goal == Goal::Add => {
-                        Some(Ok(format!(
-                            "{} runs in shadow; give it the plant with: hemiola unit promote {}",
-                            it.name, it.name
-                        )))
-                    }
-                    Some(UnitState::Shadow) if status.clean >= self.proven => {
-                        // The new unit gets the state that the old one had, and no more.
-                        let Goal::Replace { old } = it.goal else { return None };
-                        let (slot, what) =
-                            match self.slot_status(old).and_then(|old| state(old.state)) {
-                                Some(UnitState::Active) => (it.slot, What::Promote),
-                                _ => (old, What::Remove),
-                            };
-                        let id = self.ask(stage, slot, what);
-                        next(it, Step::Asked(id, what), STEP_TIMEOUT)
-                    }
-                    Some(UnitState::Shadow) => None,
-                    _ => {
-                        let reason = self.complaint(stage, it.slot);
-                        Some(Err(self.give_up(stage, it, &reason)))
-                    }
-                }
+            Step::Proving => self.prove(stage, it),
+            Step::Watched(answers) => self.watch(stage, it, answers),
+        }
+    }
+
+    /// Asks the decision module, as the next step of a transaction.
+    fn ask_next(
+        &mut self,
+        stage: &mut Stage<'_>,
+        it: &mut Transaction,
+        slot: usize,
+        what: What,
+    ) -> Option<Ended> {
+        it.go(Step::Asked(self.ask(stage, slot, what), what), STEP_TIMEOUT)
+    }
+
+    /// The step after the decision module has carried out a request.
+    fn carried_out(
+        &mut self,
+        stage: &mut Stage<'_>,
+        it: &mut Transaction,
+        what: What,
+    ) -> Option<Ended> {
+        match (what, it.goal) {
+            (What::Add | What::AddActive, Goal::Replace { .. }) => {
+                it.go(Step::Proving, START_TIMEOUT + self.proving)
             }
-            Step::Watched(answers) => {
-                let status = self.slot_status(it.slot)?;
-                let Goal::Replace { old } = it.goal else { return Some(Ok(String::new())) };
-                match state(status.state) {
-                    Some(UnitState::Active)
-                        if status.answers >= answers + u64::from(self.proven) =>
-                    {
-                        let id = self.ask(stage, old, What::Remove);
-                        next(it, Step::Asked(id, What::Remove), STEP_TIMEOUT)
-                    }
-                    Some(UnitState::Active) => None,
-                    _ => {
-                        let reason = self.complaint(stage, it.slot);
-                        Some(Err(self.give_up(stage, it, &reason)))
-                    }
-                }
+            (What::Add | What::AddActive, _) => it.go(Step::Proving, START_TIMEOUT),
+            (What::Promote, Goal::Replace { .. }) => {
+                let answers = self.slot_status(it.slot).map_or(0, |status| status.answers);
+                it.go(Step::Watched(answers), STEP_TIMEOUT + self.proving)
+            }
+            (What::Promote, _) => Some(Ok(format!("{} has the plant", it.name))),
+            (What::Remove | What::Exited, Goal::Replace { old }) => {
+                let old = self.end(stage, old);
+                Some(Ok(format!("{} has replaced {old}", it.name)))
+            }
+            (What::Remove | What::Exited, _) => {
+                Some(Ok(format!("{} is removed", self.end(stage, it.slot))))
             }
         }
+    }
+
+    /// Checks a unit in shadow: an added one is done, a replacement goes on once it has proved itself.
+    fn prove(&mut self, stage: &mut Stage<'_>, it: &mut Transaction) -> Option<Ended> {
+        let status = self.slot_status(it.slot)?;
+        match (state(status.state), it.goal) {
+            (Some(UnitState::Starting), _) => None,
+            (Some(UnitState::Shadow | UnitState::Standby), Goal::Add) => Some(Ok(format!(
+                "{} runs in shadow; give it the plant with: hemiola unit promote {}",
+                it.name, it.name
+            ))),
+            (Some(UnitState::Shadow), Goal::Replace { old }) if status.clean >= self.proven => {
+                // The new unit gets the state that the old one had, and no more.
+                match self.slot_status(old).and_then(|old| state(old.state)) {
+                    Some(UnitState::Active) => self.ask_next(stage, it, it.slot, What::Promote),
+                    _ => self.ask_next(stage, it, old, What::Remove),
+                }
+            }
+            (Some(UnitState::Shadow), _) => None,
+            _ => Some(Err(self.fail(stage, it))),
+        }
+    }
+
+    /// Checks a replacement in control: the old unit is removed once the new one has proved itself again.
+    fn watch(
+        &mut self,
+        stage: &mut Stage<'_>,
+        it: &mut Transaction,
+        answers: u64,
+    ) -> Option<Ended> {
+        let status = self.slot_status(it.slot)?;
+        let Goal::Replace { old } = it.goal else { return Some(Ok(String::new())) };
+        match state(status.state) {
+            Some(UnitState::Active) if status.answers >= answers + u64::from(self.proven) => {
+                self.ask_next(stage, it, old, What::Remove)
+            }
+            Some(UnitState::Active) => None,
+            _ => Some(Err(self.fail(stage, it))),
+        }
+    }
+
+    /// Undoes a transaction whose unit has failed.
+    fn fail(&mut self, stage: &mut Stage<'_>, it: &Transaction) -> String {
+        let reason = self.complaint(stage, it.slot);
+        self.give_up(stage, it, &reason)
     }
 
     /// Undoes a transaction: the new unit is removed. The decision module has already given control back to the
