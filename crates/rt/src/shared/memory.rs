@@ -1,13 +1,26 @@
 //! A shared mapping whose words are accessible only as atomics.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use rustix::fs::{
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create,
+};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The seals that prevent an access inside a mapping from raising SIGBUS.
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
+
+/// Returns whether the file's size cannot change. A descriptor that does not support seals (EINVAL) counts as
+/// unsealed.
+pub(super) fn is_sealed(fd: BorrowedFd<'_>) -> bool {
+    fcntl_get_seals(fd).is_ok_and(|seals| seals.contains(SEALS))
+}
 
 /// Memory shared with other processes, which may change it at any time.
 ///
@@ -48,6 +61,21 @@ impl Drop for Mapping {
 }
 
 impl Memory {
+    /// Creates an unnamed file of `len` zero bytes, sealed against changing its size, and maps it for writing.
+    /// An error comes with the name of the system call that failed.
+    pub(super) fn create(
+        label: &str,
+        len: usize,
+    ) -> Result<(Self, OwnedFd), (&'static str, io::Error)> {
+        let failed = |call| move |error: Errno| (call, io::Error::from(error));
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = memfd_create(label, flags).map_err(failed("memfd_create"))?;
+        ftruncate(&fd, len as u64).map_err(failed("ftruncate"))?;
+        fcntl_add_seals(&fd, SEALS).map_err(failed("fcntl(F_ADD_SEALS)"))?;
+        let memory = Self::map(fd.as_fd(), len, true).map_err(|error| ("mmap", error))?;
+        Ok((memory, fd))
+    }
+
     /// Maps the first `len` bytes of `fd` with all pages present. The caller has checked that the file is at
     /// least that long and sealed against shrinking; otherwise an access could raise SIGBUS.
     pub(super) fn map(fd: BorrowedFd<'_>, len: usize, writable: bool) -> io::Result<Self> {

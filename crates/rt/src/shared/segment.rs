@@ -136,19 +136,14 @@ impl Segment {
 mod mapped {
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-    use rustix::fs::{
-        MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate,
-        memfd_create, open,
-    };
+    use rustix::fs::{Mode, OFlags, fstat, open};
     use rustix::io::pread;
 
     use super::super::layout::{
         CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, VERSION, VERSION_AT,
     };
+    use super::super::memory::is_sealed;
     use super::{Access, Layout, Memory, Ordering, Segment, SegmentError, SegmentKind};
-
-    /// The seals that prevent an access inside the mapping from raising SIGBUS.
-    const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
     fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> SegmentError {
         move |source| SegmentError::System { call, source: source.into() }
@@ -179,11 +174,8 @@ mod mapped {
             let slots = slot_count.checked_next_power_of_two().ok_or_else(sizes)?;
             let layout = Layout::new(kind, payload, slots, slot_count).ok_or_else(sizes)?;
 
-            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-            let fd = memfd_create(label, flags).map_err(system("memfd_create"))?;
-            ftruncate(&fd, layout.len as u64).map_err(system("ftruncate"))?;
-            fcntl_add_seals(&fd, SEALS).map_err(system("fcntl(F_ADD_SEALS)"))?;
-            let memory = Memory::map(fd.as_fd(), layout.len, true).map_err(system("mmap"))?;
+            let (memory, fd) = Memory::create(label, layout.len)
+                .map_err(|(call, source)| SegmentError::System { call, source })?;
             let segment = Self { memory, layout, access: Access::ReadWrite, fd };
             for (offset, value) in [
                 (MAGIC_AT, MAGIC),
@@ -204,8 +196,7 @@ mod mapped {
         /// [`SegmentError::NotSealed`] and [`SegmentError::NotASegment`] for a wrong descriptor;
         /// [`SegmentError::System`], with `EACCES` if `access` is more than the descriptor allows.
         pub fn from_fd(fd: OwnedFd, access: Access) -> Result<Self, SegmentError> {
-            // A descriptor that does not support seals (EINVAL) counts as unsealed.
-            if !fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SEALS)) {
+            if !is_sealed(fd.as_fd()) {
                 return Err(SegmentError::NotSealed);
             }
             let not = |what: String| Err(SegmentError::NotASegment(what));

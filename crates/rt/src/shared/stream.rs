@@ -274,18 +274,14 @@ impl Drop for Stream {
 mod mapped {
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-    use rustix::fs::{
-        MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
-    };
+    use rustix::fs::fstat;
 
+    use super::super::memory::is_sealed;
     use super::ring::BYTES_AT;
     use super::{
         Bell, Bytes, CAPACITY_AT, MAGIC, MAGIC_AT, Memory, Ordering, STREAM_CAPACITY_MAX,
         STREAM_CAPACITY_MIN, Stream, StreamError,
     };
-
-    /// The seals that prevent an access inside the mapping from raising SIGBUS.
-    const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
     fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> StreamError {
         move |source| StreamError::System { call, source: source.into() }
@@ -302,11 +298,8 @@ mod mapped {
             return Err(StreamError::Capacity(capacity));
         }
         let capacity = capacity.max(STREAM_CAPACITY_MIN).0.next_power_of_two();
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let fd = memfd_create("hemiola-stream", flags).map_err(system("memfd_create"))?;
-        ftruncate(&fd, len(capacity) as u64).map_err(system("ftruncate"))?;
-        fcntl_add_seals(&fd, SEALS).map_err(system("fcntl(F_ADD_SEALS)"))?;
-        let memory = Memory::map(fd.as_fd(), len(capacity), true).map_err(system("mmap"))?;
+        let (memory, fd) = Memory::create("hemiola-stream", len(capacity))
+            .map_err(|(call, source)| StreamError::System { call, source })?;
         memory.u64(CAPACITY_AT).store(capacity, Ordering::Relaxed);
         memory.u64(MAGIC_AT).store(MAGIC, Ordering::Release);
         Ok((memory, fd, capacity))
@@ -358,8 +351,7 @@ mod mapped {
         pub fn accept(offered: [OwnedFd; 3]) -> Result<Self, StreamError> {
             let [fd, own, peer] = offered;
             let not = |what: String| Err(StreamError::NotAStream(what));
-            // A descriptor that does not support seals (EINVAL) counts as unsealed.
-            if !fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SEALS)) {
+            if !is_sealed(fd.as_fd()) {
                 return not("its size could change".into());
             }
             let size = fstat(&fd).map_err(system("fstat"))?.st_size;

@@ -3,12 +3,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{
-    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
-};
+use rustix::fs::fstat;
 
 use super::atomic::AtomicU32;
-use super::memory::Memory;
+use super::memory::{Memory, is_sealed};
 
 /// Bytes from one word to the next: two cache lines, because processors load lines in pairs.
 const STRIDE: usize = 128;
@@ -34,10 +32,7 @@ impl Words {
     ///
     /// Source: memfd_create(2).
     pub fn create(label: &str) -> io::Result<Self> {
-        let fd = memfd_create(label, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        ftruncate(&fd, LEN as u64)?;
-        fcntl_add_seals(&fd, SealFlags::SHRINK)?;
-        let memory = Memory::map(fd.as_fd(), LEN, true)?;
+        let (memory, fd) = Memory::create(label, LEN).map_err(|(_, error)| error)?;
         Ok(Self { memory, fd })
     }
 
@@ -46,8 +41,7 @@ impl Words {
     /// # Errors
     /// `InvalidInput` if `fd` is anything else; otherwise the kernel's error.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
-        let sealed = fcntl_get_seals(&fd).is_ok_and(|seals| seals.contains(SealFlags::SHRINK));
-        if !sealed || fstat(&fd)?.st_size != LEN as i64 {
+        if !is_sealed(fd.as_fd()) || fstat(&fd)?.st_size != LEN as i64 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not shared words"));
         }
         Ok(Self { memory: Memory::map(fd.as_fd(), LEN, true)?, fd })
