@@ -523,7 +523,7 @@ pub fn two_runs_do_not_meet(endpoint: &Endpoint, delivery: Delivery) {
     assert_eq!(receive_now(&mut *receiver_two), Some((2, 3)));
 }
 
-/// What a killed run leaves behind disturbs no other run, and is gone after a sweep, even for the same run.
+/// The leftovers of a killed run disturb no other run, and are gone after a sweep, even for the same run.
 pub fn leftovers_of_a_killed_run_are_swept(endpoint: &Endpoint, delivery: Delivery) {
     let other = Fixture::new(endpoint, delivery);
     let run = fresh_run();

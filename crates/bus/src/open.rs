@@ -29,7 +29,7 @@ pub const RUN_LEN_MAX: usize = 16;
 pub struct Spec {
     /// Mechanism and name.
     pub endpoint: Endpoint,
-    /// What is kept for a slow receiver.
+    /// Which messages are kept for a slow receiver.
     pub delivery: Delivery,
     /// The longest message in bytes, 1 to [`MESSAGE_SIZE_MAX`].
     pub message_size: usize,
@@ -123,7 +123,7 @@ pub enum CreateError {
     Failed {
         /// The channel.
         endpoint: Endpoint,
-        /// What failed, and what the user can do.
+        /// The failure and the remedy.
         what: String,
         /// The error.
         source: io::Error,

@@ -224,7 +224,7 @@ mod tests {
         task.begin();
         task.mark("sensor", 1);
         task.end();
-        (start(), stop(), trigger("nobody listens")).0
+        (start(), stop(), trigger("not recorded")).0
     }
 
     #[test]

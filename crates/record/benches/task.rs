@@ -44,7 +44,7 @@ fn main() {
         return;
     }
     let mut task = Task::new("bench", period, period);
-    figure("begin and end, nobody records", |n| {
+    figure("begin and end, not recorded", |n| {
         black_box(&mut task).begin_released(n.into());
         black_box(&mut task).end();
     });

@@ -35,7 +35,7 @@ mod threads;
 
 pub use capture::Capture;
 
-/// What to record, and through which interface.
+/// The events to record, and the interface to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The threads to record.
@@ -78,7 +78,7 @@ pub enum Interface {
     Perf,
 }
 
-/// What a capture has delivered and lost since it started.
+/// The number of events delivered and lost since a capture started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Events passed to the caller, without those that report losses.

@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn without_claims_nothing_is_recorded() {
         let mut marks = Marks::with_sizes(3, 8).unwrap();
-        marks.drain(&mut |task, _| panic!("nobody claimed {task:?}"));
+        marks.drain(&mut |task, _| panic!("{task:?} was never claimed"));
         assert_eq!((marks.calls(), marks.tally()), (vec![], Tally::default()));
     }
 }

@@ -109,7 +109,7 @@ fn drain(marks: &mut Marks) -> Vec<(Task, Vec<Entry>)> {
 fn check(command: Command) {
     let mut marks = Marks::create().unwrap();
     let (pid, said) = run(command, &marks);
-    assert!(!said.contains("nobody records"), "{said}");
+    assert!(!said.contains("not recorded"), "{said}");
     let tasks = drain(&mut marks);
     let [(control, entries), (other, few)] = &tasks[..] else { panic!("{tasks:#?}") };
 
@@ -223,7 +223,7 @@ fn a_program_that_nobody_records_runs_all_the_same() {
             paths.map(|paths| command.env(VARIABLE, paths));
             let output = command.output().unwrap();
             assert!(output.status.success(), "{output:?}");
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), "nobody records\n", "{paths:?}");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), "not recorded\n", "{paths:?}");
         }
     }
 }

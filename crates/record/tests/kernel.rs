@@ -13,7 +13,7 @@ use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_units::{Bytes, CpuSet, Instant, Span};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-/// Whoever holds it is not disturbed by the load of the others.
+/// Lets one test run without the load of the others.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     // A test that failed says so itself.
@@ -51,7 +51,7 @@ fn lost(event: &Event) -> u64 {
     if let What::Lost(count) = event.what { count.into() } else { 0 }
 }
 
-/// What a recording has come to, by processor.
+/// Ends the capture and returns its events, threads and counts.
 fn end(capture: Capture) -> (Events, Vec<Thread>, Tally) {
     end_after(capture, Events::new())
 }
@@ -129,7 +129,7 @@ fn no_switch_and_no_wake_up_is_missing() {
         for tid in tids {
             assert!(switches_to(tid, &all) >= ROUNDS, "{interface:?}");
         }
-        // Whoever slept was woken before it ran again: by the other one, which ran then.
+        // A thread that slept was woken before it ran again, by the other thread, which was running.
         let mut woken: BTreeMap<Tid, bool> = BTreeMap::new();
         let mut by_other = 0;
         let mut events: Vec<&Event> = all.values().flatten().collect();
@@ -178,7 +178,7 @@ fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
     let events = &all[&last];
     assert_few_gaps(&tally);
     assert!(tally.lost > 0);
-    // What is there again after the gap is whole.
+    // The events after the gap are complete.
     let position = events.iter().position(|event| lost(event) > 0).unwrap();
     let seen = |tid: Tid, events: &[Event]| {
         events.iter().any(|event| matches!(event.what, What::Switch { next, .. } if next == tid))
@@ -212,7 +212,7 @@ fn not_one_event_more_or_less_is_counted_as_lost() {
         let there = events.iter().filter(|event| lost(event) == 0).count();
         let all = there + events.iter().map(lost).sum::<u64>() as usize;
         assert!((least..=most).contains(&all), "processor {cpu}: {all} of {least} to {most}");
-        // What was lost at the very end is told by the last drain.
+        // The last drain reports the losses at the very end.
         assert!(events.len() < 900 || lost(events.last().unwrap()) > 0, "processor {cpu}");
     }
 }

@@ -1,4 +1,4 @@
-//! What this process may do, and how to allow it more.
+//! The privileges of this process, and how to get more.
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is granted to a process with privileges and to one without.
+//! A process with privileges and one without request a profile.
 
 use std::os::unix::process::CommandExt;
 

@@ -14,7 +14,7 @@ use crate::matrix::{
 };
 use crate::{Gain, Model};
 
-/// What to do about poor performance.
+/// The reaction to poor performance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
@@ -34,7 +34,7 @@ pub struct Settings {
     /// controller. That noise is above the apparatus's own: healthy controllers stay below 0.55, and an offset of 2 V
     /// or a ripple of 4 V reaches 1.2.
     pub limit: f64,
-    /// What to do about it.
+    /// The reaction.
     pub remedy: Remedy,
 }
 

@@ -53,7 +53,7 @@ pub enum ReadError {
     Unsupported {
         /// Where the part begins.
         offset: usize,
-        /// What it is, and what to do.
+        /// The unsupported feature, and the remedy.
         what: String,
     },
     /// A part of the file contradicts its own format and was skipped.
@@ -61,7 +61,7 @@ pub enum ReadError {
     Malformed {
         /// Where the part begins.
         offset: usize,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// The clock of a processor went back. Events are skipped, and counted as lost, until the clock has caught up.

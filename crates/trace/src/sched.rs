@@ -20,11 +20,11 @@ pub struct Event {
     pub at: Instant,
     /// Its processor.
     pub cpu: u16,
-    /// What happened.
+    /// The event.
     pub what: What,
 }
 
-/// What the kernel did.
+/// An event of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The processor passed from one thread to the next.

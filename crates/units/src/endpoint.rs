@@ -89,7 +89,7 @@ impl FromStr for Endpoint {
 
 text_form!(Endpoint, EndpointError);
 
-/// What a channel keeps if its receiver is slower than its sender.
+/// Which messages a channel keeps if its receiver is slower than its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {

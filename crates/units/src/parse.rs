@@ -11,7 +11,7 @@ pub enum QuantityError {
     Malformed {
         /// The text.
         text: String,
-        /// What was expected, with examples.
+        /// The expected form, with examples.
         expected: &'static str,
     },
     /// The unit does not belong to this quantity.
@@ -21,7 +21,7 @@ pub enum QuantityError {
         text: String,
         /// The unit found in it.
         unit: String,
-        /// What was expected, with examples.
+        /// The expected form, with examples.
         expected: &'static str,
     },
     /// The value is not a whole number of the smallest unit, or does not fit.
@@ -29,7 +29,7 @@ pub enum QuantityError {
     Range {
         /// The text.
         text: String,
-        /// What was expected, with examples.
+        /// The expected form, with examples.
         expected: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What a process requests from the operating system, and what it gets.
+//! Requests of a process to the operating system, and their results.
 
 use std::fmt;
 
@@ -109,7 +109,7 @@ impl Profile {
     }
 }
 
-/// What a process was granted, read back from the kernel, and what was refused.
+/// The grants of a process, read back from the kernel, and the refusals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
     /// The scheduling policy.
@@ -131,7 +131,7 @@ pub struct Refusal {
     pub asked: String,
     /// The limit, capability or kernel setting that caused the refusal, with its present value.
     pub because: String,
-    /// What the user can do, as a command where there is one.
+    /// The remedy for the user, as a command if there is one.
     pub remedy: String,
 }
 

@@ -15,7 +15,7 @@ const RATE_EXPECTED: f64 = 800_000.0;
 
 /// Buffers are emptied at least this often, so that a live view is not older.
 const INTERVAL_MAX: Span = Span::from_millis(100);
-/// And not more often, because a reader that never sleeps is a load of its own.
+/// The shortest interval, because a reader that never sleeps is a load of its own.
 const INTERVAL_MIN: Span = Span::from_millis(5);
 
 /// A recording of the kernel, until it is stopped or dropped.

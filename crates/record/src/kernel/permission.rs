@@ -7,7 +7,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::{CaptureError, Interface, Options, Target};
 
-/// What this thread may record.
+/// The permissions of this thread to record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Permission {
     effective: CapabilitySet,
@@ -84,7 +84,7 @@ impl Permission {
                         "allow it by `{command}` or run it with sudo; recording your own program needs no privilege"
                     ),
                     Target::Process(_) if !self.perf_own() => format!(
-                        "allow it by `{command}`, or for everybody by `sudo sysctl \
+                        "allow it by `{command}`, or for all users by `sudo sysctl \
                          kernel.perf_event_paranoid=2` (it is {})",
                         self.paranoid
                     ),

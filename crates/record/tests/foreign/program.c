@@ -25,7 +25,7 @@ int main(int count, char **arguments) {
     hemiola_task_t control = hemiola_task("control", 1000000, 500000);
     hemiola_task_t other = hemiola_task("\xc3\xbc" "berlanger Name von mehr als 31 Bytes", 0, 0);
     uint64_t release;
-    if (!hemiola_is_recorded()) puts("nobody records");
+    if (!hemiola_is_recorded()) puts("not recorded");
     hemiola_start();
     for (release = 1000; release <= 3000; release += 1000) {
         hemiola_begin(&control, release);

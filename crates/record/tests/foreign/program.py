@@ -5,7 +5,7 @@ import hemiola_mark
 control = hemiola_mark.Task("control", period_ns=1_000_000, deadline_ns=500_000)
 other = hemiola_mark.Task("überlanger Name von mehr als 31 Bytes")
 if not hemiola_mark.is_recorded():
-    print("nobody records")
+    print("not recorded")
 hemiola_mark.start()
 for release in (1000, 2000, 3000):
     with control.job(release):

@@ -32,12 +32,12 @@ pub struct Epoll {
 /// The timer's token, reserved.
 const TIMER: u64 = u64::MAX;
 
-/// What happened to a watched descriptor.
+/// An event of a watched descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The token it was added with.
     pub token: u64,
-    /// What it is ready for; `ERR` and `HUP` are always reported.
+    /// The operations it is ready for; `ERR` and `HUP` are always reported.
     pub flags: EventFlags,
 }
 

@@ -45,7 +45,7 @@ pub enum EventSource {
     Nothing,
 }
 
-/// What to record. Every record ends with process and thread (two 32-bit words) and the time on CLOCK_MONOTONIC,
+/// The events to record. Every record ends with process and thread (two 32-bit words) and the time on CLOCK_MONOTONIC,
 /// except records of tracepoints, which begin with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {

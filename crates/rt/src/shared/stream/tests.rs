@@ -293,7 +293,7 @@ fn impossible_counts_are_reported_by_both_sides() {
 /// Sleeps until the bell rings.
 fn wait(epoll: &Epoll, events: &mut Events) {
     epoll.wait(events, MonotonicClock.now() + Span::from_millis(60_000)).unwrap();
-    assert!(!events.is_empty(), "nobody rang for a minute");
+    assert!(!events.is_empty(), "no ring for a minute");
 }
 
 fn watch(stream: &Stream) -> (Epoll, Events) {
