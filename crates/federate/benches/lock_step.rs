@@ -115,13 +115,13 @@ fn stepper(orders: &Orders) {
     let constrained = |_: &mut _, callback| {
         Ok(matches!(callback, Callback::TimeConstrainedEnabled { .. }).then_some(()))
     };
-    federate.wait_for(constrained).expect("the RTI is there");
+    federate.handle_until(constrained).expect("the RTI is there");
     federate.enable_time_regulation(step).expect("it may");
     let regulating = |federate: &mut hemiola_federate::Federate, callback| match callback {
         Callback::TimeRegulationEnabled { time } => federate.time(time).map(Some),
         _ => Ok(None),
     };
-    let mut at = federate.wait_for(regulating).expect("the RTI is there");
+    let mut at = federate.handle_until(regulating).expect("the RTI is there");
     let value = [(stamped, Member::value(orders))];
     say("joined");
     while let Some(count) = told() {

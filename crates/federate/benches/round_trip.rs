@@ -127,7 +127,7 @@ fn reflected(member: &mut Member) {
         Callback::ReflectAttributeValues { .. } => Ok(Some(())),
         _ => Ok(None),
     };
-    member.federate.wait_for(look).unwrap_or_else(|_| std::process::exit(0));
+    member.federate.handle_until(look).unwrap_or_else(|_| std::process::exit(0));
 }
 
 fn asker(orders: &Orders) {

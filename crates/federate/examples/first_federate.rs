@@ -1,4 +1,4 @@
-//! Your first federate: its vehicle moves in step with another one's, and it prints where that is.
+//! Your first federate: two vehicles move in step, and each prints the position of the other.
 use hemiola_federate::hla::encoding::HLAfloat64BE;
 use hemiola_federate::hla::{Callback, Exception, LogicalInterval, TimeImplementation};
 use hemiola_federate::hla::{ResignAction, data::FomModule};
@@ -7,13 +7,13 @@ use hemiola_federate::{Federate, Joining, Options, RtiAddress};
 type Done = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Done {
-    let name = std::env::args().nth(1).ok_or("say who it is: first_federate NAME [ADDRESS]")?;
+    let name = std::env::args().nth(1).ok_or("usage: first_federate NAME [ADDRESS]")?;
     let rti = std::env::args().nth(2).map_or(Ok(RtiAddress::default()), |text| text.parse())?;
     run(&rti, &name, &mut std::io::stdout())
 }
 
 pub(crate) fn run(rti: &RtiAddress, name: &str, out: &mut impl std::io::Write) -> Done {
-    // Whoever comes first creates the federation.
+    // The first of the two creates the federation.
     let mut federate = Federate::connect(rti, Options::default())?;
     let road =
         FomModule::File { name: "road.xml".into(), content: include_str!("road.xml").into() };
@@ -23,20 +23,20 @@ pub(crate) fn run(rti: &RtiAddress, name: &str, out: &mut impl std::io::Write) -
     }
     federate.join_federation_execution(Joining::new("Vehicle", "Road").named(name))?;
 
-    // What it tells and what it wants to be told, by the names of the object model.
+    // It publishes and subscribes to one attribute, which the object model names.
     let vehicle = federate.get_object_class_handle("Vehicle")?;
     let position = federate.attribute::<HLAfloat64BE>(vehicle, "Position")?;
     federate.publish_object_class_attributes(vehicle, &[position.handle()])?;
     federate.subscribe_object_class_attributes(vehicle, &[position.handle()])?;
 
-    // From here on nobody's time runs ahead of the other's.
+    // From here on, neither federate can run ahead of the other in logical time.
     let second = LogicalInterval::integer(1)?;
-    federate.enable_time_regulation(second)?;
-    federate.enable_time_constrained()?;
+    federate.enable_time_regulation_and_wait(second)?;
+    federate.enable_time_constrained_and_wait()?;
     federate.enable_asynchronous_delivery()?;
     let mine = federate.register_object_instance(vehicle)?;
-    federate.wait_for(|_, callback| {
-        Ok(matches!(callback, Callback::DiscoverObjectInstance { .. }).then_some(()))
+    federate.wait_for(|callback| {
+        matches!(callback, Callback::DiscoverObjectInstance { .. }).then_some(())
     })?;
 
     let mut now = federate.query_logical_time()?;

@@ -1,4 +1,4 @@
-//! Callbacks that come by themselves: a thread owns the federate, others ask it.
+//! Delivers callbacks as they arrive: a thread owns the federate, and other threads send it work.
 
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,11 +10,11 @@ use hemiola_rt::sys::eventfd::EventFd;
 use crate::error::Error;
 use crate::federate::Federate;
 
-/// Something to be done by the thread that owns the federate.
+/// A piece of work for the thread that owns the federate.
 type Work = Box<dyn FnOnce(&mut Federate) + Send>;
 
-/// A federate whose callbacks are handled by a thread as they come: the standard's immediate mode. Clones are for other
-/// threads; when the last one is dropped, the federate is.
+/// A federate on a thread that handles callbacks as they arrive: the standard's immediate mode. Clone it for other
+/// threads; dropping the last clone drops the federate.
 #[derive(Clone, Debug)]
 pub struct Ambassador(Arc<Shared>);
 
@@ -28,12 +28,12 @@ struct Shared {
 }
 
 impl Federate {
-    /// Gives the federate to a thread of its own, which hands each callback to `handle` as it comes; the handler makes
-    /// calls with the federate it is given. It also gets the exceptions of calls that were not waited for and, as the
-    /// last, that the RTI is lost.
+    /// Moves the federate to a thread of its own, which passes each callback to `handle` as it arrives. The handler makes
+    /// calls with the federate passed to it. It also gets the exceptions of calls that did not wait for their replies, and
+    /// finally the loss of the RTI.
     ///
     /// # Errors
-    /// [`Error::System`]: there can be no thread.
+    /// [`Error::System`] if the thread cannot be started.
     pub fn immediate(
         self,
         mut handle: impl FnMut(&mut Self, Result<Callback, Error>) + Send + 'static,
@@ -50,7 +50,7 @@ impl Federate {
     }
 }
 
-/// Until all senders are gone.
+/// Handles callbacks and work until all senders are dropped.
 fn serve(
     mut federate: Federate,
     work: &Receiver<Work>,
@@ -59,7 +59,7 @@ fn serve(
     let mut is_lost = false;
     loop {
         if is_lost {
-            // Calls still get their answer: that the RTI is lost.
+            // Calls still return: the RTI is lost.
             match work.recv() {
                 Ok(work) => work(&mut federate),
                 Err(_) => return federate,
@@ -74,7 +74,7 @@ fn serve(
                 continue;
             }
         }
-        // One callback, one piece of work, and so on: neither has to wait for all of the other.
+        // Alternates between callbacks and work, so that neither starves.
         loop {
             let callback = federate.take_callback().transpose();
             let has_callback = callback.is_some();
@@ -92,7 +92,7 @@ fn serve(
 }
 
 impl Ambassador {
-    /// Lets the thread do something with the federate, between two callbacks, and waits for the result.
+    /// Runs `work` on the thread of the federate, between two callbacks, and waits for the result.
     ///
     /// # Errors
     /// [`Error::WithinHandler`] in the handler itself; [`Error::Stopped`] if the thread has ended.
@@ -105,7 +105,7 @@ impl Ambassador {
         }
         let (sender, receiver) = mpsc::sync_channel(1);
         let work: Work = Box::new(move |federate| {
-            // Nobody waits any more: then nobody wants the result.
+            // If the caller no longer waits, the result is discarded.
             let _ = sender.send(work(federate));
         });
         let queue = self.0.work.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -114,7 +114,7 @@ impl Ambassador {
         receiver.recv().map_err(|_| Error::Stopped)
     }
 
-    /// Makes any of the standard's calls and waits for the answer.
+    /// Makes any call of the standard and waits for the reply.
     ///
     /// # Errors
     /// As [`with`](Self::with) and [`Federate::call`].
@@ -123,7 +123,7 @@ impl Ambassador {
         self.with(move |federate| federate.call(call))?
     }
 
-    /// Ends the thread, and gives the federate back.
+    /// Ends the thread and returns the federate.
     ///
     /// # Errors
     /// As [`with`](Self::with); [`Error::Stopped`] also if the handler panicked.
@@ -137,7 +137,7 @@ impl Ambassador {
 }
 
 impl Shared {
-    /// Tells the thread to end; `None` if it has been told before.
+    /// Asks the thread to end. Returns `None` if it was asked before.
     fn stop(&self) -> Option<JoinHandle<Federate>> {
         *self.work.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.bell.ring();
@@ -150,7 +150,7 @@ impl Drop for Shared {
         if let Some(thread) = self.stop()
             && thread::current().id() != self.thread_id
         {
-            // A handler that panicked has said so.
+            // The panic of a handler has already been reported.
             let _ = thread.join();
         }
     }

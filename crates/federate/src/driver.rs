@@ -1,10 +1,10 @@
-//! A session and its connection, driven by the thread that wants something of them.
+//! A session and its connection, driven by the thread that calls.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use hemiola_fedpro::session::{End, RequestId, Ticket};
-use hemiola_fedpro::{Client, Event, Session, Settings, message};
+use hemiola_fedpro::{Client, Event, MessageError, Session, Settings, message};
 use hemiola_hla::call::{Entry, SupportCall};
 use hemiola_hla::{Call, Callback, Data, Exception, Refusal, Reply};
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -15,32 +15,32 @@ use hemiola_units::{Instant, Span};
 use crate::error::Error;
 use crate::link::{Link, Opening};
 
-/// As much is read at once, and written at once.
+/// The number of bytes that are read or written at once.
 const PIECE: usize = 64 << 10;
 
-/// So much may wait to be written before a call that does not wait for its answer waits for room.
+/// The number of bytes that may wait to be written before a posted call waits for room.
 const WAITING_MAX: usize = 1 << 20;
 
-/// So many answers to callbacks are held back until there is something else to say: nobody waits for them.
+/// The number of responses to callbacks that are held back until something else is sent. The RTI does not wait for them.
 const ANSWERS_HELD: usize = 64;
 
-/// As long at most, while a federate waits for a callback.
+/// The longest time that responses are held back while a federate waits for a callback.
 const ANSWERS_HELD_FOR: Span = Span::from_millis(100);
 
-/// A call that is answered at once, whoever makes it: what waits at the RTI comes along.
+/// A call that the RTI always answers at once; replies that it holds back are sent along.
 static NUDGE: LazyLock<(Entry, Data)> = LazyLock::new(|| {
     let call = Call::from(SupportCall::GetAutomaticResignDirective);
     (*call.entry(), message::encode_call(&call))
 });
 
-/// So many times as much as callbacks may take may come before the answer to a call: an RTI has a queue too, but one
-/// that has an end.
+/// While a call waits for its reply, callbacks may take this many times the configured memory. An RTI that sends more is
+/// disconnected.
 const FLOOD: usize = 4;
 
-/// What a callback costs in memory besides its body.
+/// The memory of a callback besides its body, in bytes.
 const CALLBACK_COST: usize = 64;
 
-/// The answer to the call that is waited for.
+/// The reply to the call that the thread waits for.
 type Answer = Result<Reply, Error>;
 
 #[derive(Debug)]
@@ -50,34 +50,34 @@ pub(crate) struct Driver {
     link: Link,
     now: Instant,
     buffer: Box<[u8]>,
-    /// Bytes on their way to the connection, and how many of them are written.
+    /// Bytes to be written to the connection, and how many of them have been written.
     out: Vec<u8>,
     written: usize,
-    /// Something waits to be sent that the RTI should get now.
+    /// Whether something waits that the RTI should get now.
     is_urgent: bool,
-    /// How many answers to callbacks wait to be sent.
+    /// How many responses to callbacks are held back.
     answers_held: usize,
-    /// Calls without an answer, from the oldest; `None` for those that have theirs.
+    /// Calls from the oldest one without a reply; `None` for those that have their reply.
     calls: VecDeque<Option<&'static Entry>>,
-    /// How many calls came before the first of them.
+    /// The number of calls before the first of them.
     calls_before: u64,
     awaited: Option<Ticket>,
     answer: Option<Answer>,
-    /// Calls that were not waited for and are refused.
+    /// The exceptions of posted calls.
     refused: VecDeque<Error>,
     callbacks: VecDeque<(RequestId, Data)>,
     callbacks_len: usize,
     callbacks_len_max: usize,
     end: Option<End>,
-    /// Why there was no connection the last time.
+    /// Why the last attempt to connect failed.
     failure: Option<std::io::Error>,
     is_connected: bool,
-    /// The RTI was told that nobody waits for answers to updates and their like.
+    /// Whether the RTI may hold back the replies to updates, interactions and time requests.
     pub(crate) answers_later: bool,
 }
 
 impl Driver {
-    /// Asks for a session over a link, and waits for it.
+    /// Requests a session over a link, and waits for it.
     pub(crate) fn open(
         link: Link,
         settings: Settings,
@@ -113,7 +113,7 @@ impl Driver {
         }
     }
 
-    /// Makes a call and waits for its answer.
+    /// Makes a call and waits for its reply.
     pub(crate) fn ask(&mut self, entry: &'static Entry, body: Data) -> Result<Reply, Error> {
         let ticket = self.queue(entry, body)?;
         if self.answers_later && (entry.sends() || entry.advances()) {
@@ -129,8 +129,8 @@ impl Driver {
         }
     }
 
-    /// Makes a call whose answer nobody waits for. Waits only if the RTI is behind with calls; until then it is sent
-    /// when `gather` bytes are there.
+    /// Makes a call without waiting for its reply. Calls are sent once `gather` bytes wait. Blocks only if the RTI is
+    /// behind with calls.
     pub(crate) fn post(
         &mut self,
         entry: &'static Entry,
@@ -142,13 +142,13 @@ impl Driver {
             self.transmit();
         }
         if !self.may_post(1) {
-            // Not before there is room for many: to wake for each of them would be slow.
+            // Waits for room for many calls: waking for each of them would be slow.
             self.work(Instant::MAX, Wake::Any, |driver| driver.may_post(2))?;
         }
         Ok(())
     }
 
-    /// Is there room for another call, if this is a share of one in so many of what there can be?
+    /// Whether calls occupy at most one part in `share` of the room for them.
     fn may_post(&self, share: usize) -> bool {
         self.session.may_request()
             && self.session.unanswered() <= self.settings.requests_max / share
@@ -174,7 +174,7 @@ impl Driver {
         }
     }
 
-    /// Sends what waits, and waits for room for it.
+    /// Sends everything that waits, and waits until it has been written.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.is_urgent = true;
         self.work(Instant::MAX, Wake::Any, Self::has_sent_all).map(|_| ())
@@ -186,7 +186,7 @@ impl Driver {
             && !self.session.has_output()
     }
 
-    /// The next callback, waiting for one until `until`.
+    /// Returns the next callback, and waits for it until `until`.
     pub(crate) fn callback(&mut self, until: Instant) -> Result<Option<Callback>, Error> {
         if self.callbacks.is_empty() && self.refused.is_empty() {
             self.work(until, Wake::Urgent, Self::has_news)?;
@@ -194,12 +194,12 @@ impl Driver {
         self.take_callback()
     }
 
-    /// Is there a callback to take, or an exception?
+    /// Whether there is a callback to take, or an exception of a posted call.
     fn has_news(&self) -> bool {
         !self.callbacks.is_empty() || !self.refused.is_empty()
     }
 
-    /// Waits for a callback, an exception, or the bell.
+    /// Waits for a callback, an exception, or the bell: an eventfd with which other threads wake this one.
     pub(crate) fn wait_or_bell(&mut self) -> Result<(), Error> {
         if !self.has_news() && !self.link.is_rung() {
             let done = |driver: &Self| driver.has_news() || driver.link.is_rung();
@@ -209,19 +209,46 @@ impl Driver {
         Ok(())
     }
 
-    /// What rings the bell.
+    /// Returns a handle that rings the bell.
     pub(crate) fn bell(&self) -> std::io::Result<EventFd> {
         self.link.bell()
     }
 
-    /// The next callback that is there. It counts as taken.
-    pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
+    /// Decodes the callback at this index of the queue and leaves it there. Waits for it if the queue is shorter; returns
+    /// `None` if the wait must be repeated.
+    pub(crate) fn peek_callback(&mut self, index: usize) -> Result<Option<Callback>, Error> {
+        let has_news = |driver: &Self| driver.callbacks.len() > index || !driver.refused.is_empty();
+        if !has_news(self) {
+            if self.callbacks_len > self.callbacks_len_max {
+                return Err(Error::Backlog(self.callbacks.len()));
+            }
+            self.work(Instant::MAX, Wake::Urgent, has_news)?;
+        }
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        let Some((id, body)) = self.callbacks.pop_front() else { return Ok(None) };
+        let Some((_, body)) = self.callbacks.get(index) else { return Ok(None) };
+        match message::decode_callback(body) {
+            Ok(callback) => Ok(Some(callback)),
+            Err(error) => {
+                self.remove_callback(index);
+                Err(Error::Message { what: "a callback", error })
+            }
+        }
+    }
+
+    /// Removes the callback at this index of the queue and responds to it.
+    pub(crate) fn remove_callback(&mut self, index: usize) {
+        if let Some((id, body)) = self.callbacks.remove(index) {
+            // A callback that cannot be decoded is reported to the RTI; the caller reports it to the federate.
+            let _ = self.respond(id, &body);
+        }
+    }
+
+    /// Decodes a callback that has been removed from the queue, and responds to it.
+    fn respond(&mut self, id: RequestId, body: &Data) -> Result<Callback, MessageError> {
         self.callbacks_len -= body.len() + CALLBACK_COST;
-        let decoded = message::decode_callback(&body);
+        let decoded = message::decode_callback(body);
         let taken = match &decoded {
             Ok(_) => Ok(()),
             Err(error) => Err(Exception::FederateInternalError.because(error.to_string())),
@@ -229,14 +256,24 @@ impl Driver {
         self.session.respond(self.now, id, message::encode_taken(&taken));
         self.answers_held += 1;
         if self.answers_held >= ANSWERS_HELD && self.callbacks.is_empty() {
-            // Until it has them the RTI keeps what they answer; and nobody knows when this federate comes back.
+            // The RTI keeps state until it has the responses, and the next evocation may be far off.
             self.is_urgent = true;
             self.transmit();
         }
+        decoded
+    }
+
+    /// Takes the next callback that has arrived.
+    pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
+        if let Some(error) = self.refused.pop_front() {
+            return Err(error);
+        }
+        let Some((id, body)) = self.callbacks.pop_front() else { return Ok(None) };
+        let decoded = self.respond(id, &body);
         decoded.map(Some).map_err(|error| Error::Message { what: "a callback", error })
     }
 
-    /// Says goodbye and waits until the RTI has heard it.
+    /// Terminates the session and waits for the answer of the RTI.
     pub(crate) fn terminate(&mut self) -> Result<(), Error> {
         if self.end.is_some() {
             return Ok(());
@@ -249,7 +286,7 @@ impl Driver {
         }
     }
 
-    /// Says goodbye and does not wait.
+    /// Terminates the session without waiting.
     pub(crate) fn leave(&mut self) {
         if self.end.is_none() {
             self.session.terminate(self.now);
@@ -262,7 +299,7 @@ impl Driver {
         Error::Lost(self.end.unwrap_or(End::Closed))
     }
 
-    /// Drives the session until something is so, or an instant has come: was it so?
+    /// Drives the session until `done` holds or the deadline has passed. Returns whether `done` holds.
     fn work(
         &mut self,
         until: Instant,
@@ -284,7 +321,7 @@ impl Driver {
                     deadline = deadline.min(self.now + ANSWERS_HELD_FOR);
                 }
                 let before = self.now;
-                // What is past is looked at once.
+                // A deadline that has passed does not block.
                 let deadline = if deadline <= before { Instant::ZERO } else { deadline };
                 self.link.sleep(deadline, wake, self.written < self.out.len())?;
                 self.now = MonotonicClock.now();
@@ -303,7 +340,7 @@ impl Driver {
         }
     }
 
-    /// Takes what has come, sends what waits; blocks nowhere.
+    /// Reads and writes as much as possible without blocking.
     fn exchange(&mut self) {
         self.now = MonotonicClock.now();
         if let Some(opening) = self.link.go_on() {
@@ -384,8 +421,8 @@ impl Driver {
     }
 
     fn take_answer(&mut self, to: Ticket, body: &Data) {
-        let index = usize::try_from(to.0 - self.calls_before).expect("fits: it is in a queue");
-        let entry = self.calls[index].take().expect("a session tells an answer once");
+        let index = usize::try_from(to.0 - self.calls_before).expect("it is the index of a queue");
+        let entry = self.calls[index].take().expect("a session delivers each reply once");
         while let Some(None) = self.calls.front() {
             self.calls.pop_front();
             self.calls_before += 1;
@@ -404,13 +441,13 @@ impl Driver {
             }
             Ok(Err(refusal)) => self.refused.push_back(Error::Earlier { call, refusal }),
             Err(error) if is_awaited => {
-                self.answer = Some(Err(Error::Message { what: "an answer", error }));
+                self.answer = Some(Err(Error::Message { what: "a reply", error }));
             }
-            Err(error) => self.refused.push_back(Error::Message { what: "an answer", error }),
+            Err(error) => self.refused.push_back(Error::Message { what: "a reply", error }),
         }
     }
 
-    /// Writes what waits to the connection, as far as there is room, if somebody waits for it.
+    /// Writes to the connection while it has room, if something urgent waits.
     fn transmit(&mut self) {
         if !self.is_urgent && self.session.is_running() {
             return;
@@ -435,7 +472,7 @@ impl Driver {
     }
 }
 
-/// The exception of a call that is made without being joined, as the RTI would raise it.
+/// Returns the exception that the RTI raises for a call of a federate that is not joined.
 pub(crate) fn not_joined(call: &'static str) -> Error {
     Error::Exception { call, refusal: Refusal::from(Exception::FederateNotExecutionMember) }
 }

@@ -1,4 +1,4 @@
-//! Why something that a federate wanted did not happen.
+//! The errors of calls and evocations.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use hemiola_units::RtiAddress;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The RTI refuses the call, as the standard says it must. Nothing has changed.
+    /// The RTI raised an exception of the standard. The call had no effect.
     #[error("{call}: {refusal}")]
     Exception {
         /// The name of the call's message, such as `RegisterObjectInstance`.
@@ -21,44 +21,44 @@ pub enum Error {
         /// The exception, and the RTI's words.
         refusal: Refusal,
     },
-    /// The RTI has refused a call that was made before and not waited for. What was asked for now has not been done:
-    /// ask again.
-    #[error("an earlier {call}, which was not waited for: {refusal}")]
+    /// The RTI refused an earlier call that did not wait for its reply. The present call or evocation was not carried out:
+    /// repeat it.
+    #[error("an earlier {call}, which did not wait for its reply: {refusal}")]
     Earlier {
         /// The name of that call's message.
         call: &'static str,
         /// The exception, and the RTI's words.
         refusal: Refusal,
     },
-    /// There is no RTI there, or it does not answer. Start it, or wait longer for it (`patience`).
+    /// There is no RTI at the address, or it does not answer. Start it, or raise `connect_timeout`.
     #[error("no RTI answers at {address}: {reason}")]
     Unreachable {
-        /// Where one should be.
+        /// The address of the RTI.
         address: RtiAddress,
-        /// What was found instead.
+        /// Why the connection failed.
         reason: String,
     },
-    /// The session with the RTI is over, and with it what the federate had. Nothing can be done but to connect anew.
-    #[error("the session with the RTI is over: {0}")]
+    /// The session with the RTI has ended, and the federate with it. Connect again.
+    #[error("the session with the RTI has ended: {0}")]
     Lost(End),
-    /// So many callbacks wait that no call is made before some have been taken: evoke.
-    #[error("{0} callbacks wait to be evoked; take them before making another call")]
+    /// Too many callbacks wait to be evoked. Evoke them before the next call.
+    #[error("{0} callbacks wait to be evoked; evoke them before the next call")]
     Backlog(usize),
-    /// The RTI sent something that is no such message. It was left out.
-    #[error("{what} of the RTI cannot be read: {error}")]
+    /// The RTI sent a message that cannot be decoded. The message was skipped.
+    #[error("{what} of the RTI cannot be decoded: {error}")]
     Message {
-        /// What it should have been.
+        /// The kind of message.
         what: &'static str,
-        /// What is wrong with it.
+        /// Why it cannot be decoded.
         error: MessageError,
     },
-    /// A value of logical time that the federation does not have.
+    /// A logical time is not valid in the federation.
     #[error(transparent)]
     Time(#[from] TimeError),
-    /// A value that was received is none of its data type.
-    #[error("a value that was received: {0}")]
+    /// A received value does not have its data type.
+    #[error("a received value cannot be decoded: {0}")]
     Value(#[from] DecodeError),
-    /// A module of an object model cannot be read here.
+    /// The file of an object model module cannot be read.
     #[error("{path} cannot be read: {error}")]
     Module {
         /// The file.
@@ -66,26 +66,26 @@ pub enum Error {
         /// Why.
         error: std::io::Error,
     },
-    /// The thread of an ambassador waits for itself: use the federate that the handler is given.
+    /// An ambassador was used in its own handler, which would wait for itself. Use the federate passed to the handler.
     #[error(
-        "an ambassador cannot be used in its own handler; use the federate that the handler is given"
+        "an ambassador cannot be used in its own handler; use the federate passed to the handler"
     )]
     WithinHandler,
-    /// The thread of an ambassador is gone.
+    /// The thread of the ambassador has ended.
     #[error("the thread of this ambassador has ended")]
     Stopped,
-    /// The operating system refused what communication needs.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
-        /// What was asked of it.
+        /// The system call.
         what: &'static str,
-        /// Its answer.
+        /// The error of the operating system.
         error: std::io::Error,
     },
 }
 
 impl Error {
-    /// The standard's exception, if it is one.
+    /// Returns the exception of the standard, if the error is one.
     #[must_use]
     pub fn exception(&self) -> Option<Exception> {
         match self {
@@ -96,7 +96,7 @@ impl Error {
         }
     }
 
-    /// Is there no RTI any more, or was there none?
+    /// Whether there is no longer a session with an RTI.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Unreachable { .. } | Self::Stopped)

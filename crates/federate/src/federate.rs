@@ -1,7 +1,7 @@
 //! A federate: its connection, its calls, the callbacks it evokes.
 
 use hemiola_fedpro::message;
-use hemiola_hla::call::{FederationCall, TimeCall};
+use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::ANSWERS_LATER;
 use hemiola_hla::{
     Call, Callback, EncodedInterval, EncodedTime, FederateHandle, LogicalInterval, LogicalTime,
@@ -17,19 +17,19 @@ use crate::error::Error;
 use crate::link::Link;
 use crate::names::Names;
 use crate::options::Options;
+use crate::services::time::TimeRequest;
 
-/// How long to wait between one attempt to find an RTI and the next.
+/// The pause between two attempts to connect.
 const ATTEMPT_EVERY: Span = Span::from_millis(50);
 
 /// A federate that is connected to an RTI.
 ///
-/// It has no thread of its own: a call blocks until its answer is there, and callbacks come when they are evoked. One
-/// that neither calls nor evokes for three minutes ([`silence_max`](crate::Settings::silence_max)) loses its
-/// connection; the next call finds the session again within ten
-/// ([`resume_window`](crate::Settings::resume_window)). For callbacks that come by themselves, see
-/// [`immediate`](Self::immediate).
+/// It has no thread of its own: a call blocks until its reply arrives, and callbacks are delivered when they are evoked. A
+/// federate that neither calls nor evokes for three minutes ([`silence_max`](crate::Settings::silence_max)) loses its
+/// connection; the next call resumes the session, if it comes within ten minutes
+/// ([`resume_window`](crate::Settings::resume_window)). [`immediate`](Self::immediate) delivers callbacks as they arrive.
 ///
-/// A federate that is dropped says goodbye, and the RTI resigns it.
+/// Dropping a federate terminates its session, and the RTI resigns it.
 #[derive(Debug)]
 pub struct Federate {
     pub(crate) driver: Driver,
@@ -39,7 +39,7 @@ pub struct Federate {
     pub(crate) names: Names,
 }
 
-/// What a federate is told when it has joined.
+/// The result of joining a federation execution.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     federate: FederateHandle,
@@ -50,9 +50,10 @@ impl Federate {
     /// Connects to the RTI at an address (clause 4.2).
     ///
     /// # Errors
-    /// [`Error::Unreachable`] if there is none within [`patience`](Options::patience); the exceptions of `connect`.
+    /// [`Error::Unreachable`] if no RTI answers within [`connect_timeout`](Options::connect_timeout); the exceptions of
+    /// `connect`.
     pub fn connect(address: &RtiAddress, options: Options) -> Result<Self, Error> {
-        let until = MonotonicClock.now() + options.patience;
+        let until = MonotonicClock.now() + options.connect_timeout;
         loop {
             match Self::open(Link::to(address)?, &options) {
                 Ok(driver) => return Self::begin(driver, options),
@@ -69,11 +70,11 @@ impl Federate {
         }
     }
 
-    /// Connects to the RTI at the other end of a stream, such as one in this process. A stream that breaks cannot be
-    /// opened again: the session ends with it.
+    /// Connects to the RTI at the other end of a stream, such as an RTI in this process. A broken stream cannot be opened
+    /// again: the session ends with it.
     ///
     /// # Errors
-    /// [`Error::Lost`] if nobody answers; the exceptions of `connect`.
+    /// [`Error::Lost`] if the RTI does not answer; the exceptions of `connect`.
     pub fn over(stream: Stream, options: Options) -> Result<Self, Error> {
         let driver = Self::open(Link::over(stream)?, &options).map_err(|(_, error)| error)?;
         Self::begin(driver, options)
@@ -113,7 +114,7 @@ impl Federate {
         Ok(federate)
     }
 
-    /// Makes any of the standard's calls and waits for the answer.
+    /// Makes any call of the standard and waits for the reply.
     ///
     /// # Errors
     /// The call's exceptions, as [`Error::Exception`]; [`Error::Earlier`] or [`Error::Backlog`] if the call was not
@@ -125,8 +126,9 @@ impl Federate {
             let name = &joined.logical_time_implementation;
             let time = TimeImplementation::named(name).ok_or_else(|| Error::Exception {
                 call: call.name(),
-                refusal: hemiola_hla::Exception::CouldNotCreateLogicalTimeFactory
-                    .because(format!("the federation uses {name}, which is not known here")),
+                refusal: hemiola_hla::Exception::CouldNotCreateLogicalTimeFactory.because(format!(
+                    "the federation uses {name}, which this crate does not support"
+                )),
             })?;
             self.joined = Some(Joined { federate: joined.federate, time });
             self.names = Names::default();
@@ -139,9 +141,9 @@ impl Federate {
         answer
     }
 
-    /// Makes a call and does not wait for the answer. If it is refused, [`Error::Earlier`] comes out of a later call
-    /// or evocation; what it would return is not told. Waits only while more than
-    /// [`requests_max`](crate::Settings::requests_max) calls have no answer.
+    /// Makes a call without waiting for the reply. If the RTI refuses it, a later call or evocation returns
+    /// [`Error::Earlier`]; its result is discarded. Waits only while more than
+    /// [`requests_max`](crate::Settings::requests_max) calls have no reply.
     ///
     /// # Errors
     /// As [`call`](Self::call), but not the call's own exceptions.
@@ -150,7 +152,7 @@ impl Federate {
         self.driver.post(call.entry(), message::encode_call(&call), self.gather)
     }
 
-    /// Sends what calls without waiting have gathered, and waits until the connection has taken all of it.
+    /// Sends the calls that have been gathered, and waits until all of them have been written to the connection.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -158,12 +160,12 @@ impl Federate {
         self.driver.flush()
     }
 
-    /// The next callback, waiting for it at most so long (clause 10.57, `evokeCallback`); `None` if none has come. Zero
-    /// looks whether there is one, [`Span::MAX`] waits for ever. Waiting takes no processor time.
+    /// Returns the next callback, and waits for it at most this long (clause 10.57, `evokeCallback`); `None` if none has
+    /// arrived. [`Span::ZERO`] does not wait, [`Span::MAX`] waits without a limit. Waiting takes no processor time.
     ///
     /// # Errors
     /// [`Error::Earlier`], before any callback; [`Error::Lost`], after all callbacks; [`Error::Message`] for a callback
-    /// that cannot be understood, which the RTI is told.
+    /// that cannot be decoded, which is reported to the RTI.
     pub fn evoke(&mut self, at_most: Span) -> Result<Option<Callback>, Error> {
         let until = match at_most {
             Span::MAX => Instant::MAX,
@@ -173,7 +175,7 @@ impl Federate {
         self.evoke_until(until)
     }
 
-    /// The next callback, waiting for it until an instant of the monotonic clock; `None` if none has come.
+    /// Returns the next callback, and waits for it until an instant of the monotonic clock; `None` if none has arrived.
     ///
     /// # Errors
     /// As [`evoke`](Self::evoke).
@@ -182,7 +184,7 @@ impl Federate {
         self.noted(callback)
     }
 
-    /// The next callback that is there.
+    /// Returns the next callback that has arrived.
     pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
         let callback = self.driver.take_callback();
         self.noted(callback)
@@ -198,51 +200,89 @@ impl Federate {
         callback
     }
 
-    /// Evokes callbacks until one of them has what is waited for.
+    /// Waits for the first callback for which `look` returns a value, and takes it. All other callbacks stay queued, in
+    /// order, and are delivered by the next evocations.
     ///
     /// # Errors
-    /// As [`evoke`](Self::evoke), and what `look` returns.
+    /// As [`evoke`](Self::evoke); [`Error::Backlog`] if the queued callbacks take more than
+    /// [`callbacks_max`](Options::callbacks_max).
     pub fn wait_for<T>(
         &mut self,
-        mut look: impl FnMut(&mut Self, Callback) -> Result<Option<T>, Error>,
+        mut look: impl FnMut(&Callback) -> Option<T>,
+    ) -> Result<T, Error> {
+        let mut index = 0;
+        loop {
+            let Some(callback) = self.driver.peek_callback(index)? else { continue };
+            if let Some(found) = look(&callback) {
+                self.driver.remove_callback(index);
+                self.noted(Ok(Some(callback)))?;
+                return Ok(found);
+            }
+            index += 1;
+        }
+    }
+
+    /// Evokes callbacks and passes each to `handle`, until it returns a value.
+    ///
+    /// # Errors
+    /// As [`evoke`](Self::evoke), and the errors of `handle`.
+    pub fn handle_until<T>(
+        &mut self,
+        mut handle: impl FnMut(&mut Self, Callback) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {
         loop {
             if let Some(callback) = self.evoke_until(Instant::MAX)?
-                && let Some(found) = look(self, callback)?
+                && let Some(found) = handle(self, callback)?
             {
                 return Ok(found);
             }
         }
     }
 
-    /// Advances to a logical time: `timeAdvanceRequest` (8.8), then every callback up to `timeAdvanceGrant` (8.14),
-    /// which is the time returned. The request is not waited for on its own.
+    /// Advances to a logical time: makes a `timeAdvanceRequest` (8.8), passes every callback before the grant (8.14) to
+    /// `handle`, and returns the time granted.
     ///
     /// # Errors
-    /// The exceptions of `timeAdvanceRequest`; as [`evoke`](Self::evoke), and what `handle` returns: then the advance
-    /// is under way.
+    /// As [`advance_with`](Self::advance_with).
     pub fn advance(
         &mut self,
         to: LogicalTime,
         handle: impl FnMut(&mut Self, Callback) -> Result<(), Error>,
     ) -> Result<LogicalTime, Error> {
-        const CALL: &str = "TimeAdvanceRequest";
-        self.post(TimeCall::TimeAdvanceRequest { time: to.into() })?;
+        self.advance_with(TimeRequest::TimeAdvanceRequest, to, handle)
+    }
+
+    /// Advances with any of the time requests (8.8 to 8.12): makes the request without waiting for its reply, passes every
+    /// callback before the grant (8.13, 8.14) to `handle`, and returns the time granted.
+    ///
+    /// # Errors
+    /// The exceptions of the request; as [`evoke`](Self::evoke), and the errors of `handle`: then the advance is still
+    /// pending.
+    pub fn advance_with(
+        &mut self,
+        request: TimeRequest,
+        to: LogicalTime,
+        handle: impl FnMut(&mut Self, Callback) -> Result<(), Error>,
+    ) -> Result<LogicalTime, Error> {
+        let request = Call::from(request.call(to));
+        let name = request.name();
+        self.post(request)?;
         self.grant(handle).map_err(|error| match error {
-            Error::Earlier { call: CALL, refusal } => Error::Exception { call: CALL, refusal },
+            Error::Earlier { call, refusal } if call == name => Error::Exception { call, refusal },
             error => error,
         })
     }
 
-    /// Evokes callbacks up to the grant of a time advance that was requested (8.13, 8.14), and returns its time.
+    /// Passes every callback before the grant of a requested time advance (8.13, 8.14) to `handle`, and returns the time
+    /// granted.
     ///
     /// # Errors
-    /// As [`evoke`](Self::evoke), and what `handle` returns.
+    /// As [`evoke`](Self::evoke), and the errors of `handle`.
     pub fn grant(
         &mut self,
         mut handle: impl FnMut(&mut Self, Callback) -> Result<(), Error>,
     ) -> Result<LogicalTime, Error> {
-        self.wait_for(|federate, callback| match callback {
+        self.handle_until(|federate, callback| match callback {
             Callback::TimeAdvanceGrant { time } | Callback::FlushQueueGrant { time, .. } => {
                 federate.time(time).map(Some)
             }
@@ -250,7 +290,7 @@ impl Federate {
         })
     }
 
-    /// Joins a federation execution (4.11): who joins what is all in [`Joining`]. Its own handle.
+    /// Joins a federation execution (4.11) and returns the handle of the federate.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -282,38 +322,38 @@ impl Federate {
         self.call(FederationCall::ResignFederationExecution { resign_action }).map(|_| ())
     }
 
-    /// Disconnects from the RTI (4.3), and waits until it has heard it.
+    /// Disconnects from the RTI (4.3), and waits until the RTI has ended the session.
     ///
     /// # Errors
-    /// As [`call`](Self::call): `FederateIsExecutionMember` before resigning. The session ends all the same.
+    /// As [`call`](Self::call): `FederateIsExecutionMember` before resigning. The session ends in any case.
     pub fn disconnect(mut self) -> Result<(), Error> {
         let answer = self.call(FederationCall::Disconnect);
         self.driver.terminate()?;
         answer.map(|_| ())
     }
 
-    /// Its handle; `None` while it is not joined.
+    /// Returns the handle of the federate; `None` while it is not joined.
     #[must_use]
     pub fn federate(&self) -> Option<FederateHandle> {
         self.joined.map(|joined| joined.federate)
     }
 
-    /// The logical time of the federation it has joined; `None` while it has not.
+    /// Returns the logical time implementation of the federation; `None` while the federate is not joined.
     #[must_use]
     pub fn time_implementation(&self) -> Option<TimeImplementation> {
         self.joined.map(|joined| joined.time)
     }
 
-    /// The time that a callback or an answer means.
+    /// Decodes the time in a callback or a reply.
     ///
     /// # Errors
-    /// A value that is none; `FederateNotExecutionMember` while it is not joined.
+    /// The value is invalid; `FederateNotExecutionMember` while the federate is not joined.
     pub fn time(&self, encoded: EncodedTime) -> Result<LogicalTime, Error> {
         let joined = self.joined.ok_or_else(|| not_joined("a logical time"))?;
         Ok(encoded.decode(joined.time)?)
     }
 
-    /// The interval that an answer means.
+    /// Decodes the interval in a reply.
     ///
     /// # Errors
     /// As [`time`](Self::time).
@@ -329,7 +369,7 @@ impl Drop for Federate {
     }
 }
 
-/// Who joins which federation execution, and with what (clause 4.11).
+/// The arguments of joining a federation execution (clause 4.11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joining {
     federate_name: Option<String>,
@@ -339,7 +379,7 @@ pub struct Joining {
 }
 
 impl Joining {
-    /// A federate of this type, under a name that the RTI makes, without modules of its own.
+    /// A federate of this type joins this federation. The RTI assigns its name; it brings no modules.
     pub fn new(federate_type: impl Into<String>, federation_name: impl Into<String>) -> Self {
         Self {
             federate_name: None,
@@ -349,14 +389,14 @@ impl Joining {
         }
     }
 
-    /// Under a name of its own; no other federate may have it.
+    /// Sets the name of the federate, which must be unique in the federation.
     #[must_use]
     pub fn named(mut self, federate_name: impl Into<String>) -> Self {
         self.federate_name = Some(federate_name.into());
         self
     }
 
-    /// With modules that are added to the federation's object model.
+    /// Adds modules to the federation's object model.
     #[must_use]
     pub fn with_modules(
         mut self,

@@ -4,12 +4,12 @@
 //! In reading order:
 //!
 //! * [`Federate`]: connected to an RTI by [`connect`](Federate::connect), over TCP or in shared memory. Services are
-//!   methods of the standard's names; [`call`](Federate::call) makes any of its 178 calls. Callbacks are values:
-//!   [`evoke`](Federate::evoke).
-//! * [`Options`]: how. [`Joining`]: who joins which federation execution.
-//! * [`Attribute`], [`Parameter`]: values of data types of the object model.
-//! * [`Ambassador`]: callbacks that come by themselves.
-//! * [`Error`]: the standard's exceptions, by name, apart from a lost connection.
+//!   methods with the names of the standard; [`call`](Federate::call) makes any of its 178 calls. Callbacks are values,
+//!   which [`evoke`](Federate::evoke), [`wait_for`](Federate::wait_for) and [`advance`](Federate::advance) return.
+//! * [`Options`]: options of the connection. [`Joining`]: the name and type of a federate, and the federation to join.
+//! * [`Attribute`], [`Parameter`]: encode and decode values of the object model's data types.
+//! * [`Ambassador`]: a federate on a thread of its own, which handles callbacks as they arrive.
+//! * [`Error`]: exceptions of the standard by name, separate from a lost connection.
 //!
 //! ```no_run
 //! use hemiola_federate::hla::{Callback, Data, LogicalTime, ResignAction};
@@ -21,18 +21,18 @@
 //! let vehicle = federate.get_object_class_handle("HLAobjectRoot.Vehicle")?;
 //! let position = federate.get_attribute_handle(vehicle, "Position")?;
 //! federate.subscribe_object_class_attributes(vehicle, &[position])?;
-//! let values = federate.wait_for(|_, callback| match callback {
-//!     Callback::ReflectAttributeValues { attribute_values, .. } => Ok(Some(attribute_values)),
-//!     _ => Ok(None),
+//! let values = federate.wait_for(|callback| match callback {
+//!     Callback::ReflectAttributeValues { attribute_values, .. } => Some(attribute_values.clone()),
+//!     _ => None,
 //! })?;
 //! federate.resign_federation_execution(ResignAction::NoAction)?;
 //! federate.disconnect()
 //! # }
 //! ```
 //!
-//! Waiting blocks: no thread runs, and no processor time is used. If the connection breaks it is made again, and every
-//! call and callback still arrives exactly once; this happens within whatever call or evocation is at hand. Nothing is
-//! printed, and no address but the given one is opened.
+//! Waiting blocks without a thread and without processor time. If the connection breaks, the next call or evocation opens
+//! it again, and every call and callback still arrives exactly once. The crate prints nothing and connects only to the
+//! given address.
 
 mod ambassador;
 mod driver;
@@ -48,9 +48,10 @@ pub use ambassador::Ambassador;
 pub use error::Error;
 pub use federate::{Federate, Joining};
 pub use options::Options;
+pub use services::time::TimeRequest;
 pub use values::{Attribute, Parameter};
 
-// What its methods take and return, so that a federate needs no other dependency.
+// The types of arguments and results, so that a federate needs no other dependency.
 pub use hemiola_fedpro::{Settings, session::End};
 pub use hemiola_hla as hla;
 pub use hemiola_rt::shared::Stream;

@@ -1,5 +1,4 @@
-//! The connection that carries a session: opened, read, written and waited for without blocking anywhere but in one
-//! place.
+//! The connection that carries a session. Only [`Link::sleep`] blocks.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -17,42 +16,42 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockop
 
 use crate::error::Error;
 
-/// Where a connection leads.
+/// The target of a connection.
 enum Route {
-    /// Several addresses of one host.
+    /// The addresses of one host.
     Tcp(Vec<SocketAddr>),
-    /// The name of a socket that hands out shared memory.
+    /// The name of the socket that hands out shared memory.
     SharedMemory(String),
-    /// A stream that was given, until it is used.
+    /// A given stream, until it is used.
     Given(Option<Box<Stream>>),
 }
 
 enum State {
     Closed,
-    /// A connection is being made to the address of this index.
+    /// A connection to the address with this index is being opened.
     Connecting(TcpStream, usize),
-    /// Shared memory has been asked for.
+    /// Shared memory has been requested.
     Asking(UnixStream),
     Tcp(TcpStream),
-    /// With the socket that tells of the death of the peer: it is watched, and used for nothing else.
+    /// A stream in shared memory. The socket is only watched: it closes when the peer dies.
     Shared {
         stream: Box<Stream>,
         _socket: Option<UnixStream>,
     },
 }
 
-/// How far the opening of a connection is.
+/// The progress of opening a connection.
 #[derive(Debug)]
 pub(crate) enum Opening {
     UnderWay,
     Open,
-    /// It may be tried again.
+    /// The attempt failed; it may be repeated.
     Failed(io::Error),
-    /// It will never be possible again.
+    /// The target no longer exists.
     Gone(io::Error),
 }
 
-/// The peer has gone, or the connection broke.
+/// The peer closed the connection, or it broke.
 #[derive(Debug)]
 pub(crate) struct Broken;
 
@@ -61,13 +60,13 @@ pub(crate) struct Link {
     state: State,
     epoll: Epoll,
     events: Events,
-    /// There may be something to read; `false` only if all has been read.
+    /// Whether there may be something to read; `false` only if everything has been read.
     readable: bool,
-    /// The peer will send no more: what can be read ends.
+    /// Whether the peer has closed its side.
     ending: bool,
-    /// There may be room to write, as far as a socket tells.
+    /// Whether a socket may have room to write.
     writable: bool,
-    /// Rung by other threads.
+    /// An eventfd with which other threads wake this one, and whether they did.
     bell: EventFd,
     rung: bool,
 }
@@ -76,12 +75,12 @@ const CONNECTION: u64 = 0;
 const DOORBELL: u64 = 1;
 const BELL: u64 = 2;
 
-/// What asks for a session over shared memory, and the answer that comes with its parts.
+/// The request for shared memory, and the answer that carries its descriptors.
 const ASK: &[u8] = b"session 1\n";
 const ANSWER: &[u8] = b"ok\n";
 
 impl Link {
-    /// A way to an RTI, not opened yet.
+    /// Creates a link to an RTI without opening it.
     pub(crate) fn to(address: &RtiAddress) -> Result<Self, Error> {
         Self::new(match address {
             RtiAddress::Tcp { host, port } => {
@@ -95,7 +94,7 @@ impl Link {
         })
     }
 
-    /// A stream whose other end an RTI has.
+    /// Creates a link over a stream to an RTI.
     pub(crate) fn over(stream: Stream) -> Result<Self, Error> {
         Self::new(Route::Given(Some(Box::new(stream))))
     }
@@ -119,12 +118,12 @@ impl Link {
         })
     }
 
-    /// What other threads ring to wake this one.
+    /// Returns a handle with which other threads wake this one.
     pub(crate) fn bell(&self) -> io::Result<EventFd> {
         self.bell.try_clone()
     }
 
-    /// Was it rung since the last time?
+    /// Whether another thread has rung since the last call.
     pub(crate) fn take_rung(&mut self) -> bool {
         std::mem::take(&mut self.rung)
     }
@@ -151,7 +150,7 @@ impl Link {
             Route::Given(given) => match given.take() {
                 Some(stream) => Ok((State::Shared { stream, _socket: None }, true)),
                 None => {
-                    let error = "a stream that was given cannot be opened again";
+                    let error = "a given stream cannot be opened again";
                     return Opening::Gone(io::Error::new(io::ErrorKind::NotConnected, error));
                 }
             },
@@ -159,7 +158,7 @@ impl Link {
         match opened.and_then(|(state, is_open)| self.enter(state).map(|()| is_open)) {
             Ok(true) => Opening::Open,
             Ok(false) => Opening::UnderWay,
-            // The name is there as long as the RTI that has it.
+            // The name exists as long as the RTI does.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Opening::Gone(error),
             Err(error) => Opening::Failed(error),
         }
@@ -179,13 +178,13 @@ impl Link {
         Opening::Failed(failed)
     }
 
-    /// Watches what a state waits for.
+    /// Watches the descriptor of a state.
     fn enter(&mut self, state: State) -> io::Result<()> {
         let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         match &state {
             State::Connecting(socket, _) => self.epoll.add(socket, CONNECTION, both)?,
             State::Asking(socket) => self.epoll.add(socket, CONNECTION, both)?,
-            // The socket is watched already.
+            // The socket is already watched.
             State::Shared { stream, .. } => {
                 self.epoll.add(stream.bell(), DOORBELL, EventFlags::IN | EventFlags::ET)?;
                 self.readable = true;
@@ -196,7 +195,7 @@ impl Link {
         Ok(())
     }
 
-    /// Goes on with opening, after it was waited; `None` if there is nothing to open.
+    /// Continues to open the connection after a wait; `None` if nothing is being opened.
     pub(crate) fn go_on(&mut self) -> Option<Opening> {
         match &self.state {
             State::Connecting(socket, index) => {
@@ -213,7 +212,7 @@ impl Link {
                     drop(socket);
                     self.close();
                     return Some(match self.dial(index + 1) {
-                        // The last that was tried is the one to tell of.
+                        // Reports the error of the last address.
                         Opening::Failed(_) => Opening::Failed(error.into()),
                         opening => opening,
                     });
@@ -252,8 +251,7 @@ impl Link {
         }
     }
 
-    /// The RTI has hung up before it gave a stream. If it was about to die it is gone by now, for it took the listener
-    /// with it that had let this one in.
+    /// Handles an RTI that closed the socket before it sent a stream. If the RTI died, its listener is gone, too.
     fn hung_up(&self, error: io::Error) -> Opening {
         let Route::SharedMemory(name) = &self.route else { return Opening::Failed(error) };
         match ask(name) {
@@ -264,13 +262,13 @@ impl Link {
         }
     }
 
-    /// Reads what is there; 0 when there is nothing now.
+    /// Reads available bytes; 0 if there are none now.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Broken> {
         match &mut self.state {
             State::Tcp(socket) => match retry(|| socket.read(buffer)) {
                 Ok(0) => Err(Broken),
                 Ok(len) => {
-                    // Less than there was room for: that was all, and what comes later is told.
+                    // A short read has taken everything; epoll reports bytes that arrive later.
                     self.readable = len == buffer.len() || self.ending;
                     Ok(len)
                 }
@@ -295,7 +293,7 @@ impl Link {
         }
     }
 
-    /// Writes what there is room for; 0 when there is none now.
+    /// Writes as many bytes as there is room for; 0 if there is none now.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         match &mut self.state {
             State::Tcp(_) if !self.writable => Ok(0),
@@ -314,8 +312,8 @@ impl Link {
         }
     }
 
-    /// Sleeps until something happens, at most until an instant. The one place that blocks. `is_full`: there is more to
-    /// write than there was room for.
+    /// Sleeps until something happens or the deadline passes. Only this function blocks. `is_full` means that more waits
+    /// to be written than there was room for.
     pub(crate) fn sleep(&mut self, until: Instant, wake: Wake, is_full: bool) -> Result<(), Error> {
         if let State::Shared { stream, .. } = &mut self.state {
             if !stream.sleep(wake) {
@@ -344,7 +342,7 @@ impl Link {
     }
 }
 
-/// A connection that is being made.
+/// Starts to open a connection.
 fn begin(address: SocketAddr) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket(family)?;
@@ -360,14 +358,14 @@ fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-/// Asks for shared memory.
+/// Requests shared memory.
 fn ask(name: &str) -> io::Result<UnixStream> {
     let socket = socket(AddressFamily::UNIX)?;
     rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
-    // Anybody may listen under a name that is free.
+    // Any user may listen under a free name.
     let owner = local::peer(&socket)?.uid;
     if owner != 0 && owner != local::own_uid() {
-        let error = format!("it belongs to user {owner}, who is neither you nor root");
+        let error = format!("the socket belongs to user {owner}, not to you or root");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, error));
     }
     if local::send_with(&socket, ASK, &[])? != ASK.len() {
@@ -376,7 +374,7 @@ fn ask(name: &str) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// Takes the shared memory that was asked for, if it has come.
+/// Receives the requested shared memory, if it has arrived.
 fn take(socket: impl AsFd) -> io::Result<Option<Stream>> {
     let (mut bytes, mut parts) = ([0; 64], Vec::new());
     let len = match local::receive_with(socket, &mut bytes, &mut parts) {

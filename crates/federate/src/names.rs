@@ -1,4 +1,4 @@
-//! Names and handles of the object model, looked up once: they never change while a federate is joined.
+//! A cache of the names and handles of the object model, which do not change while a federate is joined.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use hemiola_hla::{
 use crate::error::Error;
 use crate::federate::Federate;
 
-/// What has been looked up. The object model has an end, and what it does not have is not kept.
+/// The names and handles that have been looked up. The object model bounds their number; unknown names are not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     object_classes: BTreeMap<String, ObjectClassHandle>,
@@ -28,7 +28,7 @@ pub(crate) struct Names {
 
 macro_rules! handles {
     ($($clause:literal $method:ident, $table:ident: $name:ident -> $handle:ty = $call:ident;)*) => {
-        /// Names of classes and the like.
+        /// Handles of classes, transportation types and dimensions.
         impl Federate {$(
             #[doc = concat!("Clause ", $clause, ". Asks the RTI once for each name.")]
             ///
@@ -59,7 +59,7 @@ handles! {
 
 macro_rules! class_names {
     ($($clause:literal $method:ident, $table:ident: $class:ident: $handle:ty = $call:ident;)*) => {
-        /// Classes, to their names.
+        /// Names of classes.
         impl Federate {$(
             #[doc = concat!("Clause ", $clause, ". Asks the RTI once for each class.")]
             ///

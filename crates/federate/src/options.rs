@@ -1,31 +1,31 @@
-//! How a federate wants to be connected.
+//! The options of a connection.
 
 use hemiola_fedpro::Settings;
 use hemiola_hla::data::{Credentials, RtiConfiguration};
 use hemiola_units::{Bytes, Span};
 
-/// What a federate may choose. The default is what the standard's programming interfaces do: each call waits for its
-/// answer, and raises its own exception.
+/// The options of a connection. The default behaves like the standard's programming interfaces: each call waits for its
+/// reply and raises its own exception.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Updates, interactions and requests to advance time do not wait for their answers. Their exceptions come out of a
-    /// later call or evocation as [`Error::Earlier`](crate::Error::Earlier), and their retraction handles are not told.
-    /// The RTI is told at connecting, and answers them together with what comes next.
+    /// Updates, interactions and time requests do not wait for their replies. A later call or evocation returns their
+    /// exceptions as [`Error::Earlier`](crate::Error::Earlier); their retraction handles are discarded. The RTI sends
+    /// their replies together with the next message.
     pub pipelined: bool,
-    /// Calls that do not wait are collected until so much is there, or a call waits, a callback is evoked, or
-    /// [`flush`](crate::Federate::flush) says so. 0: each goes out at once.
+    /// Calls that do not wait are gathered until this many bytes wait, a call waits for its reply, a callback is evoked, or
+    /// [`flush`](crate::Federate::flush) is called. With 0, each is sent at once.
     pub gather: Bytes,
-    /// How long to go on looking for an RTI that is not there yet. Zero: one attempt.
-    pub patience: Span,
-    /// How much memory callbacks may take that wait to be evoked. Beyond it no further call is made; the answer to a
-    /// call that is under way is still waited for, and what comes before it taken in. An RTI that sends four times as
-    /// much before the answer is given up.
+    /// How long to retry while there is no RTI at the address. With zero, there is one attempt.
+    pub connect_timeout: Span,
+    /// The memory for callbacks that wait to be evoked. Beyond it, calls fail with
+    /// [`Error::Backlog`](crate::Error::Backlog). A pending call still waits for its reply and queues further callbacks; an
+    /// RTI that sends four times this much before the reply is disconnected.
     pub callbacks_max: Bytes,
-    /// How patient the session is, and how much it keeps.
+    /// The timeouts and limits of the session.
     pub session: Settings,
-    /// What the RTI is told at connecting; most federates have nothing to say.
+    /// The configuration that is passed to the RTI; most federates need none.
     pub configuration: Option<RtiConfiguration>,
-    /// Who the federate says it is.
+    /// The credentials of the federate.
     pub credentials: Option<Credentials>,
 }
 
@@ -34,7 +34,7 @@ impl Default for Options {
         Self {
             pipelined: false,
             gather: Bytes(0),
-            patience: Span::ZERO,
+            connect_timeout: Span::ZERO,
             callbacks_max: Bytes(64 << 20),
             session: Settings::default(),
             configuration: None,

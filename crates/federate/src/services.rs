@@ -8,7 +8,7 @@ mod declaration;
 mod federation;
 mod object;
 mod support;
-mod time;
+pub(crate) mod time;
 
 use hemiola_hla::data::{ConfigurationResult, RangeBounds, Retraction};
 use hemiola_hla::{
@@ -52,19 +52,19 @@ macro_rules! or_unit {
 use or_unit;
 
 impl Federate {
-    /// Makes a call and takes what is in the answer.
+    /// Makes a call and returns the result in its reply.
     pub(crate) fn ask<T: Answer>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
         let reply = self.call(call)?;
         let shape = reply.shape();
         Ok(T::from_reply(reply).unwrap_or_else(|| {
-            panic!("an answer is decoded in the shape of its call, not {shape:?}")
+            panic!("a reply is decoded in the shape of its call, not {shape:?}")
         }))
     }
 }
 
-/// What a call answers.
+/// The result in the reply to a call.
 pub(crate) trait Answer: Sized {
-    /// `None` for an answer of another shape.
+    /// Returns `None` for a reply of another shape.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
 
@@ -108,7 +108,7 @@ answers! {
     Directive(ResignAction)
 }
 
-/// The handles of a set, as a call carries them.
+/// Copies the handles of a set into a call.
 pub(crate) fn list<T: Clone>(handles: &[T]) -> Vec<T> {
     handles.to_vec()
 }

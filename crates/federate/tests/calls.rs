@@ -1,14 +1,14 @@
-//! What calls, their exceptions and callbacks become.
+//! Calls, exceptions and callbacks, against a scripted peer.
 
 use std::time::{Duration, Instant};
 
 use hemiola_federate::hla::call::{ObjectCall, SupportCall, TimeCall};
 use hemiola_federate::hla::data::{ConfigurationResult, JoinResult};
 use hemiola_federate::hla::{
-    AttributeHandle, Call, Callback, Exception, FederateHandle, LogicalTime, ObjectClassHandle,
-    ObjectInstanceHandle, Reply, ResignAction,
+    AttributeHandle, Call, Callback, Exception, FederateHandle, LogicalInterval, LogicalTime,
+    ObjectClassHandle, ObjectInstanceHandle, Reply, ResignAction,
 };
-use hemiola_federate::{Error, Federate, Joining, Options, Span};
+use hemiola_federate::{Bytes, Error, Federate, Joining, Options, Span, TimeRequest};
 
 use crate::peer::{Act, Peer, done, settings};
 
@@ -16,7 +16,7 @@ pub(crate) fn options() -> Options {
     Options { session: settings(), ..Options::default() }
 }
 
-/// What an RTI answers to calls that all federates make.
+/// Returns the usual replies of an RTI to the calls of all federates.
 pub(crate) fn usual(call: &Call) -> Vec<Act> {
     let reply = match call.entry().shape {
         hemiola_federate::hla::call::Shape::Configured => {
@@ -37,7 +37,7 @@ fn time(value: i64) -> LogicalTime {
 }
 
 #[test]
-fn a_call_returns_what_the_rti_answers() {
+fn call_returns_the_reply_of_the_rti() {
     let peer = Peer::start(|call| match call {
         Call::Object(ObjectCall::RegisterObjectInstance { .. }) => {
             vec![Act::Reply(Ok(Reply::ObjectInstance(ObjectInstanceHandle::new(77))))]
@@ -149,7 +149,7 @@ fn waiting_for_a_callback_ends_in_time_and_takes_no_processor() {
 }
 
 #[test]
-fn an_advance_hands_over_all_before_its_grant() {
+fn advance_delivers_all_callbacks_before_its_grant() {
     let peer = Peer::start(|call| match call {
         Call::Time(TimeCall::TimeAdvanceRequest { time }) => {
             let remove = Callback::RemoveObjectInstance {
@@ -180,7 +180,101 @@ fn an_advance_hands_over_all_before_its_grant() {
 }
 
 #[test]
-fn an_advance_that_is_refused_raises_its_own_exception() {
+fn every_time_request_is_made_and_granted() {
+    use TimeRequest::*;
+    let peer = Peer::start(|call| match call {
+        Call::Time(
+            TimeCall::TimeAdvanceRequest { time }
+            | TimeCall::TimeAdvanceRequestAvailable { time }
+            | TimeCall::NextMessageRequest { time }
+            | TimeCall::NextMessageRequestAvailable { time },
+        ) => {
+            let mut acts = usual(call);
+            acts.push(Act::Callback(Callback::TimeAdvanceGrant { time: *time }));
+            acts
+        }
+        Call::Time(TimeCall::FlushQueueRequest { time }) => {
+            let (time, optimistic_time) = (*time, *time);
+            let mut acts = usual(call);
+            acts.push(Act::Callback(Callback::FlushQueueGrant { time, optimistic_time }));
+            acts
+        }
+        call => usual(call),
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap();
+    let requests = [
+        TimeAdvanceRequest,
+        TimeAdvanceRequestAvailable,
+        NextMessageRequest,
+        NextMessageRequestAvailable,
+        FlushQueueRequest,
+    ];
+    for (step, request) in (1..).zip(requests) {
+        let granted = federate.advance_with(request, time(step), |_, _| Ok(()));
+        assert_eq!(granted.unwrap(), time(step), "{request:?}");
+    }
+    federate.disconnect().unwrap();
+    let calls = peer.seen().calls;
+    for request in requests {
+        assert!(calls.iter().any(|call| call.name() == format!("{request:?}")), "{request:?}");
+    }
+}
+
+/// Starts a peer that removes three instances, enables time regulation, and removes a fourth.
+fn peer_with_callbacks_around_regulation() -> Peer {
+    let remove = |number| {
+        Act::Callback(Callback::RemoveObjectInstance {
+            object_instance: ObjectInstanceHandle::new(number),
+            user_supplied_tag: "".into(),
+            producing_federate: FederateHandle::new(2),
+        })
+    };
+    Peer::start(move |call| {
+        let mut acts = usual(call);
+        if let Call::Time(TimeCall::EnableTimeRegulation { .. }) = call {
+            acts.extend((1..=3).map(remove));
+            acts.push(Act::Callback(Callback::TimeRegulationEnabled { time: time(7).into() }));
+            acts.push(remove(4));
+        }
+        acts
+    })
+}
+
+#[test]
+fn waiting_for_a_callback_keeps_the_others_in_order() {
+    let peer = peer_with_callbacks_around_regulation();
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap();
+    let lookahead = LogicalInterval::integer(1).unwrap();
+    assert_eq!(federate.enable_time_regulation_and_wait(lookahead).unwrap(), time(7));
+    let mut removed = Vec::new();
+    while removed.len() < 4 {
+        match federate.evoke(Span::MAX).unwrap() {
+            Some(Callback::RemoveObjectInstance { object_instance, .. }) => {
+                removed.push(object_instance);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(removed, [1, 2, 3, 4].map(ObjectInstanceHandle::new));
+    federate.disconnect().unwrap();
+    assert_eq!(peer.seen().callbacks_taken, 5);
+}
+
+#[test]
+fn waiting_for_a_callback_does_not_queue_others_without_a_limit() {
+    let peer = peer_with_callbacks_around_regulation();
+    let options = Options { callbacks_max: Bytes(100), ..options() };
+    let mut federate = Federate::connect(&peer.address, options).unwrap();
+    federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap();
+    federate.enable_time_regulation(LogicalInterval::integer(1).unwrap()).unwrap();
+    let error = federate.wait_for(|_| None::<()>).unwrap_err();
+    assert!(matches!(error, Error::Backlog(_) | Error::Lost(_)), "{error}");
+}
+
+#[test]
+fn refused_advance_raises_its_own_exception() {
     let peer = Peer::start(|call| match call {
         Call::Time(_) => vec![Act::Reply(Err(Exception::LogicalTimeAlreadyPassed.into()))],
         call => usual(call),
@@ -198,7 +292,7 @@ fn an_advance_that_is_refused_raises_its_own_exception() {
 }
 
 #[test]
-fn a_time_means_nothing_to_a_federate_that_has_not_joined() {
+fn federate_that_has_not_joined_cannot_decode_a_time() {
     let peer = Peer::start(usual);
     let federate = Federate::connect(&peer.address, options()).unwrap();
     let error = federate.time(time(1).into()).unwrap_err();

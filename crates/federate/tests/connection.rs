@@ -47,7 +47,7 @@ fn a_patient_federate_finds_an_rti_that_starts_later() {
         thread::sleep(Duration::from_millis(200));
         Peer::at(&format!("127.0.0.1:{port}"), usual)
     });
-    let patient = Options { patience: Span::from_millis(20_000), ..options() };
+    let patient = Options { connect_timeout: Span::from_millis(20_000), ..options() };
     let federate = Federate::connect(&address, patient).unwrap();
     federate.disconnect().unwrap();
     later.join().unwrap().seen();
@@ -134,14 +134,14 @@ fn what_had_arrived_before_the_rti_was_lost_can_still_be_evoked() {
 }
 
 #[test]
-fn an_answer_of_another_shape_is_an_error_and_no_panic() {
+fn reply_of_another_shape_is_an_error() {
     let peer = Peer::start(|call| match call.name() {
         "GetAutoProvideSwitch" => vec![Act::Reply(Ok(Reply::Name("yes".into())))],
         _ => usual(call),
     });
     let mut federate = Federate::connect(&peer.address, options()).unwrap();
     let error = federate.get_auto_provide_switch().unwrap_err();
-    assert!(matches!(error, Error::Message { what: "an answer", .. }), "{error}");
+    assert!(matches!(error, Error::Message { what: "a reply", .. }), "{error}");
     federate.disconnect().unwrap();
     peer.seen();
 }

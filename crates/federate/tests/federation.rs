@@ -63,7 +63,7 @@ impl Vehicle {
     /// Where the next update says that somebody is.
     fn see(&mut self) -> f64 {
         let position = self.position;
-        let seen = self.federate.wait_for(|_, callback| match callback {
+        let seen = self.federate.handle_until(|_, callback| match callback {
             Callback::ReflectAttributeValues { attribute_values, .. } => {
                 Ok(position.of(&attribute_values)?)
             }
@@ -136,7 +136,7 @@ fn two_federates_advance_in_step_by_every_way() {
                 vehicle.federate.enable_time_constrained().unwrap();
                 vehicle.federate.enable_asynchronous_delivery().unwrap();
                 let instance = vehicle.publish();
-                let found = vehicle.federate.wait_for(|_, callback| {
+                let found = vehicle.federate.handle_until(|_, callback| {
                     let found = matches!(callback, Callback::DiscoverObjectInstance { .. });
                     Ok(found.then_some(()))
                 });
@@ -209,7 +209,7 @@ fn a_federate_that_is_dropped_is_resigned_at_once() {
         stays.subscribe();
         goes.publish();
         drop(goes);
-        let removed = stays.federate.wait_for(|_, callback| {
+        let removed = stays.federate.handle_until(|_, callback| {
             Ok(matches!(callback, Callback::RemoveObjectInstance { .. }).then_some(()))
         });
         removed.unwrap();
@@ -234,7 +234,7 @@ fn an_rti_that_stops_is_lost_by_every_way() {
 #[test]
 fn an_rti_in_another_process_is_used_and_its_death_is_seen_at_once() {
     let mut rti = Elsewhere::start();
-    let patient = Options { patience: Span::from_millis(20_000), ..Options::default() };
+    let patient = Options { connect_timeout: Span::from_millis(20_000), ..Options::default() };
     let mut federate = Federate::connect(&rti.address, patient).unwrap();
     federate.list_federation_executions().unwrap();
     let report = federate.evoke(Span::MAX).unwrap();

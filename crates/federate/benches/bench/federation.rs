@@ -100,7 +100,7 @@ pub(crate) fn subscriber(orders: &Orders) {
             left -= u64::from(matches!(callback, Callback::ReflectAttributeValues { .. }));
             Ok((left == 0).then_some(()))
         };
-        member.federate.wait_for(look).expect("the RTI is there");
+        member.federate.handle_until(look).expect("the RTI is there");
         say("done");
     }
 }

@@ -2,8 +2,9 @@
 
 use hemiola_hla::call::TimeCall;
 use hemiola_hla::{
-    AttributeHandle, EncodedInterval, EncodedTime, InteractionClassHandle, LogicalInterval,
-    LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
+    AttributeHandle, Callback, EncodedInterval, EncodedTime, InteractionClassHandle,
+    LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+    OrderType,
 };
 
 use super::{list, services};
@@ -12,8 +13,22 @@ use crate::federate::Federate;
 
 macro_rules! requests {
     ($($clause:literal $method:ident $call:ident;)*) => {
-        /// Requests to advance time, which are [`pipelined`](crate::Options::pipelined) where that was asked for. Each
-        /// is granted by a callback: see [`grant`](Federate::grant).
+        /// A service that requests a time advance.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum TimeRequest {$(
+            #[doc = concat!("Clause ", $clause, ".")]
+            $call,
+        )*}
+
+        impl TimeRequest {
+            pub(crate) fn call(self, time: LogicalTime) -> TimeCall {
+                let time = time.into();
+                match self {$(Self::$call => TimeCall::$call { time },)*}
+            }
+        }
+
+        /// Requests to advance time. With [`pipelined`](crate::Options::pipelined) they do not wait for their replies. A
+        /// callback grants each of them: see [`grant`](Federate::grant).
         impl Federate {$(
             #[doc = concat!("Clause ", $clause, ": [`", stringify!($call), "`](TimeCall::", stringify!($call), ").")]
             ///
@@ -34,8 +49,39 @@ requests! {
     "8.12" flush_queue_request FlushQueueRequest;
 }
 
-/// Questions about time.
+/// Regulation, constraint and queries of time.
 impl Federate {
+    /// Clauses 8.2 and 8.3: enables time regulation and waits for `timeRegulationEnabled`. Returns the time at which the
+    /// federate is regulating. Other callbacks stay queued.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call) and [`wait_for`](Self::wait_for).
+    pub fn enable_time_regulation_and_wait(
+        &mut self,
+        lookahead: LogicalInterval,
+    ) -> Result<LogicalTime, Error> {
+        self.enable_time_regulation(lookahead)?;
+        let time = self.wait_for(|callback| match callback {
+            Callback::TimeRegulationEnabled { time } => Some(*time),
+            _ => None,
+        })?;
+        self.time(time)
+    }
+
+    /// Clauses 8.5 and 8.6: enables time constraint and waits for `timeConstrainedEnabled`. Returns the time at which the
+    /// federate is constrained. Other callbacks stay queued.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call) and [`wait_for`](Self::wait_for).
+    pub fn enable_time_constrained_and_wait(&mut self) -> Result<LogicalTime, Error> {
+        self.enable_time_constrained()?;
+        let time = self.wait_for(|callback| match callback {
+            Callback::TimeConstrainedEnabled { time } => Some(*time),
+            _ => None,
+        })?;
+        self.time(time)
+    }
+
     /// Clause 8.17, `queryGALT`: the greatest time that could be granted now; `None` if nothing bounds it.
     ///
     /// # Errors
@@ -54,7 +100,7 @@ impl Federate {
         self.time(time)
     }
 
-    /// Clause 8.19, `queryLITS`: the least time stamp that may still come; `None` if none may.
+    /// Clause 8.19, `queryLITS`: the least time stamp that may still arrive; `None` if nothing bounds it.
     ///
     /// # Errors
     /// As [`call`](Self::call).

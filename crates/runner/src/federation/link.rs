@@ -77,7 +77,7 @@ impl Link {
         let options = Options {
             pipelined: true,
             gather: GATHER,
-            patience: CONNECT_WITHIN,
+            connect_timeout: CONNECT_WITHIN,
             ..Options::default()
         };
         let mut federate = Federate::connect(member.address, options)?;
@@ -173,14 +173,9 @@ impl Link {
 
     /// Becomes regulating and constrained, and accepts messages without a time stamp at any time.
     fn manage_time(&mut self, lookahead: Span) -> Result<(), Error> {
-        self.federate.enable_time_regulation(LogicalInterval::integer(lookahead.nanos())?)?;
-        self.federate.wait_for(|_, callback| {
-            Ok(matches!(callback, Callback::TimeRegulationEnabled { .. }).then_some(()))
-        })?;
-        self.federate.enable_time_constrained()?;
-        self.federate.wait_for(|_, callback| {
-            Ok(matches!(callback, Callback::TimeConstrainedEnabled { .. }).then_some(()))
-        })?;
+        let lookahead = LogicalInterval::integer(lookahead.nanos())?;
+        self.federate.enable_time_regulation_and_wait(lookahead)?;
+        self.federate.enable_time_constrained_and_wait()?;
         self.federate.enable_asynchronous_delivery()
     }
 
