@@ -367,6 +367,12 @@ pub(crate) struct RtiServe {
     /// How long a federate that slows others down may read nothing; then it is lost [default: 10s]
     #[arg(long, value_name = "T")]
     pub(crate) stall_max: Option<Span>,
+    /// The longest time for which a slow receiver delays one call of a sender [default: 250ms]
+    #[arg(long, value_name = "T")]
+    pub(crate) hold_max: Option<Span>,
+    /// How long a federate without a connection stays joined and may come back [default: 10min]
+    #[arg(long, value_name = "T")]
+    pub(crate) resume_window: Option<Span>,
     /// What is said on standard error
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,
@@ -414,6 +420,20 @@ pub(crate) enum Rtis {
     /// Print the same as Prometheus metrics
     Metrics {
         /// Which RTI of this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+        address: Option<RtiAddress>,
+    },
+    /// End a session or the federate that has it; the federation resigns the federate
+    Evict {
+        /// The name of a federate, or the number of a session, as `hemiola rti status` shows them
+        name: String,
+        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+        address: Option<RtiAddress>,
+    },
+    /// Evict all federates of a federation, and destroy it
+    Destroy {
+        /// The name of the federation
+        federation: String,
+        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
         address: Option<RtiAddress>,
     },
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod log;
+mod metrics;
 mod serve;
 mod status;
 
@@ -15,8 +16,14 @@ pub(crate) fn rti(args: &Rti) -> Result<ExitCode, Failure> {
         None => serve::serve(&args.serve),
         Some(Rtis::Status(status)) => status::status(status),
         Some(Rtis::Metrics { address }) => {
-            print!("{}", ask::ask(address.as_ref(), ask::Question::Metrics)?);
+            print!("{}", ask::ask(address.as_ref(), &ask::Question::Metrics)?);
             Ok(ExitCode::SUCCESS)
+        }
+        Some(Rtis::Evict { name, address }) => {
+            ask::command(address.as_ref(), &ask::Question::Evict(name.clone()), "evicted")
+        }
+        Some(Rtis::Destroy { federation, address }) => {
+            ask::command(address.as_ref(), &ask::Question::Destroy(federation.clone()), "destroyed")
         }
     }
 }

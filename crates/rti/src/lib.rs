@@ -87,6 +87,7 @@ mod kernel;
 mod limits;
 mod message;
 mod notice;
+mod operator;
 mod prepare;
 mod services;
 mod session;

@@ -1,53 +1,53 @@
-//! Why an RTI cannot serve.
+//! Errors of an RTI process.
 
 use std::io;
 use std::net::SocketAddr;
 
 use hemiola_rt::shared::StreamError;
 
-/// Why an RTI cannot begin, or go on.
+/// Why an RTI cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The address is taken, is not one of this machine, or needs a privilege: choose another.
+    /// The address is in use, does not belong to this machine, or requires a privilege: choose another one.
     #[error("cannot listen on tcp:{address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The name is taken by another RTI on this machine, or too long: choose another.
+    /// Another RTI on this machine uses the name, or it is too long: choose another one.
     #[error("cannot listen on shm:{name}: {source}")]
     Local {
         /// The name.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system gives no descriptors for waiting, or no thread.
+    /// The system lacks descriptors.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was asked of it.
+        /// The failed operation.
         what: &'static str,
-        /// What it says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// The RTI does not run any more, or never will.
+/// The RTI has stopped, or stopped before it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the RTI has stopped")]
 pub struct Stopped;
 
-/// Why there is no connection inside the process.
+/// Why a connection within the process cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The RTI has stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// The system gives no memory or descriptors for a stream.
+    /// The system lacks memory or descriptors for a stream.
     #[error(transparent)]
     Stream(#[from] StreamError),
 }

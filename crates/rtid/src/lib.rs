@@ -1,15 +1,12 @@
-//! The run-time infrastructure on a network: the federation kernel behind sockets, in one thread.
+//! The RTI as a process: sockets and shared memory around the core, on one thread.
+//!
+//! `hemiola-rti-server` decides everything; this crate waits for events, moves bytes, and starts threads.
 //!
 //! In reading order:
 //!
-//! * [`Options`]: where an RTI listens, and what it lets its peers make it keep.
-//! * [`Server`]: listens, then serves until it is stopped. [`Stopper`] speaks to it from other threads.
-//! * [`report`]: what is going on, as data; as JSON; for Prometheus. [`http`]: for a collector of metrics.
-//! * [`Observer`]: sees how its thread spends its time.
-//!
-//! One thread has everything: it waits for all connections at once, reads what came, carries calls out in the
-//! kernel, and writes to each session once for all that came of a turn. What goes to many is encoded once. Who reads
-//! too slowly slows those down who write to it; who does not read at all is given up.
+//! * [`Options`]: the addresses, and the [`Settings`] of the core.
+//! * [`Server`]: listens once it is bound, and serves while it runs. [`Stopper`] controls it from other threads.
+//! * [`Observer`]: is informed of every turn of the loop.
 //!
 //! ```
 //! use hemiola_rtid::{Options, Server};
@@ -27,36 +24,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It decides nothing about federations: that is the kernel's. It has no protection but where it listens: who can
-//! reach it can join.
+//! Its only protection is the choice of addresses: every program that can connect can join.
 
 #![forbid(unsafe_code)]
 
-mod arrival;
-mod connection;
-mod dispatch;
-mod door;
 mod error;
-mod host;
-pub mod http;
 mod link;
-mod local;
+mod listener;
 mod mailbox;
-mod meter;
+mod network;
 mod options;
-mod pressure;
-pub mod report;
 mod server;
-mod status;
 mod stopper;
-mod sweep;
 mod token;
 mod worker;
 
-pub use door::LOCAL_PREFIX;
 pub use error::{ConnectError, ServeError, Stopped};
-pub use meter::Meter;
+pub use hemiola_rti_server::{Report, Settings, Summary, report};
+pub use listener::LOCAL_PREFIX;
 pub use options::{Observer, Options, PORT};
-pub use report::Report;
-pub use server::{Addresses, Server, Summary};
+pub use server::{Addresses, Server};
 pub use stopper::Stopper;

@@ -1,44 +1,35 @@
-//! What carries the bytes of a connection: a socket, or a stream in shared memory.
+//! A link carries the bytes of a connection: a socket, or a stream in shared memory. No operation blocks.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-use hemiola_rt::shared::{Stream, StreamEnded, Urgency, Wake};
+use hemiola_rt::shared::{self, Stream, StreamEnded, Wake};
 use hemiola_rt::sys::retry;
+use hemiola_rti_server::{Received, Urgency};
 
-/// What carries bytes both ways. Nothing here blocks.
+/// The carrier of a connection's bytes, in both directions.
 #[derive(Debug)]
 pub(crate) enum Link {
     /// A TCP connection.
     Tcp(TcpStream),
-    /// A socket of this machine, before it has asked for a stream.
+    /// A local socket, before it has requested a stream.
     Local(UnixStream),
     /// A stream in shared memory.
     Stream {
         /// The stream.
         stream: Stream,
-        /// The socket it was asked for with; closed if the other process is gone. None for one inside this process.
+        /// The socket over which it was requested; the peer's process is gone when it is closed. `None` within this
+        /// process.
         _socket: Option<UnixStream>,
-        /// That socket was closed at the other end.
+        /// Whether the peer has closed that socket.
         is_abandoned: bool,
     },
 }
 
-/// What a read gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// So many bytes, and perhaps there are more.
-    Bytes(usize),
-    /// So many bytes, perhaps none; more will be told of.
-    Last(usize),
-    /// The other side has closed it.
-    Closed,
-}
-
 impl Link {
-    /// What tells of bytes and of room.
+    /// The descriptor that reports bytes and room.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(socket) => socket.as_fd(),
@@ -47,62 +38,67 @@ impl Link {
         }
     }
 
-    /// Takes what came. An error means that nothing will come any more.
-    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<Taken> {
+    /// Reads received bytes. After an error, nothing more can be read.
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<Received> {
         match self {
             Self::Tcp(socket) => read_socket(socket, into),
             Self::Local(socket) => read_socket(socket, into),
             Self::Stream { stream, is_abandoned, .. } => match stream.read(into) {
-                Ok(0) if *is_abandoned => Ok(Taken::Closed),
-                Ok(len) if len < into.len() && !*is_abandoned => Ok(Taken::Last(len)),
-                Ok(len) => Ok(Taken::Bytes(len)),
-                Err(StreamEnded::Closed) => Ok(Taken::Closed),
+                Ok(0) if *is_abandoned => Ok(Received::Closed),
+                Ok(len) if len < into.len() && !*is_abandoned => Ok(Received::AllUnarmed(len)),
+                Ok(len) => Ok(Received::Some(len)),
+                Err(StreamEnded::Closed) => Ok(Received::Closed),
                 Err(error) => Err(io::Error::other(error)),
             },
         }
     }
 
-    /// Gives bytes; says how many there was room for. An error means that there will be no room any more.
+    /// Writes bytes and returns how many there was room for. After an error, nothing more can be written.
     pub(crate) fn write(&mut self, bytes: &[u8], urgency: Urgency) -> io::Result<usize> {
         match self {
             Self::Tcp(socket) => write_socket(socket, bytes),
             Self::Local(socket) => write_socket(socket, bytes),
-            Self::Stream { stream, .. } => loop {
-                match stream.write(bytes, urgency) {
-                    // Room may have come since: then the bell does not ring for it.
-                    Ok(0) if !stream.wants_room() => {}
-                    Ok(len) => return Ok(len),
-                    Err(error) => return Err(io::Error::new(ErrorKind::BrokenPipe, error)),
+            Self::Stream { stream, .. } => {
+                let urgency = match urgency {
+                    Urgency::Lazy => shared::Urgency::Lazy,
+                    Urgency::Urgent => shared::Urgency::Urgent,
+                };
+                loop {
+                    match stream.write(bytes, urgency) {
+                        // Room may have appeared since; then the peer does not announce it.
+                        Ok(0) if !stream.wants_room() => {}
+                        Ok(len) => return Ok(len),
+                        Err(error) => return Err(io::Error::new(ErrorKind::BrokenPipe, error)),
+                    }
                 }
-            },
+            }
         }
     }
 
-    /// Tells the other side that its bytes have come. A client that leaves Nagle's algorithm on sends no further frame
-    /// before it knows, and where nothing is answered the kernel would tell it 40 ms later (tcp(7), `TCP_QUICKACK`).
+    /// Acknowledges received bytes at once.
     pub(crate) fn acknowledge(&self) {
         if let Self::Tcp(socket) = self {
-            // Where this does not work the client waits, no more.
+            // If this fails, the client waits a little longer.
             let _ = rustix::net::sockopt::set_tcp_quickack(socket, true);
         }
     }
 
-    /// Has it to be told that its reader will sleep? Sockets always tell of what comes.
-    pub(crate) const fn is_silent(&self) -> bool {
+    /// Whether any event of its descriptor may mean room for writing.
+    pub(crate) const fn is_stream(&self) -> bool {
         matches!(self, Self::Stream { .. })
     }
 
-    /// From now on it tells of what comes; `false` if there is something already.
-    pub(crate) fn sleep(&mut self) -> bool {
+    /// From now on the peer announces what it writes; `false` if it has already written something.
+    pub(crate) fn arm(&mut self) -> bool {
         match self {
             Self::Stream { stream, .. } => stream.sleep(Wake::Any),
             Self::Tcp(_) | Self::Local(_) => true,
         }
     }
 
-    /// Nothing more will be written.
+    /// Announces that nothing more will be written.
     pub(crate) fn finish(&mut self) {
-        // If the other side is gone already, that is no news.
+        // If the peer is already gone, there is nobody to inform.
         match self {
             Self::Tcp(socket) => drop(socket.shutdown(Shutdown::Write)),
             Self::Local(socket) => drop(socket.shutdown(Shutdown::Write)),
@@ -111,13 +107,13 @@ impl Link {
     }
 }
 
-fn read_socket(mut socket: impl Read, into: &mut [u8]) -> io::Result<Taken> {
+fn read_socket(mut socket: impl Read, into: &mut [u8]) -> io::Result<Received> {
     match retry(|| socket.read(into)) {
-        Ok(0) => Ok(Taken::Closed),
-        // Of a stream, less than was asked for means that there is no more now: epoll(7).
-        Ok(len) if len < into.len() => Ok(Taken::Last(len)),
-        Ok(len) => Ok(Taken::Bytes(len)),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Taken::Last(0)),
+        Ok(0) => Ok(Received::Closed),
+        // A short read from a stream socket means that nothing more has arrived: epoll(7).
+        Ok(len) if len < into.len() => Ok(Received::All(len)),
+        Ok(len) => Ok(Received::Some(len)),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Received::All(0)),
         Err(error) => Err(error),
     }
 }

@@ -1,4 +1,4 @@
-//! What other threads want of the one that serves.
+//! Commands from other threads to the one that serves.
 
 use std::io;
 use std::sync::mpsc::SyncSender;
@@ -7,57 +7,56 @@ use std::sync::{Mutex, PoisonError};
 use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::eventfd::EventFd;
 use hemiola_rti::{Prepared, SessionId};
+use hemiola_rti_server::Report;
 
 use crate::error::Stopped;
-use crate::report::Report;
 
-/// What a thread may want.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// The end.
+    /// Stop serving.
     Stop,
-    /// A connection over this stream, the other end of which is in this process.
+    /// Take a connection over this stream, whose other end is in this process.
     Connect(Stream),
-    /// A report.
+    /// Send a report.
     Report(SyncSender<Report>),
-    /// The call of this session to go on, whose modules were read.
+    /// Carry out the call of this session, whose modules have been parsed.
     Prepared(SessionId, Prepared),
 }
 
-/// Takes commands until it is closed; rings for each.
+/// Takes commands until it is closed, and signals each through an event counter.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    bell: EventFd,
-    /// `None` when nobody will look any more.
+    counter: EventFd,
+    /// `None` once it is closed.
     commands: Mutex<Option<Vec<Command>>>,
 }
 
 impl Mailbox {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { bell: EventFd::new()?, commands: Mutex::new(Some(Vec::new())) })
+        Ok(Self { counter: EventFd::new()?, commands: Mutex::new(Some(Vec::new())) })
     }
 
-    /// Leaves a command.
+    /// Adds a command.
     pub(crate) fn post(&self, command: Command) -> Result<(), Stopped> {
         let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         commands.as_mut().ok_or(Stopped)?.push(command);
-        self.bell.ring();
+        self.counter.ring();
         Ok(())
     }
 
-    /// Rings for commands; to be watched as long as there is something to read.
-    pub(crate) const fn bell(&self) -> &EventFd {
-        &self.bell
+    /// The event counter, readable while there are commands.
+    pub(crate) const fn counter(&self) -> &EventFd {
+        &self.counter
     }
 
-    /// Takes all commands, and ends the ringing.
+    /// Takes all commands and resets the counter.
     pub(crate) fn take(&self) -> Vec<Command> {
         let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
-        self.bell.silence();
+        self.counter.silence();
         commands.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes no commands any more; those that nobody has looked at are dropped.
+    /// Takes no further commands and drops the remaining ones.
     pub(crate) fn close(&self) {
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

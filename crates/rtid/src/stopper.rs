@@ -1,16 +1,16 @@
-//! What other threads can do with an RTI that serves.
+//! What other threads can do with a running RTI.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use hemiola_rt::shared::Stream;
+use hemiola_rti_server::Report;
 use hemiola_units::Bytes;
 
 use crate::error::{ConnectError, Stopped};
 use crate::mailbox::{Command, Mailbox};
-use crate::report::Report;
 
-/// Speaks to a [`Server`](crate::Server) from any thread.
+/// Controls a [`Server`](crate::Server) from any thread.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     pub(crate) mailbox: Arc<Mailbox>,
@@ -18,26 +18,25 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Ends it: [`run`](crate::Server::run) returns soon. Does nothing if it has.
+    /// Stops the server: [`run`](crate::Server::run) returns soon. Has no effect if it has already stopped.
     pub fn stop(&self) {
-        // It has stopped already.
         let _ = self.mailbox.post(Command::Stop);
     }
 
-    /// What is going on. Waits for the server to [run](crate::Server::run).
+    /// Returns a report. Blocks until the server [runs](crate::Server::run).
     ///
     /// # Errors
-    /// It has stopped, or stops before it answers.
+    /// The server has stopped, or stops before it replies.
     pub fn status(&self) -> Result<Report, Stopped> {
         let (sender, receiver) = sync_channel(1);
         self.mailbox.post(Command::Report(sender))?;
         receiver.recv().map_err(|_| Stopped)
     }
 
-    /// A connection from this process: the federate's end of a stream, to be used as any other connection.
+    /// Opens a connection within this process. Returns the federate's end of a stream.
     ///
     /// # Errors
-    /// It has stopped, or the system gives no memory or descriptors.
+    /// The server has stopped, or the system lacks memory or descriptors.
     pub fn connect(&self) -> Result<Stream, ConnectError> {
         let (here, there) = Stream::pair(self.stream_capacity)?;
         self.mailbox.post(Command::Connect(there))?;

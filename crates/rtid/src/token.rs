@@ -1,35 +1,35 @@
-//! What an event of the system is about.
+//! The subject of an epoll event.
 
 use hemiola_rt::sys::epoll::EventFlags;
 
-/// What is watched, as epoll carries it: a kind in the lowest bits, a number above.
+/// The watched object, as a word for epoll: its kind in the lowest bits, its number above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// The place of a listener.
+    /// A listener.
     Listener(u64),
-    /// Something is in the mailbox.
+    /// The mailbox.
     Mailbox,
-    /// What carries the bytes of a connection.
+    /// The link of a connection.
     Connection(u64),
     /// The socket that stays open beside a stream in shared memory.
     Socket(u64),
-    /// The process at the other end of it.
+    /// The peer's process of a session.
     Process(u64),
 }
 
 const KIND_BITS: u32 = 3;
 
-/// As long as there is something to read.
+/// Reported as long as there is something to read.
 pub(crate) const LEVEL: EventFlags = EventFlags::IN;
 
-/// Once, for what happens once.
+/// Reported once, for an event that happens once.
 pub(crate) const ONCE: EventFlags = EventFlags::IN.union(EventFlags::ET);
 
-/// Once for each time that something changes, in either direction.
+/// Reported once per change, in either direction.
 pub(crate) const EDGE: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
-/// The other side is gone, or will write no more.
+/// The peer is gone, or will write no more.
 pub(crate) const END: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
 impl Token {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_back_as_they_were_given() {
+    fn tokens_survive_the_round_trip() {
         let number = u64::MAX >> KIND_BITS;
         for token in [
             Token::Listener(3),

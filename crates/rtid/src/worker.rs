@@ -1,4 +1,4 @@
-//! Object model modules are read on a thread of their own: that takes milliseconds, and others wait for less.
+//! The thread that parses object model modules: that takes milliseconds, and other federates must not wait for it.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use hemiola_units::Policy;
 
 use crate::mailbox::{Command, Mailbox};
 
-/// A thread that prepares one call after the other. Each session has at most one call with it.
+/// A thread that prepares one call after another. Each session has at most one call with it.
 #[derive(Debug)]
 pub(crate) struct Worker {
     jobs: Option<Sender<(SessionId, Preparation)>>,
@@ -19,14 +19,14 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// What is done comes into the mailbox.
+    /// Starts the thread. It posts its results to the mailbox.
     pub(crate) fn start(mailbox: Arc<Mailbox>) -> io::Result<Self> {
-        let (jobs, todo) = channel::<(SessionId, Preparation)>();
+        let (jobs, queue) = channel::<(SessionId, Preparation)>();
         let work = move || {
-            // Not as urgent as the RTI, which may have a real-time priority; to have less needs no privilege.
+            // It is less urgent than the RTI, which may run at a real-time priority. Lowering it needs no privilege.
             let _ = sched::set_policy(None, &Policy::Other { nice: 5 });
-            for (session, preparation) in todo {
-                if mailbox.post(Command::Prepared(session, preparation.run())).is_err() {
+            for (session, job) in queue {
+                if mailbox.post(Command::Prepared(session, job.run())).is_err() {
                     return;
                 }
             }
@@ -35,20 +35,20 @@ impl Worker {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Gives it something to do.
-    pub(crate) fn give(&self, session: SessionId, preparation: Preparation) {
-        let jobs = self.jobs.as_ref().expect("it is taken away at the end alone");
-        // The thread ends when the server does, not before.
-        jobs.send((session, preparation)).expect("the thread works");
+    /// Queues a job.
+    pub(crate) fn give(&self, session: SessionId, job: Preparation) {
+        let jobs = self.jobs.as_ref().expect("it is only taken when dropped");
+        // The thread ends with the server, not before.
+        jobs.send((session, job)).expect("the thread is running");
     }
 }
 
-/// Waits for what it is doing.
+/// Waits for the job in progress.
 impl Drop for Worker {
     fn drop(&mut self) {
         drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
-            // A panic in it was printed by itself.
+            // A panic on that thread has already printed its message.
             let _ = thread.join();
         }
     }

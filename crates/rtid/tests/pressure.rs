@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use hemiola_hla::Reply;
-use hemiola_rtid::Options;
+use hemiola_rtid::{Options, Settings};
 use hemiola_units::Span;
 
 use crate::peer::{PATIENCE, Peer, Rti, on_loopback, update, value};
@@ -13,12 +13,16 @@ const VALUE_LEN: usize = 4096;
 
 /// Patient for a moment, and with little room.
 fn narrow() -> Options {
-    Options {
+    with(Settings {
         congested_len: 256 << 10,
-        apart_len_max: 1 << 20,
+        backlog_len_max: 1 << 20,
         stall_max: Span::from_millis(500),
-        ..on_loopback()
-    }
+        ..Settings::default()
+    })
+}
+
+fn with(settings: Settings) -> Options {
+    Options { settings, ..on_loopback() }
 }
 
 fn two(rti: &Rti) -> (Peer, impl Fn(u32) -> hemiola_hla::call::ObjectCall, Peer) {
@@ -93,7 +97,7 @@ fn a_federate_without_connection_slows_down_nobody_and_is_lost_when_too_much_wai
 
 #[test]
 fn the_session_that_keeps_most_is_ended_when_all_keep_too_much() {
-    let rti = Rti::start(Options { memory_max: 2 << 20, ..on_loopback() });
+    let rti = Rti::start(with(Settings { memory_max: 2 << 20, ..Settings::default() }));
     let (mut publisher, numbered, mut idle) = two(&rti);
     let began = Instant::now();
     let mut number = 0;
@@ -108,7 +112,8 @@ fn the_session_that_keeps_most_is_ended_when_all_keep_too_much() {
 
 #[test]
 fn there_are_no_more_connections_and_sessions_than_allowed() {
-    let rti = Rti::start(Options { sessions_max: 2, connections_max: 3, ..on_loopback() });
+    let rti =
+        Rti::start(with(Settings { sessions_max: 2, connections_max: 3, ..Settings::default() }));
     let (_publisher, _, _subscriber) = two(&rti);
     let mut third = Peer::new(rti.address);
     while third.end.is_none() {
@@ -127,7 +132,7 @@ fn there_are_no_more_connections_and_sessions_than_allowed() {
 #[test]
 fn a_connection_that_says_nothing_is_closed() {
     let mut options = on_loopback();
-    options.session.greeting_max = Span::from_millis(100);
+    options.settings.session.greeting_max = Span::from_millis(100);
     let rti = Rti::start(options);
     let mut silent = std::net::TcpStream::connect(rti.address).unwrap();
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -136,7 +141,7 @@ fn a_connection_that_says_nothing_is_closed() {
 
 #[test]
 fn frames_that_are_never_completed_count_as_memory() {
-    let rti = Rti::start(Options { memory_max: 4 << 20, ..on_loopback() });
+    let rti = Rti::start(with(Settings { memory_max: 4 << 20, ..Settings::default() }));
     let (mut publisher, numbered, _subscriber) = two(&rti);
     let mut greedy = std::net::TcpStream::connect(rti.address).unwrap();
     greedy.set_read_timeout(Some(PATIENCE)).unwrap();

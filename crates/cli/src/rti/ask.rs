@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::IpAddr;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use hemiola_rt::sys::local;
@@ -19,23 +20,47 @@ const ANSWER_LEN_MAX: u64 = 256 << 20;
 /// The name of the RTI that was started without one.
 const USUAL: &str = "15164";
 
-#[derive(Clone, Copy)]
 pub(crate) enum Question {
     Status,
     Metrics,
+    /// Evict a session, by its number, or a federate, by its name.
+    Evict(String),
+    /// Evict all federates of a federation, and destroy it.
+    Destroy(String),
 }
 
 impl Question {
-    const fn line(self) -> &'static str {
+    fn line(&self) -> String {
         match self {
-            Self::Status => "status 1\n",
-            Self::Metrics => "metrics 1\n",
+            Self::Status => "status 1\n".into(),
+            Self::Metrics => "metrics 1\n".into(),
+            Self::Evict(name) => format!("evict 1 {name}\n"),
+            Self::Destroy(federation) => format!("destroy 1 {federation}\n"),
         }
     }
 }
 
+/// Gives an RTI an operator's command, and prints what was done.
+pub(crate) fn command(
+    address: Option<&RtiAddress>,
+    question: &Question,
+    done: &str,
+) -> Result<ExitCode, Failure> {
+    let answer = ask(address, question)?;
+    match answer.trim_end().split_once(' ') {
+        Some(("ok", what)) => {
+            println!("{done}: {what}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(("error", reason)) => Err(Failure::failed(format!(
+            "{reason}\nhint: `hemiola rti status` shows federations, federates and sessions"
+        ))),
+        _ => Err(Failure::failed(format!("the RTI answered \"{}\"", answer.escape_debug()))),
+    }
+}
+
 /// The answer of the RTI at this address, or of the one that there is.
-pub(crate) fn ask(address: Option<&RtiAddress>, question: Question) -> Result<String, Failure> {
+pub(crate) fn ask(address: Option<&RtiAddress>, question: &Question) -> Result<String, Failure> {
     let name = match address {
         Some(address) => name_of(address)?,
         None => only_one(&running())?,
@@ -92,7 +117,7 @@ fn running() -> Vec<String> {
     names
 }
 
-fn answer(name: &str, question: Question) -> io::Result<String> {
+fn answer(name: &str, question: &Question) -> io::Result<String> {
     let mut socket = local::connect(&RtiAddress::socket_name(name))?;
     // Names in the abstract name space belong to whoever was first.
     let owner = local::peer(&socket)?.uid;

@@ -13,6 +13,7 @@ use hemiola_rtid::{Addresses, Options, ServeError, Server, Stopper};
 use hemiola_units::{Bytes, Policy, Priority, Profile};
 
 use super::log::Log;
+use super::metrics;
 use crate::args::RtiServe;
 use crate::diagnostics::{Failure, INTERRUPTED};
 
@@ -21,6 +22,7 @@ const STACK: Bytes = Bytes(256 << 10);
 
 pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let options = options(args)?;
+    let metrics = args.metrics.as_deref().map(metrics::Listener::bind).transpose()?;
     let log = Log::start(args.log.into())?;
     hemiola_rt::privilege::raise_descriptor_limit();
     let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
@@ -28,12 +30,13 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     stop_at_signals(server.stopper())?;
     take_profile(args)?;
     let addresses = server.addresses();
-    announce(&addresses);
+    let metrics = metrics.map(|listener| listener.serve(server.stopper())).transpose()?;
+    announce(&addresses, metrics);
     for address in &addresses.tcp {
         let can = "join, create and destroy federations, and read and change what passes by";
         warn_of_strangers(*address, can);
     }
-    if let Some(address) = addresses.metrics {
+    if let Some(address) = metrics {
         warn_of_strangers(address, "read the names of federations and federates");
     }
     let summary = server.run();
@@ -67,25 +70,29 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     if let Some(name) = &args.local {
         options.local = Some(name.clone());
     }
-    if let Some(text) = &args.metrics {
-        options.metrics = resolved("--metrics", text)?.into_iter().next();
-    }
+    let settings = &mut options.settings;
     if let Some(count) = args.sessions_max {
-        options.sessions_max = count;
+        settings.sessions_max = count;
         // Some more, for those that come to resume or to be refused.
-        options.connections_max = options.connections_max.max(count.saturating_mul(2));
+        settings.connections_max = settings.connections_max.max(count.saturating_mul(2));
     }
     if let Some(Bytes(len)) = args.memory_max {
-        options.memory_max = usize::try_from(len).unwrap_or(usize::MAX);
+        settings.memory_max = usize::try_from(len).unwrap_or(usize::MAX);
     }
     if let Some(span) = args.stall_max {
-        options.stall_max = span;
+        settings.stall_max = span;
+    }
+    if let Some(span) = args.hold_max {
+        settings.hold_max = span;
+    }
+    if let Some(span) = args.resume_window {
+        settings.session.resume_window = span;
     }
     Ok(options)
 }
 
 /// The addresses a name stands for, each once.
-fn resolved(option: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
+pub(super) fn resolved(option: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
     let bare = text.strip_prefix("tcp:").unwrap_or(text);
     let wrong = |reason: String| {
         Failure::bad_input(format!(
@@ -166,11 +173,11 @@ fn take_profile(args: &RtiServe) -> Result<(), Failure> {
 
 /// Where federates find it, one address a line, on standard output: for people and for scripts. All at once: a script
 /// may close its end behind the first line.
-fn announce(addresses: &Addresses) {
+fn announce(addresses: &Addresses, metrics: Option<SocketAddr>) {
     let mut lines: Vec<String> =
         addresses.tcp.iter().map(|address| format!("tcp:{address}\n")).collect();
     lines.extend(addresses.local.iter().map(|name| format!("shm:{name}\n")));
-    lines.extend(addresses.metrics.iter().map(|address| format!("http://{address}/metrics\n")));
+    lines.extend(metrics.iter().map(|address| format!("http://{address}/metrics\n")));
     print!("{}", lines.concat());
 }
 

@@ -30,7 +30,7 @@ const NAMES_MAX: usize = 8;
 
 pub(super) fn status(args: &RtiStatus) -> Result<ExitCode, Failure> {
     loop {
-        let text = ask(args.address.as_ref(), Question::Status)?;
+        let text = ask(args.address.as_ref(), &Question::Status)?;
         let shown =
             if args.json { format!("{}\n", text.trim_end()) } else { render(&read(&text)?) };
         if !args.watch {

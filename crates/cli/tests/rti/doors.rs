@@ -24,7 +24,7 @@ fn connections_that_say_nothing_are_closed_in_time() {
     for mut stream in silent {
         assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
     }
-    scene.rti.says("it takes too long", 200);
+    scene.rti.says("did not state its purpose", 200);
     scene.end();
 }
 
@@ -53,7 +53,7 @@ fn anything_but_the_known_lines_closes_the_local_socket() {
         b"status 2\n",
         b"STATUS 1\n",
         b"sessions 1\n",
-        &[0xFF; 65],
+        &[0xFF; 1025],
         &[b'a'; 100_000],
     ];
     for line in lines {
@@ -92,7 +92,7 @@ fn anything_but_a_request_for_the_metrics_is_refused_over_http() {
     assert!(text.contains("hemiola_rti_federates{federation=\"Others\"} 2\n"), "{text}");
     assert!(ask(b"GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
     assert!(ask(b"POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-    assert!(ask(&[0; 100_000]).starts_with("HTTP/1.1 431"));
+    assert!(ask(&[0; 100_000]).starts_with("HTTP/1.1 400"));
     drop(connect(address.parse().unwrap()));
     scene.end();
 }
@@ -122,7 +122,7 @@ fn bytes_that_are_no_frames_are_refused_over_shared_memory_too() {
         stream.write(bytes, Urgency::Urgent).unwrap();
         is_hung_up(&socket);
     }
-    scene.rti.says("a connection is closed", bad.len());
+    scene.rti.says("connection closed", bad.len());
     scene.end();
 }
 
@@ -159,7 +159,7 @@ fn a_process_killed_with_its_shared_memory_is_noticed() {
     let [memory, bell, other] = descriptors.each_ref().map(|one| one.try_clone().unwrap());
     let mut stream = Stream::accept(descriptors).unwrap();
     stream.write(&whole(0, 0, 1, &1_u32.to_be_bytes()), Urgency::Urgent).unwrap();
-    scene.rti.says("a session begins", 3);
+    scene.rti.says("session opened", 3);
     stream.write(&whole(1, 0, 20, &[0; 100])[..30], Urgency::Urgent).unwrap();
     // Who is killed does not close the stream: what is left to notice is the socket, which another process has now.
     std::mem::forget(stream);
@@ -175,6 +175,6 @@ fn a_process_killed_with_its_shared_memory_is_noticed() {
     assert!(!scene.rti.log().contains("has lost its connection"));
     process.kill().unwrap();
     process.wait().unwrap();
-    scene.rti.says("has lost its connection", 1);
+    scene.rti.says("session detached", 1);
     scene.end();
 }

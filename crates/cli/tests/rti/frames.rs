@@ -46,7 +46,7 @@ fn a_connection_that_begins_with_anything_else_is_closed_with_the_reason() {
         stream.write_all(bytes).unwrap();
         assert_eq!(until_closed(&stream), b"", "{bytes:?}");
     }
-    scene.rti.says("a connection is closed", all.len());
+    scene.rti.says("connection closed", all.len());
     let log = scene.end();
     for reason in ["shorter than its header", "longer than the 32 allowed", "no kind of frame"] {
         assert!(log.contains(reason), "{reason}: {log}");
@@ -155,7 +155,7 @@ fn a_process_killed_in_the_middle_of_a_frame_leaves_the_others_at_their_work() {
         drop(federate);
         process.kill().unwrap();
         process.wait().unwrap();
-        scene.rti.says("has lost its connection", gone);
+        scene.rti.says("session detached", gone);
     }
     scene.end();
 }

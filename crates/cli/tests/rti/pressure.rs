@@ -49,7 +49,7 @@ fn a_federate_that_never_reads_is_lost_and_who_waited_for_it_goes_on() {
     scope(|threads| {
         threads.spawn(|| flood(&mut publisher, instance, &stops, &sent));
         // It is slowed down, until who does not read is given up; others are not.
-        scene.rti.says("a session is ended", 1);
+        scene.rti.says("session evicted", 1);
         let then = sent.load(Ordering::Relaxed);
         while sent.load(Ordering::Relaxed) < then + 10_000 {
             sleep(Duration::from_millis(1));
@@ -142,7 +142,7 @@ fn pour(scene: &Scene, kind: u32, payload: &[u8]) -> TcpStream {
 fn calls_whose_answers_are_never_read_stop_being_taken() {
     let scene = Scene::begin("unread-answers", &["--stall-max", "3s"]);
     let _stream = pour(&scene, 20, &[0x0a, 0]);
-    scene.rti.says("a session is ended", 1);
+    scene.rti.says("session evicted", 1);
     scene.end();
 }
 
@@ -150,7 +150,7 @@ fn calls_whose_answers_are_never_read_stop_being_taken() {
 fn bodies_that_are_no_calls_stop_being_taken_if_the_answers_are_never_read() {
     let scene = Scene::begin("unread-refusals", &["--stall-max", "3s"]);
     let _stream = pour(&scene, 20, &[0xFF]);
-    scene.rti.says("a session is ended", 1);
+    scene.rti.says("session evicted", 1);
     scene.end();
 }
 
@@ -196,6 +196,6 @@ fn a_federate_that_never_advances_holds_back_its_own_federation_alone() {
     // Once it is gone, nobody holds back any more.
     drop(lazy.stream.shutdown(std::net::Shutdown::Both));
     drop(lazy);
-    scene.rti.says("has lost its connection", 1);
+    scene.rti.says("session detached", 1);
     scene.end();
 }

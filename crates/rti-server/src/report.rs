@@ -51,6 +51,17 @@ pub struct Report {
     pub federations: Vec<FederationReport>,
 }
 
+impl Report {
+    /// Returns the report as a JSON document.
+    ///
+    /// # Panics
+    /// Never: a report is plain data.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a report is plain data")
+    }
+}
+
 /// What the RTI's thread did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {

@@ -1,0 +1,73 @@
+//! Metrics over HTTP, for Prometheus: a thread of its own, so that no collector occupies the RTI.
+
+use std::net::{SocketAddr, TcpListener};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use hemiola_rtid::Stopper;
+use hemiola_rtid::report::prometheus;
+
+use super::serve::resolved;
+use crate::diagnostics::Failure;
+
+/// A listener that does not serve yet.
+pub(super) struct Listener(TcpListener);
+
+impl Listener {
+    /// Listens on the first address that the text stands for.
+    pub(super) fn bind(text: &str) -> Result<Self, Failure> {
+        let addresses = resolved("--metrics", text)?;
+        let address = addresses[0];
+        let listener = TcpListener::bind(address)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(|error| {
+                Failure::failed(format!("cannot serve metrics on {address}: {error}\nhint: choose another --metrics HOST:PORT"))
+            })?;
+        Ok(Self(listener))
+    }
+
+    /// Serves until the process ends. Returns the address.
+    pub(super) fn serve(self, stopper: Stopper) -> Result<SocketAddr, Failure> {
+        let address = self.0.local_addr().map_err(Failure::failed)?;
+        let routes = Router::new()
+            .route("/metrics", get(metrics))
+            .route("/", get(|| async { closing(Html("<!doctype html><title>Hemiola RTI</title><a href=\"/metrics\">metrics</a>\n")) }))
+            .fallback(|| async { closing((StatusCode::NOT_FOUND, "There is only /metrics.\n")) })
+            .method_not_allowed_fallback(|| async {
+                closing((StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n"))
+            })
+            .with_state(stopper);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(Failure::failed)?;
+        let serve = move || {
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(self.0)?;
+                axum::serve(listener, routes).await
+            })
+        };
+        std::thread::Builder::new()
+            .name("metrics".into())
+            .spawn(serve)
+            .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))?;
+        Ok(address)
+    }
+}
+
+async fn metrics(State(stopper): State<Stopper>) -> Response {
+    // Blocks this thread for one turn of the RTI at most, and nobody else uses it.
+    match stopper.status() {
+        Ok(report) => {
+            let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+            closing((kind, prometheus(&report)))
+        }
+        Err(stopped) => closing((StatusCode::SERVICE_UNAVAILABLE, format!("{stopped}\n"))),
+    }
+}
+
+/// A response after which the connection is closed: a collector comes back after many seconds only.
+fn closing(response: impl IntoResponse) -> Response {
+    ([(header::CONNECTION, "close")], response).into_response()
+}

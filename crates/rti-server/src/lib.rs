@@ -1,0 +1,31 @@
+//! The rules of an RTI process, as a pure core: which connection is read, which call is carried out, which federate
+//! waits for another, what is kept, and which session ends.
+//!
+//! In reading order:
+//!
+//! * [`Settings`]: the limits.
+//! * [`Network`]: everything the core needs from the outside world, as a trait. `hemiola-rtid` implements it with
+//!   sockets and shared memory, the simulation in this crate's tests with virtual links.
+//! * [`Server`]: [events](Server::accept) go in, [`Server::turn`] does a bounded amount of work, and
+//!   [`Server::before_sleep`] returns how long the shell may wait. `server/turn.rs` lists the steps of a turn in order.
+//! * [`report`]: the state of the server as data, as JSON and for Prometheus.
+//!
+//! The core reads no clock, opens no socket and starts no thread: the same events give the same calls of the network.
+//! It takes no decision about federations, which is the kernel's task (`hemiola-rti`), and knows no byte of the
+//! protocol, which is that of `hemiola-fedpro`.
+
+#![forbid(unsafe_code)]
+
+mod connection;
+mod meter;
+mod network;
+pub mod report;
+mod server;
+mod session;
+mod settings;
+
+pub use meter::Meter;
+pub use network::{ConnectionId, ConnectionLost, Network, Origin, Received, Urgency};
+pub use report::Report;
+pub use server::{Identity, Server, Summary};
+pub use settings::Settings;

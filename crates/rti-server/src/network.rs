@@ -1,0 +1,102 @@
+//! The outside world, as the core sees it.
+
+use hemiola_rti::{Preparation, SessionId};
+
+/// A connection, as the server numbers them. A number is never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u64);
+
+/// The kind of a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It speaks the Federate Protocol from its first byte: a TCP connection, or a stream in shared memory.
+    Federate,
+    /// The local socket: its first line says what it is for.
+    Local,
+}
+
+/// The result of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// This many bytes, and there may be more.
+    Some(usize),
+    /// This many bytes, possibly none; the shell reports when more arrive.
+    All(usize),
+    /// The same, but the shell reports more only after the connection has been [armed](Network::arm).
+    AllUnarmed(usize),
+    /// The peer has closed the connection.
+    Closed,
+}
+
+/// Whether the peer may be waiting for the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// The peer need not be woken for them.
+    Lazy,
+    /// The peer is woken.
+    Urgent,
+}
+
+/// A connection broke, with the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionLost(pub String);
+
+/// What the shell does for the server. No method blocks.
+pub trait Network {
+    /// Reads received bytes.
+    ///
+    /// # Errors
+    /// The connection broke.
+    fn read(
+        &mut self,
+        connection: ConnectionId,
+        into: &mut [u8],
+    ) -> Result<Received, ConnectionLost>;
+
+    /// Writes bytes and returns how many were accepted. If fewer than all, the shell reports when there is room again
+    /// ([`Server::ready`](crate::Server::ready)).
+    ///
+    /// # Errors
+    /// The connection broke.
+    fn write(
+        &mut self,
+        connection: ConnectionId,
+        bytes: &[u8],
+        urgency: Urgency,
+    ) -> Result<usize, ConnectionLost>;
+
+    /// Announces that nothing more will be written.
+    fn finish(&mut self, connection: ConnectionId);
+
+    /// Closes and forgets the connection.
+    fn close(&mut self, connection: ConnectionId);
+
+    /// Acknowledges received bytes at the transport level although nothing is sent. A client with Nagle's algorithm
+    /// sends no further frame before that, and the kernel would delay it by 40 ms (tcp(7), `TCP_QUICKACK`).
+    fn acknowledge(&mut self, connection: ConnectionId);
+
+    /// Prepares the connection to report the next bytes; `false` if some have arrived already. Called before the server
+    /// sleeps, for every connection whose last read returned [`Received::AllUnarmed`].
+    fn arm(&mut self, connection: ConnectionId) -> bool;
+
+    /// Replaces a local connection by a stream in shared memory, which the peer receives over it. The connection keeps
+    /// its number.
+    ///
+    /// # Errors
+    /// The system provides no memory or descriptors; the connection is closed.
+    fn become_stream(&mut self, connection: ConnectionId) -> Result<(), ConnectionLost>;
+
+    /// Watches the peer's process of a connection, if it is known, on behalf of the session. The shell reports its end
+    /// with [`Server::process_ended`](crate::Server::process_ended).
+    fn watch_process(&mut self, connection: ConnectionId, session: SessionId);
+
+    /// Stops watching on behalf of this session.
+    fn forget_process(&mut self, session: SessionId);
+
+    /// Parses object model modules outside the loop; the shell returns the result with
+    /// [`Server::prepared`](crate::Server::prepared). Returns the job if no other thread is available.
+    fn prepare(&mut self, session: SessionId, job: Preparation) -> Option<Preparation>;
+
+    /// A random number that no peer can guess; `None` if the system provides none.
+    fn secret(&mut self) -> Option<u64>;
+}

@@ -1,0 +1,234 @@
+//! The server: what it consists of, and the events that the shell reports.
+
+mod arrival;
+mod calls;
+mod deadlines;
+mod local;
+mod output;
+mod pressure;
+mod status;
+mod turn;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hemiola_fedpro as fedpro;
+use hemiola_rti::{Effect, Input, Kernel, Prepared, SessionId};
+use hemiola_units::{Instant, Span};
+
+use crate::connection::Connection;
+use crate::meter::Meter;
+use crate::network::{ConnectionId, Network};
+use crate::session::Session;
+use crate::settings::Settings;
+
+/// Bytes read from one connection before the next has its turn.
+const READ_LEN: usize = 64 << 10;
+
+/// What the reports of a server say about its process.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The version of the program.
+    pub version: String,
+    /// Its process ID.
+    pub pid: u32,
+    /// The addresses it listens on, such as `tcp:127.0.0.1:15164`.
+    pub addresses: Vec<String>,
+}
+
+/// Counters since the start of the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Sessions that were created.
+    pub sessions: u64,
+    /// Calls that were carried out.
+    pub calls: u64,
+    /// Callbacks, counted per receiver.
+    pub callbacks: u64,
+    /// Turns of the loop.
+    pub turns: u64,
+    /// Their total duration.
+    pub busy: Span,
+}
+
+/// The core of an RTI process: the kernel, all sessions, and all connections.
+#[derive(Debug)]
+pub struct Server {
+    settings: Settings,
+    identity: Identity,
+    kernel: Kernel,
+    /// The time at which the present turn began.
+    now: Instant,
+    connections: Connections,
+    sessions: Sessions,
+    schedule: Schedule,
+    statistics: Statistics,
+    buffers: Buffers,
+}
+
+/// The connections by number.
+#[derive(Debug, Default)]
+struct Connections {
+    by_id: BTreeMap<ConnectionId, Connection>,
+    count: u64,
+    /// Whether the last connection was closed for lack of room: that is logged once.
+    is_full: bool,
+}
+
+/// The sessions, and the memory account.
+#[derive(Debug, Default)]
+struct Sessions {
+    by_id: BTreeMap<SessionId, Session>,
+    /// By the secret name that their clients present.
+    by_name: BTreeMap<fedpro::SessionId, SessionId>,
+    /// The memory that all use together, in bytes.
+    memory: usize,
+}
+
+/// The work that is due.
+#[derive(Debug)]
+struct Schedule {
+    /// Connections that may have bytes or room.
+    ready: VecDeque<ConnectionId>,
+    /// Connections to be armed before the server sleeps.
+    unarmed: Vec<ConnectionId>,
+    /// Sessions whose calls may go on.
+    resumed: Vec<SessionId>,
+    /// Sessions with output.
+    pending: Vec<SessionId>,
+    /// Sessions to be evicted, and why.
+    evictions: Vec<(SessionId, &'static str)>,
+    /// Federations to be destroyed once their federates have been evicted.
+    destructions: Vec<String>,
+    /// No deadline expires before this time.
+    deadline: Instant,
+}
+
+#[derive(Debug)]
+struct Statistics {
+    began: Instant,
+    summary: Summary,
+    received: Meter,
+    sent: Meter,
+    sessions_ended: BTreeMap<&'static str, u64>,
+}
+
+/// Memory that every turn uses again.
+#[derive(Debug)]
+struct Buffers {
+    inbox: Box<[u8]>,
+    outbox: Vec<u8>,
+    effects: Vec<Effect>,
+}
+
+impl Schedule {
+    /// A deadline may expire at this time.
+    fn wake_by(&mut self, at: Instant) {
+        self.deadline = self.deadline.min(at);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.resumed.is_empty()
+    }
+}
+
+impl Connections {
+    fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.by_id.get_mut(&id)
+    }
+}
+
+impl Server {
+    /// Creates a server without connections.
+    #[must_use]
+    pub fn new(mut settings: Settings, identity: Identity, now: Instant) -> Self {
+        // Beyond half of its limit, a session is not read at all.
+        settings.congested_len = settings.congested_len.min(settings.session.waiting_len_max / 2);
+        Self {
+            kernel: Kernel::new(settings.limits),
+            settings,
+            identity,
+            now,
+            connections: Connections::default(),
+            sessions: Sessions::default(),
+            schedule: Schedule {
+                ready: VecDeque::new(),
+                unarmed: Vec::new(),
+                resumed: Vec::new(),
+                pending: Vec::new(),
+                evictions: Vec::new(),
+                destructions: Vec::new(),
+                deadline: Instant::MAX,
+            },
+            statistics: Statistics {
+                began: now,
+                summary: Summary::default(),
+                received: Meter::new(now),
+                sent: Meter::new(now),
+                sessions_ended: BTreeMap::new(),
+            },
+            buffers: Buffers {
+                inbox: vec![0; READ_LEN].into_boxed_slice(),
+                outbox: Vec::new(),
+                effects: Vec::new(),
+            },
+        }
+    }
+
+    /// Returns the counters so far.
+    #[must_use]
+    pub const fn summary(&self) -> Summary {
+        self.statistics.summary
+    }
+
+    /// The shell has worked for the server from one instant to another; this is shown in reports.
+    pub fn count_turn(&mut self, from: Instant, to: Instant) {
+        self.statistics.summary.turns += 1;
+        self.statistics.summary.busy += to - from;
+    }
+
+    /// Something happened to a connection: there are bytes to read, or room to write, or it has ended.
+    pub fn ready(&mut self, connection: ConnectionId, readable: bool, writable: bool) {
+        if let Some(found) = self.connections.get_mut(connection) {
+            found.wake(readable, writable);
+            self.enqueue(connection);
+        }
+    }
+
+    /// The process of a session's peer has ended. The session ends once everything it sent has been read. Returns its
+    /// connection: from now on its reads end with [`Received::Closed`](crate::Received::Closed).
+    pub fn process_ended(&mut self, session: SessionId) -> Option<ConnectionId> {
+        let found = self.sessions.by_id.get_mut(&session)?;
+        found.is_orphaned = true;
+        let connection = found.connection;
+        match connection {
+            Some(connection) => self.ready(connection, true, false),
+            None => self.schedule.evictions.push((session, ORPHANED)),
+        }
+        connection
+    }
+
+    /// The object model modules of a call have been parsed: the call is carried out.
+    pub fn prepared(&mut self, network: &mut dyn Network, session: SessionId, prepared: Prepared) {
+        let Some(found) = self.sessions.by_id.get_mut(&session) else { return };
+        let Some((request, call)) = found.calls.preparing.take() else { return };
+        if !found.is_ending() {
+            self.kernel.handle(Input::Prepared(prepared), &mut self.buffers.effects);
+            self.carry_out(session, request, call);
+        }
+        self.drive(network, session);
+    }
+
+    /// Will serve this connection.
+    fn enqueue(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && !connection.is_queued
+        {
+            connection.is_queued = true;
+            self.schedule.ready.push_back(id);
+        }
+    }
+}
+
+/// Why a session ends whose process has ended.
+const ORPHANED: &str = "its process has ended";

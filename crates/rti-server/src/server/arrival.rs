@@ -1,0 +1,345 @@
+//! Connections: from their first byte to the session they carry, and to their end.
+
+use hemiola_fedpro as fedpro;
+use hemiola_fedpro::session::{
+    Resume, ResumeRefusal, SessionRefusal, refuse_resume, refuse_session,
+};
+use hemiola_fedpro::{Arrival, Greeting};
+use hemiola_rti::{Input, SessionId};
+use hemiola_units::Span;
+
+use super::{ORPHANED, Server};
+use crate::connection::{Connection, Purpose};
+use crate::network::{ConnectionId, Network, Origin, Received, Urgency};
+use crate::session::{PendingOutput, Session};
+
+/// How long a finished connection stays open, so that the last bytes arrive.
+const LINGER: Span = Span::from_millis(2000);
+
+impl Server {
+    /// Takes a new connection. Returns its number, under which the shell must know it before the next
+    /// [turn](Self::turn); `None` if there are too many.
+    pub fn accept(
+        &mut self,
+        network: &mut dyn Network,
+        origin: Origin,
+        peer: String,
+    ) -> Option<ConnectionId> {
+        if self.connections.by_id.len() >= self.settings.connections_max
+            && !self.replace_oldest_arrival(network)
+        {
+            // Logged once: a peer that exhausts the connections must not fill the log as well.
+            if !self.connections.is_full {
+                tracing::warn!(%peer, "refused: too many connections");
+            }
+            self.connections.is_full = true;
+            return None;
+        }
+        self.connections.is_full = false;
+        let id = ConnectionId(self.connections.count);
+        self.connections.count += 1;
+        let until = self.now + self.settings.session.greeting_max;
+        let purpose = match origin {
+            Origin::Federate => Purpose::Arriving(Arrival::new(self.now, &self.settings.session)),
+            Origin::Local => Purpose::Asking { until, line: Vec::new() },
+        };
+        self.schedule.wake_by(until);
+        self.connections.by_id.insert(id, Connection::new(id, purpose, peer));
+        self.enqueue(id);
+        Some(id)
+    }
+
+    /// Closes the connection that has been waiting longest without stating its purpose. Whether there was one.
+    fn replace_oldest_arrival(&mut self, network: &mut dyn Network) -> bool {
+        let is_arriving = |connection: &&Connection| {
+            matches!(connection.purpose, Purpose::Arriving(_) | Purpose::Asking { .. })
+        };
+        let Some(id) = self.connections.by_id.values().find(is_arriving).map(|found| found.id)
+        else {
+            return false;
+        };
+        self.close(network, id);
+        true
+    }
+
+    /// Forgets a connection.
+    pub(super) fn close(
+        &mut self,
+        network: &mut dyn Network,
+        id: ConnectionId,
+    ) -> Option<Connection> {
+        let connection = self.connections.by_id.remove(&id)?;
+        network.close(id);
+        Some(connection)
+    }
+
+    /// Serves a connection that may have bytes or room.
+    pub(super) fn serve(&mut self, network: &mut dyn Network, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        connection.is_queued = false;
+        match connection.purpose {
+            Purpose::Carrying(session) => self.serve_session(network, id, session),
+            Purpose::Leaving { .. } => self.serve_leaving(network, id),
+            Purpose::Arriving(_) => {
+                if let Some(len) = self.read(network, id) {
+                    self.take_greeting(network, id, len);
+                }
+            }
+            Purpose::Asking { .. } => {
+                if let Some(len) = self.read(network, id) {
+                    self.take_line(network, id, len);
+                }
+            }
+        }
+    }
+
+    fn take_greeting(&mut self, network: &mut dyn Network, id: ConnectionId, len: usize) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Purpose::Arriving(arrival) = &mut connection.purpose else { return };
+        match arrival.receive(&self.buffers.inbox[..len]) {
+            Ok(None) => {}
+            Err(violation) => {
+                tracing::info!(peer = %connection.peer, %violation, "connection closed");
+                self.close(network, id);
+            }
+            Ok(Some(greeting)) => {
+                let spent = Arrival::new(self.now, &self.settings.session);
+                let arrival = std::mem::replace(arrival, spent);
+                self.greet(network, id, arrival, greeting);
+            }
+        }
+    }
+
+    fn greet(
+        &mut self,
+        network: &mut dyn Network,
+        id: ConnectionId,
+        arrival: Arrival,
+        greeting: Greeting,
+    ) {
+        match greeting {
+            Greeting::Unsupported { version } => {
+                let refusal = SessionRefusal::UnsupportedVersion;
+                let reason = format!("{refusal}: {version}");
+                self.refuse(network, id, &refuse_session(refusal), &reason);
+            }
+            Greeting::New if !self.has_room_for_session(network) => {
+                let refusal = SessionRefusal::OutOfResources;
+                self.refuse(network, id, &refuse_session(refusal), &refusal.to_string());
+            }
+            Greeting::New => match self.new_name(network) {
+                Some(name) => self.open(network, id, arrival, name),
+                None => {
+                    let frame = refuse_session(SessionRefusal::Other);
+                    self.refuse(network, id, &frame, "the system provides no random numbers");
+                }
+            },
+            Greeting::Resume(resume) => {
+                let known = self.sessions.by_name.get(&resume.session).copied();
+                let known = known.filter(|id| !self.sessions.by_id[id].protocol.has_ended());
+                match known {
+                    Some(session) => self.resume(network, id, arrival, resume, session),
+                    None => {
+                        let refusal = ResumeRefusal::UnknownSession;
+                        let frame = refuse_resume(resume.session, refusal);
+                        self.refuse(network, id, &frame, &refusal.to_string());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether there is room for another session, if need be in place of one that is detached and has no federate.
+    fn has_room_for_session(&mut self, network: &mut dyn Network) -> bool {
+        if self.sessions.by_id.len() < self.settings.sessions_max {
+            return true;
+        }
+        let is_dispensable = |(id, session): &(&SessionId, &Session)| {
+            session.connection.is_none() && !session.is_ending() && !self.kernel.has_joined(**id)
+        };
+        let sessions = self.sessions.by_id.iter().filter(is_dispensable);
+        let oldest = sessions.min_by_key(|(_, session)| session.detached_since);
+        let Some(id) = oldest.map(|(id, _)| *id) else { return false };
+        self.evict(id, "room was needed for another session");
+        self.drive(network, id);
+        self.settle(network, id);
+        true
+    }
+
+    /// A name that no other session has and no peer can guess.
+    fn new_name(&self, network: &mut dyn Network) -> Option<fedpro::SessionId> {
+        loop {
+            let name = fedpro::SessionId::new(network.secret()?);
+            if let Some(name) = name.filter(|name| !self.sessions.by_name.contains_key(name)) {
+                return Some(name);
+            }
+        }
+    }
+
+    fn open(
+        &mut self,
+        network: &mut dyn Network,
+        id: ConnectionId,
+        arrival: Arrival,
+        name: fedpro::SessionId,
+    ) {
+        let protocol = fedpro::Session::accept(self.now, self.settings.session, name, arrival);
+        self.statistics.summary.sessions += 1;
+        let session = SessionId(self.statistics.summary.sessions);
+        let connection = self.connections.get_mut(id).expect("it asked for a session");
+        connection.purpose = Purpose::Carrying(session);
+        tracing::info!(session = session.0, peer = %connection.peer, "session opened");
+        let peer = connection.peer.clone();
+        if let Some(deadline) = protocol.deadline() {
+            self.schedule.wake_by(deadline);
+        }
+        self.sessions.by_name.insert(name, session);
+        self.sessions.by_id.insert(session, Session::new(protocol, id, peer, self.now));
+        network.watch_process(id, session);
+        self.kernel.handle(Input::Opened(session), &mut self.buffers.effects);
+        self.mark(session, PendingOutput::Urgent);
+        self.drive(network, session);
+    }
+
+    fn resume(
+        &mut self,
+        network: &mut dyn Network,
+        id: ConnectionId,
+        arrival: Arrival,
+        resume: Resume,
+        session: SessionId,
+    ) {
+        let found = self.sessions.by_id.get_mut(&session).expect("names refer to sessions");
+        let before = found.connection.replace(id);
+        found.protocol.resume(self.now, arrival, resume);
+        found.detached_since = None;
+        found.is_orphaned = false;
+        found.traffic.heard = self.now;
+        let connection = self.connections.get_mut(id).expect("it asked for a session");
+        connection.purpose = Purpose::Carrying(session);
+        tracing::info!(session = session.0, peer = %connection.peer, "session resumed");
+        found.peer.clone_from(&connection.peer);
+        if let Some(before) = before {
+            self.close(network, before);
+        }
+        network.watch_process(id, session);
+        self.mark(session, PendingOutput::Urgent);
+        self.drive(network, session);
+    }
+
+    /// Sends a refusal and closes the connection.
+    fn refuse(&mut self, network: &mut dyn Network, id: ConnectionId, frame: &[u8], reason: &str) {
+        let connection = self.connections.get_mut(id).expect("it asked for something");
+        tracing::info!(peer = %connection.peer, reason, "connection refused");
+        self.answer(network, id, frame);
+    }
+
+    /// Sends bytes and closes the connection.
+    pub(super) fn answer(&mut self, network: &mut dyn Network, id: ConnectionId, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        match connection.send(network, bytes, Urgency::Urgent) {
+            Ok(_) => self.leave(network, id),
+            Err(_) => drop(self.close(network, id)),
+        }
+    }
+
+    fn serve_session(&mut self, network: &mut dyn Network, id: ConnectionId, session: SessionId) {
+        let Some(found) = self.sessions.by_id.get(&session) else { return };
+        let has_output = self.connections.by_id[&id].rest_len() > 0
+            || (found.protocol.has_output() && found.pending.deferred_since.is_none());
+        if has_output {
+            // The peer may be waiting for a part of it.
+            self.mark(session, PendingOutput::Urgent);
+        }
+        if !self.sessions.by_id[&session].may_receive() {
+            return;
+        }
+        let Some(len) = self.read(network, id).filter(|len| *len > 0) else { return };
+        let found = self.sessions.by_id.get_mut(&session).expect("it was found above");
+        found.protocol.receive(self.now, &self.buffers.inbox[..len]);
+        found.traffic.heard = self.now;
+        found.traffic.received.count(self.now, 0, len as u64);
+        found.pending.received_since += len;
+        let defers = found.pending.defers_responses;
+        self.statistics.received.count(self.now, 0, len as u64);
+        self.drive(network, session);
+        let has_output =
+            self.sessions.by_id.get(&session).is_some_and(|found| found.protocol.has_output());
+        if defers && has_output {
+            self.defer(session);
+        } else {
+            self.mark(session, PendingOutput::Lazy);
+        }
+    }
+
+    fn serve_leaving(&mut self, network: &mut dyn Network, id: ConnectionId) {
+        let connection = self.connections.get_mut(id).expect("it is being served");
+        if connection.flush(network).is_err() {
+            self.close(network, id);
+        }
+        // The bytes are discarded, but their end matters.
+        self.read(network, id);
+    }
+
+    /// Reads into the inbox and returns the number of bytes; `None` if nothing can be read or the connection ended.
+    fn read(&mut self, network: &mut dyn Network, id: ConnectionId) -> Option<usize> {
+        let connection = self.connections.get_mut(id)?;
+        if !connection.readable {
+            return None;
+        }
+        let reason = match network.read(id, &mut self.buffers.inbox) {
+            Ok(Received::Some(len)) => {
+                self.enqueue(id);
+                return Some(len);
+            }
+            Ok(Received::All(len)) => {
+                connection.readable = false;
+                return Some(len);
+            }
+            Ok(Received::AllUnarmed(len)) => {
+                connection.readable = false;
+                if !connection.is_unarmed {
+                    connection.is_unarmed = true;
+                    self.schedule.unarmed.push(id);
+                }
+                return Some(len);
+            }
+            Ok(Received::Closed) => "the peer closed it".into(),
+            Err(lost) => lost.0,
+        };
+        self.lose(network, id, &reason);
+        None
+    }
+
+    /// A connection has ended.
+    pub(super) fn lose(&mut self, network: &mut dyn Network, id: ConnectionId, reason: &str) {
+        let Some(connection) = self.close(network, id) else { return };
+        tracing::debug!(peer = %connection.peer, reason, "connection lost");
+        let Purpose::Carrying(session) = connection.purpose else { return };
+        let Some(found) = self.sessions.by_id.get_mut(&session) else { return };
+        found.connection = None;
+        found.detached_since = Some(self.now);
+        found.protocol.disconnected(self.now);
+        self.release_all(session);
+        let found = &self.sessions.by_id[&session];
+        if found.is_orphaned {
+            self.evict(session, ORPHANED);
+        } else if let Some(until) = self.detached_until(session) {
+            tracing::info!(session = session.0, reason, "session detached from its connection");
+            self.schedule.wake_by(until);
+        }
+        self.mark(session, PendingOutput::Lazy);
+    }
+
+    /// Closes a connection once its output has been written.
+    pub(super) fn leave(&mut self, network: &mut dyn Network, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            let is_done = connection.rest_len() == 0;
+            let timeout = if is_done { LINGER } else { self.settings.session.greeting_max };
+            let until = self.now + timeout;
+            connection.leave(network, until);
+            self.schedule.wake_by(until);
+            self.enqueue(id);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! From received requests to calls of the kernel, and from their effects to the sessions.
+
+use hemiola_fedpro::session::End;
+use hemiola_fedpro::{Event, RequestId, message};
+use hemiola_hla::call::FederationCall;
+use hemiola_hla::data::ANSWERS_LATER;
+use hemiola_hla::{Call, Data, Exception};
+use hemiola_rti::{CallId, Effect, Input, Preparation, SessionId};
+
+use super::Server;
+use crate::network::Network;
+use crate::session::PendingOutput;
+
+/// The work for one session in one turn, in units of a call without consequences (1 to 2 µs).
+const BUDGET: u64 = 256;
+/// Bytes of replies, and callbacks, that cost as much as a call.
+const BYTES_PER_UNIT: u64 = 1024;
+const CALLBACKS_PER_UNIT: u64 = 4;
+
+/// The call that is being carried out.
+#[derive(Clone, Copy, Debug)]
+struct Caller {
+    session: SessionId,
+    request: RequestId,
+    number: u32,
+    /// How urgently it waits for the response.
+    output: PendingOutput,
+}
+
+impl Server {
+    /// Carries out the calls of a session, within the budget of a turn.
+    pub(super) fn drive(&mut self, network: &mut dyn Network, id: SessionId) {
+        let mut spent = 0;
+        loop {
+            let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+            if session.calls.next.is_some() {
+                if session.is_ending() {
+                    session.calls.next = None;
+                    continue;
+                }
+                if session.is_paused() {
+                    break;
+                }
+                if spent >= BUDGET {
+                    session.calls.has_more = true;
+                    self.schedule.resumed.push(id);
+                    break;
+                }
+                let (request, body) = session.calls.next.take().expect("there is one");
+                spent += self.call(network, id, request, &body);
+                continue;
+            }
+            session.calls.has_more = false;
+            match session.protocol.poll() {
+                None => break,
+                Some(Event::Request { id: request, body }) => {
+                    session.calls.next = Some((request, body));
+                }
+                Some(Event::Response { body, .. }) => log_response(id, &body),
+                Some(Event::Ended(end)) => self.ended(network, id, end),
+                Some(Event::Disconnect) => {
+                    if let Some(connection) = session.connection.take() {
+                        session.detached_since = Some(self.now);
+                        self.leave(network, connection);
+                    }
+                }
+                Some(Event::Running | Event::Connect) => {}
+            }
+        }
+        self.charge(id);
+        self.read_on(id);
+    }
+
+    /// Reads what was not read while the session was paused.
+    pub(super) fn read_on(&mut self, id: SessionId) {
+        if let Some(session) = self.sessions.by_id.get(&id)
+            && let Some(connection) = session.connection
+            && session.may_receive()
+            && self.connections.by_id.get(&connection).is_some_and(|found| found.readable)
+        {
+            self.enqueue(connection);
+        }
+    }
+
+    /// Carries out a call, or has its modules parsed first. Returns its cost.
+    fn call(
+        &mut self,
+        network: &mut dyn Network,
+        id: SessionId,
+        request: RequestId,
+        body: &Data,
+    ) -> u64 {
+        if let Some(session) = self.sessions.by_id.get_mut(&id) {
+            session.traffic.received.count(self.now, 1, 0);
+            self.statistics.received.count(self.now, 1, 0);
+        }
+        match message::decode_call(body) {
+            Ok(call) => match self.kernel.preparation(id, &call) {
+                Some(job) => self.prepare(network, id, request, call, job),
+                None => self.carry_out(id, request, call),
+            },
+            Err(error) => {
+                let refusal = Exception::RTIinternalError.because(error.to_string());
+                tracing::debug!(session = id.0, %error, "a call cannot be decoded");
+                let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
+                let reply = message::encode_reply(0, &Err(refusal));
+                session.protocol.respond(self.now, request, reply);
+                self.mark(id, PendingOutput::Urgent);
+                self.queued(id, None, 0);
+                1
+            }
+        }
+    }
+
+    /// Has the modules of a call parsed before it is carried out.
+    fn prepare(
+        &mut self,
+        network: &mut dyn Network,
+        id: SessionId,
+        request: RequestId,
+        call: Call,
+        job: Preparation,
+    ) -> u64 {
+        match network.prepare(id, job) {
+            None => {
+                let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
+                session.calls.preparing = Some((request, call));
+                1
+            }
+            Some(job) => {
+                self.kernel.handle(Input::Prepared(job.run()), &mut self.buffers.effects);
+                self.carry_out(id, request, call)
+            }
+        }
+    }
+
+    /// Passes a call to the kernel, and its effects to the sessions. Returns its cost.
+    pub(super) fn carry_out(&mut self, session: SessionId, request: RequestId, call: Call) -> u64 {
+        let entry = call.entry();
+        let number = entry.number;
+        let found = self.sessions.by_id.get_mut(&session).expect("it made a call");
+        found.pending.defers_responses |= asks_to_defer_responses(&call);
+        let is_lazy = entry.sends() || (entry.advances() && found.pending.defers_responses);
+        let output = if is_lazy { PendingOutput::Lazy } else { PendingOutput::Urgent };
+        self.statistics.summary.calls += 1;
+        let input = Input::Called(session, CallId(request.number()), call);
+        self.kernel.handle(input, &mut self.buffers.effects);
+        self.deliver(Some(Caller { session, request, number, output }))
+    }
+
+    /// Passes the effects of an input to the sessions. Returns the cost.
+    fn deliver(&mut self, caller: Option<Caller>) -> u64 {
+        let (mut bytes, mut callbacks) = (0, 0);
+        let mut effects = std::mem::take(&mut self.buffers.effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Reply(id, _, answer) => {
+                    let caller = caller.expect("a reply follows a call");
+                    let output =
+                        if answer.is_err() { PendingOutput::Urgent } else { caller.output };
+                    let body = message::encode_reply(caller.number, &answer);
+                    bytes += body.len() as u64;
+                    let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
+                    session.protocol.respond(self.now, caller.request, body);
+                    session.traffic.sent.count(self.now, 1, 0);
+                    self.statistics.sent.count(self.now, 1, 0);
+                    if output == PendingOutput::Lazy && session.pending.defers_responses {
+                        self.defer(id);
+                    } else {
+                        self.mark(id, output);
+                    }
+                    // It may make calls without ever reading a response.
+                    self.queued(id, None, 0);
+                }
+                Effect::Callback(id, notice) => {
+                    callbacks += 1;
+                    let body = notice.encoded(message::encode_callback).clone();
+                    let len = body.len();
+                    let Some(session) = self.sessions.by_id.get_mut(&id) else { continue };
+                    session.protocol.request(self.now, body);
+                    session.traffic.sent.count(self.now, 1, 0);
+                    self.statistics.sent.count(self.now, 1, 0);
+                    self.mark(id, PendingOutput::Callback);
+                    self.queued(id, caller.map(|caller| caller.session), len);
+                }
+                Effect::Close(id) => {
+                    if let Some(session) = self.sessions.by_id.get_mut(&id) {
+                        session.ending.is_dismissed = true;
+                        self.mark(id, PendingOutput::Callback);
+                    }
+                }
+            }
+        }
+        self.buffers.effects = effects;
+        self.statistics.summary.callbacks += callbacks;
+        1 + bytes / BYTES_PER_UNIT + callbacks / CALLBACKS_PER_UNIT
+    }
+
+    /// A session is over: the kernel learns of it, and other sessions receive the consequences.
+    fn ended(&mut self, network: &mut dyn Network, id: SessionId, end: End) {
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+        session.ending.is_over = true;
+        session.calls.preparing = None;
+        let eviction = session.ending.eviction;
+        let deadline = session.protocol.deadline();
+        let name = session.protocol.id();
+        self.sessions.by_name.remove(&name);
+        let reason = eviction.unwrap_or_else(|| short_reason(end));
+        *self.statistics.sessions_ended.entry(reason).or_default() += 1;
+        match (eviction, end) {
+            (Some(reason), _) => tracing::warn!(session = id.0, reason, "session evicted"),
+            (None, End::Terminated) => tracing::info!(session = id.0, "session ended: {end}"),
+            (None, _) => tracing::warn!(session = id.0, "session ended: {end}"),
+        }
+        network.forget_process(id);
+        self.kernel.handle(Input::Lost(id), &mut self.buffers.effects);
+        self.deliver(None);
+        self.mark(id, PendingOutput::Lazy);
+        if let Some(deadline) = deadline {
+            self.schedule.wake_by(deadline);
+        }
+    }
+}
+
+/// The reason of an end, as a key for counting.
+const fn short_reason(end: End) -> &'static str {
+    match end {
+        End::Terminated => "terminated",
+        End::Closed => "dismissed",
+        End::Violation(_) => "protocol broken",
+        End::Overflow(_) => "does not read",
+        End::Expired => "connection lost",
+        End::NotResumed(_) => "not resumed",
+        _ => "other",
+    }
+}
+
+/// Logs a federate's failed response to a callback. Nothing depends on it.
+fn log_response(id: SessionId, body: &Data) {
+    match message::decode_taken(body) {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => tracing::debug!(session = id.0, %failure, "a callback failed"),
+        Err(error) => tracing::debug!(session = id.0, %error, "a response cannot be decoded"),
+    }
+}
+
+/// Whether a connecting federate announces that it waits for no response to updates and the like.
+fn asks_to_defer_responses(call: &Call) -> bool {
+    let Call::Federation(
+        FederationCall::ConnectWithConfiguration { rti_configuration }
+        | FederationCall::ConnectWithConfigurationAndCredentials { rti_configuration, .. },
+    ) = call
+    else {
+        return false;
+    };
+    rti_configuration.additional_settings.lines().any(|setting| setting.trim() == ANSWERS_LATER)
+}

@@ -1,0 +1,92 @@
+//! The report of a server.
+
+use super::Server;
+use crate::connection::Purpose;
+use crate::report::{LAYOUT, Report, SessionReport, SessionState, Work, federations};
+use crate::session::Session;
+
+impl Server {
+    /// Returns the state of the server.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let now = self.now;
+        let statistics = &self.statistics;
+        let ended = statistics.sessions_ended.iter();
+        let is_arriving =
+            |purpose: &Purpose| matches!(purpose, Purpose::Arriving(_) | Purpose::Asking { .. });
+        let connections = self.connections.by_id.values();
+        Report {
+            layout: LAYOUT,
+            version: self.identity.version.clone(),
+            pid: self.identity.pid,
+            uptime: now - statistics.began,
+            addresses: self.identity.addresses.clone(),
+            work: Work {
+                turns: statistics.summary.turns,
+                busy: statistics.summary.busy,
+                calls: statistics.summary.calls,
+                callbacks: statistics.summary.callbacks,
+            },
+            received: statistics.received.read(now),
+            sent: statistics.sent.read(now),
+            arrivals: connections.filter(|one| is_arriving(&one.purpose)).count(),
+            sessions_opened: statistics.summary.sessions,
+            sessions_ended: ended.map(|(why, count)| ((*why).to_owned(), *count)).collect(),
+            sessions: self.sessions.by_id.iter().map(|(id, one)| self.session(id.0, one)).collect(),
+            federations: federations(&self.kernel.status(), now),
+        }
+    }
+
+    fn session(&self, number: u64, session: &Session) -> SessionReport {
+        let state = match (session.connection, &session.pressure.congestion) {
+            (None, _) => SessionState::Apart,
+            (_, Some(_)) => SessionState::Congested,
+            _ => SessionState::Running,
+        };
+        SessionReport {
+            number,
+            peer: session.peer.clone(),
+            state,
+            age: self.now - session.traffic.opened,
+            silence: self.now - session.traffic.heard,
+            received: session.traffic.received.read(self.now),
+            sent: session.traffic.sent.read(self.now),
+            backlog: session.protocol.waiting(),
+            backlog_bytes: session.protocol.waiting_len(),
+            kept_bytes: session.protocol.kept_len(),
+            unanswered: session.protocol.unanswered(),
+        }
+    }
+
+    /// Checks what must be true between two turns; tests call it after every event.
+    ///
+    /// # Panics
+    /// An invariant is violated.
+    pub fn check_invariants(&self) {
+        let sessions = &self.sessions.by_id;
+        let charged: usize = sessions.values().map(|session| session.charged).sum();
+        assert_eq!(self.sessions.memory, charged, "the account is the sum of what is charged");
+        for (id, session) in sessions {
+            if let Some(connection) = session.connection {
+                let carried = self.connections.by_id.get(&connection).map(|one| &one.purpose);
+                assert!(
+                    matches!(carried, Some(Purpose::Carrying(carried)) if carried == id),
+                    "{id:?} and its connection know each other: {carried:?}"
+                );
+            }
+            assert_eq!(session.connection.is_none(), session.detached_since.is_some(), "{id:?}");
+            if let Some(hold) = session.pressure.hold {
+                let receiver = sessions.get(&hold.by).expect("a receiver that holds exists");
+                let congestion = receiver.pressure.congestion.as_ref();
+                assert!(congestion.is_some_and(|one| one.holds.contains(id)), "{id:?}: {hold:?}");
+            }
+        }
+        for connection in self.connections.by_id.values() {
+            if let Purpose::Carrying(id) = connection.purpose {
+                let carried = sessions.get(&id).and_then(|session| session.connection);
+                assert_eq!(carried, Some(connection.id), "{id:?}");
+            }
+        }
+        self.kernel.check_invariants();
+    }
+}

@@ -1,0 +1,54 @@
+//! A turn of the loop, step by step.
+
+use hemiola_rti::Input;
+use hemiola_units::Instant;
+
+use super::Server;
+use crate::network::Network;
+
+impl Server {
+    /// Begins a turn at this time. The events of the turn are reported between this call and [`turn`](Self::turn).
+    pub fn begin_turn(&mut self, now: Instant) {
+        self.now = now;
+        self.kernel.handle(Input::Tick(now), &mut self.buffers.effects);
+    }
+
+    /// Does the work that is due, a bounded amount of it:
+    ///
+    /// 1. Sessions that were held or interrupted continue with their calls.
+    /// 2. Each ready connection is read once, and its calls are carried out within a budget.
+    /// 3. Expired deadlines are handled.
+    /// 4. Output is written, callbacks first; sessions are evicted.
+    ///
+    /// The work that remains is part of the next turn, for which [`before_sleep`](Self::before_sleep) does not wait.
+    pub fn turn(&mut self, network: &mut dyn Network) {
+        for session in std::mem::take(&mut self.schedule.resumed) {
+            self.drive(network, session);
+        }
+        for _ in 0..self.schedule.ready.len() {
+            let Some(connection) = self.schedule.ready.pop_front() else { break };
+            self.serve(network, connection);
+        }
+        if self.schedule.deadline <= self.now {
+            self.expire(network);
+        }
+        self.write_all(network);
+    }
+
+    /// Returns until when the shell may wait for events. Connections that report new bytes only on request are armed.
+    pub fn before_sleep(&mut self, network: &mut dyn Network) -> Instant {
+        let is_idle = self.schedule.is_idle();
+        let mut unarmed = std::mem::take(&mut self.schedule.unarmed);
+        for id in unarmed.drain(..) {
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            connection.is_unarmed = false;
+            // While other work is due, reading again costs less than a wake-up.
+            if !is_idle || !network.arm(id) {
+                connection.readable = true;
+                self.enqueue(id);
+            }
+        }
+        self.schedule.unarmed = unarmed;
+        if self.schedule.is_idle() { self.schedule.deadline } else { Instant::ZERO }
+    }
+}

@@ -1,0 +1,180 @@
+//! A session, with everything the server knows about it besides the protocol.
+
+use std::collections::BTreeMap;
+
+use hemiola_fedpro::{RequestId, Server as ServerSide, Session as Protocol};
+use hemiola_hla::{Call, Data};
+use hemiola_rti::SessionId;
+use hemiola_units::Instant;
+
+use crate::meter::Meter;
+use crate::network::ConnectionId;
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) protocol: Protocol<ServerSide>,
+    /// The connection that carries it.
+    pub(crate) connection: Option<ConnectionId>,
+    /// Since when it has none.
+    pub(crate) detached_since: Option<Instant>,
+    /// The peer, for people: the present one or the last.
+    pub(crate) peer: String,
+    /// Whether the peer's process has ended.
+    pub(crate) is_orphaned: bool,
+    pub(crate) calls: Calls,
+    pub(crate) pressure: Pressure,
+    pub(crate) pending: Pending,
+    pub(crate) ending: Ending,
+    pub(crate) traffic: Traffic,
+    /// The part of the memory account that is charged to it, in bytes.
+    pub(crate) charged: usize,
+}
+
+/// The calls that have arrived and are not carried out.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    /// The next call. While there is one, nothing is read.
+    pub(crate) next: Option<(RequestId, Data)>,
+    /// A call whose object model modules are being parsed.
+    pub(crate) preparing: Option<(RequestId, Call)>,
+    /// Whether the turn ended before all received calls were carried out.
+    pub(crate) has_more: bool,
+}
+
+/// The session as a receiver that reads too slowly, and as a sender that is held.
+#[derive(Debug, Default)]
+pub(crate) struct Pressure {
+    pub(crate) congestion: Option<Congestion>,
+    pub(crate) hold: Option<Hold>,
+}
+
+/// The time during which too much is queued for a session.
+#[derive(Debug)]
+pub(crate) struct Congestion {
+    /// When the session last read something.
+    pub(crate) since: Instant,
+    /// How much had been sent to it then.
+    pub(crate) sent_then: u64,
+    /// Bytes that each sender has added.
+    pub(crate) by: BTreeMap<SessionId, usize>,
+    /// The senders that are held.
+    pub(crate) holds: Vec<SessionId>,
+}
+
+/// A sender whose next calls wait because a receiver is congested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hold {
+    /// The congested receiver.
+    pub(crate) by: SessionId,
+    /// When the sender goes on in any case.
+    pub(crate) until: Instant,
+}
+
+/// What is to be written to a session, and when.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) output: PendingOutput,
+    /// Whether the client waits for no response to updates and the like, so that these may wait.
+    pub(crate) defers_responses: bool,
+    /// Since when some responses wait.
+    pub(crate) deferred_since: Option<Instant>,
+    /// Bytes received since something was last written.
+    pub(crate) received_since: usize,
+}
+
+/// The most urgent output of one turn for a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PendingOutput {
+    /// None.
+    None,
+    /// Responses that the client hardly waits for.
+    Lazy,
+    /// Something that the federate may wait for.
+    Urgent,
+    /// A callback, which is written before all responses.
+    Callback,
+}
+
+/// How far a session is on its way to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// The kernel wants it to end.
+    pub(crate) is_dismissed: bool,
+    /// Why the server evicts it.
+    pub(crate) eviction: Option<&'static str>,
+    /// The kernel has been informed of its end.
+    pub(crate) is_over: bool,
+}
+
+/// What went by, and when.
+#[derive(Debug)]
+pub(crate) struct Traffic {
+    pub(crate) opened: Instant,
+    /// When something was last received.
+    pub(crate) heard: Instant,
+    /// Calls, and all bytes.
+    pub(crate) received: Meter,
+    /// Responses and callbacks, and all bytes.
+    pub(crate) sent: Meter,
+    /// Bytes given to its connections.
+    pub(crate) sent_len: u64,
+}
+
+impl Session {
+    pub(crate) fn new(
+        protocol: Protocol<ServerSide>,
+        connection: ConnectionId,
+        peer: String,
+        now: Instant,
+    ) -> Self {
+        Self {
+            protocol,
+            connection: Some(connection),
+            detached_since: None,
+            peer,
+            is_orphaned: false,
+            calls: Calls::default(),
+            pressure: Pressure::default(),
+            pending: Pending {
+                output: PendingOutput::None,
+                defers_responses: false,
+                deferred_since: None,
+                received_since: 0,
+            },
+            ending: Ending::default(),
+            traffic: Traffic {
+                opened: now,
+                heard: now,
+                received: Meter::new(now),
+                sent: Meter::new(now),
+                sent_len: 0,
+            },
+            charged: 0,
+        }
+    }
+
+    /// Whether its calls wait: because a receiver or the session itself does not read, or for object models.
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.pressure.hold.is_some()
+            || self.pressure.congestion.is_some()
+            || self.calls.preparing.is_some()
+    }
+
+    /// Whether it is being ended from this side, so that its calls are no longer carried out.
+    pub(crate) const fn is_ending(&self) -> bool {
+        self.ending.is_dismissed || self.ending.eviction.is_some()
+    }
+
+    /// Whether more may be read for it. A congested session is read until it makes a call, because it may have to send
+    /// responses before it can read.
+    pub(crate) fn may_receive(&self) -> bool {
+        self.calls.next.is_none() && !self.calls.has_more && self.protocol.may_receive()
+    }
+
+    /// The memory that it uses, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
+        let protocol = &self.protocol;
+        next + protocol.partial_len() + protocol.waiting_len() + protocol.kept_len()
+    }
+}

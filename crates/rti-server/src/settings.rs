@@ -1,0 +1,61 @@
+//! The limits of a server.
+
+use hemiola_fedpro::Settings as SessionSettings;
+use hemiola_rti::Limits;
+use hemiola_units::Span;
+
+/// The limits of a server: of its kernel, of each session, and of all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The limits of the kernel.
+    pub limits: Limits,
+    /// The limits and timeouts of a session.
+    pub session: SessionSettings,
+    /// The maximum number of connections. A further connection replaces the oldest one that has not stated its purpose;
+    /// if there is none, it is closed.
+    pub connections_max: usize,
+    /// The maximum number of sessions. A further session replaces the oldest one that is detached and has no federate;
+    /// if there is none, it is refused.
+    pub sessions_max: usize,
+    /// The queue of a connected session from which on it is congested, in bytes of memory: the senders that fill it are
+    /// held.
+    pub congested_len: usize,
+    /// The maximum queue of a session that is detached or reads too slowly, in bytes of memory. Beyond it the session
+    /// ends.
+    pub backlog_len_max: usize,
+    /// The memory that all sessions may use together, in bytes. Beyond it the session that uses most ends.
+    pub memory_max: usize,
+    /// The longest time for which one call of a sender is held because a receiver is congested.
+    pub hold_max: Span,
+    /// The time after which a congested session that has read nothing ends.
+    pub stall_max: Span,
+    /// The time for which a detached session without a federate is kept.
+    /// [`SessionSettings::resume_window`] applies to sessions with a federate.
+    pub idle_resume_window: Span,
+}
+
+const MIB: usize = 1 << 20;
+
+impl Default for Settings {
+    /// For a machine with a few gigabytes of memory.
+    fn default() -> Self {
+        let limits = Limits::default();
+        let session = SessionSettings {
+            // A time advance grant releases everything at once that the kernel kept for a federate.
+            waiting_len_max: 2 * limits.undelivered_len,
+            ..SessionSettings::default()
+        };
+        Self {
+            limits,
+            session,
+            connections_max: 4096,
+            sessions_max: 2048,
+            congested_len: 4 * MIB,
+            backlog_len_max: 64 * MIB,
+            memory_max: 1024 * MIB,
+            hold_max: Span::from_millis(250),
+            stall_max: Span::from_millis(10_000),
+            idle_resume_window: Span::from_millis(10_000),
+        }
+    }
+}

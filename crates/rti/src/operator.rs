@@ -1,0 +1,22 @@
+//! What the operator of an RTI may ask of the kernel, besides what federates call.
+
+use crate::input::SessionId;
+use crate::kernel::Kernel;
+
+impl Kernel {
+    /// Whether the session's federate is a member of a federation execution.
+    #[must_use]
+    pub fn has_joined(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.member.is_some())
+    }
+
+    /// Destroys a federation execution without members. Returns whether there was one.
+    pub fn destroy(&mut self, name: &str) -> bool {
+        let Some(id) = self.names.get(name).copied() else { return false };
+        if !self.federations[&id].joined().is_empty() {
+            return false;
+        }
+        self.names.remove(name);
+        self.federations.remove(&id).is_some()
+    }
+}

@@ -1,0 +1,185 @@
+//! The network of the core: links by number, watched with epoll.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use hemiola_rt::shared::Stream;
+use hemiola_rt::sys::epoll::{Epoll, EventFlags};
+use hemiola_rt::sys::local::send_with;
+use hemiola_rt::sys::random::secret;
+use hemiola_rti::{Preparation, SessionId};
+use hemiola_rti_server::{ConnectionId, ConnectionLost, Received, Urgency};
+use hemiola_units::Bytes;
+
+use crate::link::Link;
+use crate::mailbox::Mailbox;
+use crate::token::{EDGE, END, ONCE, Token};
+use crate::worker::Worker;
+
+/// Links, processes, and the thread that parses object models.
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub(crate) epoll: Epoll,
+    ports: BTreeMap<ConnectionId, Port>,
+    /// Processes watched for sessions.
+    processes: BTreeMap<SessionId, OwnedFd>,
+    worker: Option<Worker>,
+    mailbox: Arc<Mailbox>,
+    stream_capacity: Bytes,
+}
+
+/// A link with its state.
+#[derive(Debug)]
+struct Port {
+    link: Link,
+    /// The peer's process, until a session watches it.
+    process: Option<OwnedFd>,
+    /// Whether epoll has reported the end, which it does once.
+    is_hung_up: bool,
+}
+
+impl Network {
+    pub(crate) fn new(stream_capacity: Bytes, mailbox: Arc<Mailbox>) -> io::Result<Self> {
+        Ok(Self {
+            epoll: Epoll::new()?,
+            ports: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            worker: None,
+            mailbox,
+            stream_capacity,
+        })
+    }
+
+    /// Adds a link under the number that the core gave it. If it cannot be watched, its first read fails.
+    pub(crate) fn insert(
+        &mut self,
+        id: ConnectionId,
+        link: Link,
+        process: Option<OwnedFd>,
+    ) -> io::Result<()> {
+        self.epoll.add(link.descriptor(), Token::Connection(id.0).to_data(), EDGE)?;
+        self.ports.insert(id, Port { link, process, is_hung_up: false });
+        Ok(())
+    }
+
+    /// Returns whether an event means that the link may have bytes, and that it may have room.
+    pub(crate) fn wake(&mut self, id: ConnectionId, flags: EventFlags) -> Option<(bool, bool)> {
+        let port = self.ports.get_mut(&id)?;
+        port.is_hung_up |= flags.intersects(END);
+        let readable = port.is_hung_up || flags.contains(EventFlags::IN);
+        Some((readable, flags.contains(EventFlags::OUT) || port.link.is_stream()))
+    }
+
+    /// The peer is gone: after what has arrived, the link is closed.
+    pub(crate) fn abandon(&mut self, id: ConnectionId) {
+        if let Some(Port { link: Link::Stream { is_abandoned, .. }, .. }) = self.ports.get_mut(&id)
+        {
+            *is_abandoned = true;
+        }
+    }
+}
+
+fn lost(error: impl ToString) -> ConnectionLost {
+    ConnectionLost(error.to_string())
+}
+
+impl hemiola_rti_server::Network for Network {
+    fn read(
+        &mut self,
+        connection: ConnectionId,
+        into: &mut [u8],
+    ) -> Result<Received, ConnectionLost> {
+        let port = self.ports.get_mut(&connection).ok_or_else(|| lost("it cannot be watched"))?;
+        Ok(match port.link.read(into).map_err(lost)? {
+            // The end was reported already, perhaps together with the last bytes.
+            Received::All(len) if port.is_hung_up && len > 0 => Received::Some(len),
+            received => received,
+        })
+    }
+
+    fn write(
+        &mut self,
+        connection: ConnectionId,
+        bytes: &[u8],
+        urgency: Urgency,
+    ) -> Result<usize, ConnectionLost> {
+        let port = self.ports.get_mut(&connection).ok_or_else(|| lost("it cannot be watched"))?;
+        let mut written = 0;
+        while written < bytes.len() {
+            match port.link.write(&bytes[written..], urgency).map_err(lost)? {
+                0 => break,
+                len => written += len,
+            }
+        }
+        Ok(written)
+    }
+
+    fn finish(&mut self, connection: ConnectionId) {
+        if let Some(port) = self.ports.get_mut(&connection) {
+            port.link.finish();
+        }
+    }
+
+    fn close(&mut self, connection: ConnectionId) {
+        self.ports.remove(&connection);
+    }
+
+    fn acknowledge(&mut self, connection: ConnectionId) {
+        if let Some(port) = self.ports.get(&connection) {
+            port.link.acknowledge();
+        }
+    }
+
+    fn arm(&mut self, connection: ConnectionId) -> bool {
+        self.ports.get_mut(&connection).is_none_or(|port| port.link.arm())
+    }
+
+    fn become_stream(&mut self, connection: ConnectionId) -> Result<(), ConnectionLost> {
+        let port = self.ports.remove(&connection).ok_or_else(|| lost("it is closed"))?;
+        let Link::Local(socket) = port.link else { return Err(lost("it is not a local socket")) };
+        let (stream, descriptors) = Stream::offer(self.stream_capacity).map_err(lost)?;
+        send_with(&socket, b"ok\n", &descriptors.each_ref().map(OwnedFd::as_fd)).map_err(lost)?;
+        let flags = EventFlags::IN | EventFlags::ET;
+        let number = connection.0;
+        self.epoll.modify(&socket, Token::Socket(number).to_data(), flags | END).map_err(lost)?;
+        self.epoll.add(stream.bell(), Token::Connection(number).to_data(), flags).map_err(lost)?;
+        let link = Link::Stream { stream, _socket: Some(socket), is_abandoned: false };
+        self.ports.insert(connection, Port { link, process: port.process, is_hung_up: false });
+        Ok(())
+    }
+
+    fn watch_process(&mut self, connection: ConnectionId, session: SessionId) {
+        self.processes.remove(&session);
+        let process = self.ports.get_mut(&connection).and_then(|port| port.process.take());
+        let Some(process) = process else { return };
+        if self.epoll.add(&process, Token::Process(session.0).to_data(), ONCE).is_ok() {
+            self.processes.insert(session, process);
+        }
+    }
+
+    fn forget_process(&mut self, session: SessionId) {
+        self.processes.remove(&session);
+    }
+
+    fn prepare(&mut self, session: SessionId, job: Preparation) -> Option<Preparation> {
+        if self.worker.is_none() {
+            match Worker::start(Arc::clone(&self.mailbox)) {
+                Ok(worker) => self.worker = Some(worker),
+                Err(error) => tracing::warn!(%error, "object models are parsed between calls"),
+            }
+        }
+        match &self.worker {
+            Some(worker) => {
+                worker.give(session, job);
+                None
+            }
+            None => Some(job),
+        }
+    }
+
+    fn secret(&mut self) -> Option<u64> {
+        secret().ok().map(u64::from_ne_bytes)
+    }
+}
