@@ -52,7 +52,10 @@ const CRATES: [(&str, Nature, &[&str]); 25] = [
     ("fom", Pure, &["units", "diagnostic", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),
     ("rti", Pure, &["units", "hla", "fom"]),
-    ("rtid", Shell, &["units", "rt", "hla", "rti", "fedpro"]),
+    // The rules of the process: tested by simulation, with virtual links in place of sockets.
+    ("rti-server", Pure, &["units", "hla", "rti", "fedpro"]),
+    // Its tests are federates over real sockets.
+    ("rtid", Shell, &["units", "rt", "rti", "rti-server", "hla", "fedpro"]),
     // `rt` has the shared memory and its wake-ups. Its tests and benchmarks run against a real RTI.
     ("federate", Shell, &["units", "hla", "fedpro", "rt", "rtid"]),
     // The RTI and the federates of a scenario are processes of its run.

@@ -1,11 +1,11 @@
 //! The line that a local connection begins with.
 //!
 //! ```text
-//! session 1 ⏎              →  ok ⏎ with the three descriptors of a stream; the socket stays open as long as the connection
-//! status 1 ⏎               →  the report as JSON, then the end
-//! metrics 1 ⏎              →  the metrics for Prometheus, then the end
-//! evict 1 NAME ⏎           →  `ok` and what was evicted, or `error` and why not: a session by number, or a federate by name
-//! destroy 1 FEDERATION ⏎   →  likewise: evicts all federates of a federation, and destroys it
+//! session 1 ⏎             →  ok ⏎ with the three descriptors of a stream; the socket stays open beside it
+//! status 1 ⏎              →  the report as JSON, then the end
+//! metrics 1 ⏎             →  the metrics for Prometheus, then the end
+//! evict 1 NAME ⏎          →  ok or error, with the details: ends a session by number, or a federate by name
+//! destroy 1 FEDERATION ⏎  →  ok or error, with the details: evicts all its federates and destroys it
 //! ```
 
 use hemiola_fedpro::Arrival;
