@@ -1,1 +1,5 @@
-//! Tests of the core.
+//! The core under simulation: virtual links and time, honest federates beside hostile ones.
+
+mod attacks;
+mod federate;
+mod world;

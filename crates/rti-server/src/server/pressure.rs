@@ -17,7 +17,7 @@ use super::Server;
 use crate::network::Network;
 use crate::session::{Congestion, Hold};
 
-/// A sender that has added less to a congested queue is not held, in bytes.
+/// A sender that has added less since a receiver became congested is not held, in bytes.
 const HARMLESS_LEN: usize = 64 << 10;
 
 impl Server {
@@ -46,8 +46,9 @@ impl Server {
         *added += len;
         let added = *added;
         let total: usize = congestion.by.values().sum();
-        let is_harmless = added < HARMLESS_LEN && 2 * added * congestion.by.len() < total;
-        if is_harmless {
+        // Less than half of an equal share.
+        let is_minor = 2 * added * congestion.by.len() < total;
+        if added < HARMLESS_LEN || is_minor {
             return;
         }
         let Some(sending) = self.sessions.by_id.get_mut(&sender) else { return };

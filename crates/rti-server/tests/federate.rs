@@ -1,0 +1,243 @@
+//! A federate in the world: a session of the protocol over a virtual link.
+
+use std::collections::BTreeMap;
+
+use hemiola_fedpro::session::End;
+use hemiola_fedpro::{Client, Event, Session, Settings, Ticket, message};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
+use hemiola_hla::data::FomModule;
+use hemiola_hla::{AttributeHandle, Call, Callback, Data, ObjectInstanceHandle, Refusal, Reply};
+use hemiola_rti_server::ConnectionId;
+use hemiola_units::Span;
+
+use crate::world::World;
+
+/// How long a federate waits for a response, in turns.
+const WAIT_MAX: u32 = 20_000;
+
+pub(crate) struct Federate {
+    pub(crate) session: Session<Client>,
+    pub(crate) connection: Option<ConnectionId>,
+    calls: BTreeMap<Ticket, Call>,
+    pub(crate) replies: BTreeMap<Ticket, Result<Reply, Refusal>>,
+    /// The values of received updates, in order.
+    pub(crate) values: Vec<u32>,
+    pub(crate) discovered: u32,
+    pub(crate) end: Option<End>,
+    /// Bytes it reads per turn.
+    pub(crate) appetite: usize,
+    unsent: Vec<u8>,
+}
+
+impl Federate {
+    pub(crate) fn new(world: &World) -> Self {
+        let settings = Settings { retry_every: Span::from_millis(3), ..Settings::default() };
+        Self {
+            session: Session::open(world.now, settings),
+            connection: None,
+            calls: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            values: Vec::new(),
+            discovered: 0,
+            end: None,
+            appetite: 1 << 20,
+            unsent: Vec::new(),
+        }
+    }
+
+    /// Does what is due without waiting.
+    pub(crate) fn step(&mut self, world: &mut World) {
+        if self.session.deadline().is_some_and(|deadline| deadline <= world.now) {
+            self.session.tick(world.now);
+        }
+        if let Some(id) = self.connection {
+            match world.take(id, self.appetite) {
+                Some(bytes) => self.session.receive(world.now, &bytes),
+                None => self.lose(world),
+            }
+        }
+        self.events(world);
+        if let Some(id) = self.connection {
+            if self.unsent.is_empty() {
+                self.session.transmit(world.now, &mut self.unsent, 64 << 10);
+            }
+            let sent = world.send(id, &self.unsent);
+            self.unsent.drain(..sent);
+        }
+    }
+
+    fn lose(&mut self, world: &World) {
+        self.connection = None;
+        self.unsent.clear();
+        self.session.disconnected(world.now);
+    }
+
+    /// Breaks its own connection.
+    pub(crate) fn cut(&mut self, world: &mut World) {
+        if let Some(id) = self.connection {
+            world.cut(id);
+            self.lose(world);
+        }
+    }
+
+    fn events(&mut self, world: &mut World) {
+        while let Some(event) = self.session.poll() {
+            match event {
+                Event::Connect => match world.connect() {
+                    Some(id) => {
+                        self.connection = Some(id);
+                        self.session.connected(world.now);
+                    }
+                    None => self.session.disconnected(world.now),
+                },
+                Event::Running => {}
+                Event::Request { id, body } => {
+                    match message::decode_callback(&body).unwrap() {
+                        Callback::ReflectAttributeValues { attribute_values, .. } => {
+                            let value = &attribute_values[0].1;
+                            self.values.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
+                        }
+                        Callback::DiscoverObjectInstance { .. } => self.discovered += 1,
+                        _ => {}
+                    }
+                    self.session.respond(world.now, id, message::encode_taken(&Ok(())));
+                }
+                Event::Response { to, body } => {
+                    let call = self.calls.remove(&to).expect("each call is answered once");
+                    let entry = call.entry();
+                    let reply = message::decode_reply(entry.number, entry.shape, &body).unwrap();
+                    self.replies.insert(to, reply);
+                }
+                Event::Ended(end) => self.end = Some(end),
+                Event::Disconnect => self.cut(world),
+            }
+        }
+    }
+
+    /// Makes a call without waiting; `None` once the session has ended.
+    pub(crate) fn send(&mut self, world: &World, call: impl Into<Call>) -> Option<Ticket> {
+        let call = call.into();
+        let ticket = self.session.request(world.now, message::encode_call(&call))?;
+        self.calls.insert(ticket, call);
+        Some(ticket)
+    }
+
+    /// The number of calls without a response.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Makes a call and waits for its response.
+    pub(crate) fn call(
+        &mut self,
+        world: &mut World,
+        call: impl Into<Call>,
+    ) -> Result<Reply, Refusal> {
+        let ticket = self.send(world, call).expect("the session runs");
+        for _ in 0..WAIT_MAX {
+            self.step(world);
+            if let Some(reply) = self.replies.remove(&ticket) {
+                return reply;
+            }
+            world.turn();
+        }
+        panic!("no response: {:?}", self.end);
+    }
+
+    /// Waits until something holds.
+    pub(crate) fn until(&mut self, world: &mut World, holds: impl Fn(&Self) -> bool) {
+        for _ in 0..WAIT_MAX {
+            self.step(world);
+            if holds(self) {
+                return;
+            }
+            world.turn();
+        }
+        panic!("it never held; the session: {:?}", self.end);
+    }
+
+    /// Opens a session and connects.
+    pub(crate) fn connect(world: &mut World) -> Self {
+        let mut federate = Self::new(world);
+        let answer = federate.call(world, FederationCall::Connect);
+        assert!(matches!(answer, Ok(Reply::Configured(_))), "{answer:?}");
+        federate
+    }
+
+    /// Connects and joins a federation, which it creates if it does not exist.
+    pub(crate) fn join(world: &mut World, federation: &str) -> Self {
+        let mut federate = Self::connect(world);
+        let federation_name = federation.to_owned();
+        let _ = federate.call(
+            world,
+            FederationCall::CreateFederationExecution { federation_name, fom_module: fom() },
+        );
+        let federation_name = federation.to_owned();
+        let federate_type = "Test".to_owned();
+        let joined = federate.call(
+            world,
+            FederationCall::JoinFederationExecution { federate_type, federation_name },
+        );
+        assert!(matches!(joined, Ok(Reply::Joined(_))), "{joined:?}");
+        federate
+    }
+
+    fn class(&mut self, world: &mut World) -> (hemiola_hla::ObjectClassHandle, AttributeHandle) {
+        let object_class_name = "HLAobjectRoot.Car".to_owned();
+        let class = SupportCall::GetObjectClassHandle { object_class_name };
+        let Ok(Reply::ObjectClass(object_class)) = self.call(world, class) else { panic!() };
+        let attribute_name = "Speed".to_owned();
+        let attribute = SupportCall::GetAttributeHandle { object_class, attribute_name };
+        let Ok(Reply::Attribute(attribute)) = self.call(world, attribute) else { panic!() };
+        (object_class, attribute)
+    }
+
+    /// Publishes the class and registers an instance.
+    pub(crate) fn register(
+        &mut self,
+        world: &mut World,
+    ) -> (ObjectInstanceHandle, AttributeHandle) {
+        let (object_class, attribute) = self.class(world);
+        let attributes = vec![attribute];
+        let publish = DeclarationCall::PublishObjectClassAttributes { object_class, attributes };
+        assert_eq!(self.call(world, publish), Ok(Reply::Done));
+        let register = ObjectCall::RegisterObjectInstance { object_class };
+        let Ok(Reply::ObjectInstance(instance)) = self.call(world, register) else { panic!() };
+        (instance, attribute)
+    }
+
+    /// Subscribes to the class.
+    pub(crate) fn subscribe(&mut self, world: &mut World) {
+        let (object_class, attribute) = self.class(world);
+        let attributes = vec![attribute];
+        let subscribe =
+            DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
+        assert_eq!(self.call(world, subscribe), Ok(Reply::Done));
+    }
+}
+
+/// A numbered update of this length.
+pub(crate) fn update(
+    (object_instance, attribute): (ObjectInstanceHandle, AttributeHandle),
+    number: u32,
+    len: usize,
+) -> ObjectCall {
+    let mut value = vec![0; len.max(4)];
+    value[..4].copy_from_slice(&number.to_be_bytes());
+    ObjectCall::UpdateAttributeValues {
+        object_instance,
+        attribute_values: vec![(attribute, Data::from(value))],
+        user_supplied_tag: Data::new(),
+    }
+}
+
+pub(crate) fn fom() -> FomModule {
+    let content = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
+  <objects><objectClass><name>HLAobjectRoot</name>
+    <objectClass><name>Car</name><sharing>PublishSubscribe</sharing>
+      <attribute><name>Speed</name><dataType>HLAfloat64BE</dataType><order>Receive</order></attribute>
+    </objectClass>
+  </objectClass></objects>
+</objectModel>"#;
+    FomModule::File { name: "Car.xml".into(), content: content.into() }
+}

@@ -1,0 +1,211 @@
+//! A world of virtual links around one server. Time passes by turns.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hemiola_rti::{Preparation, SessionId};
+use hemiola_rti_server::{
+    ConnectionId, ConnectionLost, Identity, Network, Origin, Received, Server, Settings, Urgency,
+};
+use hemiola_units::{Instant, Random, Span};
+
+/// The duration of a turn, and of the way through a link.
+pub(crate) const TURN: Span = Span::from_millis(1);
+
+/// One end-to-end link, as the network of the kernel would hold it.
+#[derive(Default)]
+struct Link {
+    to_server: VecDeque<u8>,
+    to_peer: VecDeque<u8>,
+    /// The peer has closed its end.
+    is_closed: bool,
+    /// The server has closed its end, or will write no more.
+    is_finished: bool,
+    /// A write found no room.
+    wants_room: bool,
+}
+
+/// Bytes that a link holds in each direction, as socket buffers do.
+const ROOM: usize = 128 << 10;
+
+#[derive(Default)]
+pub(crate) struct Links {
+    links: BTreeMap<ConnectionId, Link>,
+    secrets: u64,
+    jobs: VecDeque<(SessionId, Preparation)>,
+    /// Bytes written by the server, over all links.
+    pub(crate) written: u64,
+}
+
+impl Network for Links {
+    fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> Result<Received, ConnectionLost> {
+        let Some(link) = self.links.get_mut(&id) else {
+            return Err(ConnectionLost("no such link".into()));
+        };
+        let len = link.to_server.len().min(into.len());
+        for (slot, byte) in into.iter_mut().zip(link.to_server.drain(..len)) {
+            *slot = byte;
+        }
+        Ok(match len {
+            0 if link.is_closed => Received::Closed,
+            _ if len == into.len() || link.is_closed => Received::Some(len),
+            _ => Received::All(len),
+        })
+    }
+
+    fn write(
+        &mut self,
+        id: ConnectionId,
+        bytes: &[u8],
+        _: Urgency,
+    ) -> Result<usize, ConnectionLost> {
+        let Some(link) = self.links.get_mut(&id) else {
+            return Err(ConnectionLost("no such link".into()));
+        };
+        if link.is_closed {
+            return Err(ConnectionLost("the peer is gone".into()));
+        }
+        let len = bytes.len().min(ROOM.saturating_sub(link.to_peer.len()));
+        link.to_peer.extend(&bytes[..len]);
+        link.wants_room = len < bytes.len();
+        self.written += len as u64;
+        Ok(len)
+    }
+
+    fn finish(&mut self, id: ConnectionId) {
+        if let Some(link) = self.links.get_mut(&id) {
+            link.is_finished = true;
+        }
+    }
+
+    fn close(&mut self, id: ConnectionId) {
+        if let Some(link) = self.links.get_mut(&id) {
+            link.is_finished = true;
+            link.to_server.clear();
+        }
+    }
+
+    fn acknowledge(&mut self, _: ConnectionId) {}
+
+    fn arm(&mut self, _: ConnectionId) -> bool {
+        true
+    }
+
+    fn become_stream(&mut self, _: ConnectionId) -> Result<(), ConnectionLost> {
+        Err(ConnectionLost("there is no shared memory".into()))
+    }
+
+    fn watch_process(&mut self, _: ConnectionId, _: SessionId) {}
+
+    fn forget_process(&mut self, _: SessionId) {}
+
+    fn prepare(&mut self, session: SessionId, job: Preparation) -> Option<Preparation> {
+        self.jobs.push_back((session, job));
+        None
+    }
+
+    fn secret(&mut self) -> Option<u64> {
+        // Unguessable only where it matters.
+        self.secrets += 1;
+        Some(self.secrets.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) server: Server,
+    pub(crate) links: Links,
+    pub(crate) random: Random,
+    settings: Settings,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, settings: Settings) -> Self {
+        let now = Instant::ZERO + Span::from_millis(1000);
+        Self {
+            now,
+            server: Server::new(settings, Identity::default(), now),
+            links: Links::default(),
+            random: Random::from_seed(seed),
+            settings,
+        }
+    }
+
+    /// A connection to the server, if it takes one.
+    pub(crate) fn connect(&mut self) -> Option<ConnectionId> {
+        self.open(Origin::Federate)
+    }
+
+    /// A connection over the local socket.
+    pub(crate) fn connect_locally(&mut self) -> Option<ConnectionId> {
+        self.open(Origin::Local)
+    }
+
+    fn open(&mut self, origin: Origin) -> Option<ConnectionId> {
+        let id = self.server.accept(&mut self.links, origin, "virtual".into())?;
+        self.links.links.insert(id, Link::default());
+        Some(id)
+    }
+
+    /// Sends bytes to the server, as many as there is room for.
+    pub(crate) fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> usize {
+        let Some(link) = self.links.links.get_mut(&id) else { return 0 };
+        let len = bytes.len().min(ROOM.saturating_sub(link.to_server.len()));
+        link.to_server.extend(&bytes[..len]);
+        if len > 0 {
+            self.server.ready(id, true, false);
+        }
+        len
+    }
+
+    /// Takes up to `len` bytes from the server; `None` once it has closed the connection and all are taken.
+    pub(crate) fn take(&mut self, id: ConnectionId, len: usize) -> Option<Vec<u8>> {
+        let link = self.links.links.get_mut(&id)?;
+        let len = len.min(link.to_peer.len());
+        if len == 0 && link.is_finished {
+            return None;
+        }
+        let bytes = link.to_peer.drain(..len).collect();
+        if std::mem::take(&mut link.wants_room) && len > 0 {
+            self.server.ready(id, false, true);
+        } else {
+            link.wants_room |= len == 0;
+        }
+        Some(bytes)
+    }
+
+    /// Breaks the connection.
+    pub(crate) fn cut(&mut self, id: ConnectionId) {
+        if let Some(link) = self.links.links.get_mut(&id) {
+            link.is_closed = true;
+            link.to_peer.clear();
+            self.server.ready(id, true, true);
+        }
+    }
+
+    /// One turn of the server, and the passing of time. Everything that must always hold is checked.
+    pub(crate) fn turn(&mut self) {
+        self.now += TURN;
+        let calls_before = self.server.summary().calls;
+        self.server.begin_turn(self.now);
+        // The other thread takes a while over each module.
+        if self.random.below(4) == 0
+            && let Some((session, job)) = self.links.jobs.pop_front()
+        {
+            self.server.prepared(&mut self.links, session, job.run());
+        }
+        self.server.turn(&mut self.links);
+        let _ = self.server.before_sleep(&mut self.links);
+        self.server.check_invariants();
+        let sessions = self.server.report().sessions;
+        let memory: usize = sessions.iter().map(|one| one.backlog_bytes + one.kept_bytes).sum();
+        let slack = 8 << 20;
+        assert!(memory <= self.settings.memory_max + slack, "{memory} bytes are in use");
+        // A turn is bounded by the number of sessions, not by what they ask for.
+        let calls = self.server.summary().calls - calls_before;
+        assert!(calls <= 2 * 257 * (sessions.len() as u64 + 2), "{calls} calls in one turn");
+    }
+
+    pub(crate) fn turns(&mut self, count: u32) {
+        (0..count).for_each(|_| self.turn());
+    }
+}
