@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 25] = [
+const CRATES: [(&str, Nature, &[&str]); 26] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
     ("wire", Pure, &[]),

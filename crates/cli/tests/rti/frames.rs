@@ -48,7 +48,9 @@ fn a_connection_that_begins_with_anything_else_is_closed_with_the_reason() {
     }
     scene.rti.says("connection closed", all.len());
     let log = scene.end();
-    for reason in ["shorter than its header", "longer than the 32 allowed", "there is no frame kind"] {
+    for reason in
+        ["shorter than its header", "longer than the 32 allowed", "there is no frame kind"]
+    {
         assert!(log.contains(reason), "{reason}: {log}");
     }
 }

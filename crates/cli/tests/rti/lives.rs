@@ -3,7 +3,7 @@
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::{Reply, ResignAction};
 
-use super::peer::{Peer, connect, opened, until_closed};
+use super::peer::{Peer, opened};
 use super::scene::Scene;
 
 const MIB: u64 = 1 << 20;
