@@ -1,11 +1,11 @@
-//! How much B differs from A, and with how much confidence, for one figure or for many at once.
+//! How much B differs from A, and with what confidence, for one figure or for many at once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::{student_quantile, student_tails};
 use crate::interval::{Estimate, LEVEL};
 
-/// A difference, or a factor, and the interval it lies in with the confidence [`LEVEL`].
+/// A difference or a factor, with its interval at [`LEVEL`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// The estimate.
@@ -17,13 +17,13 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether no difference at all is among the plausible values.
+    /// Whether the interval contains 0.
     #[must_use]
     pub fn may_be_zero(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
     }
 
-    /// The factor of a difference of natural logarithms.
+    /// Turns a difference of natural logarithms into a factor.
     pub(super) fn exp(self) -> Self {
         Self { value: self.value.exp(), low: self.low.exp(), high: self.high.exp() }
     }
@@ -34,43 +34,42 @@ impl Difference {
 pub struct Change {
     /// B − A.
     pub difference: Difference,
-    /// B / A; nothing unless all values are positive.
+    /// B / A; `None` unless all values are positive.
     pub factor: Option<Difference>,
-    /// How likely noise alone makes a difference at least as large: 0 to 1.
+    /// The probability that noise alone makes a difference at least as large: 0 to 1.
     pub p: f64,
 }
 
-/// Whether two medians differ.
+/// Whether two figures differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// By more than the noise between runs, which the interval knows.
+    /// They differ by more than the noise between runs.
     Differs,
-    /// By no more than noise does in one of so many programs.
+    /// They differ by no more than noise would explain among so many comparisons.
     WithinNoise,
-    /// There is one run only on a side: by more than the noise within runs, which is all the interval
-    /// knows.
+    /// They differ by more than the noise within runs. One side has only one run, so the noise between runs is unknown.
     DiffersWithinRuns,
-    /// There is too little to say.
+    /// There are too few observations.
     Unknown,
 }
 
-/// What the interval of an [`Estimate`] is made to hold.
+/// What the interval of an [`Estimate`] covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covers {
     /// The true value.
     Truth,
-    /// What the next measurement gives: [`repeat_interval`](crate::repeat_interval). It is wider by
+    /// The value that the next measurement gives: [`repeat_interval`](crate::repeat_interval). It is wider by
     /// that measurement's own noise.
     Repeat,
 }
 
 impl Change {
     /// B against A when only their estimates are known, with intervals of the same kind. The half
-    /// widths that face each other add as independent errors do.
+    /// widths that face each other add in quadrature, as independent errors do.
     #[must_use]
     pub fn of_estimates(before: &Estimate, after: &Estimate, covers: Covers) -> Self {
-        // Both intervals of repeats hold the noise of two measurements, their difference only once.
+        // An interval of a repeat contains the noise of two measurements; the difference contains it once.
         let twice = match covers {
             Covers::Truth => 1.0,
             Covers::Repeat => 2.0,
@@ -89,16 +88,9 @@ impl Change {
         let freedom = before.effective_samples.min(after.effective_samples) - 1.0;
         Self { difference, factor, p: tails(difference, freedom) }
     }
-
-    /// How sure it is that there is a difference: 0 to 1. The confidence of one comparison by itself;
-    /// among many, ask [`differing`].
-    #[must_use]
-    pub fn confidence(&self) -> f64 {
-        1.0 - self.p
-    }
 }
 
-/// How likely noise alone goes as far from 0 as the value, by the half width that faces 0.
+/// The probability that noise alone goes as far from 0 as the value, by the half width that faces 0.
 fn tails(difference: Difference, freedom: f64) -> f64 {
     let Difference { value, low, high } = difference;
     let half = if value > 0.0 { value - low } else { high - value };
@@ -112,18 +104,18 @@ fn tails(difference: Difference, freedom: f64) -> f64 {
     }
 }
 
-/// Which of many changes are real, so that of those named at most the share 1 − [`LEVEL`] is noise on
-/// average. With each judged alone, one of twenty would differ between a machine and itself.
+/// Which of many changes are real. On average at most the share 1 − [`LEVEL`] of the changes named real is noise. If
+/// each were judged alone, one in twenty would differ between a machine and itself.
 #[must_use]
 pub fn differing(changes: &[Change]) -> Vec<bool> {
     let p: Vec<f64> = changes.iter().map(|change| change.p).collect();
     benjamini_hochberg(&p, 1.0 - LEVEL)
 }
 
-/// Which of the hypotheses with these probabilities `p` are refused when at most the share `rate` of
-/// the refusals may be wrong on average: all up to the greatest p(i) ≤ i / m × rate in rising order
-/// (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995). Holds for independent
-/// figures and for those that rise and fall together.
+/// Which of the hypotheses with these probabilities `p` are rejected when on average at most the share `rate` of
+/// the rejections may be wrong: all up to the greatest p(i) ≤ i / m × rate in rising order
+/// (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995). Valid for independent and for positively
+/// correlated figures.
 fn benjamini_hochberg(p: &[f64], rate: f64) -> Vec<bool> {
     let mut rising = p.to_vec();
     rising.sort_unstable_by(f64::total_cmp);
@@ -153,15 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn the_published_fifteen_hypotheses_leave_four() {
+    fn four_of_the_published_fifteen_hypotheses_are_rejected() {
         // Benjamini and Hochberg 1995, section 4.
         let p = [
             0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
             0.5719, 0.6528, 0.7590, 1.000,
         ];
-        let refused = benjamini_hochberg(&p, 0.05);
-        assert_eq!(refused.iter().filter(|refused| **refused).count(), 4);
-        assert!(refused[..4].iter().all(|refused| *refused));
+        let rejected = benjamini_hochberg(&p, 0.05);
+        assert_eq!(rejected.iter().filter(|rejected| **rejected).count(), 4);
+        assert!(rejected[..4].iter().all(|rejected| *rejected));
         assert!(benjamini_hochberg(&[], 0.05).is_empty());
     }
 
@@ -171,14 +163,14 @@ mod tests {
             Change::of_estimates(&estimate(100.0, 3.0), &estimate(120.0, 4.0), Covers::Truth);
         assert_eq!(change.difference, Difference { value: 20.0, low: 15.0, high: 25.0 });
         assert!((change.factor.unwrap().value - 1.2).abs() < 1e-12);
-        assert!(change.confidence() > 0.999_999);
+        assert!(change.p < 1e-6);
         // 1.96 σ away at the edge of the interval.
         let edge = Change::of_estimates(&estimate(0.0, 3.0), &estimate(5.0, 4.0), Covers::Truth);
         assert!((edge.p - 0.05).abs() < 1e-6 && edge.factor.is_none(), "{edge:?}");
     }
 
     #[test]
-    fn intervals_of_repeats_hold_the_noise_twice() {
+    fn noise_in_both_intervals_of_repeats_counts_once() {
         let change =
             Change::of_estimates(&estimate(100.0, 3.0), &estimate(100.0, 3.0), Covers::Repeat);
         assert!((change.difference.high - 3.0).abs() < 1e-12, "{change:?}");
@@ -186,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_values_differ_or_do_not() {
+    fn exact_values_have_probability_zero_or_one() {
         let p = |b| Change::of_estimates(&estimate(1.0, 0.0), &estimate(b, 0.0), Covers::Truth).p;
         assert_eq!((p(1.0), p(2.0)), (1.0, 0.0));
     }
@@ -204,14 +196,14 @@ mod tests {
         }
 
         #[test]
-        fn fewer_are_refused_together_than_alone_and_none_before_a_smaller_one(
+        fn rejections_are_a_prefix_of_the_sorted_probabilities(
             p in prop::collection::vec(0.0f64..=1.0, 0..40),
         ) {
-            let refused = benjamini_hochberg(&p, 0.05);
-            for (one, is_refused) in p.iter().zip(&refused) {
-                prop_assert!(!is_refused || *one <= 0.05);
-                for (other, also) in p.iter().zip(&refused) {
-                    prop_assert!(!is_refused || other > one || *also);
+            let rejected = benjamini_hochberg(&p, 0.05);
+            for (one, is_rejected) in p.iter().zip(&rejected) {
+                prop_assert!(!is_rejected || *one <= 0.05);
+                for (other, also) in p.iter().zip(&rejected) {
+                    prop_assert!(!is_rejected || other > one || *also);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Whether the intervals hold what they say, as often as they say, on series whose truth is known.
+//! Tests that intervals contain the true value as often as they claim, on series whose true value is known.
 
 use hemiola_units::Random;
 
@@ -86,7 +86,7 @@ fn intervals_of_repeats_hold_the_next_measurement() {
             let mut held = 0;
             for _ in 0..REPEATS {
                 let next = measure();
-                held += usize::from(before.holds(next.value));
+                held += usize::from(before.contains(next.value));
                 before = next;
             }
             shares.add(&format!("next median, {blocks} blocks"), machine.name, held);
@@ -106,8 +106,8 @@ fn intervals_of_means_and_medians_hold_the_truth() {
         let median = if median > 0.0 { median } else { 100.0 * (0.5f64 * 0.025_58).exp() };
         for _ in 0..REPEATS {
             let readings = machine.block(400);
-            means += usize::from(Estimate::of_mean(&readings).unwrap().holds(mean));
-            medians += usize::from(Estimate::of_median(&readings).unwrap().holds(median));
+            means += usize::from(Estimate::of_mean(&readings).unwrap().contains(mean));
+            medians += usize::from(Estimate::of_median(&readings).unwrap().contains(median));
         }
         shares.add("mean of 400", machine.name, means);
         shares.add("median of 400", machine.name, medians);

@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Above this many degrees of freedom the inverse of the incomplete beta function loses digits, and the
-/// first terms of the expansion around the normal distribution have more than enough.
+/// first terms of the expansion around the normal distribution are accurate enough.
 const FREEDOM_MAX: f64 = 1e3;
 
 /// The point below which Student's t of that many degrees of freedom (fractions too, 1 at least)
@@ -20,7 +20,7 @@ const FREEDOM_MAX: f64 = 1e3;
 /// When `p` is not above 0 and below 1, or `freedom` is not a number.
 #[must_use]
 pub fn student_quantile(p: f64, freedom: f64) -> f64 {
-    assert!(p > 0.0 && p < 1.0, "a quantile is asked for between 0 and 1");
+    assert!(p > 0.0 && p < 1.0, "a quantile lies between 0 and 1");
     match student(freedom) {
         Some(student) => student.inverse_cdf(p),
         None => {
@@ -38,8 +38,7 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
 ///
 /// # Panics
 /// When `freedom` is not a number.
-#[must_use]
-pub fn student_tails(t: f64, freedom: f64) -> f64 {
+pub(crate) fn student_tails(t: f64, freedom: f64) -> f64 {
     let beyond = match student(freedom) {
         Some(student) => student.sf(t.abs()),
         // Abramowitz and Stegun 26.7.8.
@@ -54,7 +53,7 @@ pub fn student_tails(t: f64, freedom: f64) -> f64 {
 }
 
 fn student(freedom: f64) -> Option<StudentsT> {
-    assert!(!freedom.is_nan(), "degrees of freedom are a number");
+    assert!(!freedom.is_nan(), "degrees of freedom are not NaN");
     (freedom <= FREEDOM_MAX)
         .then(|| StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("1 or more is positive"))
 }

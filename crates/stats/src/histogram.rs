@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::value::Value;
 
-/// Bins of a [`histogram`] from a value to ten times that value: 2.3 % wide each.
-pub const BINS_PER_DECADE: u32 = 100;
+/// Bins from a value to ten times that value: 2.3 % wide each.
+const BINS_PER_DECADE: u32 = 100;
 
 /// Counts in bins of equal width on a logarithmic axis, as `(lower edge, count)`, empty bins left
 /// out, edges rising. Values below 1 fall into the bin at 0.

@@ -1,4 +1,4 @@
-//! A value with its interval: of quantiles and means, of readings that may depend on each other.
+//! Quantiles and means with their intervals, also of readings that depend on each other.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::distribution::student_quantile;
 use crate::spread::{mean_and_std, quantile};
 use crate::value::{Value, finite, sorted};
 
-/// The confidence all intervals of the reports are given at.
+/// The confidence level of all intervals in the reports.
 pub const LEVEL: f64 = 0.95;
 
 /// A mean or a median with its interval at [`LEVEL`], in the unit of the readings.
@@ -29,9 +29,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The mean of readings in the order they were taken, with Student's interval for as many
-    /// independent readings as these are worth ([`effective_samples`]); nothing when they are not
-    /// finite or worth fewer than 2.
+    /// The mean of readings in the order they were taken, with Student's interval for the number of
+    /// independent readings they are worth ([`effective_samples`]). `None` when they are not finite or worth fewer than 2.
     #[must_use]
     pub fn of_mean<V: Value>(values: &[V]) -> Option<Self> {
         let finite = finite(values)?;
@@ -40,7 +39,7 @@ impl Estimate {
         if effective < 2.0 {
             return None;
         }
-        // Readings that stay together differ less from their mean than from the true one.
+        // Correlated readings differ less from their own mean than from the true one.
         let n = finite.len() as f64;
         let inflation = ((1.0 - 1.0 / n) / (1.0 - 1.0 / effective)).max(1.0).sqrt();
         let factor = student_quantile((1.0 + LEVEL) / 2.0, effective - 1.0);
@@ -55,21 +54,19 @@ impl Estimate {
         })
     }
 
-    /// The median of readings in the order they were taken; see [`Estimate::of_quantile`].
+    /// The median of readings in the order they were taken, between two order statistics. `None` when they are not
+    /// finite or worth fewer than 6 independent ones.
     #[must_use]
     pub fn of_median<V: Value>(values: &[V]) -> Option<Self> {
         Self::of_quantile(values, 0.5)
     }
 
-    /// The quantile `q` of readings in the order they were taken, between two order statistics;
-    /// nothing when they are not finite or worth too few (the median needs 6 independent ones).
+    /// The quantile `q` of readings in the order they were taken, between two order statistics.
     ///
-    /// The number of readings below the quantile is what decides, so their dependence is that of
-    /// the series "below or not" (Heidelberger and Lewis, "Quantile Estimation in Dependent
-    /// Sequences", 1984): the ranks of [`quantile_interval`] for as many independent
-    /// readings as that series is worth.
-    #[must_use]
-    pub fn of_quantile<V: Value>(values: &[V], q: f64) -> Option<Self> {
+    /// The interval follows from the number of readings below the quantile, so the dependence that matters is that of
+    /// the series "below or not" (Heidelberger and Lewis, "Quantile Estimation in Dependent Sequences", 1984). The
+    /// ranks are those of [`quantile_interval`] for as many independent readings as that series is worth.
+    fn of_quantile<V: Value>(values: &[V], q: f64) -> Option<Self> {
         let finite = finite(values)?;
         let ordered = sorted(&finite);
         let value = quantile(&ordered, q)?;
@@ -92,28 +89,20 @@ impl Estimate {
         })
     }
 
-    /// Half the length of the interval as a share of the value: the relative accuracy reached.
-    /// Infinite for a value of 0.
-    #[must_use]
-    pub fn relative_half_width(&self) -> f64 {
-        (self.high - self.low) / 2.0 / self.value.abs()
-    }
-
     /// Whether `value` lies in the interval, its ends included.
-    #[must_use]
-    pub fn holds(&self, value: f64) -> bool {
+    #[cfg(test)]
+    pub(crate) fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
 /// The interval between two order statistics of `sorted` that covers the true quantile `q` with at
-/// least the confidence `level`, whatever the distribution; nothing when there are too few
+/// least the confidence `level`, whatever the distribution. `None` when there are too few
 /// observations (the median needs 6 at 95 %).
 ///
 /// The number of observations below the quantile is binomial, so the ranks come from its tails
-/// (David and Nagaraja, "Order Statistics", section 7.1). Observations that depend on each other,
-/// as neighbouring cycles do, make it too narrow: [`Estimate::of_quantile`] takes them in their
-/// order and knows.
+/// (David and Nagaraja, "Order Statistics", section 7.1). The interval is too narrow for observations that depend on
+/// each other, as neighbouring cycles do; [`Estimate::of_median`] takes that into account.
 #[must_use]
 pub fn quantile_interval<V: Value>(sorted: &[V], q: f64, level: f64) -> Option<[V; 2]> {
     let [low, high] = ranks(sorted.len(), q, level)?;
@@ -182,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_not_said() {
+    fn too_few_or_infinite_readings_have_no_estimate() {
         assert_eq!(Estimate::of_mean::<f64>(&[]), None);
         assert_eq!(Estimate::of_mean(&[1.0]), None);
         assert_eq!(Estimate::of_mean(&[1.0, f64::NAN, 2.0]), None);
@@ -191,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_that_stay_together_widen_the_interval() {
+    fn correlated_readings_widen_the_interval() {
         // The same hundred values, mixed and in stretches.
         let mixed: Vec<i64> = (0..100).map(|n| n * 37 % 100).collect();
         let stretches: Vec<i64> = (0..100).map(|n| (n / 10) * 37 % 100 + n % 10).collect();
@@ -204,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn intervals_hold_their_quantile(
+        fn intervals_contain_their_estimate(
             values in prop::collection::vec(0i64..1_000_000, 1..300),
             q in 0.01f64..0.99,
         ) {
@@ -214,10 +203,10 @@ mod tests {
                 prop_assert!(low <= at && at <= high);
             }
             if let Some(estimate) = Estimate::of_quantile(&values, q) {
-                prop_assert!(estimate.holds(estimate.value));
+                prop_assert!(estimate.contains(estimate.value));
             }
             if let Some(estimate) = Estimate::of_mean(&values) {
-                prop_assert!(estimate.holds(estimate.value));
+                prop_assert!(estimate.contains(estimate.value));
                 prop_assert!(estimate.effective_samples <= values.len() as f64);
             }
         }

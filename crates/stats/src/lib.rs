@@ -1,25 +1,23 @@
-//! Quantiles, intervals, comparisons and histograms: the one place where figures are judged.
+//! Quantiles, intervals, comparisons and histograms: all figures of the project are judged here.
 //!
-//! Which question is answered by what:
+//! Which function answers which question:
 //!
 //! | question | answer |
 //! |---|---|
-//! | what does a stream too long to keep come to | [`Stream`], [`Distribution`] |
-//! | what does a set of observations come to | [`Spread`], [`quantile`], [`median`], [`mean_and_std`] |
+//! | how is a stream distributed that is too long to keep | [`Stream`], [`Distribution`] |
+//! | how is a set of observations distributed | [`Spread`], [`quantile`], [`median`], [`mean_and_std`], [`histogram`] |
 //! | how sure is a quantile of independent observations | [`quantile_interval`] |
 //! | how sure is a mean or median of readings in their order | [`Estimate::of_mean`], [`Estimate::of_median`] |
 //! | where will the next measurement's median lie | [`repeat_interval`] |
-//! | how do A and B differ that were read in turns, A B B A | [`abba`], [`Paired`] |
-//! | how do two sets differ that were not | [`Change`], [`differing`] for many at once |
-//! | how are values distributed | [`histogram`] |
-//! | do readings depend on each other | [`autocorrelation`], [`effective_samples`] |
+//! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
+//! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
+//! | how many independent readings are dependent ones worth | [`effective_samples`] |
 //!
-//! Everything works on whole numbers (`i64`, nanoseconds mostly) and on finite `f64`: [`Value`].
-//! What cannot be said of too few or not finite values is `None`, never a guess. Nothing is dropped
-//! silently: outliers are named, and the medians stand them.
+//! Functions take whole numbers (`i64`, mostly nanoseconds) and finite `f64`: [`Value`]. They return `None` for too few
+//! or infinite values and never guess. They drop no outlier; medians are not affected by a few.
 //!
 //! A quantile here is always one of the observations (nearest rank: Hyndman and Fan, "Sample
-//! Quantiles in Statistical Packages", 1996, definition 1), so a reported p99.9 really happened.
+//! Quantiles in Statistical Packages", 1996, definition 1), so a reported p99.9 was really observed.
 
 #![forbid(unsafe_code)]
 
@@ -38,12 +36,12 @@ mod stream;
 mod value;
 
 pub use change::{Change, Covers, Difference, Verdict, differing};
-pub use dependence::{autocorrelation, effective_samples};
-pub use distribution::{student_quantile, student_tails};
-pub use histogram::{BINS_PER_DECADE, histogram};
+pub use dependence::effective_samples;
+pub use distribution::student_quantile;
+pub use histogram::histogram;
 pub use interval::{Estimate, LEVEL, quantile_interval};
-pub use paired::{Paired, Side, abba};
+pub use paired::paired_difference;
 pub use repeat::repeat_interval;
 pub use spread::{Spread, mean_and_std, median, quantile};
-pub use stream::{BATCHES_MAX, Distribution, EXACT_MAX, Stream};
+pub use stream::{Distribution, Stream};
 pub use value::{Value, sorted};

@@ -1,4 +1,4 @@
-//! Where the next measurement's median will lie: the interval of a repeat.
+//! The interval that contains the median of a repeat measurement.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -7,25 +7,25 @@ use crate::interval::{Estimate, LEVEL};
 use crate::spread::{mean_and_std, median};
 use crate::value::{Value, finite, sorted};
 
-/// The median of the medians of `blocks` and the interval that holds the same of a repeat
-/// measurement, with as many blocks, with about the confidence [`LEVEL`]; nothing below 2 blocks or
-/// when a reading is not finite. Blocks are readings taken one after the other, at different times,
-/// in the order of those times; empty ones do not count. Ten blocks or more are advised: with five,
+/// The median of the medians of `blocks`, with the interval that contains the same figure of a repeat
+/// measurement of as many blocks, at about the confidence [`LEVEL`]. `None` below 2 blocks or
+/// when a reading is not finite. A block is a series of readings taken one after the other. Blocks are taken at
+/// different times and stand in that order; empty ones are ignored. Take at least ten blocks: with five,
 /// Student's factor alone makes the interval a quarter wider.
 ///
-/// Only the differences between blocks count, whatever they come from. Readings within a block share
-/// the machine's mood, the clock's frequency, the place in memory, so thousands of them promise an
-/// accuracy that the next run does not keep.
+/// Only the differences between blocks count, whatever causes them. Readings within a block share
+/// the state of the machine (its *mood* below), the clock's frequency and the place in memory, so thousands of them
+/// suggest an accuracy that the next run does not reproduce.
 ///
 /// # Method
 /// With k block medians, of which the standard deviation is s and the correlation with their neighbour
 /// ρ, the difference between this measurement's mean and a later one's has the variance 2 V σ², where
 /// V = (1 + 2 Σ (1 − h/k) ρʰ) / k is the variance of the mean of a first-order series of length k, and
 /// σ² = s² (1 − 1/k) / (1 − V) undoes what s misses of a mood that outlasts the measurement. The
-/// interval is Student's for k − 1 degrees of freedom, wider by what the median loses against the mean
+/// interval is Student's for k − 1 degrees of freedom, widened because a median varies more than the mean
 /// of normal values. Without correlation this is t s sqrt(2 / k), the prediction interval for a mean of
-/// k (Hahn and Meeker, "Statistical Intervals"); when blocks hang together it opens
-/// towards that for a single further block. The tests print how often it holds.
+/// k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
+/// towards the interval for a single further block. The tests print how often the interval contains the repeat.
 #[must_use]
 pub fn repeat_interval<V: Value>(blocks: &[impl AsRef<[V]>]) -> Option<Estimate> {
     let blocks: Vec<&[V]> =
@@ -57,7 +57,7 @@ pub fn repeat_interval<V: Value>(blocks: &[impl AsRef<[V]>]) -> Option<Estimate>
     })
 }
 
-/// The variance of the mean of `k` values, as a share of theirs, when each is correlated by `r` with
+/// The variance of the mean of `k` values as a share of the variance of one, when each is correlated by `r` with
 /// the one before.
 fn variance_of_mean(r: f64, k: usize) -> f64 {
     let n = k as f64;
@@ -65,10 +65,10 @@ fn variance_of_mean(r: f64, k: usize) -> f64 {
     (1.0 + 2.0 * pairs) / n
 }
 
-/// The correlation of each block with the one before it, as far as so few tell: the estimate with its
-/// bias taken off (Marriott and Pope, "Bias in the Estimation of Autocorrelations", 1954), drawn
-/// towards what is assumed, as if that had been seen in [`ASSUMED_BLOCKS`] more. Assumed is that what
-/// is noise within the blocks does not last, and that [`MOOD_LASTS`] of the rest, `mood`, does.
+/// The correlation of each block with the one before it, estimated from few blocks: the estimate without its
+/// bias (Marriott and Pope, "Bias in the Estimation of Autocorrelations", 1954), shrunk
+/// towards an assumption as if [`ASSUMED_BLOCKS`] more blocks had shown it. The assumption: noise within the blocks
+/// does not last, and the share [`MOOD_LASTS`] of the rest, `mood`, does.
 fn correlation(medians: &[f64], mood: f64) -> f64 {
     let k = medians.len() as f64;
     let Some((mean, _)) = mean_and_std(medians) else { return 0.0 };
@@ -83,20 +83,19 @@ fn correlation(medians: &[f64], mood: f64) -> f64 {
     drawn.clamp(0.0, CORRELATION_MAX)
 }
 
-/// How much of a mood the next block still has, when nothing more is known. Ten blocks hardly show it,
-/// yet an interval that takes them for independent holds the next median of a machine that keeps half
-/// of its mood in 82 % of the cases; with these two numbers in 93 %, and on a steady machine, where it
-/// is 13 % wider than need be, in 97 %.
+/// The assumed share of a mood that the next block keeps. Ten blocks are too few to measure it. On a machine that keeps
+/// half of its mood, an interval that treats blocks as independent contains the next median in 82 % of the cases; with
+/// these two numbers, in 93 %. On a steady machine the interval is 13 % wider than necessary and contains it in 97 %.
 const MOOD_LASTS: f64 = 0.5;
-/// How many blocks that weighs.
+/// The weight of that assumption, in blocks.
 const ASSUMED_BLOCKS: f64 = 6.0;
 
-/// Beyond this the measurement is shorter than one mood, and nothing within it tells about the next.
+/// Beyond this, the measurement is shorter than one mood and says nothing about the next.
 const CORRELATION_MAX: f64 = 0.9;
 
 /// The share of the variance `between²` of block medians that noise within the blocks does not explain,
-/// 0 to 1. The medians of a block's two halves differ by that noise: by four times its variance, for
-/// each has half of the readings.
+/// 0 to 1. The medians of a block's two halves differ by that noise, with four times its variance because
+/// each half has half of the readings.
 fn mood<V: Value>(blocks: &[&[V]], between: f64) -> f64 {
     let noise = |block: &&[V]| {
         let (first, second) = block.split_at(block.len() / 2);
@@ -110,10 +109,10 @@ fn mood<V: Value>(blocks: &[&[V]], between: f64) -> f64 {
     }
 }
 
-/// The nearest readings that differ from `value`, below and above; itself where there is none.
+/// The nearest readings that differ from `value`, below and above; `value` itself where there is none.
 ///
-/// A clock that counts in steps gives the same median again and again until it gives the next one: an
-/// interval that ended before that would promise what the clock cannot see.
+/// A clock that counts in steps gives the same median repeatedly until it gives the next one. An
+/// interval shorter than a step would be more accurate than the clock.
 fn neighbours(sorted: &[f64], value: f64) -> [f64; 2] {
     let below = sorted.partition_point(|reading| *reading < value).checked_sub(1);
     let above = sorted.partition_point(|reading| *reading <= value);
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_differs_between_blocks_counts() {
+    fn only_differences_between_blocks_count() {
         // The same three readings around each block's level, however far apart.
         let blocks = |within: f64| -> Vec<[f64; 3]> {
             let levels = [3.0, 1.0, 4.0, 2.0, 5.0];
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_counts_in_steps_promises_no_less_than_a_step() {
+    fn the_interval_is_no_shorter_than_a_step_of_the_clock() {
         let blocks = [[20, 30, 30, 30, 40]; 6];
         let estimate = repeat_interval(&blocks).unwrap();
         assert_eq!((estimate.low, estimate.value, estimate.high), (20.0, 30.0, 40.0));
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_says_nothing_about_the_next() {
+    fn one_block_gives_no_interval() {
         assert_eq!(repeat_interval(&[vec![1.0, 2.0, 3.0]]), None);
         assert_eq!(repeat_interval(&[vec![1.0, 2.0], Vec::new()]), None);
         assert_eq!(repeat_interval(&[vec![1.0], vec![f64::NAN]]), None);
@@ -168,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn scale_and_origin_move_the_interval_along(
+        fn scale_and_origin_transform_the_interval(
             blocks in prop::collection::vec(prop::collection::vec(-1000i64..1000, 1..9), 2..12),
             scale in 1i64..100,
             origin in -10_000i64..10_000,

@@ -1,10 +1,10 @@
-//! What a set of observations comes to: quantiles, mean, standard deviation.
+//! Quantiles, mean and standard deviation of a set of observations.
 
 use serde::{Deserialize, Serialize};
 
 use crate::value::{Value, sorted};
 
-/// What a set of observations comes to, nanoseconds.
+/// Quantiles, mean and standard deviation of a set of observations, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Least.
@@ -24,7 +24,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of `sorted` observations; nothing when there are none.
+    /// The spread of `sorted` observations; `None` when there are none.
     #[must_use]
     pub fn of(sorted: &[i64]) -> Option<Self> {
         let (mean, std) = mean_and_std(sorted)?;
@@ -42,7 +42,7 @@ impl Spread {
 
 /// Mean and standard deviation of the sample (0 for one observation) by Welford's recurrence, which
 /// does not cancel when the spread is small beside the mean ("Note on a Method for Calculating
-/// Corrected Sums of Squares", 1962); nothing for no values.
+/// Corrected Sums of Squares", 1962); `None` for no values.
 #[must_use]
 pub fn mean_and_std<V: Value>(values: &[V]) -> Option<(f64, f64)> {
     let (mut mean, mut squares) = (0.0, 0.0);
@@ -59,20 +59,20 @@ pub fn mean_and_std<V: Value>(values: &[V]) -> Option<(f64, f64)> {
     }
 }
 
-/// The smallest of the `sorted` values that at least the share `q` of them do not exceed; nothing
+/// The smallest of the `sorted` values that at least the share `q` of them do not exceed; `None`
 /// when there are none.
 ///
 /// # Panics
 /// When `q` is outside 0 to 1.
 #[must_use]
 pub fn quantile<V: Value>(sorted: &[V], q: f64) -> Option<V> {
-    assert!((0.0..=1.0).contains(&q), "a quantile is asked for between 0 and 1");
+    assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1");
     debug_assert!(sorted.is_sorted_by(|a, b| a.order(b).is_le()));
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The median of values in any order, one of them; nothing when there are none.
+/// The median of values in any order, itself one of them; `None` when there are none.
 #[must_use]
 pub fn median<V: Value>(values: &[V]) -> Option<V> {
     quantile(&sorted(values), 0.5)

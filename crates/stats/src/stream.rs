@@ -1,29 +1,29 @@
-//! What a stream of observations comes to, in memory that does not grow with its length.
+//! The distribution of a stream of observations, in memory that does not grow with its length.
 
 use serde::Serialize;
 
 use crate::spread::quantile;
 
-/// How many observations are kept as they are; the quantiles of as many are exact.
-pub const EXACT_MAX: usize = 1024;
+/// How many observations are kept as they are. Up to this number, quantiles are exact.
+const EXACT_MAX: usize = 1024;
 
-/// How many means of batches are kept at most.
-pub const BATCHES_MAX: usize = 64;
+/// The maximum number of batch means kept.
+const BATCHES_MAX: usize = 64;
 
-/// Buckets of an octave.
+/// Buckets in an octave.
 const BUCKETS: usize = 1 << BITS;
 const BITS: u32 = 7;
 
-/// Buckets that make one bin of [`Distribution::histogram`].
+/// Buckets in one bin of [`Distribution::histogram`].
 const BUCKETS_OF_BIN: u64 = 16;
 
-/// What a stream of observations comes to.
+/// The distribution of a stream of observations.
 ///
-/// The quantiles are observations: the exact ones up to [`EXACT_MAX`] of them, beyond that the greatest of the 1/128
-/// octave the exact one is in, so less than 0.8 % above it.
+/// Quantiles are observations. Up to 1024 observations they are exact; beyond that each is the greatest observation in
+/// the same 1/128 octave as the exact quantile, so at most 0.8 % above it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
-    /// How many.
+    /// The number of observations.
     pub count: u64,
     /// Least.
     pub min: u64,
@@ -41,13 +41,13 @@ pub struct Distribution {
     pub std: f64,
     /// Counts in bins of 1/8 octave (of 16 below 128) as `(lower edge, count)`, edges rising, empty bins left out.
     pub histogram: Vec<(u64, u64)>,
-    /// Means of consecutive equal numbers of observations, at most [`BATCHES_MAX`], in order; what is left over at the
-    /// end is not in them. They show how neighbouring observations depend on each other, as intervals must know.
+    /// Means of consecutive batches of equal size, fewer than 64, in order; an incomplete last batch is left out. They
+    /// show how neighbouring observations depend on each other, which intervals must take into account.
     #[serde(skip)]
     pub batch_means: Vec<f64>,
 }
 
-/// Observations on their way to a [`Distribution`]: whole numbers, nanoseconds mostly.
+/// Collects observations for a [`Distribution`]: whole numbers, mostly nanoseconds.
 ///
 /// ```
 /// use hemiola_stats::Stream;
@@ -64,7 +64,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes one observation.
+    /// Adds one observation.
     #[inline]
     pub fn push(&mut self, value: u64) {
         if self.waiting.len() == EXACT_MAX {
@@ -74,14 +74,14 @@ impl Stream {
         self.waiting.push(value);
     }
 
-    /// How many there are.
+    /// The number of observations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.folded.moments.count + self.waiting.len() as u64
     }
 
-    /// How many observations lie from `low` to `high`, and their mean; where there are more than [`EXACT_MAX`], the two
-    /// ends are as exact as 1/128 octave.
+    /// The number of observations from `low` to `high`, and their mean. With more than 1024 observations, both ends are
+    /// rounded to 1/128 octave.
     #[must_use]
     pub fn between(&self, low: u64, high: u64) -> (u64, f64) {
         let (mut count, mut sum) = (0_u64, 0_u128);
@@ -97,7 +97,7 @@ impl Stream {
         (count, if count == 0 { 0.0 } else { sum as f64 / count as f64 })
     }
 
-    /// The least and the greatest of those from `low` to `high`, as exact as [`Stream::between`].
+    /// The least and the greatest observation from `low` to `high`, rounded as in [`Stream::between`].
     #[must_use]
     pub fn ends_between(&self, low: u64, high: u64) -> Option<(u64, u64)> {
         let within = |value: &u64| (low..=high).contains(value);
@@ -109,7 +109,7 @@ impl Stream {
         all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
-    /// What it comes to; nothing when there are no observations.
+    /// The distribution; `None` when there are no observations.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {
         if self.folded.moments.count > 0 {
@@ -136,7 +136,7 @@ impl Stream {
 struct Folded {
     moments: Moments,
     batches: Batches,
-    /// Octaves with anything in them: values below 128, then 128 to 255, 256 to 511, …
+    /// Octaves that contain observations: values below 128, then 128 to 255, 256 to 511, …
     octaves: Vec<Option<Box<[Bucket; BUCKETS]>>>,
 }
 
@@ -167,7 +167,7 @@ impl Folded {
         }
     }
 
-    /// Those buckets that have anything in them, with their lower edges, rising.
+    /// The buckets that contain observations, with their lower edges, rising.
     fn buckets(&self) -> impl Iterator<Item = (u64, &Bucket)> {
         self.octaves
             .iter()
@@ -219,7 +219,7 @@ impl Folded {
     }
 }
 
-/// The octave of a value, and its bucket there.
+/// The octave of a value and its bucket in it.
 #[inline]
 fn place(value: u64) -> (usize, usize) {
     let bits = u64::BITS - value.leading_zeros();
@@ -229,8 +229,8 @@ fn place(value: u64) -> (usize, usize) {
     }
 }
 
-/// Count, ends, sum, and sum of squares about the first observation: near enough to the mean for the squares not to
-/// cancel.
+/// Count, ends, sum, and sum of squares about the first observation, which is close enough to the mean to avoid
+/// cancellation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     count: u64,
@@ -268,7 +268,7 @@ impl Moments {
     }
 }
 
-/// Means of consecutive equal numbers of observations.
+/// Means of consecutive batches of equal size.
 #[derive(Clone, Debug, Default)]
 struct Batches {
     means: Vec<f64>,
@@ -313,12 +313,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_distribution() {
+    fn an_empty_stream_has_no_distribution() {
         assert_eq!(Stream::default().distribution(), None);
     }
 
     #[test]
-    fn every_value_has_its_own_place_and_places_rise() {
+    fn places_rise_with_values() {
         let mut last = (0, 0);
         for value in (0..4096).chain((12..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])) {
             let place = place(value);
@@ -330,7 +330,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_long_stream_has_nearly_the_quantiles_of_its_values(
+        fn quantiles_of_a_long_stream_are_close_to_exact(
             few in prop::collection::vec(0_u64..50_000_000, 1..40),
             times in 1_usize..200,
         ) {
@@ -352,7 +352,7 @@ mod tests {
         }
 
         #[test]
-        fn what_lies_between_two_ends_is_found_in_short_and_long_streams(times in 1_usize..3000) {
+        fn ranges_are_found_in_short_and_long_streams(times in 1_usize..3000) {
             let values: Vec<u64> = [1000, 5000, 5010, 90_000].into_iter().cycle().take(4 * times).collect();
             let (count, mean) = stream(&values).between(4500, 5500);
             prop_assert_eq!(count, 2 * times as u64);

@@ -1,4 +1,4 @@
-//! What can be judged: whole numbers and real ones.
+//! The numbers that can be judged: `i64` and `f64`.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -9,13 +9,12 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// An observation: `i64` (whole nanoseconds, counts) or `f64` (means over a batch, rates). No other
-/// type can be one.
+/// An observation: `i64` (whole nanoseconds, counts) or `f64` (means over a batch, rates). The trait is sealed.
 pub trait Value: Copy + PartialOrd + Debug + sealed::Sealed {
-    /// The value as a real number; whole ones beyond 2⁵³ (104 days in nanoseconds) are rounded.
+    /// The value as `f64`; whole numbers beyond 2⁵³ (104 days in nanoseconds) are rounded.
     fn to_f64(self) -> f64;
 
-    /// The total order: not-a-number after everything else.
+    /// The total order, NaN after everything else.
     fn order(&self, other: &Self) -> Ordering;
 }
 
@@ -39,7 +38,7 @@ impl Value for f64 {
     }
 }
 
-/// The values in rising order, as [`quantile`](crate::quantile) wants them.
+/// The values in rising order, as [`quantile`](crate::quantile) requires.
 #[must_use]
 pub fn sorted<V: Value>(values: &[V]) -> Vec<V> {
     let mut sorted = values.to_vec();
@@ -47,7 +46,7 @@ pub fn sorted<V: Value>(values: &[V]) -> Vec<V> {
     sorted
 }
 
-/// The values as real numbers; nothing when there are none or one is not finite.
+/// The values as `f64`; `None` when there are none or one is not finite.
 pub(super) fn finite<V: Value>(values: &[V]) -> Option<Vec<f64>> {
     let values: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
     (!values.is_empty() && values.iter().all(|value| value.is_finite())).then_some(values)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use hemiola_stats::{self as stats, Paired, Spread};
+use hemiola_stats::{Spread, histogram, median, paired_difference};
 use hemiola_trace::Recording;
 use hemiola_trace::result::{
     FaultRecord, FederationRecord, Floor, MixedRecord, RunFolder, RunRecord, VariantRecord,
@@ -86,14 +86,6 @@ pub fn analyze<E: Display>(
         problems,
     };
     Analysis { summary, observed }
-}
-
-/// The summary alone, as [`analyze`] makes it.
-pub fn summarize<E: Display>(
-    folder: &RunFolder,
-    read: impl FnMut(&str) -> Result<Vec<u8>, E>,
-) -> Summary {
-    analyze(folder, read).summary
 }
 
 fn observe<E: Display>(
@@ -189,8 +181,8 @@ fn kernel(folder: &RunFolder) -> KernelFigures {
         events: runs().map(|run| run.events).sum(),
         lost_events: runs().map(|run| run.lost).sum(),
         gaps: runs().map(|run| run.gaps).sum(),
-        hand_over_ns: stats::median(&without),
-        price_ns: Paired::of(readings).and_then(|paired| paired.difference),
+        hand_over_ns: median(&without),
+        price_ns: paired_difference(readings),
     }
 }
 
@@ -293,7 +285,7 @@ fn variant_summary(
             })
             .collect(),
         combined,
-        histogram: stats::histogram(&times),
+        histogram: histogram(&times),
         mixed: record.mixed.as_ref().map(|mixed| MixedFigures::of(mixed, &mixed_runs(observed))),
     }
 }
@@ -357,7 +349,8 @@ mod tests {
         traces.remove("traces/monolithic-1.pftrace");
         let cut = traces.get_mut("traces/shared memory-2.pftrace").unwrap();
         cut.truncate(cut.len() / 2);
-        let summary = summarize(&folder, |path| traces.get(path).cloned().ok_or("no such file"));
+        let summary =
+            analyze(&folder, |path| traces.get(path).cloned().ok_or("no such file")).summary;
         assert_eq!(
             summary.problems[0],
             "Monolithic, run 1: cannot read traces/monolithic-1.pftrace: no such file"

@@ -8,7 +8,7 @@ use hemiola_units::{Instant, Span};
 /// The threads of each processor in the order they had it. Where events were lost, nobody is known.
 ///
 /// ```
-/// use hemiola_analyze::occupancy::Occupancy;
+/// use hemiola_analyze::cycles::occupancy::Occupancy;
 /// use hemiola_trace::sched::{Event, Left, PRIORITY_UNKNOWN, Tid, What};
 /// use hemiola_units::{Instant, Span};
 ///

@@ -448,9 +448,7 @@ fn the_masters_cycles_are_those_of_the_program() {
 fn a_missing_trace_of_a_bare_timer_is_a_problem() {
     let (folder, mut traces) = folder();
     traces.retain(|path, _| !path.contains("bare-true"));
-    let summary = crate::cycles::analysis::summarize(&folder, |path| {
-        traces.get(path).cloned().ok_or("no such file")
-    });
+    let summary = analyze(&folder, |path| traces.get(path).cloned().ok_or("no such file")).summary;
     assert_eq!(
         summary.problems[0],
         "interaction-low, run 1: cannot read traces/bare-true.pftrace: no such file"
