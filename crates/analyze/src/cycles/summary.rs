@@ -13,8 +13,10 @@ use super::federation::ModeFigures;
 use super::metrics::Figures;
 use super::mixed::{MixedFigures, SeriesFigures};
 
-/// The version of the schema; a reader refuses a larger one.
-pub const FORMAT: u32 = 1;
+/// The layout of the schema. It rises when a key changes its meaning or goes away; a reader refuses a larger one.
+///
+/// Layout 1 called the list of programs `rungs` instead of `variants`. It is still read.
+pub const FORMAT: u32 = 2;
 
 /// The file in a result folder that holds a [`Summary`].
 pub const FILE_NAME: &str = "summary.json";
@@ -32,7 +34,7 @@ pub struct Summary {
     pub started_unix_s: u64,
     /// Under which conditions.
     pub conditions: Conditions,
-    /// What the machine charges for a hand-over, measured in the same run.
+    /// The cost of a hand-over on this machine, measured in the same run.
     pub floor: FloorSummary,
     /// The programs, in the scenario's order.
     #[serde(alias = "rungs")]
@@ -48,10 +50,10 @@ pub struct Summary {
     /// The kernel's side of the runs, and what recording it costs.
     #[serde(default)]
     pub kernel: KernelFigures,
-    /// What recording costs.
+    /// The cost of recording.
     pub marks: MarkCost,
-    /// Whatever could not be read or does not fit together, a sentence each; figures with a
-    /// problem stand on less than was recorded.
+    /// Data that could not be read or is inconsistent, a sentence each. Figures with a
+    /// problem are based on less than was recorded.
     pub problems: Vec<String>,
 }
 
@@ -67,8 +69,8 @@ impl Summary {
 /// The cost of one hand-over on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FloorSummary {
-    /// The barest switch from one process to another: the median of `yield` back to back, or of the
-    /// cheapest mechanism measured where there is none.
+    /// The cheapest switch from one process to another: the median of `yield` back to back, or else of the
+    /// cheapest mechanism measured.
     pub context_switch_ns: Option<f64>,
     /// By mechanism, under both circumstances.
     pub by_mechanism: BTreeMap<String, MechanismFloor>,
@@ -83,7 +85,7 @@ pub struct MechanismFloor {
     pub at_rate: Option<FloorFigures>,
 }
 
-/// What was measured of a hand-over.
+/// The measured times of a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FloorFigures {
     /// How many.
@@ -109,7 +111,7 @@ pub struct VariantSummary {
     pub description: String,
     /// Its period, ns.
     pub period_ns: i64,
-    /// What it can do, by the names of the feature table.
+    /// Its features, by the names of the feature table.
     pub features: Vec<String>,
     /// Lines of code it is made of.
     pub lines_of_code: u32,
@@ -119,8 +121,8 @@ pub struct VariantSummary {
     pub hand_overs_up: u32,
     /// Their mechanism.
     pub hand_over_mechanism: String,
-    /// Hand-overs × the median of one at the rate of the loop, those down and those up each by their own;
-    /// nothing when there are none or the mechanism was not measured.
+    /// Hand-overs × the median of one at the rate of the loop, hand-overs down and up each with their own median;
+    /// `None` without hand-overs or if the mechanism was not measured.
     pub floor_ns: Option<f64>,
     /// Median cycle over that floor.
     pub ratio_to_floor: Option<f64>,
@@ -130,9 +132,9 @@ pub struct VariantSummary {
     pub ratio_to_floor_back_to_back: Option<f64>,
     /// Median cycle over the median cycle of the first program.
     pub ratio_to_first: Option<f64>,
-    /// The same after taking each one's timing overhead off, as the report does for its 18.5 ×.
+    /// The same with each one's timing overhead subtracted, as the report does for its 18.5 ×.
     pub ratio_to_first_adjusted: Option<f64>,
-    /// What each process asked for and was granted.
+    /// The profiles each process requested and was granted.
     pub profiles: Vec<ProfileSummary>,
     /// Each run alone.
     pub runs: Vec<RunSummary>,
@@ -141,19 +143,19 @@ pub struct VariantSummary {
     /// Cycle times of all runs: lower edge in ns and count of each bin that is not empty, 100 bins a
     /// decade.
     pub histogram: Vec<(f64, u64)>,
-    /// The benchmark in it and its load; nothing for a loop.
+    /// The benchmark in it and its load; `None` for a loop.
     #[serde(default)]
     pub mixed: Option<MixedFigures>,
 }
 
-/// What a process asked for and was granted in its first run.
+/// The profile a process requested, and the one it was granted in its first run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileSummary {
     /// The process.
     pub name: String,
-    /// What it asked for.
+    /// The requested profile.
     pub asked: Profile,
-    /// What it was given; nothing when it never ran.
+    /// The granted profile; `None` if it never ran.
     pub granted: Option<Granted>,
 }
 
@@ -171,7 +173,7 @@ pub struct RunSummary {
     pub figures: Figures,
 }
 
-/// What a fault kind did.
+/// The effect of a fault kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FaultSummary {
     /// The kind's name.
@@ -194,10 +196,10 @@ pub enum Setting {
     Simulated,
 }
 
-/// What one mark costs.
+/// The cost of one mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MarkCost {
-    /// Two marks back to back, over all processes and runs, ns; nothing when none were taken.
+    /// Two marks back to back, over all processes and runs, ns; `None` if none were taken.
     pub pair_ns: Option<Spread>,
     /// One mark by those pairs: their mean without the greatest hundredth, ns.
     pub cost_ns: Option<f64>,
@@ -208,7 +210,7 @@ pub struct MarkCost {
 /// The kernel's side of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelFigures {
-    /// By which interface it was recorded, `"bpf"` or `"perf"`; nothing when it was not.
+    /// By which interface it was recorded, `"bpf"` or `"perf"`; `None` if it was not.
     pub interface: Option<String>,
     /// Why not, where it was wanted.
     pub refused: Option<String>,
@@ -216,12 +218,11 @@ pub struct KernelFigures {
     pub events: u64,
     /// Events missing there: the kernel's buffers had no room.
     pub lost_events: u64,
-    /// Places where the record does not fit together and nobody knows of how many events: a thread whose switches
-    /// the kernel does not show.
+    /// Places where an unknown number of events is missing, for example switches that the kernel does not show.
     pub gaps: u64,
     /// One hand-over without the recording, ns: the median of the readings.
     pub hand_over_ns: Option<f64>,
-    /// What the recording adds to a hand-over, ns, measured in turns; nothing below 6 rounds of them.
+    /// The time the recording adds to a hand-over, ns, measured in turns; `None` below 6 rounds.
     pub price_ns: Option<Estimate>,
 }
 
