@@ -1,16 +1,14 @@
-//! What a recording of the scheduler comes to: for each thread C, T, U, response times, and who delayed whom.
+//! Analyses a recording of the scheduler: for each thread C, T, U, response times, and which thread delayed which.
 //!
 //! In reading order:
 //!
 //! * [`report`]: the types of a [`Report`], the same words as the JSON of `hemiola analyze --json`.
-//! * [`analyze`] makes one of a recording, [`jobs`] the jobs of one thread or marked task, each with what held it up;
-//!   [`explain()`] says in a sentence where the time of a job went, and [`median_job`] which one to compare it with.
-//! * [`accounting`]: the second method, `/proc` beside the recording.
+//! * [`analyze`] makes a report from a recording; [`jobs`] lists the jobs of one thread or marked task with their
+//!   delays. [`explain()`] says where the time of a job went; [`median_job`] is the job to compare it with.
 //! * [`mod@compare`]: two recordings side by side.
 //! * [`tables`], [`csv`] and [`gantt`]: the report for a terminal and for other programs, and a stretch of time drawn
 //!   in characters.
-//! * [`synthetic`]: recordings whose figures are known, to hold the analysis against.
-
+//! * [`synthetic`]: recordings whose figures are known, to test the analysis with.
 //!
 //! ```
 //! use hemiola_analyze::sched::{Options, analyze};
@@ -35,7 +33,6 @@
 //! assert!((task.utilization - 0.2).abs() < 1e-9);
 //! ```
 
-pub mod accounting;
 pub mod compare;
 pub mod csv;
 pub mod gantt;
@@ -43,6 +40,7 @@ pub mod report;
 pub mod synthetic;
 pub mod tables;
 
+mod accounting;
 mod assemble;
 mod cpu;
 mod engine;
@@ -63,27 +61,27 @@ use hemiola_units::Span;
 
 pub use explain::{explain, median_job};
 pub use report::{
-    Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, Interference, Job,
-    Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
+    Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap,
+    Interference, Job, Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 
 /// How many missed deadlines a [`Report`] explains; all are counted.
 pub const MISSES_MAX: usize = 1000;
 
-/// How many of those who delayed one thread are kept apart over the whole recording.
+/// The maximum number of culprits kept for one thread over the whole recording.
 pub const CULPRITS_MAX: usize = 48;
 
-/// How many of those who delayed one job are kept apart.
+/// The maximum number of culprits kept for one job.
 pub const DELAYS_MAX: usize = 24;
 
-/// How many gaps are kept apart; beyond, those of a processor that are nearest to each other become one.
+/// The maximum number of gaps. Beyond it, the closest gaps of a processor are merged.
 pub const GAPS_MAX: usize = 4096;
 
-/// What is said about threads that their events do not tell.
+/// Facts about threads that the caller knows beyond their events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Periods of threads and tasks, the first that fits counts; the others' are found. A thread's is also its
-    /// deadline, and so is a marked task's that marks none.
+    /// Periods of threads and tasks; the first match counts. Other periods are found in the events. A thread's period
+    /// is also its deadline, and so is that of a marked task that marks no deadline.
     pub periods: Vec<(Who, Span)>,
 }
 
@@ -96,20 +94,20 @@ pub enum Who {
     Tid(u32),
 }
 
-/// Which jobs are wanted.
+/// Which jobs to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Whose.
+    /// The thread or task.
     pub of: Of,
-    /// Those that touch the time from here …
+    /// Jobs that overlap the time from here …
     pub from_ns: u64,
     /// … to here.
     pub to_ns: u64,
-    /// So many at most, the first.
+    /// The maximum number of jobs; the first ones are kept.
     pub max: usize,
 }
 
-/// Whose jobs.
+/// The thread or task whose jobs to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The invocations of every thread that had this number.
@@ -118,7 +116,7 @@ pub enum Of {
     Track(usize),
 }
 
-/// Analyses a recording: one pass over its events, two when there are gaps in it or a period showed late.
+/// Analyses a recording in one pass over its events, or in two if it has gaps or a period was found late.
 ///
 /// Memory grows with the number of threads and processors, not with the length.
 #[must_use]
@@ -126,7 +124,7 @@ pub fn analyze(recording: &Recording, options: &Options) -> Report {
     assemble::report(&engine::pass(recording, options, None))
 }
 
-/// The jobs of one thread or marked task, in order, each with what held it up. Goes through the whole recording.
+/// The jobs of one thread or marked task in order, with their delays. Goes through the whole recording.
 #[must_use]
 pub fn jobs(recording: &Recording, options: &Options, wanted: &Wanted) -> Vec<Job> {
     engine::pass(recording, options, Some(wanted)).jobs

@@ -1,9 +1,9 @@
-//! The timeline: who ran where and who waited, for every processor and thread, at any magnification.
+//! The timeline: which threads ran and waited, on every processor, at any magnification.
 //!
-//! [`Timeline::build`] goes once over the events of a recording and keeps what is needed to draw them: one [`Track`] of
-//! segments for each processor and each thread, 12 bytes a segment, with sums over ever longer stretches above them.
-//! [`Timeline::window`] then answers for any stretch of time in steps that grow with the number of pixels and not with
-//! the number of events. [`jobs`] tells the jobs of a thread apart and says who delayed one.
+//! [`Timeline::build`] goes once over the events of a recording and keeps one [`Track`] of
+//! segments for each processor and each thread, 12 bytes a segment, with sums over groups of segments above them.
+//! [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
+//! the number of events. [`jobs`] finds the jobs of a thread and the threads that delayed one.
 //!
 //! ```
 //! use hemiola_analyze::timeline::{State, Timeline};
@@ -25,7 +25,7 @@
 //! assert_eq!(timeline.rows[thread].track.totals().of(State::Running), 2_000);
 //! ```
 //!
-//! What is not known stays visible: from the last event before a gap until the next word about it, a processor and the
+//! Gaps stay visible: from the last event before a gap until their next event, a processor and the
 //! threads that were last on it are [`State::Unknown`].
 
 mod build;
@@ -42,10 +42,10 @@ pub use build::ROWS_MAX;
 pub use track::{Segment, State, Totals, Track};
 pub use window::{PIXELS_MAX, Span};
 
-/// Where a segment's key names nobody.
+/// The key of a segment without a subject.
 pub const NOBODY: u32 = (1 << 28) - 1;
 
-/// Where a [`State::Ready`] segment's key says that an interrupt did the wake-up.
+/// The key of a [`State::Ready`] segment whose wake-up came from an interrupt.
 pub const INTERRUPT: u32 = NOBODY - 1;
 
 /// Everything of a recording that can be drawn.
@@ -65,16 +65,16 @@ pub struct Timeline {
     pub switches: u64,
     /// Events said to be lost; gaps whose number is not known count none.
     pub lost: u64,
-    /// What [`Mark::name`] stands for.
+    /// The names that [`Mark::name`] refers to.
     pub names: Vec<String>,
 }
 
 /// One line of the picture.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Whose it is.
+    /// The processor or thread it belongs to.
     pub subject: Subject,
-    /// What it did.
+    /// Its segments.
     pub track: Track,
     /// Single moments, by time.
     pub marks: Vec<Mark>,
@@ -82,15 +82,15 @@ pub struct Row {
     pub marked: Vec<jobs::Marked>,
 }
 
-/// Whose row it is.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A processor's: the key of a running segment is the row of the thread.
+    /// A processor: the key of a running segment is the row of the thread.
     Processor(u16),
-    /// Of interrupts on that processor: the key is the interrupt's number, soft ones from 65,536.
+    /// The interrupts on that processor: the key is the interrupt's number, soft ones from 65,536.
     Interrupts(u16),
-    /// A thread's: the key of a running segment is the processor, that of a preempted one the row of who took it, that
-    /// of a ready one the row of who woke it.
+    /// A thread: the key of a running segment is the processor, that of a preempted one the row of the thread that
+    /// preempted it, that of a ready one the row of the thread that woke it.
     Thread {
         /// Its number.
         tid: u32,
@@ -110,7 +110,7 @@ pub struct Mark {
     pub name: u32,
 }
 
-/// A stretch for which nobody can say what a processor did.
+/// A time for which the events of a processor are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The processor.
@@ -136,9 +136,10 @@ impl Timeline {
         self.rows.iter().position(|row| row.subject == Subject::Processor(cpu))
     }
 
-    /// What to draw of a row for the time `from..to`, ns, on that many pixels: at most two spans a pixel, by time.
+    /// The spans to draw for a row in the time `from..to`, ns, on that many pixels: at most two for each pixel, by
+    /// time.
     ///
-    /// Empty for a row there is not, and for a stretch that is empty or backwards.
+    /// Empty if the row does not exist or the time range is empty or reversed.
     #[must_use]
     pub fn window(&self, from: u64, to: u64, pixels: u32, row: usize) -> Vec<Span> {
         self.rows.get(row).map_or_else(Vec::new, |row| window::window(&row.track, from, to, pixels))

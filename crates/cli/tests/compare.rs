@@ -41,7 +41,7 @@ fn two_recordings_differ_where_their_programs_do() {
     let same = machine.hemiola(&["compare", "before.trace", "before.trace"]).with_code(0).stdout;
     assert!(same.contains("0 of") && same.contains("within noise"), "{same}");
     let shown = machine.hemiola(&["compare", "before.trace", "after.trace"]).with_code(0).stdout;
-    for text in ["before.trace → after.trace", "differs", "Who made the difference"] {
+    for text in ["before.trace → after.trace", "differs", "Threads that made the difference"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     let json = machine.hemiola(&["compare", "before.trace", "after.trace", "--json"]).with_code(0);

@@ -1,6 +1,6 @@
-//! Whole charts by their data: lines with intervals, waterfall, tornado, bars side by side.
+//! Complete charts from data: lines with intervals, waterfall, tornado, bars side by side.
 //!
-//! Each is a struct of what it shows and a `draw` that gives one SVG element for a
+//! Each is a struct of its data with a method `draw` that returns one SVG element for a
 //! [`Figure`](crate::page::Figure), in the classes and colours of the page.
 
 mod lines;
@@ -62,7 +62,7 @@ impl From<&Estimate> for Ranged {
     }
 }
 
-/// Pixels a letter is wide, on the safe side.
+/// The width of a letter in pixels, estimated high.
 const LETTER: f64 = 7.3;
 
 /// The length of a text, pixels.
@@ -70,13 +70,12 @@ fn length(text: &str) -> f64 {
     LETTER * text.chars().count() as f64
 }
 
-/// The room for names on the left of bars: as wide as the longest, up to a third of the drawing.
+/// The width of the names to the left of bars: that of the longest, up to a third of the drawing.
 fn names_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
     names.map(length).fold(60.0, f64::max).min(300.0) + 16.0
 }
 
-/// A name on the left of a row, cut when it is longer than its room, the whole of it under the pointer
-/// in the bar's tip.
+/// Draws the name to the left of a row, shortened if it is too long. The tip of the bar has the full name.
 fn name_row(drawing: &mut Drawing, class: &str, from: f64, y: f64, name: &str) {
     let room = ((from - 12.0) / LETTER) as usize;
     let shown = if name.chars().count() > room {

@@ -1,4 +1,4 @@
-//! A report as one file with everything in it: readable offline, light or dark, and printed.
+//! A report as one self-contained HTML file for screen, light or dark, and print.
 
 use minijinja::Environment;
 use minijinja::value::{Serde, Value};
@@ -8,7 +8,7 @@ use crate::table::Table;
 
 const TEMPLATE: &str = include_str!("page.html");
 
-/// What a page shows, from top to bottom. Parts without content are left out.
+/// The content of a page from top to bottom. Empty parts are left out.
 ///
 /// ```
 /// use hemiola_report::page::{Card, Page, Tone};
@@ -24,15 +24,15 @@ const TEMPLATE: &str = include_str!("page.html");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Page {
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// When that was, as [`crate::text::date`] writes it.
+    /// When the run started, as [`crate::text::date`] writes it.
     pub started: String,
-    /// What stands behind it: the command line.
+    /// The command line.
     pub subtitle: String,
-    /// The few figures to see first.
+    /// The most important figures.
     pub cards: Vec<Card>,
-    /// What a reader must know before trusting the rest, a sentence each.
+    /// Problems that limit the rest, a sentence each.
     pub problems: Vec<String>,
     /// Its figures. Their SVG goes into the page as it is: only drawings of [`crate::plot`] and
     /// [`crate::charts`] belong there, which escape all text.
@@ -43,10 +43,10 @@ pub struct Page {
     pub conditions: Vec<(String, String)>,
 }
 
-/// A figure with what stands below it.
+/// A figure with its caption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Figure {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// How to read it.
     pub caption: String,
@@ -54,31 +54,31 @@ pub struct Figure {
     pub svg: Vec<String>,
 }
 
-/// One of the figures at the top.
+/// One of the highlighted values at the top.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Card {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// The figure with its unit.
+    /// The value with its unit.
     pub value: String,
-    /// What to hold it against; may be empty.
+    /// A value to compare it with; may be empty.
     pub note: String,
-    /// How it stands out.
+    /// How it is coloured.
     #[serde(rename = "class")]
     pub tone: Tone,
 }
 
-/// Whether a figure is good news.
+/// Whether a value is good or bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Tone {
     /// Neither.
     #[default]
     #[serde(rename = "")]
     Plain,
-    /// As it should be.
+    /// As required.
     #[serde(rename = "good")]
     Good,
-    /// Not as it should be.
+    /// Not as required.
     #[serde(rename = "bad")]
     Bad,
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_given_breaks_out_of_the_page() {
+    fn values_cannot_break_out_of_the_page() {
         let wild = "<script>\"'&";
         let page = Page {
             title: wild.into(),

@@ -1,15 +1,15 @@
-//! Plots as inline SVG, drawn so that the page's style sheet decides about colours.
+//! Plots as inline SVG whose colours come from the page's style sheet.
 //!
-//! Nothing here carries a colour: strokes and fills come from classes (`s0` … `s6` for series, `grid`,
+//! Strokes and fills are named by classes (`s0` … `s6` for series, `grid`,
 //! `floor`, …), so one drawing serves a light page, a dark one and print.
 
 use std::fmt::Write;
 
 /// The width of a drawing over the whole page, pixels.
 pub const WIDTH: f64 = 920.0;
-/// Where its plane begins, behind the numbers of the vertical axis.
+/// The left edge of its plane, after the numbers of the vertical axis.
 pub const LEFT: f64 = 70.0;
-/// Where its plane ends.
+/// The right edge of its plane.
 pub const RIGHT: f64 = WIDTH - 20.0;
 
 /// The class of a series by its number: `s0` … `s6`, then again from the first.
@@ -18,12 +18,12 @@ pub fn series(index: usize) -> String {
     format!("s{}", index % 7)
 }
 
-/// How values become positions.
+/// How values map to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences are equal lengths.
     Linear,
-    /// Equal factors are; numbers at powers of ten.
+    /// Equal factors are equal lengths; numbers at powers of ten.
     Logarithmic,
     /// The same with numbers at powers of two, for sizes.
     Binary,
@@ -40,7 +40,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The axis that holds all `values` with a little room; logarithmic ones leave out what is not
+    /// The axis that contains all `values` with a small margin. Logarithmic axes ignore values that are not
     /// positive.
     #[must_use]
     pub fn over(values: impl Iterator<Item = f64>, scale: Scale) -> Self {
@@ -122,7 +122,7 @@ impl Axis {
     }
 }
 
-/// Where a text is held.
+/// The anchor of a text.
 #[derive(Clone, Copy, Debug)]
 pub enum Anchor {
     /// At its beginning.
@@ -133,7 +133,7 @@ pub enum Anchor {
     End,
 }
 
-/// A drawing in the making.
+/// A drawing under construction.
 #[derive(Debug)]
 pub struct Drawing {
     body: String,
@@ -142,7 +142,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// A drawing that says `description` to those who cannot see it.
+    /// An empty drawing. `description` is its text for screen readers.
     #[must_use]
     pub fn new(width: f64, height: f64, description: &str) -> Self {
         let body = format!(
@@ -185,7 +185,7 @@ impl Drawing {
         ));
     }
 
-    /// A rectangle that tells its `tip` under the pointer.
+    /// A rectangle that shows `tip` under the pointer.
     pub fn bar(&mut self, class: &str, [x, y]: [f64; 2], [w, h]: [f64; 2], tip: &str) {
         self.put(format_args!(
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\">\
@@ -194,7 +194,7 @@ impl Drawing {
         ));
     }
 
-    /// A dot that tells its `tip` under the pointer.
+    /// A dot that shows `tip` under the pointer.
     pub fn dot(&mut self, class: &str, [x, y]: [f64; 2], tip: &str) {
         self.put(format_args!(
             "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{}</title></circle>",

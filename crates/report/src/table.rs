@@ -7,9 +7,9 @@ use serde::Serialize;
 /// A table ready to be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What a reader must know to read it. May be empty.
+    /// An explanation of its columns. May be empty.
     pub note: String,
     /// The heading of each column and how its cells are aligned.
     pub columns: Vec<(String, Alignment)>,

@@ -4,10 +4,10 @@ use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, TableStyle, Width}
 
 use crate::table::{Alignment, Table};
 
-/// How wide a column of prose may grow before it is broken.
+/// The maximum width of a column of prose.
 const PROSE_WIDTH_MAX: u16 = 76;
 
-/// How wide a note below a table is.
+/// The width of a note below a table.
 const NOTE_WIDTH: usize = 100;
 
 /// A line above, below and under the heading, none between rows: more rows on a screen.
@@ -16,8 +16,7 @@ const STYLE: TableStyle = {
     TableStyle::new().top_border(line).header_separator(line).bottom_border(line)
 };
 
-/// Any report as text: title, tables, problems and conditions, a blank line between them, those that
-/// are empty left out.
+/// A report as text: title, tables, problems and conditions, separated by blank lines. Empty parts are left out.
 #[must_use]
 pub fn document(
     title: &str,

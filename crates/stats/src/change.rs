@@ -54,7 +54,7 @@ pub enum Verdict {
     Unknown,
 }
 
-/// What the interval of an [`Estimate`] covers.
+/// The value that the interval of an [`Estimate`] covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covers {
     /// The true value.

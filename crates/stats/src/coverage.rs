@@ -7,7 +7,7 @@ use crate::{Estimate, repeat_interval};
 /// Enough that chance moves a share by half a percent only.
 const REPEATS: usize = 2000;
 
-/// What a machine's next reading is, block after block and measurement after measurement.
+/// Generates the readings of a machine, block after block and measurement after measurement.
 struct Machine {
     name: &'static str,
     random: Random,

@@ -30,7 +30,8 @@ pub struct Estimate {
 
 impl Estimate {
     /// The mean of readings in the order they were taken, with Student's interval for the number of
-    /// independent readings they are worth ([`effective_samples`]). `None` when they are not finite or worth fewer than 2.
+    /// independent readings they are worth ([`effective_samples`]). `None` when they are not finite or worth fewer
+    /// than 2.
     #[must_use]
     pub fn of_mean<V: Value>(values: &[V]) -> Option<Self> {
         let finite = finite(values)?;

@@ -4,7 +4,7 @@ use crate::interval::Estimate;
 use crate::value::{Value, finite};
 
 /// The median over the rounds of B − A. A round is four readings in the order A B B A, and each side counts with the
-/// mean of its two. What rises or falls evenly during a round drops out of the difference.
+/// mean of its two. An even rise or fall during a round drops out of the difference.
 ///
 /// An incomplete last round is left out. `None` when a reading is not finite, or when the rounds are worth fewer than 6
 /// independent ones.

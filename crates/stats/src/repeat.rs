@@ -109,7 +109,7 @@ fn mood<V: Value>(blocks: &[&[V]], between: f64) -> f64 {
     }
 }
 
-/// The nearest readings that differ from `value`, below and above; `value` itself where there is none.
+/// The nearest readings that differ from `value`, below and above; `value` itself if no reading differs.
 ///
 /// A clock that counts in steps gives the same median repeatedly until it gives the next one. An
 /// interval shorter than a step would be more accurate than the clock.

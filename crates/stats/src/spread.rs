@@ -24,7 +24,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of `sorted` observations; `None` when there are none.
+    /// The spread of `sorted` observations; `None` without observations.
     #[must_use]
     pub fn of(sorted: &[i64]) -> Option<Self> {
         let (mean, std) = mean_and_std(sorted)?;
@@ -60,7 +60,7 @@ pub fn mean_and_std<V: Value>(values: &[V]) -> Option<(f64, f64)> {
 }
 
 /// The smallest of the `sorted` values that at least the share `q` of them do not exceed; `None`
-/// when there are none.
+/// without values.
 ///
 /// # Panics
 /// When `q` is outside 0 to 1.
@@ -72,7 +72,7 @@ pub fn quantile<V: Value>(sorted: &[V], q: f64) -> Option<V> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The median of values in any order, itself one of them; `None` when there are none.
+/// The median of values in any order, itself one of them; `None` without values.
 #[must_use]
 pub fn median<V: Value>(values: &[V]) -> Option<V> {
     quantile(&sorted(values), 0.5)

@@ -46,7 +46,7 @@ pub fn sorted<V: Value>(values: &[V]) -> Vec<V> {
     sorted
 }
 
-/// The values as `f64`; `None` when there are none or one is not finite.
+/// The values as `f64`; `None` without values or when one is not finite.
 pub(super) fn finite<V: Value>(values: &[V]) -> Option<Vec<f64>> {
     let values: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
     (!values.is_empty() && values.iter().all(|value| value.is_finite())).then_some(values)

@@ -25,7 +25,7 @@ use super::witness::Witness;
 pub struct Analysis {
     /// The figures.
     pub summary: Summary,
-    /// What each run showed, by variant and run.
+    /// The observations of each run, by variant and run.
     pub observed: Vec<Vec<Observed>>,
 }
 
@@ -146,7 +146,7 @@ fn observe<E: Display>(
     variant.runs.iter().map(observe_run).collect()
 }
 
-/// What the bare timers of a run recorded, by the paths of their traces.
+/// The records of the bare timers of a run, by the paths of their traces.
 fn bare_timers<E: Display>(
     mode: &FederationRecord,
     run: &RunRecord,
@@ -204,7 +204,7 @@ fn floors(floors: &[Floor]) -> FloorSummary {
     FloorSummary { context_switch_ns, by_mechanism }
 }
 
-/// The figures of one-way times in any order; nothing when there are none.
+/// The figures of one-way times in any order; `None` if the list is empty.
 fn floor_figures(samples_ns: &[u64]) -> Option<FloorFigures> {
     let mut sorted: Vec<i64> =
         samples_ns.iter().map(|ns| i64::try_from(*ns).unwrap_or(i64::MAX)).collect();
@@ -290,7 +290,7 @@ fn variant_summary(
     }
 }
 
-/// What the runs of a program showed of its benchmark.
+/// The benchmark observations of the runs of a program.
 fn mixed_runs(observed: &[Observed]) -> Vec<&Run> {
     observed.iter().filter_map(|run| run.mixed.as_ref()).collect()
 }

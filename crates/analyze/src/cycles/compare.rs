@@ -1,10 +1,10 @@
-//! Two summaries side by side: what differs, and by how much more than noise.
+//! Compares two summaries: which medians differ by more than noise.
 //!
-//! With two runs or more on both sides, the noise between runs decides (Welch's interval over the
-//! runs' medians): cycles within a run depend on each other, and a machine's mood changes from run
-//! to run. With a single run on either side only the noise within the runs is known, which is too
-//! little; the verdict then says so. Many programs are many chances to be wrong, so what differs is
-//! judged over all of them ([`differing`]).
+//! With two or more runs on both sides, the noise between runs decides (Welch's interval over the
+//! runs' medians), because cycles within a run depend on each other and a machine's state changes from run
+//! to run. With a single run on either side only the noise within the runs is known, which is smaller;
+//! the verdict then says so. Each program is another chance of a false alarm, so all are
+//! judged together ([`differing`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{duration, micros, percent};
 use hemiola_stats::{Change, Covers, Difference, Estimate, Verdict, differing};
 
-/// Two summaries compared; everything is B minus A.
+/// Two summaries compared. All differences are B minus A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What A and B are called.
+    /// The names of A and B.
     pub names: [String; 2],
     /// The programs that both have, in A's order.
     pub variants: Vec<VariantComparison>,
@@ -37,10 +37,10 @@ pub struct VariantComparison {
     pub max_ns: [i64; 2],
     /// Deadlines missed in A and B.
     pub deadlines_missed: [u64; 2],
-    /// Difference of the medians with its interval at 95 %, ns; nothing when neither runs nor cycles
-    /// are enough for one.
+    /// Difference of the medians with its interval at 95 %, ns; `None` if there are too few runs
+    /// and cycles.
     pub median_difference_ns: Option<Difference>,
-    /// What that means.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -123,7 +123,7 @@ impl Found {
     }
 }
 
-/// Gives every program its verdict, and says where it is not what the interval alone would say.
+/// Judges every program, and remarks where the verdict differs from that of the interval alone.
 fn judge(variants: &mut [VariantComparison], found: &[Option<Found>]) -> Vec<String> {
     let changes: Vec<Change> = found.iter().flatten().map(|found| found.change()).collect();
     let mut real = differing(&changes).into_iter();

@@ -1,10 +1,10 @@
-//! A federation in several modes: how long its cycles took, what the RTI had of them, who was late because of whom.
+//! A federation in several modes: the time of its cycles, the RTI's share of them, and which federate delayed which.
 //!
 //! d'Ausbourg, Siron and Noulard, "Running Real Time Distributed Simulations under Linux and CERTI", report for each
 //! way to run a federation the least, greatest, mean and median cycle of its master and the standard deviation
 //! (table 1), and draw maximum and median over the modes (figures 7 and 8). A cycle is there, and here, the time from
 //! the beginning of one to the beginning of the next. Beside it stands a bare periodic task of the same rate, profile
-//! and way of waiting in the same run: what the machine does to any program.
+//! and way of waiting in the same run, as a measure of the machine alone.
 
 mod cycle;
 mod late;
@@ -29,12 +29,12 @@ use self::share::Turns;
 
 pub use self::late::{Blame, Late};
 
-/// Of the late cycles of a mode, how many a summary keeps in words, the latest; all are counted.
+/// The maximum number of late cycles of a mode that a summary explains, the latest first; all are counted.
 pub const LATE_KEPT_MAX: usize = 20;
-/// Of those who made others late, how many are kept by name for each mode.
+/// The maximum number of causes of delays kept for each mode.
 const BLAMES_KEPT_MAX: usize = 24;
 
-/// What one run of a federation showed.
+/// The observations of one run of a federation.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     federates: Vec<Federate>,
@@ -46,14 +46,14 @@ pub struct Run {
     misses: Vec<Miss>,
 }
 
-/// What one federate showed in one run, ns.
+/// The observations of one federate in one run, ns.
 #[derive(Clone, Debug, Default)]
 struct Federate {
     /// From the beginning of each cycle to the next.
     cycle: Vec<i64>,
     /// Finish − release.
     response: Vec<i64>,
-    /// What the RTI worked within each of those cycles.
+    /// How long the RTI worked within each of those cycles.
     share: Vec<i64>,
     overruns: u64,
     lost: u64,
@@ -77,7 +77,7 @@ pub struct ModeFigures {
     /// All federates in the scenario's order.
     pub federates: Vec<FederateFigures>,
     /// From one release to the next of a bare periodic task with the master's rate, profile and way of waiting, in the
-    /// same run; nothing where there was none.
+    /// same run; `None` if there was none.
     pub bare_timer_ns: Option<Spread>,
     /// How far those are from the period, whichever way.
     pub bare_deviation_ns: Option<Spread>,
@@ -85,7 +85,7 @@ pub struct ModeFigures {
     pub trajectory: Option<Trajectory>,
     /// The latest cycles in words, at most [`LATE_KEPT_MAX`].
     pub late: Vec<Late>,
-    /// Who was late because of whom, those that took most first.
+    /// Causes of late cycles, longest first.
     pub late_because: Vec<Blame>,
 }
 
@@ -121,8 +121,8 @@ pub struct FederateFigures {
 }
 
 impl Run {
-    /// What `processes` showed in the run `run` of the mode `mode`, whose master has the period `period`. `bare` gives
-    /// what the bare timers of this run recorded, by their path.
+    /// The observations of `processes` in the run `run` of the mode `mode`, whose master has the period `period`.
+    /// `bare` holds the records of the bare timers of this run, by the path of their trace.
     #[must_use]
     pub fn of(
         mode: &FederationRecord,

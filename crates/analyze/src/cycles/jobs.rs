@@ -1,4 +1,4 @@
-//! From the entries of one run to jobs, and from jobs to cycles.
+//! Makes jobs from the entries of a run, and cycles from jobs.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 pub struct Process {
     /// As in the trace and in `run.json`.
     pub name: String,
-    /// What it does.
+    /// Its role.
     pub role: Role,
     /// Whether its jobs are part of the cycle whose cost is measured.
     pub in_cycle: bool,
-    /// What it recorded.
+    /// The entries it recorded.
     pub entries: Vec<Entry>,
 }
 
@@ -33,7 +33,7 @@ pub struct Job {
     pub start: Instant,
     /// Releases dropped just before it, because its process was late.
     pub skipped: u64,
-    /// How it ended; nothing when the record stops before.
+    /// How it ended; `None` if the record stops before.
     pub end: Option<End>,
 }
 
@@ -63,18 +63,18 @@ pub struct Stamp {
     pub at: Instant,
     /// Index of its process.
     pub process: usize,
-    /// What happened.
+    /// The kind of its entry.
     pub kind: EventKind,
-    /// The entry's small number; only that of channels tells stamps of one kind apart.
+    /// The entry's small number. It distinguishes stamps of one kind only for channels.
     pub arg: u16,
 }
 
 /// One turn of the control loop: what all processes of the loop did under one cycle number.
 ///
 /// Its time is the last stamp minus the first within the processes in the cycle (the report's "last
-/// time minus first time", section 6.1), so waiting for each other counts and slack does not. What a
-/// decision module or a unit tidies up after the voltage is out and I/O has finished is not waited for
-/// by anybody, and no part of it.
+/// time minus first time", section 6.1), so waiting for each other counts and slack does not. Work that a
+/// decision module or a unit does after the voltage is out and I/O has finished is not part of it, because no process
+/// waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// Its number; gaps are skipped releases.
@@ -175,8 +175,8 @@ const fn is_stamp(kind: EventKind) -> bool {
 
 /// The jobs of `process`, the `index`th of its run, in the order they began, each with its stamps.
 ///
-/// A job is what stands between a start and the finish of the same cycle; a start without a finish
-/// is a job that never ended; entries outside a job are left out.
+/// A job consists of the entries from a start to the finish of the same cycle. A start without a finish
+/// is a job that never ended. Entries outside a job are ignored.
 #[must_use]
 pub fn jobs(index: usize, process: &Process) -> Vec<(Job, Vec<Stamp>)> {
     let mut found: Vec<(Job, Vec<Stamp>)> = Vec::new();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cycle_the_run_was_stopped_in_is_no_miss() {
+    fn an_incomplete_last_cycle_is_not_a_miss() {
         let mut processes = Loop::new(10).processes();
         // The controller's last job never ended.
         processes[1].entries.pop();
@@ -328,7 +328,7 @@ mod tests {
         }
 
         #[test]
-        fn any_entries_are_taken_without_a_panic(words in prop::collection::vec(any::<[u64; 4]>(), 0..60)) {
+        fn arbitrary_entries_do_not_panic(words in prop::collection::vec(any::<[u64; 4]>(), 0..60)) {
             let small = |[at, word, a, b]: [u64; 4]| [at, word & 0x0000_0007_0003_000f, a, b];
             let entries = words.into_iter().filter_map(|w| Entry::from_words(small(w))).collect();
             let process = Process { name: "x".into(), role: Role::Io, in_cycle: true, entries };

@@ -1,4 +1,4 @@
-//! From cycles to the figures of a run, and of several runs together.
+//! Computes the figures of one run, and of several runs together, from cycles.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use hemiola_stats::{self as stats, LEVEL, Spread};
 /// How many misses a summary keeps in words; all are counted.
 pub const MISSES_KEPT_MAX: usize = 50;
 
-/// Everything one run showed, before it is condensed: what [`Figures`] are computed from.
+/// The observations of one run, from which [`Figures`] are computed.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// One row for each cycle after the warm-up.
     pub cycles: Vec<CycleRow>,
-    /// What a pair of marks back to back took in the processes of the cycle, ns, sorted.
+    /// Times of pairs of marks back to back in the processes of the cycle, ns, sorted.
     pub pairs: Vec<i64>,
     /// The benchmark and its load, where there are any.
     pub mixed: Option<crate::cycles::mixed::Run>,
     /// The federation, where it is one.
     pub federation: Option<crate::cycles::federation::Run>,
     misses: Vec<Miss>,
-    /// Cycles, total and greatest time, ns, of those who had the loop's processor, by name.
+    /// Number of cycles, total and greatest time, ns, of threads that had the loop's processor, by name.
     delays: BTreeMap<String, [i64; 3]>,
     processes: BTreeMap<String, Jobs>,
     segments: Segments,
@@ -84,8 +84,8 @@ pub fn processes(
 }
 
 impl Observed {
-    /// What `processes` showed in the run described by `record`, whose cycle has the period `period`; `witness` where
-    /// the kernel was recorded too.
+    /// The observations of `processes` in the run described by `record`, whose cycle has the period `period`. `witness`
+    /// is the kernel's record, if there is one.
     #[must_use]
     pub fn of(
         processes: &[Process],
@@ -171,7 +171,7 @@ impl Observed {
         }
     }
 
-    /// Takes what a federation showed: its master's cycles are those of the run.
+    /// Adds the observations of a federation. Its master's cycles are those of the run.
     pub(crate) fn take_federation(&mut self, mut run: crate::cycles::federation::Run) {
         (self.cycles, self.misses) = run.take_rows();
         self.federation = Some(run);
@@ -214,7 +214,7 @@ fn pairs(process: &Process) -> impl Iterator<Item = i64> {
         .map(|two| two[1].b.try_into().unwrap_or(i64::MAX))
 }
 
-/// What one mark costs by these pairs, `sorted`: their mean without the greatest hundredth, ns.
+/// The cost of one mark, ns: the mean of these `sorted` pairs without the greatest hundredth.
 ///
 /// Some processors' counters step by about what a mark costs, so a median says 10 or 20 where the
 /// truth lies between; the hundredth left out is where interrupts fall into a pair.
@@ -248,7 +248,7 @@ pub struct CycleTime {
 pub struct Figures {
     /// Complete cycles after the warm-up.
     pub observations: u64,
-    /// Their times, last stamp minus first; nothing without observations.
+    /// Their times, last stamp minus first; `None` without observations.
     pub cycle_ns: Option<CycleTime>,
     /// The interval of the median at 95 %, within the run.
     pub p50_interval_ns: Option<[i64; 2]>,
@@ -268,7 +268,7 @@ pub struct Figures {
     pub misses: Vec<Miss>,
     /// Stamps taken in a cycle, mean.
     pub stamps_per_cycle: f64,
-    /// What taking them costs a cycle, mean, ns: [`mark_cost`] times the stamps, the first and
+    /// Mean cost of taking them in a cycle, ns: [`mark_cost`] times the stamps, the first and
     /// the last counting half (the report, section 6.2).
     pub timing_overhead_ns: f64,
     /// The same as a share of the mean cycle.
@@ -281,10 +281,10 @@ pub struct Figures {
     pub processes: Vec<ProcessFigures>,
     /// Where the time of a cycle goes, the longest segment first.
     pub segments: Vec<Segment>,
-    /// Who else had the loop's processor between the release of a cycle and its end, the longest in all first;
-    /// empty where the kernel was not recorded.
+    /// Other threads that had the loop's processor between the release of a cycle and its end, longest total first;
+    /// empty if the kernel was not recorded.
     pub delayed_by: Vec<Delay>,
-    /// Greatest V of the plant's true state; nothing when it was never known.
+    /// Greatest V of the plant's true state; `None` if it was never known.
     pub peak_v: Option<f64>,
     /// Runs in which the pendulum fell.
     pub fallen: u64,
@@ -378,7 +378,7 @@ impl Figures {
     }
 }
 
-/// Those who took time from the cycles, over all runs.
+/// The threads that delayed cycles, over all runs.
 fn delays(runs: &[Observed]) -> BTreeMap<String, [i64; 3]> {
     let mut all = BTreeMap::<String, [i64; 3]>::new();
     for (name, [cycles, total, max]) in runs.iter().flat_map(|run| &run.delays) {

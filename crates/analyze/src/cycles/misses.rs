@@ -1,14 +1,14 @@
-//! Every missed deadline, explained from the record in words with figures.
+//! Explains every missed deadline from the record, in words with figures.
 //!
-//! What a cycle usually does is known from all the others: the median of each stretch between two
+//! The usual behaviour of a cycle is known from all the others: the median of each stretch between two
 //! neighbouring stamps, of each process's processor time and of the wake-up. The stretch that
-//! exceeds its own median most is where the time went, and the processor time says whether its
+//! exceeds its own median most is where the time went. The processor time shows whether its
 //! process was computing (long execution) or not running (stall).
 //!
-//! One thing processor time cannot say: without interrupt accounting in the kernel
+//! Processor time has one limit: without interrupt accounting in the kernel
 //! (`CONFIG_IRQ_TIME_ACCOUNTING`), interrupts are charged to the thread they hit. Processes of the
-//! loop itself run the same straight code in every cycle, so a single stretch that is as long as
-//! this in at most one cycle of [`RARE`] is put down to that; a unit's code is unknown, so there it
+//! loop run the same straight code in every cycle, so a stretch that is this long
+//! in at most one cycle of [`RARE`] is attributed to an interrupt. A unit's code is unknown, so there it
 //! counts as long execution.
 
 use std::collections::BTreeMap;
@@ -23,17 +23,16 @@ use crate::cycles::witness::Witness;
 use hemiola_report::text::duration;
 use hemiola_stats::quantile;
 
-/// How rare, one in this many cycles, a long stretch of straight code must be to be put down to an
-/// interrupt rather than to the code.
+/// A long stretch of straight code is attributed to an interrupt if it occurs at most once in this many cycles.
 pub const RARE: usize = 1000;
 
 /// Where the time of a miss went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The first process began far behind its release, nothing of the loop running before.
+    /// The first process began long after its release, and no process of the loop ran before.
     LateWakeUp,
-    /// The cycle before was still running.
+    /// The previous cycle was still running.
     PreviousOverrun,
     /// A process stood still between two of its stamps without using the processor.
     Stall,
@@ -75,8 +74,8 @@ fn is_late(cycle: &Cycle) -> bool {
 
 /// The misses of one run in the order of its cycles, one for each cycle with any.
 ///
-/// `lost` has for each process how many events its recorder lost; `witness` knows who had the processor, where
-/// the kernel was recorded.
+/// `lost` gives the number of events that each process's recorder lost. `witness` is the kernel's record, if there is
+/// one.
 #[must_use]
 pub fn explain(
     processes: &[Process],
@@ -109,9 +108,10 @@ pub fn explain(
     misses
 }
 
-type Verdict = (Cause, bool, String);
+/// The cause, whether it is ours, and the explanation.
+type Finding = (Cause, bool, String);
 
-fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Verdict {
+fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Finding {
     let names: Vec<&str> = cycle.missing.iter().map(|p| processes[*p].name.as_str()).collect();
     let names = names.join(", ");
     let events: u64 = cycle.missing.iter().filter_map(|p| lost.get(*p)).sum();
@@ -139,7 +139,7 @@ fn stretch(from: &Stamp, to: &Stamp) -> Stretch {
     })
 }
 
-/// What the cycles of a run usually do.
+/// The usual behaviour of the cycles of a run.
 struct Usual<'w> {
     witness: Option<&'w Witness<'w>>,
     /// Start − release of the first job, median, ns.
@@ -179,7 +179,7 @@ impl<'w> Usual<'w> {
     }
 
     /// A cycle in time whose process dropped releases before it.
-    fn skipped(&self, cycle: &Cycle, before: Option<&Cycle>, blamed: bool) -> Verdict {
+    fn skipped(&self, cycle: &Cycle, before: Option<&Cycle>, blamed: bool) -> Finding {
         let count = cycle.skipped();
         let releases = if count == 1 { "1 release".into() } else { format!("{count} releases") };
         let Some(before) = before else {
@@ -207,13 +207,13 @@ impl<'w> Usual<'w> {
         (Cause::LateWakeUp, false, text)
     }
 
-    /// Who had the processor of a process that stood still between two moments.
+    /// Says which thread had the processor of a process that did not run between two moments.
     fn else_had(&self, process: usize, from: Instant, to: Instant) -> String {
         let known = self.witness.and_then(|witness| witness.instead_of(process, from, to));
         known.unwrap_or_else(|| "something else had the processor".into())
     }
 
-    /// What was before the first job of a cycle that was woken late.
+    /// Describes the time before the first job of a cycle that was woken late.
     fn before_start(&self, cycle: &Cycle, from: Instant) -> String {
         const NOTHING: &str = "nothing of the loop running meanwhile";
         let known = self
@@ -234,7 +234,7 @@ impl<'w> Usual<'w> {
         cycle: &Cycle,
         before: Option<&Cycle>,
         blamed: bool,
-    ) -> Verdict {
+    ) -> Finding {
         let late = cycle.lateness().map_or(String::new(), span);
         if let Some((cause, ours, text)) = self.afterwards(processes, cycle) {
             return (cause, ours, format!("{late} late: {text}"));
@@ -275,9 +275,9 @@ impl<'w> Usual<'w> {
         }
     }
 
-    /// The loop was in time, and a job that nobody waits for any more ended late: the decision module or a unit,
-    /// behind its answer.
-    fn afterwards(&self, processes: &[Process], cycle: &Cycle) -> Option<Verdict> {
+    /// The loop was in time, but a job that no process waits for ended late: the decision module or a unit, after its
+    /// answer.
+    fn afterwards(&self, processes: &[Process], cycle: &Cycle) -> Option<Finding> {
         let ends = || cycle.jobs.iter().filter_map(|job| Some((job.process, job.end?)));
         let lateness = |end: &End| end.deadline.map(|deadline| end.finish - deadline);
         let is_late = |end: &End| lateness(end).is_some_and(Span::is_positive);
@@ -304,7 +304,7 @@ impl<'w> Usual<'w> {
     }
 
     /// The time went between the two stamps of `pair`, `excess` ns more than usual.
-    fn within(&self, processes: &[Process], cycle: &Cycle, pair: &[Stamp], excess: i64) -> Verdict {
+    fn within(&self, processes: &[Process], cycle: &Cycle, pair: &[Stamp], excess: i64) -> Finding {
         let lengths = self.lengths(pair);
         let took = duration((pair[1].at - pair[0].at).nanos() as f64);
         let usually = duration(quantile(lengths, 0.5).unwrap_or(0) as f64);
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_late_behind_a_loop_in_time_is_told_from_the_loop() {
+    fn a_late_job_behind_a_loop_in_time_is_not_blamed_on_the_loop() {
         let held_up = |executed_too: bool| {
             move |processes: &mut Vec<Process>| {
                 processes[1].role = Role::Decision;
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_wake_up_is_told_from_a_stall() {
+    fn a_late_wake_up_is_distinguished_from_a_stall() {
         let misses = check(&Loop::new(50).stalled(7, 0, LATE), |_| {});
         assert_eq!(
             (misses[0].cycle, misses[0].cause, misses[0].ours),

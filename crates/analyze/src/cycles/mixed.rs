@@ -1,4 +1,4 @@
-//! A benchmark beside a real-time load that takes turns: what the load costs it beyond the load's own share.
+//! A benchmark beside a real-time load that works in turns: the cost to the benchmark beyond the load's own share.
 //!
 //! Prisching and Rinner, "Thread-based analysis of embedded applications with real-time and non real-time
 //! processing on a single-processor platform", section 5.3, hold the score of a benchmark against its score
@@ -18,7 +18,7 @@ use crate::cycles::jobs::{Process, jobs};
 use crate::cycles::occupancy::Occupancy;
 use hemiola_stats::{Estimate, Spread, median};
 
-/// What one run showed.
+/// The observations of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     comparisons: Vec<Comparison>,
@@ -50,7 +50,7 @@ impl Comparison {
 pub struct MixedFigures {
     /// The scenario's name of the series it belongs to.
     pub series: String,
-    /// The load's process; nothing for the control.
+    /// The load's process; `None` for the control.
     pub load: Option<String>,
     /// The share of a processor the load was asked for.
     pub asked_share: f64,
@@ -60,16 +60,16 @@ pub struct MixedFigures {
     pub comparisons: u64,
     /// Processor time of the load by the clock of its thread, as a share.
     pub share: Option<Estimate>,
-    /// The same by the switches the kernel recorded; nothing where it was not recorded, or not without a gap.
+    /// The same by the switches the kernel recorded; `None` if it was not recorded or has a gap.
     pub share_by_switches: Option<Estimate>,
-    /// What the kernel's accounting charges the load around each release beyond the time between its switches, ns:
-    /// (share − share by switches) over the rate (the paper, section 5.2).
+    /// The time that the kernel's accounting charges to the load around each release beyond the time between its
+    /// switches, ns: (share − share by switches) over the rate (the paper, section 5.2).
     pub deviation_ns: Option<Estimate>,
-    /// What the benchmark got done with the load, over what it did without.
+    /// Work done by the benchmark with the load over work done without it.
     pub score: Option<Estimate>,
     /// 1 − share − score.
     pub overhead: Option<Estimate>,
-    /// Overhead over releases: what each costs the rest besides its own processor time, ns.
+    /// Overhead divided by releases: the cost of each beyond its own processor time, ns.
     pub per_release_ns: Option<Estimate>,
     /// Switches a second that the load brings, where the kernel was recorded.
     pub switches_per_s: Option<Estimate>,
@@ -95,8 +95,8 @@ pub struct SeriesFigures {
     pub name: String,
     /// The mean overhead of its programs with a load, over runs.
     pub overhead: Option<Estimate>,
-    /// What a release costs the rest besides its own processor time, ns: the slope of the overhead over the
-    /// rate, through the origin, of each run; over runs.
+    /// The cost of a release beyond the load's own processor time, ns: for each run the slope of the overhead over the
+    /// rate through the origin; over runs.
     pub per_release_ns: Option<Estimate>,
 }
 
@@ -104,7 +104,7 @@ pub struct SeriesFigures {
 type Spent = Vec<(Instant, i64)>;
 
 impl Run {
-    /// What `processes` showed; `kernel`: who had which processor, and the number of the load's thread.
+    /// The observations of `processes`. `kernel` gives the occupancy of the processors and the load's thread.
     #[must_use]
     pub fn of(
         record: &MixedRecord,
@@ -144,7 +144,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// As the benchmark marked them; nothing when it marked none.
+    /// The turns that the benchmark marked; `None` if it marked none.
     fn of(entries: &[Entry], turn: Span) -> Option<Self> {
         let marks = || entries.iter().filter(|e| e.kind == EventKind::Mark && e.arg == WORK);
         let first = Instant::from_nanos(marks().map(|mark| mark.a).min()?);
@@ -163,14 +163,14 @@ impl Turns {
         self.first + self.turn * number
     }
 
-    /// Whether the load has its turn at this moment; nothing before the first turn and after the last.
+    /// Whether the load has its turn at this moment; `None` before the first turn and after the last.
     fn load_works_at(&self, at: Instant) -> Option<bool> {
         let since = (at - self.first).nanos();
         let number = (since >= 0).then(|| since / self.turn.nanos())?;
         self.work.contains_key(&number).then_some(matches!(number % 4, 1 | 2))
     }
 
-    /// The four turns from 4 · `four` on; nothing when one of them is missing or nothing got done.
+    /// The four turns from 4 · `four` on; `None` if one of them is missing or no work was done.
     fn compare(
         &self,
         four: i64,

@@ -1,11 +1,11 @@
-//! Who had which processor when, from the switches a kernel recorded.
+//! Which thread had which processor when, from the switches a kernel recorded.
 
 use std::collections::BTreeMap;
 
 use hemiola_trace::sched::{Event, Tid, What};
 use hemiola_units::{Instant, Span};
 
-/// The threads of each processor in the order they had it. Where events were lost, nobody is known.
+/// The threads of each processor in the order they had it. Where events were lost, the thread is unknown.
 ///
 /// ```
 /// use hemiola_analyze::cycles::occupancy::Occupancy;
@@ -44,7 +44,7 @@ pub struct Part {
 }
 
 impl Occupancy {
-    /// Of these events, those of each processor in their order.
+    /// Builds the occupancy from events; those of each processor must be in order.
     #[must_use]
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
         let mut cpus = BTreeMap::<u16, Vec<Turn>>::new();
@@ -53,14 +53,14 @@ impl Occupancy {
             let before = last.insert(event.cpu, event.at);
             let turn = match event.what {
                 What::Switch { prev, next, .. } => {
-                    // Who had it before the first switch is told by that switch.
+                    // The first switch names the thread that had the processor before it.
                     let turns = cpus.entry(event.cpu).or_default();
                     if turns.is_empty() {
                         turns.push(Turn { from: Instant::ZERO, tid: prev });
                     }
                     Turn { from: event.at, tid: next }
                 }
-                // What is missing is missing since the event before.
+                // Events are missing since the previous event.
                 What::Lost(_) => Turn { from: before.unwrap_or_default(), tid: Tid::UNKNOWN },
                 What::Online(_) => Turn { from: event.at, tid: Tid::UNKNOWN },
                 _ => continue,
@@ -76,8 +76,7 @@ impl Occupancy {
         self.cpus.is_empty()
     }
 
-    /// How long `tid` had a processor, whichever, between two moments; nothing where that cannot be said
-    /// because events were lost in between.
+    /// How long `tid` had any processor between two moments; `None` if events were lost in between.
     #[must_use]
     pub fn had(&self, tid: Tid, from: Instant, to: Instant) -> Option<Span> {
         let mut sum = Span::ZERO;
@@ -94,7 +93,7 @@ impl Occupancy {
         Some(sum)
     }
 
-    /// Who had processor `cpu` between two moments, the longest first.
+    /// The threads that had processor `cpu` between two moments, longest first.
     #[must_use]
     pub fn who(&self, cpu: u16, from: Instant, to: Instant) -> Vec<Part> {
         let mut parts = BTreeMap::<Tid, Span>::new();
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_shared_among_those_who_had_the_processor() {
+    fn time_is_divided_among_the_threads_that_had_the_processor() {
         let events = [switch(100, 0, 1, 2), switch(150, 1, 0, 1), switch(300, 0, 2, 0)];
         let occupancy = Occupancy::of(events);
         let who = occupancy.who(0, at(50), at(400));
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_across_a_loss() {
+    fn a_loss_makes_the_time_unknown() {
         let lost = Event { at: at(200), cpu: 0, what: What::Lost(3) };
         let events = [switch(100, 0, 1, 2), lost, switch(300, 0, u32::MAX, 1)];
         let occupancy = Occupancy::of(events);

@@ -1,5 +1,4 @@
-//! Where the time of a cycle goes: from each stamp to the next, either one process works or one hands
-//! over to another.
+//! Where the time of a cycle goes: between two stamps, either one process works or one hands over to another.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::cycles::jobs::{Cycle, Process, Stamp};
 use hemiola_stats::quantile;
 
-/// What a cycle spends within one process, or between two.
+/// The time a cycle spends within one process or between two.
 ///
 /// The means of all segments of a run add up to the mean cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// The process of the earlier stamp.
     pub from: String,
-    /// Who runs on: the same process when it works, another when it is handed over to. Handing over begins with
+    /// The process that runs next: the same one while it works, another one after a hand-over. A hand-over begins with
     /// the stamp before the sending call.
     pub to: String,
     /// How often in a cycle, mean.

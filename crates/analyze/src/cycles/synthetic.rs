@@ -148,7 +148,7 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
     }
 }
 
-/// What a synthetic program is made of.
+/// The parts of a synthetic program.
 struct Program {
     name: &'static str,
     hand_overs: u32,

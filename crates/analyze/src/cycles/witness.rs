@@ -1,4 +1,4 @@
-//! What the kernel's record says about a run: who had the processor while a process of the loop should have.
+//! The kernel's record of a run: which threads had the processor when a process of the loop should have had it.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::cycles::jobs::{Cycle, Process};
 use crate::cycles::occupancy::Occupancy;
 use hemiola_report::text::duration;
 
-/// How many of those who had a processor are named in a sentence.
+/// The maximum number of threads named in a sentence.
 const NAMED_MAX: usize = 3;
-/// Of those who took time from the cycles of a program, how many are kept by name.
+/// The maximum number of threads kept by name for a program.
 pub const DELAYS_KEPT_MAX: usize = 12;
 
 /// The kernel's record beside the processes of a run.
@@ -22,9 +22,9 @@ pub const DELAYS_KEPT_MAX: usize = 12;
 pub struct Witness<'r> {
     occupancy: Occupancy,
     recording: &'r Recording,
-    /// The thread of each process's loop; nothing for one that was started more than once.
+    /// The thread of each process's loop; `None` for a process that was started more than once.
     tids: Vec<Option<Tid>>,
-    /// What the scenario calls a thread.
+    /// The scenario's names of threads.
     names: BTreeMap<Tid, String>,
 }
 
@@ -42,7 +42,7 @@ pub struct Delay {
 }
 
 impl<'r> Witness<'r> {
-    /// The record of `run`; nothing when it has no switches. `processes` are those of the run in its order.
+    /// The record of `run`; `None` if it has no switches. `processes` are those of the run, in its order.
     #[must_use]
     pub fn of(recording: &'r Recording, run: &RunRecord, processes: &[Process]) -> Option<Self> {
         let occupancy = Occupancy::of(recording.events());
@@ -59,7 +59,7 @@ impl<'r> Witness<'r> {
         Some(Self { occupancy, recording, tids, names: names.collect() })
     }
 
-    /// Who had which processor.
+    /// The occupancy of all processors.
     #[must_use]
     pub const fn occupancy(&self) -> &Occupancy {
         &self.occupancy
@@ -71,7 +71,7 @@ impl<'r> Witness<'r> {
         self.tids.get(process).copied().flatten()
     }
 
-    /// Who had the processor of process `process` between two moments instead of it, in words.
+    /// Says which threads had the processor of process `process` between two moments instead of it.
     #[must_use]
     pub fn instead_of(&self, process: usize, from: Instant, to: Instant) -> Option<String> {
         let tid = self.tid(process)?;
@@ -79,7 +79,8 @@ impl<'r> Witness<'r> {
         let parts = self.occupancy.who(cpu, from, to);
         if parts.iter().any(|part| part.tid == Tid::UNKNOWN && part.time.is_positive()) {
             return Some(
-                "who had the processor is not known: the kernel's record has a gap".into(),
+                "it is not known which thread had the processor: the kernel's record has a gap"
+                    .into(),
             );
         }
         let others = || parts.iter().filter(|part| part.tid != tid && part.time.is_positive());
@@ -88,12 +89,12 @@ impl<'r> Witness<'r> {
             let text = "by the kernel's record it had the processor: an interrupt or the host's pause held it up";
             return Some(text.into());
         }
-        // What is below a twentieth of the time explains nothing.
+        // Less than a twentieth of the time explains nothing.
         let named = others().filter(|part| part.time * 20 >= to - from).take(NAMED_MAX);
         let words = named.map(|part| {
             let time = duration(part.time.nanos() as f64);
             match part.tid {
-                Tid::IDLE => format!("nobody had processor {cpu} for {time}"),
+                Tid::IDLE => format!("processor {cpu} was idle for {time}"),
                 other => format!("{} had processor {cpu} for {time}", self.name(other, from)),
             }
         });
@@ -101,8 +102,8 @@ impl<'r> Witness<'r> {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// Who had the processor of process `process` longest between two moments instead of it, and whether that is a
-    /// process of the run: a thread's name, or what is known instead.
+    /// The thread that had the processor of process `process` longest between two moments instead of it, and whether
+    /// it is a process of the run; a description where no thread is known.
     pub(crate) fn foremost(
         &self,
         process: usize,
@@ -127,8 +128,8 @@ impl<'r> Witness<'r> {
         })
     }
 
-    /// Adds to `delays` what threads outside the run had of the loop's processor from the release of a cycle to its
-    /// end.
+    /// Adds to `delays` how long threads outside the run had the loop's processor between the release of a cycle and
+    /// its end.
     pub(crate) fn add_delays(&self, cycle: &Cycle, delays: &mut BTreeMap<String, [i64; 3]>) {
         let (from, to) = (cycle.release(), cycle.finish());
         let first = cycle.jobs.first().and_then(|job| self.tid(job.process));
@@ -156,8 +157,7 @@ impl<'r> Witness<'r> {
 }
 
 impl Delay {
-    /// Those that took most, of what [`Witness::add_delays`] added up; names of one kind of kernel thread on one
-    /// processor stay apart.
+    /// The longest of the delays that [`Witness::add_delays`] summed up.
     pub(crate) fn list(delays: BTreeMap<String, [i64; 3]>) -> Vec<Self> {
         let of = |(name, [cycles, total_ns, max_ns]): (String, [i64; 3])| Self {
             name,
@@ -243,16 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_processor_is_told_from_a_busy_one() {
+    fn an_idle_processor_is_distinguished_from_a_busy_one() {
         insta::assert_snapshot!(explanation(&recording(0)).0, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: nobody had processor 1 for 25.0 ms
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: processor 1 was idle for 25.0 ms
         ");
     }
 
     #[test]
     fn a_gap_is_no_witness() {
         insta::assert_snapshot!(explanation(&recording(u32::MAX)).0, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: who had the processor is not known: the kernel's record has a gap
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: it is not known which thread had the processor: the kernel's record has a gap
         ");
     }
 

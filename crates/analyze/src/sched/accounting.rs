@@ -13,71 +13,23 @@
 //! ```
 
 use hemiola_trace::Recording;
-use serde::Serialize;
 
-use super::engine::{Books, Engine};
+use super::report::{Accounting, CpuUse, Gap, SwitchCost, ThreadUse};
+use super::threads::State;
 
-/// Processor use by both methods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Accounting {
-    /// How long `/proc` looked, ns.
-    pub length_ns: u64,
-    /// Each processor that both methods saw without a gap.
-    pub cpus: Vec<CpuUse>,
-    /// Each thread that both methods saw from beginning to end and that used a thousandth of the time, the busiest
-    /// first. `/proc` was not read of all at the same moment, so a busy one may be some ms off.
-    pub threads: Vec<ThreadUse>,
-    /// What one switch costs, by the difference; nothing when there is no processor to compare.
-    pub switch_cost: Option<SwitchCost>,
+/// The counts at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Books {
+    /// Of each processor: busy, idle, switches from or to idle, switches.
+    pub(super) cpus: Vec<[u64; 4]>,
+    /// Of each thread: processor time.
+    pub(super) running: Vec<u64>,
 }
 
-/// A processor's use by both methods.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CpuUse {
-    /// The processor.
-    pub cpu: u16,
-    /// Share of the time it was not idle, by `/proc/stat`: 0 to 1.
-    pub proc_busy: f64,
-    /// Share of the time a thread ran, by the recording.
-    pub recorded_busy: f64,
-    /// Switches from or to the idle thread, a second.
-    pub idle_switches_per_s: f64,
-    /// Switches of any kind, a second.
-    pub switches_per_s: f64,
-}
-
-/// A thread's processor time by both methods.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ThreadUse {
-    /// Its name.
-    pub name: String,
-    /// Its number.
-    pub tid: u32,
-    /// By `/proc/…/schedstat`, ns.
-    pub proc_ns: u64,
-    /// By the recording, ns.
-    pub recorded_ns: u64,
-}
-
-/// What one switch costs by the difference of the methods.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SwitchCost {
-    /// The difference of busy time over the number of switches from or to the idle thread, ns. It holds what the
-    /// recording charges to the idle thread and the kernel does not: the interrupt that ends idling, leaving it, the
-    /// switch itself.
-    pub ns: f64,
-    /// Lower end of its interval, from the resolution of `/proc/stat`.
-    pub low_ns: f64,
-    /// Upper end.
-    pub high_ns: f64,
-    /// Switches from or to the idle thread behind it.
-    pub switches: u64,
-}
-
-/// Threads that used less than this share of the time are not compared.
+/// Threads that used a smaller share of the time are not compared.
 const USED_MIN: f64 = 0.001;
 
-/// The two moments at which the recorder looked at `/proc`, none where it did not.
+/// The two moments at which the recorder read `/proc`; empty if it did not.
 pub(super) fn moments(recording: &Recording) -> Vec<u64> {
     let at = |name| condition(recording, name)?.trim().parse::<u64>().ok();
     match (at("proc.start.at_ns"), at("proc.stop.at_ns")) {
@@ -91,23 +43,25 @@ fn condition<'r>(recording: &'r Recording, name: &str) -> Option<&'r str> {
     found.map(|(_, text)| text.as_str())
 }
 
-/// Holds the figures of a pass against those of `/proc`; nothing where the recorder has not noted them.
+/// Compares the counts of a pass with those of `/proc`; `None` if the recorder did not note them.
 ///
-/// Of a processor the shares of the time are compared, so that the recording may begin a little later and end a little
-/// earlier. Each of the two idle figures of `/proc/stat`, idle and iowait, is cut off to a tick, at both ends, as if
-/// by a uniform and independent error; the interval is that of their sum over all processors, at 95 %.
-pub(super) fn compare(engine: &Engine<'_>, names: &[String]) -> Option<Accounting> {
+/// For processors, shares of the time are compared, so the recording may begin a little later and end a little
+/// earlier. `/proc/stat` truncates each of its two idle figures, idle and iowait, to a tick at both ends. The errors
+/// are taken as uniform and independent; the interval is that of their sum over all processors, at 95 %.
+pub(super) fn compare(
+    recording: &Recording,
+    copies: &[Books],
+    gaps: &[Gap],
+    threads: &[State],
+    names: &[String],
+) -> Option<Accounting> {
     let figures = |name: &str| -> Option<Vec<u64>> {
-        condition(engine.recording, name)?
-            .split_whitespace()
-            .map(|figure| figure.parse().ok())
-            .collect()
+        condition(recording, name)?.split_whitespace().map(|figure| figure.parse().ok()).collect()
     };
-    let [start, stop] = moments(engine.recording).try_into().ok()?;
-    let [before, after] = engine.copies.as_slice() else { return None };
+    let [start, stop] = moments(recording).try_into().ok()?;
+    let [before, after] = copies else { return None };
     let length_ns = stop - start;
     let tick_ns = 1_000_000_000_u64.checked_div(*figures("proc.ticks_per_second")?.first()?)?;
-    let gaps = engine.gaps.all();
     let mut accounting = Accounting { length_ns, ..Accounting::default() };
     let (mut difference, mut switches, mut variance) = (0.0, 0, 0.0);
     for (number, figures_after) in after.cpus.iter().enumerate() {
@@ -149,7 +103,7 @@ pub(super) fn compare(engine: &Engine<'_>, names: &[String]) -> Option<Accountin
             switches,
         });
     }
-    for (index, (state, name)) in engine.threads.states.iter().zip(names).enumerate() {
+    for (index, (state, name)) in threads.iter().zip(names).enumerate() {
         let ran =
             |when: &str| figures(&format!("proc.{when}.thread.{}", state.tid))?.first().copied();
         let (Some(first), Some(last)) = (ran("start"), ran("stop")) else { continue };

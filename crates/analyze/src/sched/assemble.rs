@@ -1,4 +1,4 @@
-//! From what a pass has counted to the report.
+//! Makes the report from the counts of a pass.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::explain::Explainer;
 use super::marks::Task;
 use super::period::about;
 use super::report::{
-    Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Interference, PeriodFrom,
-    Report, TaskReport, ThreadReport, Waker,
+    Blocking, CpuReport, Culprit, DelayKind, Distribution, Interference, PeriodFrom, Report,
+    TaskReport, ThreadReport, Waker,
 };
 use super::tally::{Code, Tally};
 use super::threads::State;
@@ -20,60 +20,6 @@ use hemiola_stats::Stream;
 
 /// At least this share of the intervals between releases must be about one period for it to be reported.
 const PERIODIC: f64 = 0.5;
-
-/// The delays of a job, most first.
-pub(super) fn delays<const MAX: usize>(tally: &Tally<MAX>, states: &[State]) -> Vec<Delay> {
-    let culprit = |code: Code| code.culprit(|index| states[index].tid);
-    let delay = |taken: &super::tally::Taken| Delay {
-        who: culprit(taken.code),
-        kind: taken.kind,
-        ns: taken.ns,
-        times: u32::try_from(taken.times).unwrap_or(u32::MAX),
-        behind: (taken.behind.1 > 0)
-            .then(|| Behind { who: culprit(taken.behind.0), ns: taken.behind.1 }),
-    };
-    let mut delays: Vec<Delay> = tally.iter().filter(|taken| taken.ns > 0).map(delay).collect();
-    delays.sort_by_key(|delay| (std::cmp::Reverse(delay.ns), delay.kind, delay.who));
-    delays
-}
-
-/// What a culprit that is no thread is called.
-pub(super) fn name_of(who: Culprit) -> String {
-    /// `include/linux/interrupt.h`.
-    const SOFT: [&str; 10] = [
-        "high tasklets",
-        "timer",
-        "network send",
-        "network receive",
-        "block",
-        "poll",
-        "tasklets",
-        "sched",
-        "hrtimer",
-        "rcu",
-    ];
-    /// Interrupts of the processor itself are numbered from here, by their vector (x86, `irq_vectors.h`).
-    const LOCAL: u16 = 0xff00;
-    match who {
-        Culprit::Thread(tid) => format!("thread {tid}"),
-        Culprit::Interrupt(number @ LOCAL..) => match number - LOCAL {
-            0xec => "local timer".into(),
-            0xf6 => "work interrupt".into(),
-            0xfb | 0xfc => "function call interrupt".into(),
-            0xfd => "reschedule interrupt".into(),
-            vector => format!("local interrupt {vector:#x}"),
-        },
-        Culprit::Interrupt(number) => format!("interrupt {number}"),
-        Culprit::SoftInterrupt(vector) => match SOFT.get(usize::from(vector)) {
-            Some(name) => format!("soft interrupt ({name})"),
-            None => format!("soft interrupt {vector}"),
-        },
-        Culprit::Idle => "idle".into(),
-        Culprit::SomeInterrupt => "interrupt".into(),
-        Culprit::Unknown => "unknown".into(),
-        Culprit::Others => "others".into(),
-    }
-}
 
 /// Makes the report of a pass.
 pub(super) fn report(engine: &Engine<'_>) -> Report {
@@ -136,7 +82,6 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         switches: engine.switches,
         wake_ups: engine.wake_ups,
         lost_events: engine.lost,
-        gaps,
         utilization: share(busy, cpus.iter().map(|cpu| cpu.seen_ns).sum()),
         task_set_utilization,
         cpus,
@@ -144,7 +89,14 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         tasks,
         misses: engine.misses.clone(),
         missed_deadlines: engine.missed,
-        accounting: accounting::compare(engine, &names),
+        accounting: accounting::compare(
+            engine.recording,
+            &engine.copies,
+            &gaps,
+            &engine.threads.states,
+            &names,
+        ),
+        gaps,
         notes: Vec::new(),
     };
     report.notes = notes(engine, &report);
@@ -278,7 +230,7 @@ fn task(engine: &Engine<'_>, names: &[String], track: usize, task: &Task<'_>) ->
     }
 }
 
-/// Who, with a name and, of a thread, its number.
+/// The culprit, its name and, for a thread, its number.
 pub(super) fn who(
     engine: &Engine<'_>,
     names: &[String],
@@ -287,7 +239,7 @@ pub(super) fn who(
     let culprit = code.culprit(|index| engine.threads.states[index].tid);
     match code.as_thread() {
         Some(index) => (culprit, names[index].clone(), Some(engine.threads.states[index].tid)),
-        None => (culprit, name_of(culprit), None),
+        None => (culprit, culprit.name(), None),
     }
 }
 
@@ -358,7 +310,7 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
             .map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns)))
             .sum();
         let lost = match report.lost_events {
-            0 => "nobody knows how many events are lost in".to_owned(),
+            0 => "an unknown number of events is lost in".to_owned(),
             lost => format!("{} events are lost, in", count(lost)),
         };
         notes.push(format!(
@@ -372,13 +324,13 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     if report.switches > 0 && report.wake_ups == 0 {
         notes.push(
             "no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait \
-             before it, and nobody is known to have ended a wait"
+             before it, and no thread is known to have ended a wait"
                 .into(),
         );
     }
     if report.switches == 0 && !report.tasks.is_empty() {
         notes.push(
-            "the kernel's side was not recorded: execution times are the programs' own, and nobody is known to have \
+            "the kernel's side was not recorded: execution times are the programs' own, and no thread is known to have \
              held up a job"
                 .into(),
         );
@@ -392,7 +344,7 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     }
     if engine.contradictions > 0 {
         notes.push(format!(
-            "{} switches do not fit what came before: events are missing that nobody counted; what they cut is in no \
+            "{} switches do not fit what came before: events are missing without a reported loss; what they cut is in no \
              figure",
             count(engine.contradictions)
         ));

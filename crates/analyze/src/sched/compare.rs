@@ -1,10 +1,10 @@
-//! Two recordings side by side: what differs, by how much more than noise, and who made the difference.
+//! Compares two recordings: which figures differ by more than noise, and which threads made the difference.
 //!
-//! Threads are paired by name, those of one name in the order of their numbers; marked tasks by name. Judged are the
-//! means of execution time, latency, response time and interval. How sure a mean is follows from the means of batches
-//! that the report keeps, which know how the figure wanders within the recording ([`Estimate::of_mean`]); what differs
-//! is decided over all figures together ([`differing`]). What changes from one start of a program to the next is in
-//! neither recording: the verdict is that of one run each in [`compare`](mod@crate::cycles::compare).
+//! Threads are paired by name, those with the same name in the order of their numbers; marked tasks by name. The means
+//! of execution time, latency, response time and interval are compared. The interval of a mean follows from the batch
+//! means in the report, which show how the figure varies within the recording ([`Estimate::of_mean`]). All figures are
+//! judged together ([`differing`]). Neither recording shows the variation from one start of a program to the next, so
+//! the verdict is [`Verdict::DiffersWithinRuns`] at most.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use hemiola_report::text::{count, duration, percent};
 use hemiola_stats::Verdict;
 use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
 
-/// Marked tasks and periodic threads of which the table has every figure; of the others it has what differs.
+/// The number of marked tasks and periodic threads shown with every figure. Others are shown where they differ.
 const SHOWN_MAX: usize = 8;
 
-/// Who had the processor is named as the cause from this share of a difference on.
+/// The minimum share of a difference for a thread to be named as its cause.
 const CAUSE_MIN: f64 = 0.1;
 
-/// Names in one remark; the rest are counted.
+/// The maximum number of names in one remark; the rest are counted.
 const NAMES_MAX: usize = 5;
 
 /// Two recordings compared; every difference is B minus A.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What A and B are called.
+    /// The names of A and B.
     pub names: [String; 2],
     /// How long each saw, ns.
     pub length_ns: [u64; 2],
@@ -40,7 +40,7 @@ pub struct Comparison {
     pub missed_deadlines: [u64; 2],
     /// Marked tasks that both have, then threads, in A's order.
     pub pairs: Vec<Pair>,
-    /// What only one has, and what makes the two less comparable: a sentence each.
+    /// Threads and tasks that only one has, and differences that limit the comparison: a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -61,10 +61,10 @@ pub struct Pair {
     pub utilization: [f64; 2],
     /// Deadlines missed.
     pub missed: [u64; 2],
-    /// What both have a distribution of.
+    /// The figures that both have.
     pub figures: Vec<Figure>,
-    /// Who had the processor while it was ready, and thereby made most of the difference of its mean response, or of
-    /// its latency where that is all there is; nothing where nobody made a tenth of it.
+    /// The thread that had the processor while it was ready and so made most of the difference of its mean response,
+    /// or of its latency where there is no response; `None` if no thread made a tenth of it.
     pub cause: Option<Cause>,
 }
 
@@ -79,13 +79,13 @@ pub struct Figure {
     pub p99_ns: [u64; 2],
     /// Greatest observed.
     pub max_ns: [u64; 2],
-    /// Difference of the means with its interval at 95 %; nothing where there are too few.
+    /// Difference of the means with its interval at 95 %; `None` with too few observations.
     pub difference_ns: Option<Difference>,
-    /// What that means.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What is compared.
+/// The figures that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -99,7 +99,7 @@ pub enum What {
     Interval,
 }
 
-/// Who had the processor while a thread was ready, in both.
+/// A thread that had the processor while another was ready, in both.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause {
     /// By name.
@@ -153,7 +153,7 @@ fn length(report: &Report) -> u64 {
     report.to_ns.saturating_sub(report.from_ns)
 }
 
-/// What both have, in A's order, and what only A and only B have.
+/// The items that both have, in A's order, and the items that only A and only B have.
 type Paired<'a, T> = (Vec<[&'a T; 2]>, [Vec<&'a T>; 2]);
 
 /// Pairs what has the same name: the first of A with the first of B by the number that `key` gives, and so on.
@@ -204,7 +204,7 @@ fn only_in<T>(
     names.into_iter().zip(only).filter_map(remark).collect()
 }
 
-/// What is compared of a thread or a task.
+/// The compared figures of a thread or a task.
 struct Side<'a> {
     name: &'a str,
     tid: u32,
@@ -255,7 +255,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Both sides beside each other, the verdicts still open; their changes go to `changes`, one for each difference.
+/// Pairs both sides, the verdicts still open. Adds one change for each difference to `changes`.
 fn pair(marked: bool, sides: [Side<'_>; 2], changes: &mut Vec<Change>) -> Pair {
     let [a, b] = &sides;
     let mut figures = Vec::new();
@@ -291,7 +291,7 @@ fn change(a: &Distribution, b: &Distribution) -> Option<Change> {
     Some(Change::of_estimates(&estimate(a)?, &estimate(b)?, Covers::Truth))
 }
 
-/// Who had the processor, by name, for how much longer or shorter in one invocation.
+/// The thread whose time on the processor changed most, for each invocation.
 fn cause(sides: &[Side<'_>; 2], figures: &[Figure]) -> Option<Cause> {
     let of = |what| figures.iter().find(|figure| figure.of == what);
     let whole = of(What::Response).or_else(|| of(What::Latency))?;
@@ -311,7 +311,7 @@ fn cause(sides: &[Side<'_>; 2], figures: &[Figure]) -> Option<Cause> {
     Some(Cause { name: name.into(), each_ns })
 }
 
-/// Gives every figure that has a difference its verdict.
+/// Judges every figure that has a difference.
 fn judge(pairs: &mut [Pair], changes: &[Change]) {
     let mut real = differing(changes).into_iter();
     for figure in pairs.iter_mut().flat_map(|pair| &mut pair.figures) {
@@ -325,15 +325,15 @@ fn judge(pairs: &mut [Pair], changes: &[Change]) {
 }
 
 impl Comparison {
-    /// How many figures differ by more than noise.
+    /// The number of figures that differ by more than noise.
     #[must_use]
     pub fn differences(&self) -> usize {
         let figures = self.pairs.iter().flat_map(|pair| &pair.figures);
         figures.filter(|figure| figure.verdict == Verdict::DiffersWithinRuns).count()
     }
 
-    /// What both came to, every figure of the first tasks and periodic threads with what differs of the others, and who
-    /// made the difference; empty ones left out.
+    /// The tables that have rows: totals; every figure of the first tasks and periodic threads and the differing
+    /// figures of the others; the threads that made the difference.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.totals(), self.figures(), self.causes()];
@@ -374,7 +374,7 @@ impl Comparison {
         }
         let heads =
             ["Thread", "Figure", "Mean", "Difference", "Interval at 95 %", "Verdict", "Max"];
-        Table::new("What differs", heads, rows)
+        Table::new("Differing figures", heads, rows)
             .with_note(
                 "Noise is that within the recordings; what changes from one start to the next is in neither.",
             )
@@ -394,7 +394,7 @@ impl Comparison {
         };
         let [a, b] = &self.names;
         let heads = ["Thread", "Had the processor", a.as_str(), b.as_str()];
-        Table::new("Who made the difference", heads, delayed.filter_map(row).collect())
+        Table::new("Threads that made the difference", heads, delayed.filter_map(row).collect())
             .with_note(
                 "While the thread was ready to run, for each of its invocations: where that changed most.",
             )
@@ -572,7 +572,7 @@ Processors busy    25.0 %  25.0 %
 Missed deadlines        0       0
 ──────────────────────────────────
 1 of 3 figures differ by more than noise; threads only in after: new
-What differs
+Differing figures
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Thread   Figure                  Mean        Difference   Interval at 95 %  Verdict                     Max
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -581,7 +581,7 @@ control  response     260 µs → 300 µs  39.9 µs (15.3 %)  39.6 µs … 40.1 
 control  interval   1.00 ms → 1.00 ms  -121 ns (-0.0 %)   -378 ns … 136 ns  within noise  1.01 ms → 1.01 ms
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Noise is that within the recordings; what changes from one start to the next is in neither.
-Who made the difference
+Threads that made the difference
 ─────────────────────────────────────────────
 Thread   Had the processor   before    after
 ─────────────────────────────────────────────

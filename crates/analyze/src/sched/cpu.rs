@@ -1,25 +1,25 @@
-//! A processor as the analysis follows it: who has it, and who had it lately.
+//! The state of a processor: its current thread and its recent ones.
 
 use hemiola_trace::sched::Tid;
 
 use super::tally::Code;
 
-/// How many stretches are remembered before those who wait are brought up to date.
+/// The maximum number of remembered turns. When it is reached, waiting threads are brought up to date.
 pub(super) const REMEMBERED_MAX: usize = 4096;
 
-/// How many who had a processor during one wait are kept apart.
+/// The maximum number of threads that are distinguished within one wait.
 const APART_MAX: usize = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
-    /// Who has it; [`Code::UNKNOWN`] before the first switch and after a gap.
+    /// The current thread; [`Code::UNKNOWN`] before the first switch and after a gap.
     pub(super) current: Code,
     pub(super) tid: Tid,
-    /// Since when, or since the last interrupt ended, or began.
+    /// Since when, or since the last interrupt began or ended.
     pub(super) since: u64,
-    /// The time of its last event; nothing before the first.
+    /// The time of its last event; `None` before the first.
     pub(super) last: Option<u64>,
-    /// Interrupts that are being served, within each other; the outermost counts.
+    /// The nesting depth of interrupts being served; time counts for the outermost.
     pub(super) depth: u32,
     pub(super) interrupt: Code,
     pub(super) switches: u64,
@@ -49,16 +49,16 @@ impl Default for Cpu {
     }
 }
 
-/// Who had a processor, stretch after stretch without a hole.
+/// The recent threads of a processor, one turn after another without a gap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lately {
     from: u64,
-    /// The end of each stretch, and who had it; it begins where the one before ends.
+    /// The end of each turn and its thread. A turn begins where the previous one ends.
     stretches: Vec<(u64, Code)>,
 }
 
 impl Lately {
-    /// The processor was `code`'s until `end`. True when the memory is full: bring those who wait up to date, and
+    /// Adds a turn of `code`. Returns true when the memory is full: bring waiting threads up to date and call
     /// [`Lately::forget`].
     #[inline]
     pub(super) fn push(&mut self, begin: u64, end: u64, code: Code) -> bool {
@@ -77,7 +77,7 @@ impl Lately {
         self.stretches.clear();
     }
 
-    /// Adds to `shares` how long who had the processor between two instants, what is not remembered as unknown.
+    /// Adds to `shares` how long each thread had the processor between two moments; time not remembered is unknown.
     #[inline]
     pub(super) fn shares(&self, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
         let mut end = to;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_shared_out_among_those_who_had_the_processor_meanwhile() {
+    fn a_wait_is_divided_among_the_threads_that_had_the_processor() {
         let mut lately = Lately::default();
         let [a, b] = [Code::thread(1), Code::thread(2)];
         for (begin, end, code) in [(100, 200, a), (200, 250, b), (250, 400, a), (450, 500, b)] {

@@ -1,12 +1,12 @@
-//! One pass over the events of a recording, with everything that is known at each moment.
+//! One pass over the events of a recording, with the state of all threads and processors at each moment.
 //!
-//! Memory is bounded by the number of threads and processors, not by the length of the recording. What happens while
-//! a thread is ready is not followed from switch to switch: each processor remembers who had it lately, and when a
-//! thread begins to run, its wait is shared out among those.
+//! Memory is bounded by the number of threads and processors, not by the length of the recording. A
+//! thread that is ready is not followed from switch to switch: each processor remembers its recent threads, and when a
+//! thread begins to run, its wait is divided among those.
 //!
-//! A gap ends all that is known of the thread that ran there, and of every thread that was not running elsewhere from
-//! before it until after it. That a stretch was not seen shows only at its end, so a recording with gaps is gone
-//! through twice, the second time knowing them.
+//! A gap invalidates the state of the thread that ran on that processor, and of every thread that was not running
+//! elsewhere throughout the gap. A gap is noticed only at its end, so a recording with gaps takes two passes; the
+//! second one knows the gaps from the first.
 
 mod books;
 mod jobs;
@@ -14,6 +14,7 @@ mod jobs;
 use hemiola_trace::Recording;
 use hemiola_trace::sched::{Context, Event, Left, PRIORITY_UNKNOWN, Tid, What};
 
+use super::accounting::{self, Books};
 use super::cpu::Cpu;
 use super::gaps::Gaps;
 use super::marks::Marks;
@@ -22,11 +23,11 @@ use super::tally::Code;
 use super::threads::{Mode, Threads};
 use super::{Options, Wanted};
 
-/// What one pass tells the next.
+/// The results of the first pass that the second needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     gaps: Vec<Gap>,
-    /// Periods by thread: number, since when it means this thread, T.
+    /// Periods by thread: its number, the time from which the number means this thread, T.
     periods: Vec<(u32, u64, u64)>,
 }
 
@@ -53,22 +54,13 @@ pub(super) struct Engine<'r> {
     /// Switches that do not fit what came before.
     pub(super) contradictions: u64,
     shares: Vec<(Code, u64)>,
-    /// When the books are to be copied, the next one last.
+    /// The times at which to copy the books, the next one last.
     copy_at: Vec<u64>,
     /// The books at those moments.
     pub(super) copies: Vec<Books>,
 }
 
-/// What had been counted by a moment.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Books {
-    /// Of each processor: busy, idle, switches from or to idle, switches.
-    pub(super) cpus: Vec<[u64; 4]>,
-    /// Of each thread: processor time.
-    pub(super) running: Vec<u64>,
-}
-
-/// Goes through a recording, a second time where the first shows that it must be.
+/// Goes through a recording, twice if the first pass finds gaps or a late period.
 pub(super) fn pass<'r>(
     recording: &'r Recording,
     options: &'r Options,
@@ -120,7 +112,7 @@ impl<'r> Engine<'r> {
             backwards: 0,
             contradictions: 0,
             shares: Vec::new(),
-            copy_at: super::accounting::moments(recording).into_iter().rev().collect(),
+            copy_at: accounting::moments(recording).into_iter().rev().collect(),
             copies: Vec::new(),
         }
     }
@@ -224,7 +216,7 @@ impl<'r> Engine<'r> {
                 self.lose_sight(gap);
             }
             What::Online(true) => {
-                // Nothing ran there meanwhile, so only what was thought to run there is lost from sight.
+                // Nothing ran there meanwhile, so only the thread that seemed to run there is lost from sight.
                 let gap = Gap { cpu: event.cpu, from_ns: before.unwrap_or(at), to_ns: at, lost: 0 };
                 self.gaps.back(gap);
                 self.lose_sight(gap);
@@ -235,7 +227,7 @@ impl<'r> Engine<'r> {
         }
     }
 
-    /// Nothing is known of a processor from the beginning of a gap to its end.
+    /// Marks the state of a processor as unknown from the beginning of a gap to its end.
     fn lose_sight(&mut self, gap: Gap) {
         let c = usize::from(gap.cpu);
         if c >= self.cpus.len() {
@@ -261,7 +253,7 @@ impl<'r> Engine<'r> {
         let current = self.cpus[c].current;
         if prev != self.cpus[c].tid {
             if let Some(thread) = current.as_thread() {
-                // It cannot have gone without a switch: events are missing, and nobody said so.
+                // It cannot have left without a switch: events are missing and no loss was reported.
                 let state = &mut self.threads.states[thread];
                 state.mode = Mode::Unseen;
                 state.since = at;
@@ -295,7 +287,7 @@ impl<'r> Engine<'r> {
         }
     }
 
-    /// The first switch after a gap says who had the processor until then.
+    /// The first switch after a gap names the thread that had the processor until then.
     #[cold]
     fn found_running(&mut self, at: u64, c: usize, tid: Tid) {
         let since = self.cpus[c].since;
@@ -328,7 +320,7 @@ impl<'r> Engine<'r> {
         state.placed_anew = false;
         state.invocation.finish = at;
         state.mode = match left {
-            // Which of the two it is, a kernel without preemption does not tell.
+            // A kernel without preemption does not distinguish the two.
             Left::Preempted | Left::Yielded => {
                 state.totals.preemptions += 1;
                 Mode::Ready
@@ -390,7 +382,7 @@ impl<'r> Engine<'r> {
         }
     }
 
-    /// A thread that was thought to run on another processor runs on `c`: events are missing there.
+    /// A thread that seemed to run on another processor runs on `c`: events of that other processor are missing.
     #[cold]
     fn is_not_elsewhere(&mut self, thread: usize, at: u64, c: usize) {
         let code = Code::thread(thread);

@@ -1,36 +1,36 @@
-//! Why a job was late, or took as long as it did, in one sentence with figures.
+//! Explains in one sentence why a job was late, or took as long as it did.
 
 use std::collections::BTreeMap;
 
-use super::assemble::name_of;
 use super::report::{
     Behind, Culprit, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport,
 };
 use hemiola_report::text::duration;
 
-/// Parts smaller than this share of what is explained are left out.
+/// Smaller parts of the time to be explained are left out.
 const TELLING: f64 = 0.05;
-/// So many parts are told at most.
+/// The maximum number of parts in a sentence.
 const PARTS_MAX: usize = 4;
 
-/// Names of threads and usual execution times, found quickly for many jobs.
+/// Looks up names and usual execution times for many jobs.
 pub(super) struct Explainer<'r> {
     report: &'r Report,
-    /// The thread with a number, the busiest one where it was used again.
+    /// The thread with a number; the busiest one if the number was reused.
     threads: BTreeMap<u32, &'r ThreadReport>,
-    /// How many threads have a name.
+    /// The number of threads with a name.
     namesakes: BTreeMap<&'r str, u32>,
 }
 
-/// One sentence: by how much the job was late, or how long it took, and where the time went, the most first.
+/// Returns one sentence: by how much the job was late, or how long it took, and where the time went, longest part
+/// first.
 ///
-/// A part of the processor time is told only as far as it exceeds the usual, the median.
+/// Of the processor time, only the excess over the median counts.
 #[must_use]
 pub fn explain(job: &Job, report: &Report) -> String {
     Explainer::new(report).explain(job)
 }
 
-/// The job whose response time is the median of those that are complete: what to compare another one with.
+/// The complete job with the median response time, to compare others with.
 #[must_use]
 pub fn median_job(jobs: &[Job]) -> Option<&Job> {
     let mut complete: Vec<&Job> = jobs.iter().filter(|job| job.complete).collect();
@@ -48,7 +48,7 @@ impl<'r> Explainer<'r> {
         Self { report, threads, namesakes }
     }
 
-    /// What a job's task or thread is called.
+    /// The name of a job's task or thread.
     pub(super) fn name(&self, job: &Job) -> String {
         let marked = job.track.and_then(|track| self.task(track));
         marked.map_or_else(|| self.thread_name(job.tid), |task| task.name.clone())
@@ -89,7 +89,7 @@ impl<'r> Explainer<'r> {
                     (DelayKind::Blocked, Culprit::SomeInterrupt) => {
                         format!("{ns} waiting for a timer or device")
                     }
-                    (DelayKind::Blocked, _) => format!("{ns} waiting, it is not known for whom"),
+                    (DelayKind::Blocked, _) => format!("{ns} waiting for an unknown thread"),
                     (DelayKind::Interrupted, _) => format!("{ns} of {who}"),
                 };
                 let behind =
@@ -132,7 +132,7 @@ impl<'r> Explainer<'r> {
         format!("{head}: {}", told.join(", "))
     }
 
-    /// What the execution time of such jobs is.
+    /// The execution times of the same task or thread.
     fn usual(&self, job: &Job) -> Option<&'r Distribution> {
         match job.track {
             Some(track) => self.task(track)?.execution_ns.as_ref(),
@@ -147,15 +147,15 @@ impl<'r> Explainer<'r> {
     fn who(&self, culprit: Culprit) -> String {
         match culprit {
             Culprit::Thread(tid) => self.thread_name(tid),
-            Culprit::Interrupt(_) | Culprit::SoftInterrupt(_) => name_of(culprit),
+            Culprit::Interrupt(_) | Culprit::SoftInterrupt(_) => culprit.name(),
             Culprit::SomeInterrupt => "interrupts".into(),
-            Culprit::Idle => "nobody".into(),
-            Culprit::Unknown => "somebody unknown".into(),
+            Culprit::Idle => "no thread".into(),
+            Culprit::Unknown => "an unknown thread".into(),
             Culprit::Others => "several others".into(),
         }
     }
 
-    /// With its number where another thread has the same name.
+    /// The name of a thread, with its number if another thread has the same name.
     fn thread_name(&self, tid: u32) -> String {
         let Some(thread) = self.threads.get(&tid) else { return format!("thread {tid}") };
         match self.namesakes.get(thread.name.as_str()) {

@@ -1,4 +1,4 @@
-//! A stretch of a recording drawn in characters: a line for each processor and for each thread.
+//! Draws part of a recording in characters: a line for each processor and each thread.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const THREADS_MAX: usize = 32;
 /// How wide a name may be.
 const NAME_WIDTH: usize = 22;
 
-/// What to draw.
+/// The part to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// From here, ns on the monotonic clock …
@@ -27,7 +27,7 @@ pub struct Stretch {
     pub only: Option<u32>,
 }
 
-/// What a thread or a processor does.
+/// The state of a thread or a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Nothing,
@@ -79,7 +79,7 @@ pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String
                     _ => Doing::Nothing,
                 };
                 if *current == Tid::UNKNOWN && line.doing == Doing::Hidden && prev != Tid::UNKNOWN {
-                    // It had the processor since the record goes on here.
+                    // It had the processor since the record resumed.
                     line.doing = if prev == Tid::IDLE { Doing::Nothing } else { Doing::Runs };
                     if let Some(thread) =
                         threads.get_mut(&prev).filter(|thread| thread.doing == Doing::Hidden)
@@ -105,7 +105,7 @@ pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String
             }
             What::Lost(_) | What::Online(_) => {
                 let (since, tid) = (line.since, *current);
-                // What was drawn since the last event of this processor is taken back.
+                // Undo the drawing since the last event of this processor.
                 line.doing = Doing::Hidden;
                 scale.change(line, at, Doing::Hidden);
                 if let Some(thread) = threads.get_mut(&tid).filter(|thread| thread.since >= since) {

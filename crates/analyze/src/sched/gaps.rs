@@ -1,4 +1,4 @@
-//! The stretches in which a processor was not seen.
+//! The times in which the record of a processor is missing.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(super) struct Gaps {
     found: Vec<Gap>,
     /// A processor was taken away: nothing ran there, so nothing was missed.
     offline: Vec<Gap>,
-    /// The latest end of those that have begun: who was not running since before it may have been anywhere.
+    /// The latest end of the gaps that have begun. A thread that was not running throughout may have been anywhere.
     pub(super) until: u64,
 }
 
@@ -35,7 +35,7 @@ impl Gaps {
         Some(gap)
     }
 
-    /// One is found now, at its end.
+    /// Adds a gap, at its end.
     pub(super) fn find(&mut self, gap: Gap) {
         self.until = self.until.max(gap.to_ns);
         self.found.push(gap);
@@ -44,7 +44,7 @@ impl Gaps {
         }
     }
 
-    /// A processor comes back.
+    /// A processor is online again.
     pub(super) fn back(&mut self, gap: Gap) {
         self.offline.push(gap);
         if self.offline.len() >= 2 * GAPS_MAX {
@@ -52,14 +52,14 @@ impl Gaps {
         }
     }
 
-    /// Those in which events may have been missed, by beginning.
+    /// The gaps in which events may be missing, by beginning.
     pub(super) fn found(&self) -> Vec<Gap> {
         let mut gaps = merged(self.found.clone());
         gaps.sort_by_key(|gap| (gap.from_ns, gap.cpu));
         gaps
     }
 
-    /// All, by beginning.
+    /// All gaps, by beginning.
     pub(super) fn all(&self) -> Vec<Gap> {
         let mut gaps = merged(self.found.iter().chain(&self.offline).copied().collect());
         gaps.sort_by_key(|gap| (gap.from_ns, gap.cpu));
@@ -67,7 +67,7 @@ impl Gaps {
     }
 }
 
-/// At most [`GAPS_MAX`] and one for each processor: those of a processor with the least between them become one.
+/// Merges the gaps of a processor that are closest to each other, until [`GAPS_MAX`] and one for each processor remain.
 fn merged(gaps: Vec<Gap>) -> Vec<Gap> {
     if gaps.len() <= GAPS_MAX {
         return gaps;

@@ -111,8 +111,8 @@ opt cgu.01 [13441] nice 0: 0 jobs, 1 in part; C –, response –, ran 4436036, 
 opt cgu.15 [13433] nice 0: 0 jobs, 1 in part; C –, response –, ran 1911078, waited 24026, 24026 of it for coordinator
 load4.sh [13434] nice 0: 2 jobs, 1 in part; C 1328867, response 2188164, ran 1616983, waited 975985, 917909 of it for sleep
 sleep [13440] nice 0: 1 jobs, 1 in part; C 203952, response 214778, ran 1250301, waited 34456, 18127 of it for migration/1
-nobody knows how many events are lost in a gap of 27.8 µs together: what happened there is in no figure, and greatest values are those of the rest; 10 invocations were seen in part only
-1 switches do not fit what came before: events are missing that nobody counted; what they cut is in no figure
+an unknown number of events is lost in a gap of 27.8 µs together: what happened there is in no figure, and greatest values are those of the rest; 10 invocations were seen in part only
+1 switches do not fit what came before: events are missing without a reported loss; what they cut is in no figure
 ");
 }
 
@@ -126,8 +126,8 @@ thread 24878 [24878] –: 0 jobs, 1 in part; C –, response –, ran 27734608, 
 thread 24895 [24895] –: 0 jobs, 1 in part; C –, response –, ran 12932702, waited 67010543, 18684443 of it for thread 24878
 thread 24896 [24896] –: 0 jobs, 1 in part; C –, response –, ran 12880333, waited 71497595, 27734608 of it for thread 24878
 thread 24893 [24893] –: 0 jobs, 1 in part; C –, response –, ran 11552288, waited 65527889, 23368746 of it for thread 24878
-no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait before it, and nobody is known to have ended a wait
-1 switches do not fit what came before: events are missing that nobody counted; what they cut is in no figure
+no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait before it, and no thread is known to have ended a wait
+1 switches do not fit what came before: events are missing without a reported loss; what they cut is in no figure
 ");
 }
 
@@ -141,7 +141,7 @@ load4.sh [13720] nice 0: 0 jobs, 3 in part; C –, response –, ran 8202, waite
 perf [13703] nice 0: 0 jobs, 2 in part; C –, response –, ran 0, waited 0
 rustc [13718] nice 0: 0 jobs, 1 in part; C –, response –, ran 0, waited 0
 sleep [13724] –: 0 jobs, 1 in part; C –, response –, ran 0, waited 0
-nobody knows how many events are lost in 3 gaps of 6.62 ms together: what happened there is in no figure, and greatest values are those of the rest; 10 invocations were seen in part only
-no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait before it, and nobody is known to have ended a wait
+an unknown number of events is lost in 3 gaps of 6.62 ms together: what happened there is in no figure, and greatest values are those of the rest; 10 invocations were seen in part only
+no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait before it, and no thread is known to have ended a wait
 ");
 }

@@ -1,4 +1,4 @@
-//! Jobs that programs marked, followed beside the kernel's events: what holds up a thread holds up its open jobs.
+//! Jobs that programs marked, merged with the kernel's events: a delay of a thread delays its open jobs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -117,7 +117,7 @@ impl<'r> Marks<'r> {
         Some(first)
     }
 
-    /// The mark of that track that is due; the one after it is waited for.
+    /// Takes the due mark of a track and schedules the next one.
     pub(super) fn take(&mut self, track: usize) -> Option<Entry> {
         let (entry, rest) = self.tasks[track].entries.split_first()?;
         self.tasks[track].entries = rest;
@@ -125,7 +125,7 @@ impl<'r> Marks<'r> {
         Some(*entry)
     }
 
-    /// Waits for the next mark of a track that matters here; a clock that went back stands still.
+    /// Schedules the next relevant mark of a track. If its clock went back, time stands still.
     fn schedule(&mut self, track: usize, now: u64) {
         let entries = &mut self.tasks[track].entries;
         let matters = |entry: &Entry| {
@@ -136,7 +136,7 @@ impl<'r> Marks<'r> {
             return;
         };
         *entries = &entries[next..];
-        // `u64::MAX` is waited for at the very end.
+        // `u64::MAX` stands for the end of the recording.
         let at = entries[0].at.nanos().max(now).min(u64::MAX - 1);
         self.due.push(Reverse((at, track)));
         self.next = self.due.peek().map_or(u64::MAX, |next| next.0.0);
@@ -192,8 +192,8 @@ impl<'r> Marks<'r> {
                 ));
             }
             delays.add_all(&invocation.delays);
-            let told: u64 = delays.iter().map(|taken| taken.ns).sum();
-            let rest = (at - release).saturating_sub(told);
+            let known: u64 = delays.iter().map(|taken| taken.ns).sum();
+            let rest = (at - release).saturating_sub(known);
             if rest > 0 {
                 delays.add(Taken::once(own, DelayKind::Earlier, rest));
             }
@@ -214,7 +214,7 @@ impl<'r> Marks<'r> {
         state.open_marks.push(track as u32);
     }
 
-    /// A job ends: what it came to, and by how much it was late, ns.
+    /// Ends a job. Returns it and by how much it was late, ns.
     pub(super) fn finish(
         &mut self,
         track: usize,
@@ -264,7 +264,7 @@ impl<'r> Marks<'r> {
             finish_ns: at,
             deadline_ns: deadline,
             execution_ns: execution,
-            delays: super::assemble::delays(&open.delays, states),
+            delays: open.delays.delays(|index| states[index].tid),
             complete,
         };
         Some((job, late))

@@ -1,19 +1,19 @@
 //! The period of a thread, found in its wake-ups.
 //!
 //! A thread that is released periodically may wake more than once in a period, when it waits for a lock or an answer
-//! within its job. So a period T explains its wake-ups when, those in the first half of T after a release put to the
-//! job that the release began, the distances of the releases that remain are T, sometimes 2 T or 3 T where one was
-//! skipped. The shortest such T counts.
+//! within its job. Wake-ups in the first half of T after a release therefore belong to the job that the release began.
+//! A period T explains the wake-ups when the distances between the remaining releases are T, or 2 T or 3 T where
+//! releases were skipped. The shortest such T counts.
 //!
-//! Two threads that wake each other without rest have regular distances too, until something comes between them, and
-//! no period. So the wake-ups must not be rarer on the whole than T says, except for a thread that timers wake, which
-//! may pause.
+//! Two threads that wake each other continuously have regular distances too, as long as nothing interrupts them, but no
+//! period. The mean distance of wake-ups must therefore not exceed T by much, except for a thread that timers wake,
+//! which may pause.
 
-/// Wake-ups that are looked at together.
+/// The number of wake-ups examined together.
 const KEPT: usize = 64;
-/// So many are needed before anything is said.
+/// The minimum number of wake-ups for a period to be found.
 const NEEDED: u64 = 12;
-/// After the first [`KEPT`] wake-ups the period is looked for again each time so many more have come.
+/// After the first [`KEPT`] wake-ups, the search is repeated each time this many more have come.
 const AGAIN: u64 = 2048;
 /// How far a distance of releases may be off, as a share of T.
 const TOLERANCE: f64 = 0.2;
@@ -38,9 +38,9 @@ pub(super) struct Finder {
     /// All wake-ups, and those by interrupts.
     all: u64,
     by_interrupts: u64,
-    /// What was found last, ns.
+    /// The period found last, ns.
     pub(super) period: Option<u64>,
-    /// Wake-ups had been taken for releases before the period showed that they are none.
+    /// Wake-ups were counted as releases before the period showed that they are not.
     pub(super) late: bool,
 }
 
@@ -90,7 +90,7 @@ impl Finder {
         mean <= RARER * period as f64 || self.by_interrupts as f64 >= BY_TIMERS * self.all as f64
     }
 
-    /// A gap: what came before is not to be compared with what comes after.
+    /// Forgets the wake-ups before a gap, because they cannot be compared with those after it.
     pub(super) fn forget(&mut self) {
         self.wakes.clear();
         self.count = 0;

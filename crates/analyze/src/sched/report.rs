@@ -1,4 +1,4 @@
-//! What a recording of the scheduler comes to: the types of [`Report`], as `hemiola analyze --json` prints them.
+//! The types of [`Report`], the result of analysing a recording, as `hemiola analyze --json` prints them.
 //!
 //! Times are nanoseconds on the monotonic clock, as whole numbers named `…_ns`, so that the fields here and the keys
 //! of the JSON are the same words.
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 pub use hemiola_stats::Distribution;
 
-/// What a recording comes to.
+/// The result of analysing a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// The first event, ns.
@@ -20,12 +20,12 @@ pub struct Report {
     pub wake_ups: u64,
     /// Events known to be lost, in the kernel and in programs; those of a gap of unknown size not counted.
     pub lost_events: u64,
-    /// Stretches in which a processor was not seen, by beginning. Neighbours are merged beyond
+    /// Times in which the record of a processor is missing, by beginning. Neighbours are merged beyond
     /// [`GAPS_MAX`](super::GAPS_MAX).
     pub gaps: Vec<Gap>,
     /// Share of all processors' time, gaps left out, in which something ran: 0 to 1.
     pub utilization: f64,
-    /// Σ C/T over marked tasks and, where there are none, over threads with a period that was given or that they had
+    /// Σ C/T over marked tasks or, without any, over threads with a period that was given or that they had
     /// for half of the time: the processor utilisation factor of the task set (Liu and Layland 1973). May exceed 1 on
     /// several processors.
     pub task_set_utilization: f64,
@@ -40,12 +40,12 @@ pub struct Report {
     /// All of them.
     pub missed_deadlines: u64,
     /// The second method: processor use by `/proc` beside that of the recording, where the recorder noted it.
-    pub accounting: Option<super::accounting::Accounting>,
-    /// What a reader of the figures must know: gaps, clocks that stepped, wake-ups that were not recorded.
+    pub accounting: Option<Accounting>,
+    /// Limitations of the figures: gaps, clocks that stepped, wake-ups that were not recorded.
     pub notes: Vec<String>,
 }
 
-/// A stretch in which nobody saw what a processor did.
+/// A time in which the record of a processor is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The processor.
@@ -58,7 +58,7 @@ pub struct Gap {
     pub lost: u64,
 }
 
-/// What a processor did.
+/// The figures of a processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CpuReport {
     /// Its number.
@@ -77,12 +77,12 @@ pub struct CpuReport {
     pub utilization: f64,
 }
 
-/// What a thread did.
+/// The figures of a thread.
 ///
-/// An *invocation* is what a thread does from its wake-up to its going to sleep again; where a period is known,
+/// An *invocation* is the work of a thread from its wake-up until it sleeps again. Where a period is known,
 /// wake-ups in the first half of the period belong to the invocation that began it, so a job that waits for a lock
-/// stays one.
-/// Invocations that a gap or an end of the recording cuts are in `incomplete` and in no distribution.
+/// remains one job.
+/// Invocations that a gap or an end of the recording cuts count in `incomplete` and in no distribution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadReport {
     /// Its name, the last it had; `thread TID` where the recording has none.
@@ -94,7 +94,7 @@ pub struct ThreadReport {
     /// Names it had before, in order.
     pub names_before: Vec<String>,
     /// The kernel's priority when it last began to run ([`What::Switch`](hemiola_trace::sched::What::Switch)): below
-    /// 0 deadline, 0–98 real time (98 − n is `SCHED_FIFO` n + 1), 100–139 time-shared; nothing where unknown.
+    /// 0 deadline, 0–98 real time (98 − n is `SCHED_FIFO` n + 1), 100–139 time-shared; `None` if unknown.
     pub priority: Option<i16>,
     /// Processors it ran on, ascending.
     pub cpus: Vec<u16>,
@@ -140,21 +140,21 @@ pub struct ThreadReport {
     pub page_faults: u64,
     /// System calls entered, where recorded.
     pub calls: u64,
-    /// Who had the processor while it was ready, and interrupts while it ran, most time first; the smallest beyond
-    /// [`CULPRITS_MAX`](super::CULPRITS_MAX) are one entry named `others`.
+    /// Threads that had the processor while it was ready, and interrupts while it ran, longest first; the smallest
+    /// beyond [`CULPRITS_MAX`](super::CULPRITS_MAX) are one entry named `others`.
     pub preempted_by: Vec<Interference>,
-    /// Who ended its waits within invocations, most time first: with a lock, the one who held it.
+    /// Threads that ended its waits within invocations, longest first. For a lock this is the holder.
     pub blocked_by: Vec<Blocking>,
-    /// Who released its invocations, most often first.
+    /// Threads that released its invocations, most often first.
     pub woken_by: Vec<Waker>,
-    /// In each complete invocation, the time it was held up by less urgent threads: they ran while it was ready, or it
-    /// waited for them. B of response-time analysis is its maximum. Nothing where priorities are not known.
+    /// In each complete invocation, the time threads of lower priority delayed it: they ran while it was ready, or it
+    /// waited for them. B of response-time analysis is its maximum. `None` if priorities are unknown.
     pub blocking_ns: Option<Distribution>,
     /// Invocations that ended after their deadline; nothing is missed by a thread whose period was not given.
     pub missed: u64,
 }
 
-/// Where a period comes from.
+/// The origin of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeriodFrom {
@@ -164,7 +164,7 @@ pub enum PeriodFrom {
     Found,
 }
 
-/// Who a delay is put down to.
+/// The cause of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Culprit {
@@ -174,24 +174,64 @@ pub enum Culprit {
     Interrupt(u16),
     /// A soft interrupt, by its vector.
     SoftInterrupt(u16),
-    /// Nobody: the processor was idle, and took that long to begin.
+    /// The processor was idle and took that long to begin.
     Idle,
-    /// An interrupt, a timer's for example; which is not told.
+    /// An interrupt, for example a timer's; the recording does not say which.
     SomeInterrupt,
-    /// Somebody the recording does not tell.
+    /// Not in the recording.
     Unknown,
-    /// Several that each took too little to be kept apart.
+    /// Several that each took too little to be listed.
     Others,
 }
 
-/// Who had the processor while a thread was ready to run, over the whole recording.
+impl Culprit {
+    /// Its name, where it is not a thread of the report.
+    pub(super) fn name(self) -> String {
+        /// `include/linux/interrupt.h`.
+        const SOFT: [&str; 10] = [
+            "high tasklets",
+            "timer",
+            "network send",
+            "network receive",
+            "block",
+            "poll",
+            "tasklets",
+            "sched",
+            "hrtimer",
+            "rcu",
+        ];
+        /// Interrupts of the processor itself are numbered from here, by their vector (x86, `irq_vectors.h`).
+        const LOCAL: u16 = 0xff00;
+        match self {
+            Culprit::Thread(tid) => format!("thread {tid}"),
+            Culprit::Interrupt(number @ LOCAL..) => match number - LOCAL {
+                0xec => "local timer".into(),
+                0xf6 => "work interrupt".into(),
+                0xfb | 0xfc => "function call interrupt".into(),
+                0xfd => "reschedule interrupt".into(),
+                vector => format!("local interrupt {vector:#x}"),
+            },
+            Culprit::Interrupt(number) => format!("interrupt {number}"),
+            Culprit::SoftInterrupt(vector) => match SOFT.get(usize::from(vector)) {
+                Some(name) => format!("soft interrupt ({name})"),
+                None => format!("soft interrupt {vector}"),
+            },
+            Culprit::Idle => "idle".into(),
+            Culprit::SomeInterrupt => "interrupt".into(),
+            Culprit::Unknown => "unknown".into(),
+            Culprit::Others => "others".into(),
+        }
+    }
+}
+
+/// A culprit that had the processor while a thread was ready to run, over the whole recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interference {
     /// By name; `idle` where the processor had to be woken.
     pub name: String,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
-    /// Who.
+    /// The culprit.
     pub who: Culprit,
     /// Altogether, ns.
     pub ns: u64,
@@ -203,14 +243,14 @@ pub struct Interference {
     pub longest_ns: u64,
 }
 
-/// Who ended the waits of a thread within its invocations.
+/// A culprit that ended waits of a thread within its invocations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Blocking {
     /// By name.
     pub name: String,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
-    /// Who did the wake-up.
+    /// The thread or interrupt that woke it.
     pub who: Culprit,
     /// Waited altogether, ns.
     pub ns: u64,
@@ -220,7 +260,7 @@ pub struct Blocking {
     pub longest_ns: u64,
 }
 
-/// Who released a thread's invocations.
+/// A thread or interrupt that released invocations of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Waker {
     /// By name; `interrupt` for a timer or a device.
@@ -231,7 +271,7 @@ pub struct Waker {
     pub times: u64,
 }
 
-/// What a marked task did: its jobs are from a program's own marks (`Start`, `Finish`), what happened in them is from
+/// The figures of a marked task. Its jobs come from the program's own marks (`Start`, `Finish`), their delays from
 /// the kernel's events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TaskReport {
@@ -270,11 +310,11 @@ pub struct TaskReport {
     pub missed: u64,
     /// Releases the program skipped because it was late.
     pub skipped: u64,
-    /// The kernel's priority of its thread; nothing where unknown.
+    /// The kernel's priority of its thread; `None` if unknown.
     pub priority: Option<i16>,
-    /// Who had the processor while a job was ready, from its release on.
+    /// Threads that had the processor while a job was ready, from its release on.
     pub preempted_by: Vec<Interference>,
-    /// Who ended the waits within jobs.
+    /// Threads that ended the waits within jobs.
     pub blocked_by: Vec<Blocking>,
     /// As [`ThreadReport::blocking_ns`].
     pub blocking_ns: Option<Distribution>,
@@ -314,7 +354,7 @@ pub struct Job {
     pub deadline_ns: Option<u64>,
     /// Processor time, ns.
     pub execution_ns: u64,
-    /// What else took time between release and finish, most first; those beyond [`DELAYS_MAX`](super::DELAYS_MAX) are
+    /// All other time between release and finish, longest first. Delays beyond [`DELAYS_MAX`](super::DELAYS_MAX) are
     /// one [`Culprit::Others`] for each kind.
     pub delays: Vec<Delay>,
     /// Whether everything from release to finish was seen. The figures of one that was not are lower bounds.
@@ -334,17 +374,17 @@ impl Job {
         self.deadline_ns.map(|deadline| self.finish_ns.wrapping_sub(deadline) as i64)
     }
 
-    /// What delays of that kind come to, ns.
+    /// The sum of delays of that kind, ns.
     #[must_use]
     pub fn delayed_ns(&self, kind: DelayKind) -> u64 {
         self.delays.iter().filter(|delay| delay.kind == kind).map(|delay| delay.ns).sum()
     }
 }
 
-/// What held a job up, by one culprit in one way.
+/// A delay of a job by one culprit in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Delay {
-    /// Who.
+    /// The culprit.
     pub who: Culprit,
     /// How.
     pub kind: DelayKind,
@@ -352,27 +392,28 @@ pub struct Delay {
     pub ns: u64,
     /// In how many pieces.
     pub times: u32,
-    /// Of [`DelayKind::Blocked`]: who kept `who` from running meanwhile, if anybody did. A less urgent thread that
-    /// holds a lock behind a third one is a priority inversion (Sha, Rajkumar and Lehoczky 1990).
+    /// For [`DelayKind::Blocked`]: what kept `who` from running meanwhile, if anything. When a thread of lower priority
+    /// holds a lock and a third thread keeps it from running, this is a priority inversion (Sha, Rajkumar and
+    /// Lehoczky 1990).
     pub behind: Option<Behind>,
 }
 
-/// Who kept the one that was waited for from running.
+/// A culprit that kept the awaited thread from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Behind {
-    /// Who had the processor most of the time.
+    /// The culprit that had the processor most of the time.
     pub who: Culprit,
-    /// How long the one waited for was ready and did not run, its longest wait, ns.
+    /// The longest wait of the awaited thread, ready without a processor, ns.
     pub ns: u64,
 }
 
-/// How a job is held up.
+/// How a job is delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayKind {
-    /// Its release had passed, and nobody had woken its thread yet; `who` woke it in the end.
+    /// Its release had passed and its thread was still asleep; `who` woke it in the end.
     NotWoken,
-    /// Its release had passed while its thread was still busy with something else, the job before for example.
+    /// Its release had passed while its thread was busy with something else, for example the previous job.
     Earlier,
     /// It was ready before its first instruction, and `who` had the processor.
     BeforeStart,
@@ -382,4 +423,61 @@ pub enum DelayKind {
     Blocked,
     /// It had the processor, and an interrupt was served meanwhile.
     Interrupted,
+}
+
+/// Processor use by both methods.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Accounting {
+    /// How long `/proc` looked, ns.
+    pub length_ns: u64,
+    /// Each processor that both methods saw without a gap.
+    pub cpus: Vec<CpuUse>,
+    /// Each thread that both methods saw from beginning to end and that used a thousandth of the time, the busiest
+    /// first. `/proc` was not read of all at the same moment, so a busy one may be some ms off.
+    pub threads: Vec<ThreadUse>,
+    /// The cost of one switch, from the difference; `None` without a processor to compare.
+    pub switch_cost: Option<SwitchCost>,
+}
+
+/// A processor's use by both methods.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CpuUse {
+    /// The processor.
+    pub cpu: u16,
+    /// Share of the time it was not idle, by `/proc/stat`: 0 to 1.
+    pub proc_busy: f64,
+    /// Share of the time a thread ran, by the recording.
+    pub recorded_busy: f64,
+    /// Switches from or to the idle thread, a second.
+    pub idle_switches_per_s: f64,
+    /// Switches of any kind, a second.
+    pub switches_per_s: f64,
+}
+
+/// A thread's processor time by both methods.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadUse {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub tid: u32,
+    /// By `/proc/…/schedstat`, ns.
+    pub proc_ns: u64,
+    /// By the recording, ns.
+    pub recorded_ns: u64,
+}
+
+/// The cost of one switch, from the difference of the methods.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SwitchCost {
+    /// The difference of busy time over the number of switches from or to the idle thread, ns. It contains the time
+    /// that the recording charges to the idle thread and the kernel does not: the interrupt that ends idling, leaving
+    /// it, and the switch itself.
+    pub ns: f64,
+    /// Lower end of its interval, from the resolution of `/proc/stat`.
+    pub low_ns: f64,
+    /// Upper end.
+    pub high_ns: f64,
+    /// Switches from or to the idle thread behind it.
+    pub switches: u64,
 }

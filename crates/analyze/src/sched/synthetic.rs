@@ -27,7 +27,7 @@ pub struct Task {
     pub execution_max_ns: u64,
 }
 
-/// What really happened in a job.
+/// The true times of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrueJob {
     /// Its wake-up, ns.

@@ -1,20 +1,18 @@
-//! What a report says, as tables.
+//! The tables of a report.
 
 use super::report::{Distribution, Interference, Job, Report, ThreadReport};
 use super::{explain, median_job};
 use hemiola_report::table::Table;
-use hemiola_report::text::{count, duration, percent};
+use hemiola_report::text::{NONE, count, duration, percent};
 
 /// How many rows the tables of threads, delays and misses have; the JSON has all.
 const ROWS_MAX: usize = 24;
-/// How busy processors are is said when they were seen for this share of the time at least.
+/// The minimum share of the time in which processors must have been seen for their load to be stated.
 const SEEN_MIN: f64 = 0.5;
-/// How many of those who delayed one thread.
+/// The maximum number of culprits shown for one thread.
 const CULPRITS_SHOWN: usize = 4;
 /// How many of the slowest jobs of a thread are explained.
 const SLOWEST: usize = 5;
-/// Stands where there is no figure.
-const NONE: &str = "–";
 
 /// The title of the table that holds `/proc` against the recording.
 pub const TWO_METHODS: &str = "Processor use by two methods";
@@ -35,7 +33,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
     tables
 }
 
-/// Everything about one thread, with its slowest jobs among `jobs`, which are its own.
+/// Everything about one thread. `jobs` are its own; the slowest of them are explained.
 #[must_use]
 pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Vec<Table> {
     let title = format!("{} [{}]", thread.name, thread.tid);
@@ -54,7 +52,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         distribution("interval", &thread.interval_ns),
         distribution("blocking", &thread.blocking_ns),
     ];
-    let heads = ["Time", "Count", "Min", "Mean", "p50", "p90", "p99", "Max", "Std"];
+    let heads = "Time|Count|Min|Mean|p50|p90|p99|Max|Std".split('|');
     let figures = Table::new(title, heads, rows.into_iter().flatten().collect()).with_note(format!(
         "Priority {}; processors {}; T {}, release jitter {}; {} of processor time, {} ready, {} blocked, {} asleep; {} preemptions, {} \
          migrations; {} invocations seen in part only.",
@@ -76,7 +74,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         .take(ROWS_MAX)
         .map(|entry| interference_row("", entry).split_off(1));
     let by = Table::new(
-        "Who had the processor while it was ready",
+        "Threads that had the processor while it was ready",
         ["By", "Together", "Before it began", "Times", "Longest"],
         by.collect(),
     );
@@ -86,13 +84,13 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         std::iter::once(named(&wait.name, wait.tid)).chain(times).collect()
     });
     let waits = Table::new(
-        "Who ended its waits within jobs",
+        "Threads that ended its waits within jobs",
         ["By", "Together", "Times", "Longest"],
         waits.collect(),
     );
     let wakers =
         thread.woken_by.iter().map(|waker| vec![named(&waker.name, waker.tid), count(waker.times)]);
-    let wakers = Table::new("Who released it", ["By", "Times"], wakers.collect());
+    let wakers = Table::new("Threads that released it", ["By", "Times"], wakers.collect());
     let mut slowest: Vec<&Job> = jobs.iter().filter(|job| job.complete).collect();
     slowest.sort_by_key(|job| std::cmp::Reverse((job.response_ns(), job.release_ns)));
     slowest.truncate(SLOWEST);
@@ -132,26 +130,12 @@ fn threads(report: &Report) -> Table {
         0 => String::new(),
         more => format!(" {} more threads are in --json and --csv.", count(more as u64)),
     };
-    let heads = [
-        "Thread",
-        "Tid",
-        "Prio",
-        "Jobs",
-        "C min",
-        "mean",
-        "max",
-        "T",
-        "U",
-        "Response p50",
-        "p99",
-        "max",
-        "Preempted",
-        "Waited",
-    ];
+    let heads =
+        "Thread|Tid|Prio|Jobs|C min|mean|max|T|U|Response p50|p99|max|Preempted|Waited".split('|');
     let length_ns = report.to_ns - report.from_ns;
     let seen_ns: u64 = report.cpus.iter().map(|cpu| cpu.seen_ns).sum();
     let seen = seen_ns as f64 / (length_ns.max(1) as f64 * report.cpus.len().max(1) as f64);
-    // Of one's own program alone only that is known which it ran in.
+    // Without the privilege, only the program's own threads are visible.
     let busy = match seen < SEEN_MIN {
         true => format!("processors seen {} of it", percent(seen)),
         false => format!("processors {} busy", percent(report.utilization)),
@@ -184,24 +168,9 @@ fn tasks(report: &Report) -> Table {
         row.extend([late, count(task.missed), count(task.skipped)]);
         row
     });
-    let heads = [
-        "Task",
-        "Tid",
-        "Prio",
-        "Jobs",
-        "C min",
-        "mean",
-        "max",
-        "T",
-        "D",
-        "U",
-        "Response p50",
-        "p99",
-        "max",
-        "Lateness",
-        "Missed",
-        "Skipped",
-    ];
+    let heads =
+        "Task|Tid|Prio|Jobs|C min|mean|max|T|D|U|Response p50|p99|max|Lateness|Missed|Skipped"
+            .split('|');
     Table::new("Marked tasks", heads, rows.collect()).with_note(
         "Jobs as the program marks them: response from release to finish, lateness the greatest finish − deadline.",
     )
@@ -232,7 +201,7 @@ fn interference(report: &Report) -> Table {
         })
     });
     let rows = rows.take(ROWS_MAX).collect();
-    Table::new("Who had the processor while a thread was ready", INTERFERENCE, rows)
+    Table::new("Threads that had the processor while another was ready", INTERFERENCE, rows)
         .with_prose(&[1])
         .with_note("Before it began: after the wake-up, before the first instruction of a job; the rest is preemption.")
 }
@@ -265,9 +234,9 @@ fn blocking(report: &Report) -> Table {
     });
     let heads = ["Thread", "Woken by", "Together", "Times", "Longest"];
     let rows = rows.take(ROWS_MAX).collect();
-    Table::new("Waits within jobs, and who ended them", heads, rows)
+    Table::new("Waits within jobs, and the threads that ended them", heads, rows)
         .with_prose(&[1])
-        .with_note("Who ends the wait for a lock held it.")
+        .with_note("The thread that ends the wait for a lock was holding it.")
 }
 
 fn misses(report: &Report) -> Table {
@@ -334,7 +303,7 @@ fn accounting(report: &Report) -> Table {
             )
         } else {
             format!(
-                "What a switch from or to idle costs is within [{low}, {high}], which says nothing: /proc/stat counts \
+                "The cost of a switch from or to idle is within [{low}, {high}], which contains zero: /proc/stat counts \
                  by its ticks, and there were too few such switches. Record longer."
             )
         }

@@ -1,8 +1,8 @@
-//! Who took how much of a thread's time, in a bounded list that keeps the greatest.
+//! Counts how much of a thread's time each culprit took, in a bounded list that keeps the largest.
 
 use hemiola_trace::sched::Interrupt;
 
-use super::report::{Culprit, DelayKind};
+use super::report::{Behind, Culprit, Delay, DelayKind};
 
 /// A [`Culprit`] as one word: the index of a thread in the analysis, or one of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +13,7 @@ impl Code {
     pub(super) const UNKNOWN: Self = Self(u32::MAX - 1);
     pub(super) const OTHERS: Self = Self(u32::MAX - 2);
     pub(super) const INTERRUPT: Self = Self(u32::MAX - 3);
-    /// The first that is no thread; interrupts follow, hard ones first, 2¹⁶ of each.
+    /// The first code that is not a thread. Interrupts follow, hard ones first, 2¹⁶ of each.
     const THREADS_MAX: u32 = 1 << 31;
 
     #[inline]
@@ -33,7 +33,7 @@ impl Code {
         })
     }
 
-    /// In words of the report; `tid` gives the number of a thread.
+    /// The culprit for the report; `tid` gives the number of a thread.
     pub(super) fn culprit(self, tid: impl FnOnce(usize) -> u32) -> Culprit {
         const SOFT: u32 = Code::THREADS_MAX + (1 << 16);
         match self {
@@ -48,7 +48,7 @@ impl Code {
     }
 }
 
-/// What one culprit took in one way.
+/// The time one culprit took in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) code: Code,
@@ -56,19 +56,19 @@ pub(super) struct Taken {
     pub(super) times: u64,
     pub(super) ns: u64,
     pub(super) longest: u64,
-    /// Who held up the culprit itself longest meanwhile, and how long; 0 if nobody.
+    /// The culprit that delayed this one longest meanwhile, and for how long; 0 if there was none.
     pub(super) behind: (Code, u64),
 }
 
 impl Taken {
-    /// Once.
+    /// A delay that occurred once.
     #[inline]
     pub(super) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
         Self { code, kind, times: 1, ns, longest: ns, behind: (Code::UNKNOWN, 0) }
     }
 }
 
-/// Who took how much: at most `MAX` entries and one of [`Code::OTHERS`] for each kind.
+/// The time taken by each culprit: at most `MAX` entries and one of [`Code::OTHERS`] for each kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally<const MAX: usize> {
     taken: Vec<Taken>,
@@ -86,7 +86,7 @@ impl<const MAX: usize> Tally<MAX> {
         if more.behind.1 > taken.behind.1 {
             taken.behind = more.behind;
         }
-        // Those who come often move to the front, where they are found at once.
+        // Frequent culprits move to the front, where they are found first.
         if index > 0 {
             self.taken.swap(index, index - 1);
         }
@@ -112,6 +112,23 @@ impl<const MAX: usize> Tally<MAX> {
         self.taken.iter()
     }
 
+    /// The delays of a job, longest first; `tid` gives the number of a thread.
+    pub(super) fn delays(&self, tid: impl Fn(usize) -> u32) -> Vec<Delay> {
+        let delay = |taken: &Taken| {
+            let (behind, ns) = taken.behind;
+            Delay {
+                who: taken.code.culprit(&tid),
+                kind: taken.kind,
+                ns: taken.ns,
+                times: u32::try_from(taken.times).unwrap_or(u32::MAX),
+                behind: (ns > 0).then(|| Behind { who: behind.culprit(&tid), ns }),
+            }
+        };
+        let mut delays: Vec<Delay> = self.iter().filter(|taken| taken.ns > 0).map(delay).collect();
+        delays.sort_by_key(|delay| (std::cmp::Reverse(delay.ns), delay.kind, delay.who));
+        delays
+    }
+
     pub(super) fn clear(&mut self) {
         self.taken.clear();
     }
@@ -134,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_taken_is_lost_and_whoever_took_most_is_kept(
+        fn total_is_preserved_and_the_largest_is_kept(
             parts in prop::collection::vec((0_usize..40, 1_u64..50), 1..400),
         ) {
             let mut tally = Tally::<8>::default();

@@ -340,7 +340,7 @@ fn a_period_that_is_given_makes_wake_ups_within_it_one_job() {
     let thread = of(&report, 4);
     assert_eq!((thread.invocations, thread.period_ns), (40, Some(10 * MS)));
     assert_eq!(thread.execution_ns.as_ref().unwrap().min, 800 * US);
-    // A deadline that nobody can keep is explained as such.
+    // A deadline that no execution can meet is explained as such.
     let impossible = Options {
         periods: vec![
             (Who::Name("thread 4".into()), Span::from_micros(300)),
@@ -491,7 +491,7 @@ fn a_processor_that_is_taken_away_cuts_only_what_ran_there() {
 #[test]
 fn events_that_contradict_each_other_cut_and_are_counted() {
     let mut story = two_processors();
-    // A switch is missing, and nobody says so.
+    // A switch is missing without a reported loss.
     let missing = story
         .events
         .iter()
@@ -708,7 +708,7 @@ A job lasts from wake-up to sleep. C: processor time of a job, free of preemptio
 wake-ups, or given. U: C/T, without a period the share of the time. Response: from wake-up to sleep.
 Waited: ready without a processor, altogether.
 
-Who had the processor while a thread was ready
+Threads that had the processor while another was ready
 ──────────────────────────────────────────────────────────────────────
 Thread        By            Together  Before it began  Times  Longest
 ──────────────────────────────────────────────────────────────────────
@@ -752,14 +752,14 @@ blocking      19     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns
 Priority rt 70; processors 0; T 2.85 ms, release jitter –; 28.0 ms of processor time, 8.28 ms ready,
 0 ns blocked, 153 ms asleep; 36 preemptions, 0 migrations; 0 invocations seen in part only.
 
-Who had the processor while it was ready
+Threads that had the processor while it was ready
 ────────────────────────────────────────────────────────
 By            Together  Before it began  Times  Longest
 ────────────────────────────────────────────────────────
 task 11 [11]   8.28 ms          1.26 ms     43   246 µs
 ────────────────────────────────────────────────────────
 
-Who released it
+Threads that released it
 ─────────────────
 By         Times
 ─────────────────

@@ -1,4 +1,4 @@
-//! The threads as the analysis follows them, found by number and moment.
+//! The state of each thread, found by number and moment.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const NUMBERS_MAX: u32 = 1 << 22;
 const PAGE: u32 = 1 << 10;
 const NOBODY: u32 = u32::MAX;
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Not seen yet, or not since a gap.
@@ -31,7 +31,7 @@ pub(super) enum Mode {
     Running,
 }
 
-/// A thread and everything that is kept of it.
+/// A thread and everything kept about it.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) tid: u32,
@@ -42,13 +42,13 @@ pub(super) struct State {
     /// Its last event.
     pub(super) seen: u64,
     pub(super) mode: Mode,
-    /// Since when it is in this mode; of one that is ready: until when its waiting is accounted for.
+    /// Since when it is in this mode. For a ready thread: until when its waiting is accounted for.
     pub(super) since: u64,
     /// Where it ran last, or waits to run.
     pub(super) cpu: u16,
-    /// It was woken, so it waits wherever it begins to run, not where it ran last.
+    /// It was woken, so it waits for the processor on which it begins to run, not for its last one.
     pub(super) placed_anew: bool,
-    /// The processor it ran on last; nothing before it ran.
+    /// The processor it ran on last; `None` before it ran.
     pub(super) ran_on: Option<u16>,
     pub(super) priority: i16,
     /// A wake-up that came while it was not asleep: it may have been on its way.
@@ -66,7 +66,7 @@ pub(super) struct State {
     pub(super) finder: Finder,
     /// Marked tasks of this thread that have a job open.
     pub(super) open_marks: Vec<u32>,
-    /// What was said about it beforehand is in `given`, `hint` and `is_marked`.
+    /// `given`, `hint` and `is_marked` have been looked up.
     pub(super) is_identified: bool,
     /// Whether a program marks jobs of this thread at all.
     pub(super) is_marked: bool,
@@ -79,22 +79,22 @@ pub(super) struct State {
 pub(super) struct Wait {
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Who had the processor most of it.
+    /// The thread that had the processor for most of it.
     pub(super) most: Code,
 }
 
-/// The last waits of a thread: who is waited for may itself have been held up.
+/// The last waits of a thread. They show what delayed a thread that another one waits for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waits {
     kept: [Option<Wait>; 4],
 }
 
 impl Waits {
-    /// Takes the place of the shortest.
+    /// Adds a wait in place of the shortest.
     #[inline]
     pub(super) fn add(&mut self, wait: Wait) {
         let length = |kept: &Option<Wait>| kept.map_or(0, |wait| wait.to - wait.from);
-        // One that is long past is forgotten first, however long it was.
+        // A wait long past is replaced first, whatever its length.
         let oldest = wait.from.saturating_sub(REMEMBERED_NS);
         let old = self.kept.iter().position(|kept| kept.is_none_or(|kept| kept.to < oldest));
         let shortest = || (0..self.kept.len()).min_by_key(|index| length(&self.kept[*index]));
@@ -103,7 +103,7 @@ impl Waits {
         }
     }
 
-    /// The longest part of a wait within a stretch of time, and who had the processor in it.
+    /// The longest part of a wait between two moments, and the thread that had the processor.
     pub(super) fn longest_in(&self, from: u64, to: u64) -> (Code, u64) {
         let part = |wait: &Wait| (wait.most, wait.to.min(to).saturating_sub(wait.from.max(from)));
         self.kept.iter().flatten().map(part).max_by_key(|part| part.1).unwrap_or((Code::UNKNOWN, 0))
@@ -113,7 +113,7 @@ impl Waits {
 /// How long a wait is remembered at least.
 const REMEMBERED_NS: u64 = 1_000_000_000;
 
-/// What a thread does from one wake-up on.
+/// The work of a thread from one wake-up on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Invocation {
     pub(super) open: bool,
@@ -127,7 +127,7 @@ pub(super) struct Invocation {
     pub(super) finish: u64,
     /// Its thread's processor time when it began.
     pub(super) running_before: u64,
-    /// Who woke it.
+    /// The thread or interrupt that woke it.
     pub(super) waker: Option<Code>,
     pub(super) delays: Tally<DELAYS_MAX>,
 }
@@ -154,7 +154,7 @@ pub(super) struct Totals {
     pub(super) wakers: Tally<CULPRITS_MAX>,
 }
 
-/// What complete invocations took.
+/// The times of complete invocations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
     pub(super) execution: Stream,
@@ -214,7 +214,7 @@ impl State {
         }
     }
 
-    /// It was lost from sight: what is open is incomplete.
+    /// Marks the open invocation as incomplete, because the thread was lost from sight.
     pub(super) fn cut(&mut self) {
         self.invocation.sound = false;
         self.released = None;
@@ -223,13 +223,13 @@ impl State {
     }
 }
 
-/// Every thread, and which one a number means at a moment.
+/// All threads, and the meaning of each thread number at each moment.
 #[derive(Clone, Debug)]
 pub(super) struct Threads<'r> {
     recording: &'r Recording,
     /// Indices of `states` by number, in pages.
     pages: Vec<Option<Box<[u32; PAGE as usize]>>>,
-    /// The same of numbers that no kernel gives.
+    /// The same for numbers that no kernel assigns.
     strange: BTreeMap<u32, u32>,
     pub(super) states: Vec<State>,
 }
@@ -239,7 +239,7 @@ impl<'r> Threads<'r> {
         Self { recording, pages: Vec::new(), strange: BTreeMap::new(), states: Vec::new() }
     }
 
-    /// The thread of that number at that moment; one that is new is made.
+    /// The thread with that number at that moment, created if it is new.
     #[inline]
     pub(super) fn at(&mut self, tid: Tid, at: u64) -> usize {
         if let Some(index) = self.find(tid)

@@ -9,7 +9,7 @@ use super::jobs::Marked;
 use super::track::{State, Track};
 use super::{Gap, INTERRUPT, Mark, NOBODY, Row, Subject, Timeline};
 
-/// Rows a timeline may have: what threads appear after that are left out.
+/// The maximum number of rows. Threads that appear later are left out.
 pub const ROWS_MAX: usize = 1 << 20;
 
 /// The greatest number a thread can have (proc_sys_kernel(5), `pid_max`); greater ones in a damaged file are looked up
@@ -34,11 +34,11 @@ impl Timeline {
     }
 }
 
-/// What is known of a processor.
+/// The state of a processor.
 #[derive(Clone, Copy, Default)]
 struct Processor {
     row: u32,
-    /// The row of who runs; [`NOBODY`]: idle or unknown.
+    /// The row of the running thread; [`NOBODY`] if idle or unknown.
     running: u32,
     /// The moment of its last event; none yet: nothing is known of the time before.
     last: Option<u64>,
@@ -175,7 +175,7 @@ impl Builder {
     ) {
         let before = self.row(prev);
         let after = self.row(next);
-        // Somebody else was thought to run: a switch is missing, though nobody said so.
+        // Another thread seemed to run: a switch is missing without a reported loss.
         if processor.running != NOBODY && prev != Tid::UNKNOWN && before != Some(processor.running)
         {
             self.track(processor.running).push(at, State::Unknown, NOBODY);
@@ -185,7 +185,7 @@ impl Builder {
                 Left::Preempted => (State::Preempted, after.unwrap_or(NOBODY)),
                 Left::Yielded => (State::Ready, NOBODY),
                 Left::Uninterruptible | Left::Stopped => (State::Blocked, NOBODY),
-                // A source that does not tell how threads leave shows them asleep, as the figures have them.
+                // If the recording does not say how threads leave, they count as asleep, as in the figures.
                 Left::Sleeping | Left::Dead | Left::Idle | Left::Unknown => (State::Rest, NOBODY),
             };
             self.track(row).push(at, state, key);
@@ -205,7 +205,7 @@ impl Builder {
         self.track(processor.row).push(at, state, processor.running);
     }
 
-    /// Nothing is known of the processor and of the threads last on it, from `from` until the next word about them.
+    /// Marks the processor and the threads last on it as unknown, from `from` until their next event.
     fn gap(&mut self, cpu: u16, processor: &mut Processor, from: u64, to: u64, lost: u32) {
         self.track(processor.row).push(from, State::Unknown, NOBODY);
         if processor.interrupts_open > 0 {
@@ -279,7 +279,7 @@ impl Builder {
             row.marks.sort_by_key(|mark| mark.at);
             row.marked.sort_by_key(|job| (job.start, job.finish));
             if row.track.is_empty() {
-                // Nobody recorded the kernel: what the program said of itself is all there is.
+                // The kernel was not recorded: the marks of the program are the only source.
                 for job in &row.marked {
                     row.track.push(job.start, State::Running, NOBODY);
                     row.track.push(job.finish, State::Rest, NOBODY);
@@ -303,7 +303,7 @@ impl Builder {
         timeline
     }
 
-    /// What programs marked: jobs and single moments.
+    /// Adds the jobs and single moments that programs marked.
     fn programs(&mut self, recording: &Recording) {
         for track in &recording.tracks {
             let tid = if track.tid == 0 { track.pid } else { track.tid };

@@ -1,4 +1,4 @@
-//! The jobs of one row of a timeline, and for one of them where its time went and who had its processor meanwhile.
+//! The jobs of one row of a timeline, and for one job, where its time went and which threads had its processor.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Marked {
     pub(super) fn of(start: &Entry, finish: &Entry) -> Self {
         let begin = start.at.nanos();
         Self {
-            // A release nobody told is that of the start; a job does not begin before its release.
+            // Without a marked release, the start counts as the release. A job does not begin before its release.
             release: if start.a == 0 { begin } else { start.a.min(begin) },
             start: begin,
             finish: finish.at.nanos().max(begin),
@@ -89,7 +89,7 @@ pub fn of(row: &Row, period: Option<u64>) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     let mut open: Option<Job> = None;
     let half = period.unwrap_or(0) / 2;
-    // What came before the first segment is not known.
+    // The time before the first segment is unknown.
     let mut known = false;
     for index in 0..row.track.len() {
         let segment = row.track.segment(index);
@@ -148,15 +148,15 @@ pub struct Account {
     pub asleep: u64,
     /// Not known, ns.
     pub unknown: u64,
-    /// Whom it waited for, longest first.
+    /// Its delays, longest first.
     pub delays: Vec<Delay>,
-    /// The row of who woke it; [`INTERRUPT`](super::INTERRUPT), or [`NOBODY`] where unknown.
+    /// The row of the thread that woke it; [`INTERRUPT`](super::INTERRUPT), or [`NOBODY`] where unknown.
     pub woken_by: u32,
     /// The pieces it is made of; the first [`PIECES_MAX`].
     pub pieces: Vec<Segment>,
 }
 
-/// Somebody a job waited for.
+/// A delay of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay {
     /// Why.
@@ -178,14 +178,14 @@ pub enum Cause {
     AsleepUntil(u32),
     /// It waited in the kernel, until the thread of that row woke it; [`NOBODY`] where unknown.
     BlockedUntil(u32),
-    /// Nobody can say who had the processor.
+    /// It is unknown which thread had the processor.
     Unknown,
 }
 
-/// Pieces of a job kept one by one.
+/// The maximum number of pieces kept for a job.
 pub const PIECES_MAX: usize = 2_000;
 
-/// Where the time between two moments went, for a row.
+/// Accounts for the time of a row between two moments.
 #[must_use]
 pub fn account(timeline: &Timeline, row: usize, release: u64, finish: u64) -> Account {
     let mut account = Account { woken_by: NOBODY, ..Account::default() };
@@ -248,7 +248,7 @@ fn who_ran(
         *delays.entry(Cause::Unknown).or_default() += wait.to - wait.from;
         return;
     };
-    let mut told = 0;
+    let mut known = 0;
     for segment in timeline.rows[row].track.between(wait.from, wait.to) {
         let ns = segment.to - segment.from;
         let cause = match segment.state {
@@ -258,9 +258,9 @@ fn who_ran(
             _ => Cause::Unknown,
         };
         *delays.entry(cause).or_default() += ns;
-        told += ns;
+        known += ns;
     }
-    let rest = (wait.to - wait.from).saturating_sub(told);
+    let rest = (wait.to - wait.from).saturating_sub(known);
     if rest > 0 {
         *delays.entry(Cause::Unknown).or_default() += rest;
     }

@@ -6,15 +6,15 @@
 pub enum State {
     /// A thread sleeps, or is not there; a processor is idle.
     Rest = 0,
-    /// It runs, or runs somebody.
+    /// It runs, or (a processor) runs a thread.
     Running = 1,
     /// Woken, and waits for a processor.
     Ready = 2,
-    /// Somebody took its processor.
+    /// Another thread took its processor.
     Preempted = 3,
     /// Waits in the kernel for a device or a lock.
     Blocked = 4,
-    /// Nobody can say.
+    /// It is not known.
     Unknown = 5,
 }
 
@@ -39,7 +39,7 @@ pub struct Segment {
     pub to: u64,
     /// The state.
     pub state: State,
-    /// What the state is about; see [`Subject`](super::Subject).
+    /// The subject of the state; see [`Subject`](super::Subject).
     pub key: u32,
 }
 
@@ -80,7 +80,7 @@ impl Totals {
     pub(super) fn add(&mut self, state: State, key: u32, ns: u64) {
         let Some(slot) = slot(state) else { return };
         self.ns[slot] += ns;
-        // Colour by who runs; where nobody does, by whom it is about otherwise.
+        // The key is that of the running thread, or else of the last segment.
         if slot == 0 {
             self.vote(key, ns);
         }
@@ -129,7 +129,7 @@ impl Track {
         self.starts.len()
     }
 
-    /// Whether there is none.
+    /// Whether it has no segments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
@@ -138,14 +138,14 @@ impl Track {
     /// The segment of that number.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is no such segment.
     #[must_use]
     pub fn segment(&self, index: usize) -> Segment {
         let (state, key) = self.what(index);
         Segment { from: self.starts[index], to: self.end_of(index), state, key }
     }
 
-    /// Those that overlap `from..to`, clipped to it.
+    /// The segments that overlap `from..to`, clipped to it.
     pub fn between(&self, from: u64, to: u64) -> impl Iterator<Item = Segment> + '_ {
         let first = self.at(from).unwrap_or(0);
         (first..self.len())
@@ -252,7 +252,7 @@ impl Track {
         let word = (state as u32) << 28 | key.min(super::NOBODY);
         let at = self.starts.last().map_or(at, |last| at.max(*last));
         if self.starts.last() == Some(&at) {
-            // What lasted no time is not kept.
+            // A segment of no length is not kept.
             self.starts.pop();
             self.words.pop();
         }

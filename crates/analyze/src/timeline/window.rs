@@ -1,4 +1,4 @@
-//! What to draw of a row: each segment where it is wider than a pixel, the shares of all in a pixel where not.
+//! The spans to draw for a row: single segments where they are wider than a pixel, otherwise shares of a pixel.
 
 use super::track::{State, Totals, Track};
 
@@ -12,7 +12,7 @@ pub struct Span {
     pub x: f32,
     /// Pixels.
     pub width: f32,
-    /// The key of the segment, or of who ran most in the pixel.
+    /// The key of the segment, or of the thread that ran most in the pixel.
     pub key: u32,
     /// How much of it was running, waiting for a processor, blocked and unknown: 255 is all of it. One that is not 0 is
     /// never rounded to 0, so that nothing short disappears.

@@ -26,11 +26,11 @@ use crate::plot::{Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_heigh
 /// ```
 #[derive(Clone)]
 pub struct Lines<'a> {
-    /// What it shows, for those who cannot see it.
+    /// Its text for screen readers.
     pub description: &'a str,
     /// The horizontal axis.
     pub x: Along<'a>,
-    /// The vertical axis; its name stands in tips.
+    /// The vertical axis; its name appears in tips.
     pub y: Along<'a>,
     /// The lines.
     pub series: Vec<Series>,
@@ -38,12 +38,12 @@ pub struct Lines<'a> {
     pub markers: Vec<Marker>,
 }
 
-/// What runs along an axis.
+/// An axis with its name and number format.
 #[derive(Clone, Copy)]
 pub struct Along<'a> {
     /// Its name.
     pub name: &'a str,
-    /// How values become positions; not positive ones are left out where they have none.
+    /// How values map to positions. Logarithmic scales leave out values that are not positive.
     pub scale: Scale,
     /// How its numbers are written.
     pub show: Show<'a>,
@@ -52,7 +52,7 @@ pub struct Along<'a> {
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<Point>,

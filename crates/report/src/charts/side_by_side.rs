@@ -6,9 +6,9 @@ use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH, legend_height, ser
 /// Groups of bars, one bar in each for every column: allotted, expected, measured.
 #[derive(Clone)]
 pub struct SideBySide<'a> {
-    /// What it shows, for those who cannot see it.
+    /// Its text for screen readers.
     pub description: &'a str,
-    /// What the columns are.
+    /// The names of the columns.
     pub columns: Vec<String>,
     /// The groups, from top to bottom.
     pub groups: Vec<Group>,
@@ -22,7 +22,7 @@ pub struct SideBySide<'a> {
 /// One group of bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// What it is about.
+    /// Its name.
     pub name: String,
     /// A value for each column, where there is one.
     pub values: Vec<Option<Ranged>>,

@@ -3,14 +3,14 @@
 use super::{Show, length, name_row, names_width};
 use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH, legend_height};
 
-/// What a result becomes when one input at a time goes to the ends of its range, the widest on top.
+/// How a result changes when one input at a time goes to the ends of its range, the widest effect on top.
 #[derive(Clone)]
 pub struct Tornado<'a> {
-    /// What it shows, for those who cannot see it.
+    /// Its text for screen readers.
     pub description: &'a str,
     /// The result with all inputs as expected.
     pub nominal: f64,
-    /// What each input does to it.
+    /// The effect of each input.
     pub effects: Vec<Effect>,
     /// How results are written.
     pub show: Show<'a>,

@@ -7,11 +7,11 @@ use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH};
 /// Parts one after the other, each beginning where the last one ended, then wholes that begin at 0.
 #[derive(Clone)]
 pub struct Waterfall<'a> {
-    /// What it shows, for those who cannot see it.
+    /// Its text for screen readers.
     pub description: &'a str,
     /// The parts in their order; a negative one goes back.
     pub parts: Vec<Step>,
-    /// What stands below on its own: the sum, what was measured.
+    /// Separate bars below: the sum, the measured value.
     pub wholes: Vec<Step>,
     /// A bound to hold them against: the deadline.
     pub limit: Option<Marker>,
@@ -22,7 +22,7 @@ pub struct Waterfall<'a> {
 /// A bar of a waterfall.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// How much, with its interval.
     pub value: Ranged,

@@ -1,4 +1,4 @@
-//! From the entries of a federate to its cycles: when each began, was let go, exchanged and ended.
+//! Makes cycles from the entries of a federate: when each began, was synchronized, exchanged and ended.
 
 use hemiola_trace::EventKind;
 use hemiola_trace::result::{EXCHANGED, SYNCHRONIZED};
@@ -21,7 +21,7 @@ pub(super) struct Cycle {
     pub(super) synchronized: Instant,
     /// The state it takes in mid-cycle.
     pub(super) exchanged: Option<Exchanged>,
-    /// How it ended; nothing when the record stops before.
+    /// How it ended; `None` if the record stops before.
     pub(super) end: Option<End>,
 }
 
@@ -47,7 +47,7 @@ impl Cycle {
         Some(self.finish()? - self.release)
     }
 
-    /// From its start until it was let go.
+    /// From its start until it was synchronized.
     pub(super) fn synchronization(&self) -> Span {
         self.synchronized - self.start
     }

@@ -1,11 +1,12 @@
-//! Who was late because of whom.
+//! Explains late cycles: which federate delayed which.
 //!
-//! A federate that fell behind stays behind for cycles. Each is charged with what it added alone: it counts from when
-//! it was due, or from when the federate was through with its cycle before, or the master with its, whichever came
+//! A federate that fell behind stays behind for several cycles. Each cycle is charged only with the delay it added: it
+//! counts from when it was due, or from the end of the federate's previous cycle, or of the master's, whichever came
 //! last. From there a cycle has up to four stretches: until it began, until its grant or pulse had come, the wait for a
-//! state in mid-cycle, and the rest. What a federate usually needs for each is known from its other cycles. The stretch
-//! that exceeds its median most is where the time went. If it was a wait, whoever asked the RTI last is followed into
-//! the cycle that made it late, and so on; if it was not, the kernel's record says who had the processor.
+//! state in mid-cycle, and the rest. The usual length of each is its median over all cycles. The stretch
+//! that exceeds its median most is where the time went. If it was a wait, the search continues with the federate that
+//! asked the RTI last, in the cycle that made it late, and so on. If it was not, the kernel's record says which thread
+//! had the processor.
 
 use hemiola_trace::result::{FederationRecord, Synchronization};
 use hemiola_units::{Instant, Span};
@@ -26,7 +27,7 @@ const DEPTH_MAX: usize = 4;
 /// A late cycle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Late {
-    /// Whose.
+    /// The federate.
     pub federate: String,
     /// Its number.
     pub cycle: u32,
@@ -35,7 +36,7 @@ pub struct Late {
     /// Whether the next was due before it ended, or did not begin at all.
     #[serde(rename = "overrun")]
     pub is_overrun: bool,
-    /// Who made it late: a federate, the RTI, a thread outside the federation, or what is known instead.
+    /// The cause: a federate, the RTI, a thread outside the federation, or a description where none is known.
     pub because: String,
     /// Whether that is a process of the federation.
     pub ours: bool,
@@ -43,12 +44,12 @@ pub struct Late {
     pub explanation: String,
 }
 
-/// Who was late because of whom, all such cycles together.
+/// How often one federate was late because of the same cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blame {
-    /// Who was late.
+    /// The federate that was late.
     pub federate: String,
-    /// Because of whom.
+    /// The cause.
     pub because: String,
     /// In how many cycles.
     pub cycles: u64,
@@ -82,7 +83,7 @@ pub(super) struct Scene<'s> {
     pub(super) witness: Option<&'s Witness<'s>>,
 }
 
-/// What the cycles of a federate usually take, medians.
+/// The usual times of a federate's cycles, medians.
 #[derive(Clone, Copy, Default)]
 struct Usual {
     whole: Span,
@@ -97,7 +98,7 @@ struct Usual {
 struct Reason {
     because: String,
     ours: bool,
-    /// What the federate did, to stand behind "it" or "which".
+    /// The event; continues a sentence after "it" or "which".
     words: String,
 }
 
@@ -214,7 +215,7 @@ impl Scene<'_> {
     }
 }
 
-/// How far a delay has been followed, and how much of it is to be explained.
+/// How far a delay has been followed, and how much of it is still unexplained.
 #[derive(Clone, Copy, Default)]
 struct Follow {
     depth: usize,
@@ -222,7 +223,7 @@ struct Follow {
 }
 
 impl Follow {
-    /// To another federate, who has to explain this much.
+    /// Continues with another federate, which must explain this much.
     fn on(self, wanted: Span) -> Self {
         Self { depth: self.depth + 1, wanted }
     }
@@ -264,9 +265,9 @@ impl Finder<'_, '_> {
     }
 
     /// Whether what is longer than usual by `more` says anything about the delay that is followed. If not, it was the
-    /// order in which the federates got their turns, and whoever came last is named.
+    /// order in which the federates got their turns, and the last federate is named.
     fn explains(&self, federate: usize, more: Span, follow: Follow) -> bool {
-        // Of what counts as late a quarter at least is in one of the four stretches.
+        // At least a quarter of a delay is in one of the four stretches.
         follow.depth < DEPTH_MAX
             && more * 4 > self.scene.threshold(federate)
             && more * 2 >= follow.wanted
@@ -333,8 +334,8 @@ impl Finder<'_, '_> {
         reason.which(&words)
     }
 
-    /// What was asked for at `from` reached `federate` at `to` only: the RTI worked, stood still, or the federate woke
-    /// late.
+    /// Why the answer to a request made at `from` reached `federate` only at `to`: the RTI worked, the RTI stood still,
+    /// or the federate woke late.
     fn passed_on(&self, federate: usize, from: Instant, to: Instant) -> Reason {
         let scene = self.scene;
         let Some(turn) = scene.turns.last_within(from, to) else {
@@ -375,7 +376,7 @@ impl Finder<'_, '_> {
             .after(&words)
     }
 
-    /// Who had the processor of a process between two moments.
+    /// Why a process did not run between two moments: the thread that had its processor.
     fn stood_still(&self, process: Option<usize>, from: Instant, to: Instant) -> Reason {
         let known = self.scene.witness.zip(process).and_then(|(witness, process)| {
             let (because, ours) = witness.foremost(process, from, to)?;
@@ -389,26 +390,26 @@ impl Finder<'_, '_> {
             Reason {
                 because: format!("{name}, not running"),
                 ours: false,
-                words: "who had the processor was not recorded".into(),
+                words: "the kernel's switches were not recorded".into(),
             }
         })
     }
 }
 
 impl Reason {
-    /// The same, told from one step before: who had the processor then.
+    /// Puts `words` in front as the effect of this reason.
     fn after(mut self, words: &str) -> Self {
         self.words = format!("{words}: {}", self.words);
         self
     }
 
-    /// The same, told from the federate that waited.
+    /// Puts `words` in front, about the federate that waited for this one.
     fn which(mut self, words: &str) -> Self {
         self.words = format!("{words}, which {}", self.words);
         self
     }
 
-    /// Where following ends.
+    /// The reason where the search ends.
     fn stop(federate: &str, words: &str) -> Self {
         Self { because: federate.into(), ours: true, words: words.into() }
     }

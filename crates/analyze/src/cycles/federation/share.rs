@@ -1,4 +1,4 @@
-//! When the RTI worked, so that its share of any stretch of time can be said.
+//! The turns in which the RTI worked, and its share of any time range.
 
 use hemiola_trace::sched::Tid;
 use hemiola_units::{Instant, Span};
@@ -13,11 +13,11 @@ pub(super) struct Turn {
     pub(super) from: Instant,
     /// When it ended.
     pub(super) to: Instant,
-    /// What the RTI worked in all turns before.
+    /// How long the RTI worked in all previous turns.
     before: Span,
 }
 
-/// The turns of the RTI in their order, without what the kernel's record says others had the processor meanwhile.
+/// The turns of the RTI in their order, without the time that other threads had its processor by the kernel's record.
 #[derive(Debug, Default)]
 pub(super) struct Turns<'w> {
     turns: Vec<Turn>,
@@ -25,14 +25,14 @@ pub(super) struct Turns<'w> {
 }
 
 impl<'w> Turns<'w> {
-    /// Those that `rti` recorded; `kernel` where its processors and its thread are known.
+    /// The turns that `rti` recorded. `kernel` gives the occupancy of the processors and the RTI's thread, if known.
     pub(super) fn of(rti: Option<&Process>, kernel: Option<(&'w Occupancy, Tid)>) -> Self {
         let mut all = Self { turns: Vec::new(), kernel };
         let mut before = Span::ZERO;
         let mut last = Instant::ZERO;
         for (job, _) in rti.map(|rti| jobs(0, rti)).unwrap_or_default() {
             let Some(end) = job.end else { continue };
-            // Turns of one thread do not overlap; whatever a damaged record says.
+            // Turns of one thread do not overlap, even if a damaged record says so.
             let (from, to) = (job.start.max(last), end.finish.max(last));
             last = to.max(from);
             all.turns.push(Turn { from, to: last, before });
@@ -41,13 +41,13 @@ impl<'w> Turns<'w> {
         all
     }
 
-    /// What the RTI worked of a stretch within one turn.
+    /// How long the RTI worked between two moments of one turn.
     fn worked(&self, from: Instant, to: Instant) -> Span {
         let known = self.kernel.and_then(|(occupancy, rti)| occupancy.had(rti, from, to));
         known.unwrap_or(to - from)
     }
 
-    /// What it worked before `at`.
+    /// How long it worked before `at`.
     fn until(&self, at: Instant) -> Span {
         let after = self.turns.partition_point(|turn| turn.from < at);
         let Some(turn) = after.checked_sub(1).map(|index| self.turns[index]) else {
@@ -56,7 +56,7 @@ impl<'w> Turns<'w> {
         turn.before + self.worked(turn.from, turn.to.min(at))
     }
 
-    /// How long it worked between two moments; nothing when no turn was recorded at all.
+    /// How long it worked between two moments; `None` if no turn was recorded.
     pub(super) fn share(&self, from: Instant, to: Instant) -> Option<Span> {
         (!self.turns.is_empty()).then(|| self.until(to) - self.until(from))
     }

@@ -24,7 +24,7 @@ const MASTER: u32 = 11;
 const OTHER: u32 = 12;
 const RTI: u32 = 13;
 const STRANGER: u32 = 99;
-/// What the RTI works in a cycle: three turns of 10 µs.
+/// The work of the RTI in a cycle: three turns of 10 µs.
 const SHARE: i64 = 30 * MICRO;
 
 /// A master and another at 100 Hz. From the release on, in µs: the master starts at 20 and has its grant at 60, the
@@ -57,7 +57,8 @@ impl World {
         late.filter(|(which, _)| *which == cycle).map_or(0, |(_, by)| by)
     }
 
-    /// What each recorded: what is late in a cycle moves what follows, in the other and in the next cycle too.
+    /// The entries of each. A delay in a cycle moves all later entries, also those of the other one and of the next
+    /// cycle.
     fn processes(&self) -> Vec<Process> {
         let (mut master, mut other, mut rti) = (Vec::new(), Vec::new(), Vec::new());
         let [mut master_free, mut other_free] = [0; 2];
@@ -509,7 +510,7 @@ fn the_tables_have_the_papers_columns() {
     Response: median from the moment a cycle was due to its end. RTI: median of what it worked within
     the cycle.
 
-    Who was late because of whom
+    Federates that made others late
     ─────────────────────────────────────────────────────────────────────────────────
     Mode              Late        Because of               Cycles  Mean, µs  Max, µs
     ─────────────────────────────────────────────────────────────────────────────────
@@ -525,13 +526,13 @@ fn the_tables_have_the_papers_columns() {
     Mode              Federate    Cycle  Explanation
     ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     RT, low priority  dynamics-1      7  9.00 ms longer than usual: it waited 9.08 ms in mid-cycle (usually 80.0 µs)
-                                         for dynamics-2, which took 11.5 ms instead of 2.53 ms, not computing: who
-                                         had the processor was not recorded
+                                         for dynamics-2, which took 11.5 ms instead of 2.53 ms, not computing: the
+                                         kernel's switches were not recorded
     RT, low priority  dynamics-2      7  9.00 ms longer than usual: it took 11.5 ms instead of 2.53 ms, not
-                                         computing: who had the processor was not recorded
+                                         computing: the kernel's switches were not recorded
     ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    What the federates exchanged
+    Exchange between the federates
     ─────────────────────────────────────────────────────────────────────────────────────────────
     Mode                               Sent  Received  Lost  States  Deviation, m       Apart, m
     ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -550,7 +551,7 @@ fn the_page_has_the_papers_figures_and_nothing_of_a_control_loop() {
     for shown in [
         "Figure 7: maximum and median cycle",
         "Figure 8:",
-        "Who was late because of whom",
+        "Federates that made others late",
         "Cycles lost",
     ] {
         assert!(page.contains(shown), "{shown}");

@@ -12,9 +12,9 @@ use hemiola_report::table::{Detail, Table};
 use hemiola_report::text::{NONE, count, duration, micros, ratio};
 use hemiola_stats::Spread;
 
-/// Late cycles of a mode told in words on a terminal; the page has all that are kept.
+/// The number of late cycles of a mode that a terminal shows. The page shows all that are kept.
 const LATE_SHOWN_MAX: usize = 1;
-/// Of those who made others late, how many a table shows for each mode.
+/// The maximum number of causes of delays in the table of each mode.
 const BLAMES_SHOWN_MAX: usize = 5;
 
 /// All tables; without rows where the summary has no federation.
@@ -167,8 +167,7 @@ fn shares(summary: &Summary) -> Table {
             row
         },
     );
-    let heads =
-        ["Synchronization", "Priority", "Processors", "RTI over", "p50", "p99", "p99.9", "Max"];
+    let heads = "Synchronization|Priority|Processors|RTI over|p50|p99|p99.9|Max".split('|');
     Table::new("The RTI's share of the master's cycle, µs", heads, rows.collect()).with_prose(&[1, 2, 3]).with_note(
         "How long the RTI worked within each cycle of the master, for all federates together: its turns, without the time \
          others had its processor in them, where the kernel was recorded.",
@@ -211,7 +210,7 @@ fn blames(summary: &Summary) -> Table {
         ]
     });
     let heads = ["Mode", "Late", "Because of", "Cycles", "Mean, µs", "Max, µs"];
-    Table::new("Who was late because of whom", heads, rows.collect()).with_prose(&[1, 2]).with_note(
+    Table::new("Federates that made others late", heads, rows.collect()).with_prose(&[1, 2]).with_note(
         "Cycles that took longer than the federate's usually do by more than a twentieth of its period, from when they were \
          due or could begin. A wait is followed to the federate that asked the RTI last, and on from there; who had the \
          processor is by the kernel's record.",
@@ -248,7 +247,7 @@ fn exchanged(summary: &Summary) -> Table {
         row
     });
     let heads = ["Mode", "Sent", "Received", "Lost", "States", "Deviation, m", "Apart, m"];
-    Table::new("What the federates exchanged", heads, rows.collect()).with_note(
+    Table::new("Exchange between the federates", heads, rows.collect()).with_note(
         "Attribute updates of all federates. States: positions of both satellites that went through the federation, held \
          against the closed form of their motion (Clohessy and Wiltshire); the greatest deviation of their distance, and \
          how far apart they were.",

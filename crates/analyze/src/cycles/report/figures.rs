@@ -217,7 +217,7 @@ fn distributions(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     Figure {
         title: "Distribution".into(),
         caption: "How often a cycle took how long, from the least to half as far again as \
-                  the 95th percentile, each program on its own axis. What lies farther out is counted on the \
+                  the 95th percentile, each program on its own axis. Longer cycles are counted on the \
                   right and drawn in the two figures around this one."
             .into(),
         svg: summary.variants.iter().zip(times).enumerate().filter_map(one).collect(),

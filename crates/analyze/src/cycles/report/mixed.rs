@@ -108,7 +108,7 @@ fn wake_ups(summary: &Summary) -> Table {
             row
         })
     });
-    let heads = ["Program", "Thread", "p50", "p99", "Max", "With: p50", "p99", "Max"];
+    let heads = "Program|Thread|p50|p99|Max|With: p50|p99|Max".split('|');
     Table::new(
         "Wake-up of the other threads without the load and with it, µs",
         heads,
@@ -142,9 +142,10 @@ pub(super) fn figures(summary: &Summary) -> Vec<Figure> {
     let by_rate = Over { name: "releases a second", show: &hertz, x: |figures| figures.rate_hz };
     let over_shares = (!shares.is_empty()).then(|| Figure {
         title: "Overhead over the load's share".into(),
-        caption: "What is lost for the benchmark beyond the load's own processor time, at one rate, with the \
+        caption:
+            "The benchmark's loss beyond the load's own processor time, at one rate, with the \
                   interval of the median. Table 5-1 of the paper found it independent of the share."
-            .into(),
+                .into(),
         svg: vec![by_share.draw(&shares)],
     });
     let over_rates = (!rates.is_empty()).then(|| Figure {
@@ -158,7 +159,7 @@ pub(super) fn figures(summary: &Summary) -> Vec<Figure> {
     over_shares.into_iter().chain(over_rates).chain(wake).collect()
 }
 
-/// What the overhead is drawn over.
+/// The horizontal axis of a figure of the overhead.
 struct Over<'a> {
     name: &'a str,
     show: Show<'a>,

@@ -97,10 +97,7 @@ fn performance(summary: &Summary) -> Table {
         row.push(figures.deadlines_missed.to_string());
         row
     };
-    let heads = [
-        "Program", "Lines", "Cycles", "Min", "Mean", "p50", "p99", "p99.9", "Max", "Adj. max",
-        "Std", "Missed",
-    ];
+    let heads = "Program|Lines|Cycles|Min|Mean|p50|p99|p99.9|Max|Adj. max|Std|Missed".split('|');
     let rows = summary.variants.iter().map(row).collect();
     Table::new("Table 2: cycle time, all runs together, µs", heads, rows).with_note(
         "A cycle lasts from its first time stamp to its last, over all processes in the loop; \
@@ -138,18 +135,8 @@ fn costs(summary: &Summary) -> Table {
             or_none(figures.release_latency_ns.map(|spread| spread.p50 as f64), micros),
         ]
     };
-    let heads = [
-        "Program",
-        "Hand-overs",
-        "Floor",
-        "Ratio",
-        "Floor b-b",
-        "Ratio b-b",
-        "To first",
-        "Adj.",
-        "Switches",
-        "Latency",
-    ];
+    let heads = "Program|Hand-overs|Floor|Ratio|Floor b-b|Ratio b-b|To first|Adj.|Switches|Latency"
+        .split('|');
     let rows = summary.variants.iter().map(row).collect();
     Table::new("Cost against the floor of the machine", heads, rows).with_note(
         "Floor, µs: the number of hand-overs × the median of one hand-over of that kind, measured in this run. \
@@ -290,7 +277,7 @@ fn floors(summary: &Summary) -> Table {
             row
         })
         .collect();
-    let heads = ["Mechanism", "Measured", "Samples", "Min", "Mean", "p50", "p99", "Max"];
+    let heads = "Mechanism|Measured|Samples|Min|Mean|p50|p99|Max".split('|');
     let title = "Floors: one hand-over between two processes on this machine, µs";
     Table::new(title, heads, rows).with_prose(&[1]).with_note(
         "Measured in the same run as the programs above. Down: to a process of lower priority, which \
@@ -345,7 +332,7 @@ fn delays(summary: &Summary) -> Table {
             .map(move |delay| row(variant, delay))
     });
     let heads = ["Program", "Thread", "Cycles", "Mean, µs", "Max, µs"];
-    Table::new("Who else had the loop's processor", heads, rows.collect()).with_prose(&[1]).with_note(
+    Table::new("Other threads that had the loop's processor", heads, rows.collect()).with_prose(&[1]).with_note(
         "Threads outside the run that had the processor between the release of a cycle and its end, according to the \
          kernel's record, longest first.",
     )

@@ -1,8 +1,9 @@
-//! Time put down to whom it belongs: who ran, who waited for whom, what interrupts took.
+//! Accounts for time: running, waiting, and interrupts.
 
 use hemiola_trace::sched::Interrupt;
 
-use super::{Books, Engine};
+use super::Engine;
+use crate::sched::accounting::Books;
 use crate::sched::cpu::share;
 use crate::sched::report::DelayKind;
 use crate::sched::tally::{Code, Taken};
@@ -50,7 +51,7 @@ impl Engine<'_> {
         });
     }
 
-    /// Shares out the waiting so far of everybody who waits for a processor, and forgets who had it.
+    /// Divides the waiting time so far of all threads that wait for a processor, and forgets its recent threads.
     #[cold]
     pub(super) fn bring_up_to_date(&mut self, c: usize, at: u64) {
         for thread in 0..self.threads.states.len() {
@@ -78,7 +79,7 @@ impl Engine<'_> {
         let mut shares = std::mem::take(&mut self.shares);
         shares.clear();
         if let Some(cpu) = self.cpus.get(c) {
-            // What it does since the last switch is not remembered yet.
+            // The time since the last switch is not in `lately` yet.
             let open = cpu.since.max(since);
             if at > open {
                 share(
@@ -100,7 +101,7 @@ impl Engine<'_> {
         self.shares = shares;
     }
 
-    /// Puts a delay down to the invocation of a thread, and to its marked jobs.
+    /// Adds a delay to the invocation of a thread and to its marked jobs.
     #[inline]
     pub(super) fn delay(&mut self, thread: usize, taken: Taken) {
         let state = &mut self.threads.states[thread];

@@ -4,14 +4,13 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
 use super::Engine;
-use crate::sched::assemble::delays;
 use crate::sched::report::{DelayKind, Job, Miss};
 use crate::sched::tally::{Code, Taken};
 use crate::sched::threads::{Mode, State};
 use crate::sched::{MISSES_MAX, Of, Who};
 
 impl Engine<'_> {
-    /// A thread sleeps no more: its invocation goes on, or a new one begins.
+    /// A thread wakes up: its invocation continues, or a new one begins.
     pub(super) fn resume(&mut self, thread: usize, at: u64, waker: Code) {
         let state = &mut self.threads.states[thread];
         let asleep = at.saturating_sub(state.since);
@@ -74,7 +73,7 @@ impl Engine<'_> {
         invocation.waker = waker;
     }
 
-    /// An invocation is over, or all that was seen of it.
+    /// Ends an invocation, complete or not.
     pub(super) fn close(&mut self, thread: usize) {
         let state = &self.threads.states[thread];
         let invocation = &state.invocation;
@@ -103,7 +102,7 @@ impl Engine<'_> {
                 finish_ns: invocation.finish,
                 deadline_ns: deadline,
                 execution_ns: execution,
-                delays: delays(&invocation.delays, &self.threads.states),
+                delays: invocation.delays.delays(|index| self.threads.states[index].tid),
                 complete,
             };
             self.keep(job, if missed { late } else { 0 }, wanted);
@@ -169,7 +168,7 @@ impl Engine<'_> {
         self.keep(job, late, wanted);
     }
 
-    /// Counts and keeps a job that was missed, and one that is wanted.
+    /// Counts and keeps a job that missed its deadline, and a job that the caller wants.
     pub(super) fn keep(&mut self, job: Job, late: u64, wanted: bool) {
         let wanted = wanted && self.wants(job.release_ns, job.finish_ns);
         let missed = late > 0 && self.misses.len() < MISSES_MAX;
@@ -188,14 +187,14 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether a job of the wanted thread or task is to be kept.
+    /// Whether to keep a job of the wanted thread or task.
     pub(super) fn wants(&self, release: u64, finish: u64) -> bool {
         self.wanted.is_some_and(|wanted| {
             self.jobs.len() < wanted.max && finish >= wanted.from_ns && release <= wanted.to_ns
         })
     }
 
-    /// What the caller and an earlier pass know of a thread that is seen for the first time.
+    /// Looks up what the caller and the first pass know about a thread that appears for the first time.
     pub(super) fn identify(&mut self, thread: usize) {
         let state = &self.threads.states[thread];
         if state.is_identified {
@@ -220,7 +219,7 @@ impl Engine<'_> {
     }
 }
 
-/// How long less urgent threads held up a job; nothing where priorities are not known.
+/// How long threads of lower priority delayed a job; `None` if priorities are unknown.
 #[inline]
 fn blocking<'a>(
     own: i16,

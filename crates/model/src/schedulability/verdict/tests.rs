@@ -1,6 +1,6 @@
 //! Verdicts on hand-made recordings.
 
-use hemiola_analyze::sched::accounting::{Accounting, SwitchCost};
+use hemiola_analyze::sched::report::{Accounting, SwitchCost};
 use hemiola_analyze::sched::{
     Distribution, Options, Report, TaskReport, ThreadReport, analyze, synthetic,
 };
