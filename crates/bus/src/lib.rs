@@ -4,7 +4,7 @@
 //!
 //! * [`Sender`] and [`Receiver`]: what every channel does, and how it may fail.
 //! * [`Spec`], [`Channel`], [`Handle`]: one process creates a channel and owns it; another gets its handle and opens
-//! an end with [`open_sender`] or [`open_receiver`].
+//!   an end with [`open_sender`] or [`open_receiver`].
 //!
 //! A channel carries whole messages of bounded size and has a stated [`Delivery`]: `Latest` keeps the newest message,
 //! `Queue(n)` keeps up to `n` in order and refuses more.

@@ -16,9 +16,9 @@
  *     hemiola_task_close(&control);
  *
  * C11 or C++11 with GCC or Clang, on 64-bit Linux; nothing to link. Include it before other headers, or compile with
- * -std=gnu11 or -D_GNU_SOURCE. hemiola_task() makes a few system calls. After it, a mark is a clock read and five stores
- * in memory shared with the recorder; it never allocates, blocks or fails. If the recorder falls behind, marks are
- * dropped and counted; if it dies, the program is not affected.
+ * -std=gnu11 or -D_GNU_SOURCE. hemiola_task() makes a few system calls. After it, a mark is a clock read and five
+ * stores in memory shared with the recorder; it never allocates, blocks or fails. If the recorder falls behind, marks
+ * are dropped and counted; if it dies, the program is not affected.
  *
  * All times are nanoseconds on CLOCK_MONOTONIC. A task belongs to the thread that begins its first job. After a fork
  * the child creates its own tasks.
@@ -246,8 +246,8 @@ static inline int hemiola_is_recorded(void) {
     return hemiola_find_() != NULL;
 }
 
-/* Creates a task of that name (at most 32 bytes). The deadline counts from the release; if it is 0, the period is used. A
- * period of 0 means no period; if both are 0, there is no deadline. At most 63 tasks can be marked at one time. */
+/* Creates a task of that name (at most 32 bytes). The deadline counts from the release; if it is 0, the period is used.
+ * A period of 0 means no period; if both are 0, there is no deadline. At most 63 tasks can be marked at one time. */
 static inline hemiola_task_t hemiola_task(const char *name, uint64_t period_ns, uint64_t deadline_ns) {
     hemiola_task_t task;
     unsigned char *base = hemiola_find_();

@@ -18,9 +18,9 @@ All times are nanoseconds on CLOCK_MONOTONIC, like time.monotonic_ns(). A task b
 first job; after a fork the child creates its own tasks. start() and stop() limit the recording to the time between
 them; trigger(why) makes a flight recorder keep its recording.
 
-It needs only the standard library of CPython 3.8 or later on 64-bit Linux. The recorder is found through the environment
-variable HEMIOLA_TRACE, which names the shared memory as one or more paths separated by ':'; the first valid one is used.
-The layout of the memory is drawn in crates/rt/src/shared/layout.md of Hemiola.
+It needs only the standard library of CPython 3.8 or later on 64-bit Linux. The recorder is found through the
+environment variable HEMIOLA_TRACE, which names the shared memory as one or more paths separated by ':'; the first valid
+one is used. The layout of the memory is drawn in crates/rt/src/shared/layout.md of Hemiola.
 
 SPDX-License-Identifier: Apache-2.0 OR MIT
 """

@@ -4,12 +4,12 @@
 //!
 //! * [`create_log`]: the memory that a process records into, created by the process that drains it.
 //! * [`Recorder`]: the writing side. A mark stamps itself, costs about a clock read, never waits, makes no system
-//! call and allocates nothing.
+//!   call and allocates nothing.
 //! * [`Drain`]: the reading side. It writes the logs of many processes to one trace file during the run, including
-//! everything that a process recorded before it died.
+//!   everything that a process recorded before it died.
 //! * [`kernel`]: records what the kernel does with its processors.
 //! * [`Marks`]: the same for programs that include only one header of Hemiola: the marks of their tasks, and their
-//! requests to the recorder.
+//!   requests to the recorder.
 //! * [`conditions`]: the conditions that figures depend on, read from the kernel.
 //! * [`accounting`]: processor use according to the kernel's own accounting.
 //! * [`Folder`]: the result folder, written completely or not at all.

@@ -8,7 +8,7 @@
 //! * [`Controller`], [`Gain`] and [`StateFeedback`]: the controllers; [`GAINS`] names the known ones.
 //! * [`Region`] and [`SafetyController`]: the states from which the trusted controller recovers.
 //! * [`Decision`]: decides whose voltage is used in each cycle; its module states what is covered and what is not.
-//! [`performance`] monitors cost beside it.
+//!   [`performance`] monitors cost beside it.
 //! * [`UnitState`] and [`Request`]: the states of a replacement unit, and live upgrade.
 //! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: the reports, by number and by name.
 //! * [`fault`], [`simulate`], [`campaign`]: fault injection, faster than real time.

@@ -3,13 +3,13 @@
 //! In reading order:
 //!
 //! * [`event`]: an [`Entry`] is one event, 32 bytes, stamped on the monotonic clock; its [`EventKind`] defines the
-//! meaning of its values.
+//!   meaning of its values.
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
-//! [`perfetto::read`] returns them without loss.
+//!   [`perfetto::read`] returns them without loss.
 //! * [`sched`]: events of the kernel's scheduler: switches, wake-ups, interrupts, gaps.
 //! * [`recording`]: kernel and programs together, from any supported file: a Perfetto trace, `trace.dat` of
-//! trace-cmd, `perf.data` of perf; [`source`]: access to its bytes. The kernel's events stay in the file and are
-//! decoded during iteration.
+//!   trace-cmd, `perf.data` of perf; [`source`]: access to its bytes. The kernel's events stay in the file and are
+//!   decoded during iteration.
 //! * [`result`]: the other data of a result folder, above all the conditions of the run.
 //! * [`fuzzing`]: the bodies of the fuzz targets for trace files and recordings.
 //!

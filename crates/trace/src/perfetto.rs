@@ -14,15 +14,15 @@
 //!
 //! The translation of an [`Entry`] into an event:
 //!
-//! * `timestamp` is `at`. [`EventKind::Start`] opens a slice named after the process and [`EventKind::Finish`] closes it,
-//! both in the category `hemiola:job`. Every other kind is an instant in the category `hemiola:` +
-//! [`EventKind::name`], with a name of its kind and the name of `arg` (`send sensors`).
+//! * `timestamp` is `at`. [`EventKind::Start`] opens a slice named after the process and [`EventKind::Finish`] closes
+//!   it, both in the category `hemiola:job`. Every other kind is an instant in the category `hemiola:` +
+//!   [`EventKind::name`], with a name of its kind and the name of `arg` (`send sensors`).
 //! * Values are debug annotations named by [`EventKind::fields`], and `cycle`. The `lateness_ns` of a `finish` is for
-//! users; it follows from `at` and the deadline.
+//!   users; it follows from `at` and the deadline.
 //! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only there, as
-//! extra counter values of the event.
+//!   extra counter values of the event.
 //! * Omitted and read as 0: zero skipped releases, and values that the kind does not define. A `finish` in the cycle
-//! of the preceding `start` omits `cycle`.
+//!   of the preceding `start` omits `cycle`.
 //!
 //! Field numbers and meanings follow Perfetto's public definitions, `protos/perfetto/trace/` in its repository. An
 //! entry takes about 50 bytes.

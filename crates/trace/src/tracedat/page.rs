@@ -8,7 +8,7 @@
 //!                   29  padding
 //!                   30  27 and 32 bits of time to add
 //!                   31  27 and 32 bits of time, absolute
-//!                 bits 5..32: nanoseconds since the previous record (big-endian machines count bits from the other end)
+//!                 bits 5..32: nanoseconds since the previous record (big-endian machines count from the other end)
 //! ```
 //!
 //! Source: Linux, include/linux/ring_buffer.h and kernel/trace/ring_buffer.c.
