@@ -88,6 +88,7 @@ impl World {
 
     pub(crate) fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
         let mut out = Vec::new();
+        let lost = if let Input::Lost(session) = input { Some(session) } else { None };
         self.kernel.handle(input, &mut out);
         self.kernel.check_invariants();
         let mut answer = None;
@@ -97,7 +98,10 @@ impl World {
                     assert_eq!(number, CallId(self.calls));
                     assert!(answer.replace(reply).is_none(), "a call has one reply");
                 }
-                Effect::Callback(session, notice) => self.inbox.push((session, notice)),
+                Effect::Callback(session, notice) => {
+                    assert_ne!(Some(session), lost, "a lost session gets no callback");
+                    self.inbox.push((session, notice));
+                }
                 Effect::Close(session) => self.closed.push(session),
             }
         }

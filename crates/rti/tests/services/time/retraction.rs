@@ -2,8 +2,9 @@
 
 use hemiola_hla::call::{ObjectCall, TimeCall};
 use hemiola_hla::{Exception, MessageRetractionHandle, ObjectInstanceHandle, Reply};
+use hemiola_rti::Limits;
 
-use crate::world::{Fed, World, time};
+use crate::world::{Fed, MODEL, World, time};
 
 fn retract(w: &mut World, fed: Fed, retraction: Option<MessageRetractionHandle>) {
     w.ok(fed, TimeCall::Retract { retraction: retraction.unwrap() });
@@ -147,4 +148,43 @@ fn a_deletion_takes_effect_at_its_time() {
     assert_eq!(w.callbacks(b), callbacks);
     let status = w.kernel.status();
     assert_eq!(status.federations[0].instances, 0);
+}
+
+#[test]
+fn only_the_newest_messages_within_the_limit_can_be_retracted() {
+    let mut w = World::with(Limits { retractable: 2, ..Limits::default() }, MODEL);
+    let a = w.in_time("a", 1);
+    w.publish_interaction(a, "Command.Stop");
+    let [first, second, third] = [5, 5, 5].map(|at| w.send_at(a, "Command.Stop", at).unwrap());
+    assert_eq!(
+        w.refused(a, TimeCall::Retract { retraction: first }),
+        Exception::MessageCanNoLongerBeRetracted
+    );
+    retract(&mut w, a, Some(second));
+    retract(&mut w, a, Some(third));
+}
+
+#[test]
+fn a_deletion_beyond_the_limit_of_retractable_messages_is_final() {
+    let mut w = World::with(Limits { retractable: 1, ..Limits::default() }, MODEL);
+    let a = w.in_time("a", 1);
+    w.publish(a, "Vehicle", "Position HLAprivilegeToDeleteObject");
+    w.publish_interaction(a, "Command.Stop");
+    let car = w.register(a, "Vehicle");
+    w.ok(
+        a,
+        TimeCall::ChangeAttributeOrderType {
+            object_instance: car,
+            attributes: vec![w.attribute("HLAprivilegeToDeleteObject")],
+            order_type: Some(hemiola_hla::OrderType::TimeStamp),
+        },
+    );
+    let deletion = delete_at(&mut w, a, car, 5).unwrap();
+    assert_eq!(w.kernel.status().federations[0].instances, 1, "it can be retracted");
+    w.send_at(a, "Command.Stop", 5);
+    assert_eq!(w.kernel.status().federations[0].instances, 0);
+    assert_eq!(
+        w.refused(a, TimeCall::Retract { retraction: deletion }),
+        Exception::MessageCanNoLongerBeRetracted
+    );
 }
