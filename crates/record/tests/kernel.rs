@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -121,6 +122,11 @@ fn no_switch_and_no_wake_up_is_missing() {
             }
         };
         assert_eq!(capture.interface(), interface);
+        // The interface `Perf` takes the number of the tracepoint for wake-ups from tracefs.
+        if interface == Interface::Perf && !Path::new("/sys/kernel/tracing/events").exists() {
+            println!("skipped: needs the files of /sys/kernel/tracing");
+            continue;
+        }
         assert!(capture.has_wakes() && capture.is_system());
         let tids = ping_pong(ROUNDS);
         let (all, _, tally) = end(capture);
