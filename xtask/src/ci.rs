@@ -1,7 +1,11 @@
-//! The steps of continuous integration: what each runs, how long it took, what was skipped.
+//! The steps of continuous integration, and a table of how long each took and which tests were skipped.
+
+mod fuzz;
+mod licences;
+mod toolchains;
 
 use std::io::{BufRead, BufReader, PipeReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -10,22 +14,28 @@ use crate::tidy;
 
 /// Which checks to run, and how strictly to judge them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
-    /// Also the checks that take long.
+pub(crate) struct Options<'a> {
+    /// Fuzz for longer.
     pub(crate) slow: bool,
     /// A skipped test is a failure unless [`EXCUSABLE`] lists it.
     pub(crate) require_all: bool,
+    /// Run one step instead of all.
+    pub(crate) only: Option<&'a str>,
 }
 
 /// A test that lacks a privilege or a tool prints this and what it lacks, and passes.
 const SKIPPED: &str = "skipped: needs ";
 
-/// The skips that `--require-all` accepts: how the words after [`SKIPPED`] begin, and why a machine with every
-/// privilege may still lack it.
-const EXCUSABLE: [(&str, &str); 1] = [(
-    "the public object models in ../shared/foms",
-    "they are files of other projects, which the repository does not hold",
-)];
+/// The skips that `--require-all` accepts: words that name the missing thing, and why it may be missing.
+const EXCUSABLE: [(&str, &str); 4] = [
+    (
+        "the public object models in ../shared/foms",
+        "they are files of other projects, which the repository does not hold",
+    ),
+    ("the files of /sys/kernel/tracing", "a container may not mount tracefs"),
+    ("miri", "it is a component of the nightly toolchain, which nothing else needs"),
+    ("cargo-audit and a database of advisories", "CI reaches no registry of advisories"),
+];
 
 /// How long a step's output may stay open after its command has ended; after that, a process was left behind.
 const AFTERMATH: Duration = Duration::from_secs(5);
@@ -44,23 +54,39 @@ struct Tests {
     skipped: Vec<String>,
 }
 
+const LINTS: &str = "clippy --locked --workspace --all-targets -- -D warnings";
+const DOCS: &str = "doc --locked --workspace --no-deps";
+const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-dir target/loom";
+const TESTS: &str = "test --locked --workspace";
+
 /// Runs all steps, also after one has failed, and ends with a table. True if every step is sound.
-pub(crate) fn run(root: &Path, options: Options) -> bool {
-    let mut outcomes = vec![
-        cargo(root, "format", "fmt --all --check", &[]),
-        timed("tidy", || (tidy::run(root), Tests::default())),
-        cargo(root, "lints", "clippy --locked --workspace --all-targets -- -D warnings", &[]),
-        cargo(root, "docs", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]),
+pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
+    let fuzz_seconds = if options.slow { 60 } else { 7 };
+    // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The tests come
+    // last, so that their closing lines stand at the end.
+    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 11] = [
+        ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
+        ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
+        ("licences", &|| vec![run_step("licences", |_| licences::run(root, &cargo_program()))]),
+        ("advisories", &|| vec![advisories(root)]),
+        ("lints", &|| vec![cargo(root, "lints", LINTS, &[])]),
+        ("docs", &|| vec![cargo(root, "docs", DOCS, &[("RUSTDOCFLAGS", "-D warnings")])]),
+        ("oldest", &|| vec![toolchains::oldest(root)]),
+        ("loom", &|| vec![cargo(root, "loom", LOOM, &[("RUSTFLAGS", "--cfg loom")]).with_tests()]),
+        ("miri", &|| vec![toolchains::miri(root)]),
+        ("fuzz", &|| fuzz::steps(root, fuzz_seconds)),
+        // Without capture, skips become visible.
+        ("tests", &|| {
+            vec![cargo(root, "tests", TESTS, &[("RUST_TEST_NOCAPTURE", "1")]).with_tests()]
+        }),
     ];
-    if options.slow && root.join("crates/rt/Cargo.toml").exists() {
-        // Another directory, for these flags would rebuild everything in the usual one.
-        let loom = "test --package hemiola-rt --release --lib --target-dir target/loom";
-        outcomes.push(cargo(root, "loom", loom, &[("RUSTFLAGS", "--cfg loom")]).with_tests());
+    let only = options.only;
+    let asked = steps.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
+    let outcomes: Vec<Outcome> = asked.flat_map(|(_, step)| step()).collect();
+    if outcomes.is_empty() {
+        eprintln!("the steps are: {}", steps.map(|(name, _)| name).join(", "));
+        return false;
     }
-    // The tests come last, so that their closing lines stand at the end. Without capture, skips become visible.
-    outcomes.push(
-        cargo(root, "tests", "test --workspace", &[("RUST_TEST_NOCAPTURE", "1")]).with_tests(),
-    );
     conclude(&outcomes, options, &mut std::io::stdout()).unwrap_or(false)
 }
 
@@ -75,23 +101,27 @@ impl Outcome {
     fn inexcusable(&self) -> impl Iterator<Item = &str> {
         self.tests.skipped.iter().map(String::as_str).filter(|line| {
             let lacking = line.strip_prefix(SKIPPED).unwrap_or(line);
-            !EXCUSABLE.iter().any(|(start, _)| lacking.starts_with(start))
+            !EXCUSABLE.iter().any(|(words, _)| lacking.contains(words))
         })
     }
 }
 
-fn conclude(outcomes: &[Outcome], options: Options, to: &mut dyn Write) -> std::io::Result<bool> {
+fn conclude(
+    outcomes: &[Outcome],
+    options: Options<'_>,
+    to: &mut dyn Write,
+) -> std::io::Result<bool> {
     writeln!(to)?;
     for Outcome { name, seconds, sound, tests } in outcomes {
         let passed =
             if tests.passed > 0 { format!(", {} passed", tests.passed) } else { String::new() };
         writeln!(
             to,
-            "{name:<8} {seconds:>6.1} s  {}{passed}",
+            "{name:<10} {seconds:>6.1} s  {}{passed}",
             if *sound { "sound" } else { "FAILED" }
         )?;
         for line in &tests.skipped {
-            writeln!(to, "         {line}")?;
+            writeln!(to, "           {line}")?;
         }
     }
     let skipped: usize = outcomes.iter().map(|outcome| outcome.tests.skipped.len()).sum();
@@ -102,30 +132,82 @@ fn conclude(outcomes: &[Outcome], options: Options, to: &mut dyn Write) -> std::
             writeln!(to, "FAILED by --require-all: {line}")?;
         }
     }
-    if options.slow {
-        writeln!(to, "not part of --slow yet: miri, fuzzing, long simulations, real-time runs")?;
-    }
     let complete = !options.require_all || inexcusable.is_empty();
     Ok(complete && outcomes.iter().all(|outcome| outcome.sound))
 }
 
-fn timed(name: &'static str, step: impl FnOnce() -> (bool, Tests)) -> Outcome {
+/// The advisories about dependencies, where cargo-audit and its database are installed: CI downloads neither.
+fn advisories(root: &Path) -> Outcome {
+    const NAME: &str = "advisories";
+    let has_tool = Command::new("cargo-audit").arg("--version").output().is_ok();
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    if has_tool && home.is_some_and(|home| home.join("advisory-db").exists()) {
+        cargo(root, NAME, "audit --no-fetch --stale", &[])
+    } else {
+        skip(
+            NAME,
+            "cargo-audit and a database of advisories: cargo install cargo-audit; cargo audit",
+        )
+    }
+}
+
+/// A step under way, which may run several commands.
+#[derive(Default)]
+struct Step {
+    tests: Tests,
+}
+
+impl Step {
+    /// Runs one command of the step. True if it succeeds.
+    fn run(&mut self, command: Command) -> bool {
+        println!("   {command:?}");
+        match watch(command, std::io::stdout(), AFTERMATH) {
+            Ok((sound, tests)) => {
+                self.tests.passed += tests.passed;
+                self.tests.skipped.extend(tests.skipped);
+                sound
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                false
+            }
+        }
+    }
+}
+
+fn run_step(name: &'static str, body: impl FnOnce(&mut Step) -> bool) -> Outcome {
     println!("── {name}");
     let begin = Instant::now();
-    let (sound, tests) = step();
-    Outcome { name, seconds: begin.elapsed().as_secs_f64(), sound, tests }
+    let mut step = Step::default();
+    let sound = body(&mut step);
+    Outcome { name, seconds: begin.elapsed().as_secs_f64(), sound, tests: step.tests }
+}
+
+/// A step that this machine lacks something for.
+fn skip(name: &'static str, lacking: &str) -> Outcome {
+    let line = format!("{SKIPPED}{lacking}");
+    run_step(name, |step| {
+        println!("{line}");
+        step.tests.skipped.push(line);
+        true
+    })
 }
 
 fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &str)]) -> Outcome {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root).args(arguments.split(' ')).envs(variables.iter().copied());
-    timed(name, || {
-        println!("   cargo {arguments}");
-        watch(command, std::io::stdout(), AFTERMATH).unwrap_or_else(|error| {
-            eprintln!("cargo {arguments}: {error}");
-            (false, Tests::default())
-        })
-    })
+    let mut cargo = command(&cargo_program(), root);
+    cargo.args(arguments.split(' ')).envs(variables.iter().copied());
+    run_step(name, |step| step.run(cargo))
+}
+
+fn cargo_program() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+}
+
+fn command(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder);
+    command
 }
 
 /// Runs a command, passes on its output, and collects the tests that it reports.
@@ -214,7 +296,7 @@ mod tests {
             let skipped = vec![format!("{SKIPPED}{skipped}")];
             let tests = Tests { passed: 5, skipped };
             let outcome = Outcome { name: "x", seconds: 0.0, sound: true, tests };
-            let options = Options { slow: false, require_all };
+            let options = Options { require_all, ..Options::default() };
             conclude(&[outcome], options, &mut std::io::sink()).unwrap()
         };
         assert!(check("gcc", false));

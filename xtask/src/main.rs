@@ -1,6 +1,6 @@
 //! `cargo xtask`: the project's own checks, the same on a desk and in continuous integration.
 //!
-//! * `cargo xtask ci` runs every check that a change must pass. `--slow` adds the checks that take longer;
+//! * `cargo xtask ci` runs every check that a change must pass. A STEP runs alone. `--slow` fuzzes for longer;
 //!   `--require-all` fails when a test was skipped without an excuse.
 //! * `cargo xtask tidy` runs only the rules about the tree itself.
 //! * `cargo xtask prose [CRATE|PATH]` lists sentences whose word order or wording is not plain English.
@@ -18,25 +18,41 @@ mod tidy;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask ci [--slow] [--require-all] | tidy | prose [CRATE|PATH]";
-
-const FLAGS: [&str; 2] = ["--slow", "--require-all"];
+const USAGE: &str = "\
+usage: cargo xtask ci [--slow] [--require-all] [STEP]
+       cargo xtask tidy
+       cargo xtask prose [CRATE|PATH]";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let sound = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["ci", ref flags @ ..] if flags.iter().all(|flag| FLAGS.contains(flag)) => {
-            let [slow, require_all] = FLAGS.map(|flag| flags.contains(&flag));
-            ci::run(root, ci::Options { slow, require_all })
-        }
+        ["ci", ref words @ ..] => match ci_options(words) {
+            Some(options) => ci::run(root, options),
+            None => return usage(),
+        },
         ["tidy"] => tidy::run(root),
         ["prose"] => prose::run(root, None),
         ["prose", place] => prose::run(root, Some(place)),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+        _ => return usage(),
     };
     if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn ci_options<'a>(words: &[&'a str]) -> Option<ci::Options<'a>> {
+    let mut options = ci::Options::default();
+    for word in words {
+        match *word {
+            "--slow" => options.slow = true,
+            "--require-all" => options.require_all = true,
+            step if options.only.is_none() && !step.starts_with('-') => options.only = Some(step),
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
 }
