@@ -4,6 +4,7 @@
 //!   `--require-all` fails when a test was skipped without an excuse.
 //! * `cargo xtask tidy` runs only the rules about the tree itself.
 //! * `cargo xtask prose [CRATE|PATH]` lists sentences whose word order or wording is not plain English.
+//! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
 
 #![expect(
     clippy::print_stdout,
@@ -12,6 +13,7 @@
 )]
 
 mod ci;
+mod mutants;
 mod prose;
 mod tidy;
 
@@ -21,7 +23,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask tidy
-       cargo xtask prose [CRATE|PATH]";
+       cargo xtask prose [CRATE|PATH]
+       cargo xtask mutants CRATE [--since REV] [FILTER]";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
@@ -29,6 +32,10 @@ fn main() -> ExitCode {
     let sound = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["ci", ref words @ ..] => match ci_options(words) {
             Some(options) => ci::run(root, options),
+            None => return usage(),
+        },
+        ["mutants", ref words @ ..] => match mutants::Options::parse(words) {
+            Some(options) => mutants::run(root, &options),
             None => return usage(),
         },
         ["tidy"] => tidy::run(root),
