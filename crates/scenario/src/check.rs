@@ -14,16 +14,17 @@ mod variant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use hemiola_plant::{Model, Settings as PlantSettings, State};
+use hemiola_plant::{Settings as PlantSettings, State};
 use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_simplex::{GAINS, Gain};
 use hemiola_units::{Rate, Span};
 
 use self::decision::Rule;
 use self::profile::NamedProfile;
+use crate::document::{At, Entry};
 use crate::facts::{Facts, Overrides};
+use crate::keys::{self, PlantKeys, Scenario};
 use crate::plan::{CardSettings, KernelTrace, Plan};
-use crate::section::{At, Section};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// The conversions of one cycle: two A/D, one D/A.
@@ -61,23 +62,21 @@ struct Checker<'c> {
 /// The plan of a document whose shape was checked, and what is wrong with it. The plan is worth
 /// something only when nothing is.
 pub(crate) fn check(
-    root: &Section<'_>,
+    root: &Scenario<'_>,
     facts: &Facts<'_>,
     overrides: &Overrides,
 ) -> (Plan, Vec<Problem>) {
-    let from_document = root.parsed("rate").map(|rate| rate.value);
-    let stated = root.parsed("duration");
-    let warmup = root.parsed("warmup").map_or(Span::from_millis(500), |at| at.value);
-    let (duration, duration_at) = match (overrides.duration, stated) {
+    let warmup = root.warmup.value();
+    let (duration, duration_at) = match (overrides.duration, &root.duration.stated) {
         (Some(duration), _) => (duration, None),
-        (None, Some(At { value, at })) => (value, Some(at)),
-        (None, None) => (Span::from_millis(5_000), None),
+        (None, Some(At { value, at })) => (*value, Some(at.clone())),
+        (None, None) => (keys::DURATION, None),
     };
     let mut checker = Checker {
         facts,
         overrides,
-        allow_less: root.boolean("allow_less").unwrap_or(false),
-        rate: overrides.rate.or(from_document).unwrap_or_else(fallback_rate),
+        allow_less: root.allow_less.value(),
+        rate: overrides.rate.or(root.rate.get().copied()).unwrap_or_else(fallback_rate),
         duration,
         duration_at,
         run_length: warmup + duration,
@@ -96,15 +95,14 @@ pub(crate) fn check(
     };
     checker.overrides_make_sense();
     checker.profiles(root);
-    checker.rule = checker.rule(root.section("decision"));
-    checker.plant = root.section("plant").map(|section| checker.plant(&section));
+    checker.rule = checker.rule(root.decision.get());
+    checker.plant = root.plant.get().map(|plant| checker.plant(plant));
     checker.card(root);
-    let variants = match root.section("federation") {
-        Some(section) => checker.federation(&section, root),
+    let variants = match root.federation.get() {
+        Some(federation) => checker.federation(federation, root),
         None => checker.variants(root),
     };
-    let campaign =
-        root.section("campaign").map(|section| checker.campaign(&section, root, &variants));
+    let campaign = root.campaign.get().map(|campaign| checker.campaign(campaign, root, &variants));
     checker.something_runs(root);
     checker.note_profiles();
     // What is said for all variants of a list is said once.
@@ -115,12 +113,12 @@ pub(crate) fn check(
         }
     }
     let plan = Plan {
-        title: root.text("title").map_or("", |title| title.value).into(),
-        description: root.text("description").map_or("", |text| text.value.trim()).into(),
-        seed: root.whole("seed").map_or(1, |seed| seed.value),
+        title: root.title.get().copied().unwrap_or_default().into(),
+        description: root.description.get().map_or("", |text| text.trim()).into(),
+        seed: root.seed.value(),
         duration,
         warmup,
-        runs: checker.runs(root, 1),
+        runs: overrides.runs.unwrap_or(root.runs.value()),
         allow_less: checker.allow_less,
         plant: checker.plant,
         card: checker.card,
@@ -133,8 +131,8 @@ pub(crate) fn check(
 }
 
 /// Whether the kernel's side is recorded: as somebody says, else where permitted.
-fn kernel(root: &Section<'_>, overrides: &Overrides) -> KernelTrace {
-    let stated = root.section("trace").and_then(|trace| trace.boolean("kernel"));
+fn kernel(root: &Scenario<'_>, overrides: &Overrides) -> KernelTrace {
+    let stated = root.trace.get().and_then(|trace| trace.kernel.get().copied());
     match overrides.kernel.or(stated) {
         None => KernelTrace::WherePermitted,
         Some(true) => KernelTrace::Required,
@@ -162,10 +160,8 @@ impl Checker<'_> {
                 format!("--conversion-time is {time}; no conversion ends before it begins");
             self.problem(Problem::new(None, message));
         }
-        if let Some(runs) =
-            runs.filter(|runs| !(1..=crate::schema::RUNS_MAX).contains(&i64::from(*runs)))
-        {
-            let max = crate::schema::RUNS_MAX;
+        if let Some(runs) = runs.filter(|runs| !(1..=keys::RUNS_MAX).contains(&i64::from(*runs))) {
+            let max = keys::RUNS_MAX;
             self.problem(Problem::new(
                 None,
                 format!("--runs is {runs}; it must be from 1 to {max}"),
@@ -184,58 +180,41 @@ impl Checker<'_> {
         }
     }
 
-    /// Runs as a section or the command line says.
-    fn runs(&self, section: &Section<'_>, default: u32) -> u32 {
-        let stated = section.whole("runs").map_or(default, |runs| runs.value);
-        self.overrides.runs.unwrap_or(stated)
-    }
-
-    fn plant(&mut self, section: &Section<'_>) -> PlantSettings {
-        let number = |section: &Section<'_>, key, default| {
-            section.number(key).map_or(default, |number| number.value)
-        };
-        self.plant_profile = Some(self.chosen(section, Some("plant")));
-        let step: At<Span> = section
-            .parsed("step")
-            .unwrap_or(At { value: PlantSettings::default().step, at: section.at.clone() });
-        if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step.value) {
+    fn plant(&mut self, keys: &PlantKeys<'_>) -> PlantSettings {
+        self.plant_profile = Some(self.chosen(&keys.profile, None, Some("plant")));
+        let step = keys.step.value();
+        let step_at = keys.step.stated.as_ref().map_or(&keys.section.at, |step| &step.at);
+        if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step) {
             self.problem(
-                Problem::new(
-                    step.at.clone(),
-                    format!("a plant step of {} is not possible", step.value),
-                )
-                .hint("the integrator is proven from 100us to 5ms; 1ms is usual"),
+                Problem::new(step_at.clone(), format!("a plant step of {step} is not possible"))
+                    .hint("the integrator is proven from 100us to 5ms; 1ms is usual"),
             );
         }
-        self.step_at = Some(step.at);
-        let start = section.section("start");
-        let start = |key| start.as_ref().map_or(0.0, |start| number(start, key, 0.0));
+        self.step_at = Some(step_at.clone());
+        let start = keys.start.get().map_or_else(State::default, |start| State {
+            position: start.position.value(),
+            angle: start.angle_deg.value().to_radians(),
+            ..State::default()
+        });
         let default = PlantSettings::default();
         PlantSettings {
-            model: match section.text("model").map(|model| model.value) {
-                Some("ip01") => Model::Ip01,
-                _ => default.model,
-            },
-            step: step.value,
-            start: State {
-                position: start("position"),
-                angle: start("angle_deg").to_radians(),
-                ..State::default()
-            },
-            noise_v_rms: number(section, "noise", default.noise_v_rms),
-            filter_corner_hz: section
-                .parsed::<Rate>("filter_corner")
-                .map_or(default.filter_corner_hz, |corner| corner.value.hertz()),
-            stiction: number(section, "stiction", default.stiction),
+            model: keys.model.value(),
+            step,
+            start,
+            noise_v_rms: keys.noise.value(),
+            filter_corner_hz: keys
+                .filter_corner
+                .get()
+                .map_or(default.filter_corner_hz, |corner| corner.hertz()),
+            stiction: keys.stiction.value(),
             ..default
         }
     }
 
-    fn card(&mut self, root: &Section<'_>) {
-        let card = root.section("card");
-        if let Some(time) = card.and_then(|card| card.parsed("conversion_time")) {
-            self.card.conversion_time = time.value;
-            self.conversion_at = Some(time.at);
+    fn card(&mut self, root: &Scenario<'_>) {
+        if let Some(card) = root.card.get() {
+            self.card.conversion_time = card.conversion_time.value();
+            self.conversion_at = card.conversion_time.stated.as_ref().map(|time| time.at.clone());
         }
         if let Some(time) = self.overrides.conversion_time {
             self.card.conversion_time = time;
@@ -276,19 +255,19 @@ impl Checker<'_> {
         }
     }
 
-    fn something_runs(&mut self, root: &Section<'_>) {
-        let variants = root.has("variant")
-            && !(root.is_array("variant") && root.sections("variant").is_empty());
-        if !variants && !root.has("campaign") && !root.has("federation") {
+    fn something_runs(&mut self, root: &Scenario<'_>) {
+        let variants =
+            root.variant.is_present && !(root.variant.is_array && root.variant.items().is_empty());
+        if !variants && !root.campaign.is_present && !root.federation.is_present {
             self.problem(
-                Problem::new(root.at.clone(), "there is nothing to run")
+                Problem::new(root.section.at.clone(), "there is nothing to run")
                     .hint("write at least one [[variant]], or a [campaign], or a [federation]"),
             );
         }
     }
 
     /// The gain. Reports a name that does not exist.
-    fn gain(&mut self, gain: At<Result<Gain, &str>>) -> Gain {
+    fn gain(&mut self, gain: &At<Result<Gain, &str>>) -> Gain {
         gain.value.unwrap_or_else(|name| {
             let names: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
             self.unknown(name, &gain.at, "gain", &names);
@@ -316,12 +295,11 @@ impl Checker<'_> {
     }
 
     /// The program and its arguments, with a complaint when nobody can start it.
-    fn command(&mut self, section: &Section<'_>) -> (String, Vec<String>) {
-        let words = section.texts("command");
-        let Some((program, arguments)) = words.split_first() else {
-            if section.has("command") && section.is_array("command") {
+    fn command(&mut self, command: &Entry<Vec<At<&str>>>) -> (String, Vec<String>) {
+        let Some((program, arguments)) = command.items().split_first() else {
+            if command.is_array {
                 self.problem(
-                    Problem::new(section.key_at("command"), "command is empty")
+                    Problem::new(command.key_at.clone(), "command is empty")
                         .hint("write the program and its arguments: [\"./program\", \"argument\"]"),
                 );
             }

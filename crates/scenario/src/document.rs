@@ -23,8 +23,10 @@ use std::ops::Range;
 
 use toml::de::DeTable;
 
+pub use toml::de::DeValue;
+
 pub use crate::schema::{Key, Shape, Table, may, must, schema_of as schema};
-pub use crate::section::{At, Section};
+pub use crate::section::{At, Entry, FromSection, OneOrMany, Read, Section, Word, Written};
 
 use crate::shape;
 use hemiola_diagnostic::Problem;

@@ -43,6 +43,7 @@
 mod check;
 pub mod document;
 mod facts;
+mod keys;
 mod plan;
 mod read;
 mod schema;

@@ -1,10 +1,10 @@
 //! From text to plan.
 
 use crate::check;
-use crate::document;
+use crate::document::{self, FromSection};
 use crate::facts::{Facts, Overrides};
+use crate::keys::Scenario;
 use crate::plan::Plan;
-use crate::schema::SCENARIO;
 use hemiola_diagnostic::Problem;
 
 /// The plan of a scenario in TOML.
@@ -12,5 +12,7 @@ use hemiola_diagnostic::Problem;
 /// # Errors
 /// See [`document::read`].
 pub fn read(source: &str, facts: &Facts<'_>, overrides: &Overrides) -> Result<Plan, Vec<Problem>> {
-    document::read(source, &SCENARIO, |root| check::check(root, facts, overrides))
+    document::read(source, Scenario::TABLE, |root| {
+        check::check(&Scenario::from_section(root.clone()), facts, overrides)
+    })
 }

@@ -1,11 +1,10 @@
-//! A table of a document whose shape was checked: values as types, each with its place.
+//! Tables of a document as typed values, each with its place.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
-use std::str::FromStr;
 
-use hemiola_simplex::Gain;
-use hemiola_units::Delivery;
+use hemiola_simplex::{GAINS, Gain};
+use hemiola_units::{Bytes, Delivery, Endpoint, Rate, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -18,9 +17,7 @@ pub struct At<T> {
     pub at: Range<usize>,
 }
 
-/// One table.
-///
-/// Values of the wrong shape read as absent: the check of the shape has complained about them already.
+/// One table of a document.
 #[derive(Clone, Debug)]
 pub struct Section<'s> {
     table: &'s DeTable<'s>,
@@ -28,11 +25,43 @@ pub struct Section<'s> {
     pub at: Range<usize>,
 }
 
-type Item<'s> = Spanned<DeValue<'s>>;
-
 impl<'s> Section<'s> {
+    /// The table that a value is; `at` is where to point when something is missing from it.
+    #[must_use]
+    pub fn of(value: &'s DeValue<'s>, at: &Range<usize>) -> Option<Self> {
+        Some(Self::new(value.as_table()?, at.clone()))
+    }
+
     pub(crate) fn new(table: &'s DeTable<'s>, at: Range<usize>) -> Self {
         Self { table, at }
+    }
+
+    /// Where the key is written; `None` when the table does not have it.
+    pub(crate) fn find(&self, key: &str) -> Option<Range<usize>> {
+        self.table.get_key_value(key).map(|(key, _)| key.span())
+    }
+
+    /// The entry of a key.
+    #[must_use]
+    pub fn entry<T: Read<'s>>(&self, key: &str) -> Entry<T> {
+        let found = self.table.get_key_value(key);
+        Entry {
+            stated: found.and_then(|(key, item)| {
+                let value = T::read(item.get_ref(), &key.span())?;
+                Some(At { value, at: item.span() })
+            }),
+            is_present: found.is_some(),
+            is_array: found.is_some_and(|(_, item)| item.get_ref().is_array()),
+            key_at: found.map_or_else(|| self.at.clone(), |(key, _)| key.span()),
+            default: (),
+        }
+    }
+}
+
+/// Values by the text of their key, for files whose tables are not declared with [`sections!`](crate::sections).
+impl<'s> Section<'s> {
+    fn stated<T: Read<'s>>(&self, key: &str) -> Option<At<T>> {
+        self.entry(key).stated
     }
 
     /// Whether the key is there, whatever its value.
@@ -50,88 +79,31 @@ impl<'s> Section<'s> {
     /// Where the key is written; the table itself when it is not.
     #[must_use]
     pub fn key_at(&self, key: &str) -> Range<usize> {
-        self.table.get_key_value(key).map_or_else(|| self.at.clone(), |(key, _)| key.span())
-    }
-
-    fn read<T>(&self, key: &str, read: impl FnOnce(&'s DeValue<'s>) -> Option<T>) -> Option<At<T>> {
-        let item = self.table.get(key)?;
-        Some(At { value: read(item.get_ref())?, at: item.span() })
+        self.find(key).unwrap_or_else(|| self.at.clone())
     }
 
     /// A string.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<At<&'s str>> {
-        self.read(key, DeValue::as_str)
+        self.stated(key)
     }
 
-    /// A text that means something.
+    /// A length of time.
     #[must_use]
-    pub fn parsed<T: FromStr>(&self, key: &str) -> Option<At<T>> {
-        self.read(key, |value| value.as_str()?.parse().ok())
-    }
-
-    /// The items of an array, each as `read` understands it; empty when there is none.
-    fn list<T>(&self, key: &str, read: impl Fn(&'s DeValue<'s>) -> Option<T>) -> Vec<At<T>> {
-        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
-        let item = |item: &'s Item<'s>| Some(At { value: read(item.get_ref())?, at: item.span() });
-        items.into_iter().flat_map(|array| array.iter()).filter_map(item).collect()
-    }
-
-    /// A string, or the strings of an array.
-    pub(crate) fn words(&self, key: &str) -> Vec<&'s str> {
-        match self.text(key) {
-            Some(text) => vec![text.value],
-            None => self.texts(key).into_iter().map(|text| text.value).collect(),
-        }
-    }
-
-    /// The texts of an array that mean something.
-    pub(crate) fn parsed_list<T: FromStr>(&self, key: &str) -> Vec<At<T>> {
-        self.list(key, |value| value.as_str()?.parse().ok())
-    }
-
-    /// The numbers of an array.
-    pub(crate) fn numbers(&self, key: &str) -> Vec<At<f64>> {
-        self.list(key, number)
-    }
-
-    /// `true` or `false`.
-    #[must_use]
-    pub fn boolean(&self, key: &str) -> Option<bool> {
-        self.read(key, DeValue::as_bool).map(|found| found.value)
+    pub fn length(&self, key: &str) -> Option<At<Span>> {
+        self.stated(key)
     }
 
     /// An integer that fits the type.
     #[must_use]
-    pub fn whole<T: TryFrom<i64>>(&self, key: &str) -> Option<At<T>> {
-        self.read(key, |value| T::try_from(whole(value)?).ok())
+    pub fn whole<T: Read<'s> + TryFrom<i64>>(&self, key: &str) -> Option<At<T>> {
+        self.stated(key)
     }
 
     /// A finite number, written with or without a point.
     #[must_use]
     pub fn number(&self, key: &str) -> Option<At<f64>> {
-        self.read(key, number)
-    }
-
-    /// A gain, or the name of one that does not exist.
-    pub(crate) fn gain(&self, key: &str) -> Option<At<Result<Gain, &'s str>>> {
-        self.read(key, gain)
-    }
-
-    pub(crate) fn delivery(&self, key: &str) -> Option<At<Delivery>> {
-        self.read(key, |value| match value {
-            DeValue::String(word) => (word.as_ref() == "latest").then_some(Delivery::Latest),
-            _ => {
-                let queue = whole(value.as_table()?.get("queue")?.get_ref())?;
-                NonZeroU32::new(u32::try_from(queue).ok()?).map(Delivery::Queue)
-            }
-        })
-    }
-
-    /// The strings of an array; empty when there is none.
-    #[must_use]
-    pub fn texts(&self, key: &str) -> Vec<At<&'s str>> {
-        self.list(key, DeValue::as_str)
+        self.stated(key)
     }
 
     /// A formula: a string, or a bare number, with the place of its first character.
@@ -166,47 +138,256 @@ impl<'s> Section<'s> {
     /// The table under this key.
     #[must_use]
     pub fn section(&self, key: &str) -> Option<Section<'s>> {
-        let (key, item) = self.table.get_key_value(key)?;
-        Some(Section::new(item.get_ref().as_table()?, key.span()))
+        self.entry(key).stated.map(|stated| stated.value)
     }
 
     /// The tables of an array of tables.
     #[must_use]
     pub fn sections(&self, key: &str) -> Vec<Section<'s>> {
-        let items = self.table.get(key).and_then(|item| item.get_ref().as_array());
-        let section =
-            |item: &'s Item<'s>| Some(Section::new(item.get_ref().as_table()?, item.span()));
-        items.into_iter().flat_map(|array| array.iter()).filter_map(section).collect()
+        self.entry(key).stated.map_or_else(Vec::new, |stated| stated.value)
     }
 
     /// The tables under names of the user's, in the order written.
     #[must_use]
     pub fn named(&self, key: &str) -> Vec<(At<&'s str>, Section<'s>)> {
-        let Some(table) = self.table.get(key).and_then(|item| item.get_ref().as_table()) else {
-            return Vec::new();
-        };
-        let mut named: Vec<_> = table
-            .iter()
-            .filter_map(|(name, item)| {
-                let at = name.span();
-                let section = Section::new(item.get_ref().as_table()?, at.clone());
-                Some((At { value: name.get_ref().as_ref(), at }, section))
-            })
-            .collect();
-        // The table keeps its keys sorted; their places say how they were written.
-        named.sort_by_key(|(name, _)| name.at.start);
-        named
+        self.entry(key).stated.map_or_else(Vec::new, |stated| stated.value)
+    }
+}
+
+impl<'s> FromSection<'s> for Section<'s> {
+    fn from_section(section: Section<'s>) -> Self {
+        section
+    }
+
+    fn section(&self) -> &Section<'s> {
+        self
+    }
+}
+
+impl<'s> Read<'s> for Section<'s> {
+    fn read(value: &'s DeValue<'s>, key_at: &Range<usize>) -> Option<Self> {
+        Self::of(value, key_at)
     }
 }
 
 /// A string or a finite number as text.
-fn formula(item: &Item<'_>) -> Option<At<String>> {
+fn formula(item: &Spanned<DeValue<'_>>) -> Option<At<String>> {
     let at = item.span();
     match item.get_ref() {
         // Behind the opening quote; a multi-line string begins two characters later still, and a caret
         // there is near enough.
         DeValue::String(text) => Some(At { value: text.to_string(), at: at.start + 1..at.end - 1 }),
         value => number(value).map(|number| At { value: number.to_string(), at }),
+    }
+}
+
+/// What a table states under one key. `D` is the type of the default: `T`, or nothing.
+///
+/// A value of the wrong shape reads as absent: the check of the shape has reported it already.
+#[derive(Clone, Debug)]
+pub struct Entry<T, D = ()> {
+    /// The value, where the table states one.
+    pub stated: Option<At<T>>,
+    /// Whether the key is there, whatever its value.
+    pub is_present: bool,
+    /// Whether the value is an array.
+    pub is_array: bool,
+    /// Where the key is written; the table when it is not.
+    pub key_at: Range<usize>,
+    default: D,
+}
+
+impl<T> Entry<T> {
+    /// The same entry with a default.
+    #[must_use]
+    pub fn or(self, default: T) -> Entry<T, T> {
+        let Self { stated, is_present, is_array, key_at, default: () } = self;
+        Entry { stated, is_present, is_array, key_at, default }
+    }
+}
+
+impl<T, D> Entry<T, D> {
+    /// The stated value.
+    #[must_use]
+    pub fn get(&self) -> Option<&T> {
+        self.stated.as_ref().map(|stated| &stated.value)
+    }
+}
+
+impl<T: Copy> Entry<T, T> {
+    /// The stated value, or the default.
+    #[must_use]
+    pub fn value(&self) -> T {
+        self.get().copied().unwrap_or(self.default)
+    }
+}
+
+impl<T> Entry<Vec<T>> {
+    /// The stated items; none where nothing is stated.
+    #[must_use]
+    pub fn items(&self) -> &[T] {
+        self.get().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What can be read from a value of a document.
+pub trait Read<'s>: Sized {
+    /// The value; `None` for one of another shape. `key_at` is where its key is written.
+    fn read(value: &'s DeValue<'s>, key_at: &Range<usize>) -> Option<Self>;
+}
+
+/// A table whose keys are declared with [`sections!`](crate::sections).
+pub trait FromSection<'s> {
+    /// Reads all keys.
+    fn from_section(section: Section<'s>) -> Self;
+
+    /// The table that was read.
+    fn section(&self) -> &Section<'s>;
+}
+
+/// One of several words.
+pub trait Word: Copy + 'static {
+    /// Every meaning, in the order of the words.
+    const ALL: &'static [Self];
+    /// How each is written.
+    const WORDS: &'static [&'static str];
+
+    /// The word for it.
+    fn word(self) -> &'static str
+    where
+        Self: PartialEq,
+    {
+        let at = Self::ALL.iter().position(|one| *one == self);
+        Self::WORDS[at.expect("every meaning has a word")]
+    }
+}
+
+impl<'s, T: Word> Read<'s> for T {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        let text = value.as_str()?;
+        T::WORDS.iter().position(|word| *word == text).map(|at| T::ALL[at])
+    }
+}
+
+impl<'s> Read<'s> for &'s str {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        value.as_str()
+    }
+}
+
+impl<'s> Read<'s> for bool {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl<'s> Read<'s> for f64 {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        number(value)
+    }
+}
+
+macro_rules! read_whole {
+    ($($type:ty)*) => {$(
+        impl<'s> Read<'s> for $type {
+            fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+                Self::try_from(whole(value)?).ok()
+            }
+        }
+    )*};
+}
+read_whole!(u8 u16 u32 u64 usize i8 i64);
+
+macro_rules! read_parsed {
+    ($($type:ty)*) => {$(
+        impl<'s> Read<'s> for $type {
+            fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+                value.as_str()?.parse().ok()
+            }
+        }
+    )*};
+}
+read_parsed!(Bytes Endpoint Rate Span);
+
+impl<'s> Read<'s> for Delivery {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        if let DeValue::String(word) = value {
+            return (word.as_ref() == "latest").then_some(Self::Latest);
+        }
+        let queue = whole(value.as_table()?.get("queue")?.get_ref())?;
+        NonZeroU32::new(u32::try_from(queue).ok()?).map(Self::Queue)
+    }
+}
+
+/// A gain, or a name that no gain has.
+impl<'s> Read<'s> for Result<Gain, &'s str> {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        match value {
+            DeValue::String(name) => Some(Gain::named(name).ok_or(name.as_ref())),
+            DeValue::Array(array) => {
+                let numbers: Option<Vec<f64>> =
+                    array.iter().map(|item| number(item.get_ref())).collect();
+                numbers?.try_into().ok().map(|numbers| Ok(Gain(numbers)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// One value, or a list of them.
+#[derive(Clone, Debug)]
+pub enum OneOrMany<T> {
+    /// One value.
+    One(T),
+    /// A list.
+    Many(Vec<At<T>>),
+}
+
+impl<'s, T: Read<'s>> Read<'s> for OneOrMany<T> {
+    fn read(value: &'s DeValue<'s>, key_at: &Range<usize>) -> Option<Self> {
+        if value.is_array() {
+            Vec::read(value, key_at).map(Self::Many)
+        } else {
+            T::read(value, key_at).map(Self::One)
+        }
+    }
+}
+
+/// The items of an array that have the right shape.
+impl<'s, T: Read<'s>> Read<'s> for Vec<At<T>> {
+    fn read(value: &'s DeValue<'s>, key_at: &Range<usize>) -> Option<Self> {
+        let item = |item: &'s Spanned<DeValue<'s>>| {
+            Some(At { value: T::read(item.get_ref(), key_at)?, at: item.span() })
+        };
+        Some(value.as_array()?.iter().filter_map(item).collect())
+    }
+}
+
+/// The tables of an array of tables.
+impl<'s, T: FromSection<'s>> Read<'s> for Vec<T> {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        let item = |item: &'s Spanned<DeValue<'s>>| {
+            Some(T::from_section(Section::new(item.get_ref().as_table()?, item.span())))
+        };
+        Some(value.as_array()?.iter().filter_map(item).collect())
+    }
+}
+
+/// The tables under names of the user's, in the order written.
+impl<'s, T: FromSection<'s>> Read<'s> for Vec<(At<&'s str>, T)> {
+    fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
+        let mut named: Vec<_> = value
+            .as_table()?
+            .iter()
+            .filter_map(|(name, item)| {
+                let at = name.span();
+                let section = Section::new(item.get_ref().as_table()?, at.clone());
+                Some((At { value: name.get_ref().as_ref(), at }, T::from_section(section)))
+            })
+            .collect();
+        // The table keeps its keys sorted; their places say how they were written.
+        named.sort_by_key(|(name, _)| name.at.start);
+        Some(named)
     }
 }
 
@@ -225,15 +406,135 @@ pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
     f64::is_finite(number).then_some(number)
 }
 
-/// A gain, or the name of one that does not exist.
-pub(crate) fn gain<'s>(value: &'s DeValue<'_>) -> Option<Result<Gain, &'s str>> {
-    match value {
-        DeValue::String(name) => Some(Gain::named(name).ok_or(name.as_ref())),
-        DeValue::Array(array) => {
-            let numbers: Option<Vec<f64>> =
-                array.iter().map(|item| number(item.get_ref())).collect();
-            numbers?.try_into().ok().map(|numbers| Ok(Gain(numbers)))
+/// A default as a document would state it.
+pub trait Written {
+    /// The TOML text.
+    fn written(&self) -> String;
+}
+
+macro_rules! written {
+    ($($type:ty: $format:literal),*) => {$(
+        impl Written for $type {
+            fn written(&self) -> String {
+                format!($format, self)
+            }
         }
-        _ => None,
+    )*};
+}
+written!(bool: "{}", f64: "{}", u8: "{}", u32: "{}", u64: "{}", i32: "{}", &str: "{:?}");
+written!(Span: "\"{}\"", Bytes: "\"{}\"", Rate: "\"{}\"");
+
+impl Written for Result<Gain, &str> {
+    fn written(&self) -> String {
+        let named = GAINS.iter().find(|(_, known)| Ok(*known) == *self);
+        match (named, self) {
+            (Some((name, _)), _) | (None, Err(name)) => name.written(),
+            (None, Ok(gain)) => format!("{:?}", gain.0),
+        }
     }
+}
+
+impl<T: Word + PartialEq> Written for T {
+    fn written(&self) -> String {
+        self.word().written()
+    }
+}
+
+/// The words for the values of a type: of one that exists, or of a new one.
+#[macro_export]
+macro_rules! words {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($variant:ident $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $($variant),* }
+        $crate::words!($name { $($variant $word),* });
+    };
+    ($name:ty { $($variant:ident $word:literal),* $(,)? }) => {
+        impl $crate::document::Word for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+            const WORDS: &'static [&'static str] = &[$($word),*];
+        }
+    };
+}
+
+/// Declares tables: the type that a table is read into, and its [`Table`](crate::document::Table) of keys.
+///
+/// ```
+/// use hemiola_scenario::document::Shape;
+/// use hemiola_scenario::sections;
+///
+/// sections! {
+///     /// A note.
+///     pub struct Note<'s> = "a note" {
+///         must title: &'s str, Shape::Text, "One line.";
+///         may weight: u32 = 1, Shape::Whole(1, 9), "How heavy it is.";
+///     }
+/// }
+/// assert_eq!(Note::TABLE.keys[1].default.unwrap()(), "1");
+/// ```
+///
+/// A key states whether the table must have it, its type, its default if it is a constant, its shape, the
+/// words of another key that it belongs to (`of ["io"]`), and what it means.
+#[macro_export]
+macro_rules! sections {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis struct $name:ident<$s:lifetime> = $noun:literal {
+            $($need:ident $key:ident: $type:ty $(= $default:expr)?, $shape:expr, $(of $of:expr,)? $text:literal;)*
+        }
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        $vis struct $name<$s> {
+            /// The table itself.
+            $vis section: $crate::document::Section<$s>,
+            $(#[doc = $text] $vis $key: $crate::sections!(@entry $type $(, $default)?),)*
+        }
+
+        impl<$s> $crate::document::FromSection<$s> for $name<$s> {
+            fn from_section(section: $crate::document::Section<$s>) -> Self {
+                Self {
+                    $($key: section.entry::<$type>(stringify!($key))$(.or($default))?,)*
+                    section,
+                }
+            }
+
+            fn section(&self) -> &$crate::document::Section<$s> {
+                &self.section
+            }
+        }
+
+        impl<$s> $crate::document::Read<$s> for $name<$s> {
+            fn read(
+                value: &$s $crate::document::DeValue<$s>,
+                key_at: &::std::ops::Range<usize>,
+            ) -> Option<Self> {
+                $crate::document::Section::of(value, key_at)
+                    .map(<Self as $crate::document::FromSection<$s>>::from_section)
+            }
+        }
+
+        impl $name<'_> {
+            /// Its keys.
+            $vis const TABLE: &'static $crate::document::Table = &$crate::document::Table {
+                noun: $noun,
+                keys: &[$($crate::document::Key {
+                    word: stringify!($key),
+                    required: $crate::sections!(@$need),
+                    shape: $shape,
+                    of: $crate::sections!(@of $($of)?),
+                    default: $crate::sections!(@default $($default)?),
+                    doc: $text,
+                }),*],
+            };
+        }
+    )*};
+    (@must) => { true };
+    (@may) => { false };
+    (@entry $type:ty) => { $crate::document::Entry<$type> };
+    (@entry $type:ty, $default:expr) => { $crate::document::Entry<$type, $type> };
+    (@of) => { &[] };
+    (@of $of:expr) => { &$of };
+    (@default) => { None };
+    (@default $default:expr) => { Some(|| $crate::document::Written::written(&$default)) };
 }

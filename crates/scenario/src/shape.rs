@@ -7,7 +7,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::schema::{Key, QUEUE_LEN_MAX, SHARE_MAX, Shape, Table};
-use crate::section::{gain, number, whole};
+use hemiola_simplex::Gain;
+
+use crate::section::{Read, number, whole};
 use hemiola_diagnostic::{Problem, did_you_mean, nearest};
 
 /// The longest name; it becomes part of file names.
@@ -188,7 +190,7 @@ fn leaf_problem(
             None => wrong("a mechanism and a name, such as \"shm:sensors\""),
         },
         Shape::Delivery => delivery_problem(value, at.clone()),
-        Shape::Gain => match gain(value) {
+        Shape::Gain => match Result::<Gain, &str>::read(value, &at) {
             Some(_) => None,
             None => wrong("the name of a gain or four numbers"),
         },

@@ -179,7 +179,7 @@ impl Reader<'_> {
             need: text(root, "need")?,
             definition: text(&root.section("quantity")?, "definition")?,
             accuracy: accuracy?,
-            within: root.section("accuracy")?.parsed("within")?.value,
+            within: root.section("accuracy")?.length("within")?.value,
             load: match circumstances.as_ref()?.text("load")?.value {
                 "busy_neighbour" => Load::BusyNeighbour,
                 "cache_polluter" => Load::CachePolluter,

@@ -1,12 +1,12 @@
 //! Campaigns: which faults, how often, in which variants.
 
-use hemiola_simplex::Gain;
 use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_units::Span;
 
 use super::Checker;
+use crate::document::{At, Entry};
+use crate::keys::{self, CampaignKeys, ProcessFaultKeys, Scenario, SimulatedKeys};
 use crate::plan::{Campaign, ProcessFaults, SimulatedFaults, Task, UnitState, Variant};
-use crate::section::{At, Section};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// Faults of a controller's output can be simulated; the others need a real process.
@@ -23,38 +23,36 @@ struct Course {
 impl Checker<'_> {
     pub(super) fn campaign(
         &mut self,
-        section: &Section<'_>,
-        root: &Section<'_>,
+        keys: &CampaignKeys<'_>,
+        root: &Scenario<'_>,
         variants: &[At<Variant>],
     ) -> Campaign {
-        if !section.has("simulated") && !section.has("process") {
+        if !keys.simulated.is_present && !keys.process.is_present {
             self.problem(
-                Problem::new(section.at.clone(), "the campaign has no faults")
+                Problem::new(keys.section.at.clone(), "the campaign has no faults")
                     .hint("say simulated = { kinds = \"all\" }, process = { … }, or both"),
             );
         }
-        if self.plant.is_none() && !root.has("plant") {
+        if self.plant.is_none() && !root.plant.is_present {
             self.problem(
-                Problem::new(section.at.clone(), "a campaign needs a plant to lose")
+                Problem::new(keys.section.at.clone(), "a campaign needs a plant to lose")
                     .hint("describe the apparatus: [plant]"),
             );
         }
-        let simulated = section.section("simulated");
-        let process = section.section("process");
+        let (simulated, process) = (keys.simulated.get(), keys.process.get());
         Campaign {
-            simulated: simulated.map(|section| self.simulated(&section, root)),
-            process: process.map(|section| self.process_faults(&section, root, variants)),
+            simulated: simulated.map(|keys| self.simulated(keys, root)),
+            process: process.map(|keys| self.process_faults(keys, root, variants)),
         }
     }
 
-    fn simulated(&mut self, section: &Section<'_>, root: &Section<'_>) -> SimulatedFaults {
-        let Course { runs, duration, fault_after } = self.course(section, root);
-        let gain = match section.gain("gain") {
-            Some(gain) => self.gain(gain),
-            None => Gain::named("experimental").expect("the table of gains has it"),
-        };
+    fn simulated(&mut self, keys: &SimulatedKeys<'_>, root: &Scenario<'_>) -> SimulatedFaults {
+        let course = self.course(&keys.runs, &keys.duration, &keys.fault_after, root);
+        let Course { runs, duration, fault_after } = course;
+        let at = keys.gain.stated.as_ref().map_or(0..0, |gain| gain.at.clone());
+        let gain = self.gain(&At { value: keys.gain.value(), at });
         SimulatedFaults {
-            kinds: self.kinds(section, OUTPUT),
+            kinds: self.kinds(&keys.kinds, OUTPUT),
             runs,
             duration,
             fault_after,
@@ -66,20 +64,21 @@ impl Checker<'_> {
 
     fn process_faults(
         &mut self,
-        section: &Section<'_>,
-        root: &Section<'_>,
+        keys: &ProcessFaultKeys<'_>,
+        root: &Scenario<'_>,
         variants: &[At<Variant>],
     ) -> ProcessFaults {
-        let Course { runs, duration, fault_after } = self.course(section, root);
+        let course = self.course(&keys.runs, &keys.duration, &keys.fault_after, root);
+        let Course { runs, duration, fault_after } = course;
         let supervised = |variant: &Variant| variant.decision.is_some();
-        let with = self.variant_of(section, "with", variants);
+        let with = self.variant_of(&keys.with, variants);
         if let Some(variant) = with
             && !(supervised(variant)
                 && variant.units.iter().any(|unit| unit.state == UnitState::Active))
         {
             self.problem(
                 Problem::new(
-                    section.key_at("with"),
+                    keys.with.key_at.clone(),
                     format!(
                         "variant \"{}\" has no decision process with an active unit",
                         variant.name
@@ -88,7 +87,7 @@ impl Checker<'_> {
                 .hint("the fault goes into the active unit"),
             );
         }
-        let without = self.variant_of(section, "without", variants);
+        let without = self.variant_of(&keys.without, variants);
         if let Some(variant) = without {
             let controls =
                 |task: &Task| matches!(task, Task::Controller { .. } | Task::Monolithic { .. });
@@ -97,22 +96,22 @@ impl Checker<'_> {
             {
                 self.problem(
                     Problem::new(
-                        section.key_at("without"),
+                        keys.without.key_at.clone(),
                         format!("variant \"{}\" is not one controller without a decision process", variant.name),
                     )
                     .hint("the fault goes into a process with task = \"controller\" or \"monolithic\""),
                 );
             }
         }
-        if !section.has("with") && !section.has("without") {
+        if !keys.with.is_present && !keys.without.is_present {
             self.problem(
-                Problem::new(section.at.clone(), "process faults need a variant to happen in")
+                Problem::new(keys.section.at.clone(), "process faults need a variant to happen in")
                     .hint("say with = \"…\" and without = \"…\", the names of two variants"),
             );
         }
         let name = |variant: Option<&Variant>| variant.map(|variant| variant.name.clone());
         ProcessFaults {
-            kinds: self.kinds(section, PROCESS),
+            kinds: self.kinds(&keys.kinds, PROCESS),
             runs,
             duration,
             fault_after,
@@ -121,28 +120,29 @@ impl Checker<'_> {
         }
     }
 
-    fn course(&mut self, section: &Section<'_>, root: &Section<'_>) -> Course {
-        let stated = section.parsed::<Span>("duration").or_else(|| root.parsed("duration"));
-        let duration = self
-            .overrides
-            .duration
-            .or(stated.map(|stated| stated.value))
-            .unwrap_or(Span::from_millis(5_000));
-        let after = section.parsed::<Span>("fault_after").map(|after| after.value);
-        let mut fault_after = after.unwrap_or(Span::from_millis(2_000));
+    fn course(
+        &mut self,
+        runs: &Entry<u32>,
+        duration: &Entry<Span>,
+        after: &Entry<Span, Span>,
+        root: &Scenario<'_>,
+    ) -> Course {
+        let stated = duration.get().or(root.duration.get()).copied();
+        let duration = self.overrides.duration.or(stated).unwrap_or(keys::DURATION);
+        let mut fault_after = after.value();
         if fault_after >= duration {
             // Only what the file itself says can be wrong in the file.
-            if after.is_some() && self.overrides.duration.is_none() {
+            if after.stated.is_some() && self.overrides.duration.is_none() {
                 self.problem(
                     Problem::new(
-                        section.key_at("fault_after"),
+                        after.key_at.clone(),
                         format!("the fault would come after {fault_after}, but a run ends after {duration}"),
                     )
                     .hint("leave time to see what it does"),
                 );
             } else {
                 let sooner = duration / 2;
-                if after.is_some() {
+                if after.stated.is_some() {
                     self.notes.push(format!(
                         "fault_after shortened from {fault_after} to {sooner} to fit a run of {duration}"
                     ));
@@ -150,20 +150,20 @@ impl Checker<'_> {
                 fault_after = sooner;
             }
         }
-        Course { runs: self.runs(section, self.runs(root, 1)), duration, fault_after }
+        let runs = runs.get().copied().unwrap_or(root.runs.value());
+        Course { runs: self.overrides.runs.unwrap_or(runs), duration, fault_after }
     }
 
-    fn kinds(&mut self, section: &Section<'_>, classes: &[Class]) -> Vec<FaultKind> {
-        let chosen = section.texts("kinds");
-        if chosen.is_empty() {
+    fn kinds(&mut self, chosen: &Entry<Vec<At<&str>>>, classes: &[Class]) -> Vec<FaultKind> {
+        if chosen.items().is_empty() {
             return super::faults(classes).collect();
         }
-        let mut kinds: Vec<FaultKind> = Vec::with_capacity(chosen.len());
-        for name in chosen {
-            let Some(kind) = self.fault(&name, "fault of this sort", classes) else { continue };
+        let mut kinds: Vec<FaultKind> = Vec::with_capacity(chosen.items().len());
+        for name in chosen.items() {
+            let Some(kind) = self.fault(name, "fault of this sort", classes) else { continue };
             if kinds.contains(&kind) {
                 let message = format!("\"{}\" is in the list already", kind.name());
-                self.problem(Problem::new(name.at, message));
+                self.problem(Problem::new(name.at.clone(), message));
             } else {
                 kinds.push(kind);
             }
@@ -173,11 +173,10 @@ impl Checker<'_> {
 
     fn variant_of<'r>(
         &mut self,
-        section: &Section<'_>,
-        key: &str,
+        name: &Entry<&str>,
         variants: &'r [At<Variant>],
     ) -> Option<&'r Variant> {
-        let name = section.text(key)?;
+        let name = name.stated.as_ref()?;
         let found = variants.iter().find(|variant| variant.value.name == name.value);
         if found.is_none() {
             let names: Vec<&str> =
@@ -188,7 +187,7 @@ impl Checker<'_> {
                 false => format!("there are {}", names.join(", ")),
             };
             let label = did_you_mean(name.value, names).unwrap_or_default();
-            self.problem(Problem::new(name.at, message).label(label).hint(hint));
+            self.problem(Problem::new(name.at.clone(), message).label(label).hint(hint));
         }
         found.map(|variant| &variant.value)
     }

@@ -7,7 +7,7 @@ use hemiola_simplex::performance::{Remedy, Settings as PerformanceSettings};
 use hemiola_units::Span;
 
 use super::Checker;
-use crate::section::{At, Section};
+use crate::keys::{DecisionKeys, PerformanceKeys, RemedyWord};
 use hemiola_diagnostic::Problem;
 
 /// The rule as stated, before it meets a period.
@@ -20,42 +20,26 @@ pub(super) struct Rule {
 
 impl Checker<'_> {
     /// Reads [decision].
-    pub(super) fn rule(&mut self, section: Option<Section<'_>>) -> Rule {
-        let mut rule = Rule::default();
-        let settings = &mut rule.settings;
-        let Some(section) = section else { return rule };
-        if let Some(gain) = section.gain("safety") {
-            settings.safety = self.gain(gain);
-        }
-        if let Some(number) = section.number("accept_below") {
-            settings.accept_below = number.value;
-        }
-        if let Some(number) = section.number("return_below") {
-            settings.return_below = number.value;
-        }
-        for (key, count) in [
-            ("return_after", &mut settings.return_after),
-            ("strikes", &mut settings.strikes),
-            ("forgive_after", &mut settings.forgive_after),
-            ("give_up_after", &mut settings.give_up_after),
-            ("promote_after", &mut settings.promote_after),
-        ] {
-            if let Some(stated) = section.whole(key) {
-                *count = stated.value;
-            }
-        }
-        if let Some(At { value, at }) = section.parsed("answer_within") {
-            settings.answer_within = value;
-            rule.answer_at = Some(at);
-        }
-        if let Some(section) = section.section("performance") {
-            settings.performance =
-                settings.performance.and_then(|default| performance(&section, default));
-        }
+    pub(super) fn rule(&mut self, keys: Option<&DecisionKeys<'_>>) -> Rule {
+        let Some(keys) = keys else { return Rule::default() };
+        let default = Settings::default();
+        let settings = Settings {
+            safety: keys.safety.stated.as_ref().map_or(default.safety, |gain| self.gain(gain)),
+            accept_below: keys.accept_below.value(),
+            return_below: keys.return_below.value(),
+            return_after: keys.return_after.value(),
+            strikes: keys.strikes.value(),
+            forgive_after: keys.forgive_after.value(),
+            give_up_after: keys.give_up_after.value(),
+            promote_after: keys.promote_after.value(),
+            answer_within: keys.answer_within.value(),
+            performance: keys.performance.get().map_or(default.performance, performance),
+            ..default
+        };
         if settings.return_below > settings.accept_below {
             self.problem(
                 Problem::new(
-                    section.key_at("return_below"),
+                    keys.return_below.key_at.clone(),
                     format!(
                         "control would return at {}, above the {} at which it is taken away",
                         settings.return_below, settings.accept_below
@@ -64,7 +48,10 @@ impl Checker<'_> {
                 .hint("keep return_below at or under accept_below"),
             );
         }
-        rule
+        Rule {
+            settings,
+            answer_at: keys.answer_within.stated.as_ref().map(|stated| stated.at.clone()),
+        }
     }
 
     /// The rule for cycles of `period`; `name` is whose.
@@ -98,15 +85,11 @@ impl Checker<'_> {
 }
 
 /// The performance monitor as stated; `None` when it is off.
-fn performance(section: &Section<'_>, default: PerformanceSettings) -> Option<PerformanceSettings> {
-    let remedy = match section.text("remedy").map(|remedy| remedy.value) {
-        Some("off") => return None,
-        Some("switch") => Remedy::Switch,
-        _ => default.remedy,
+fn performance(keys: &PerformanceKeys<'_>) -> Option<PerformanceSettings> {
+    let remedy = match keys.remedy.value() {
+        RemedyWord::Off => return None,
+        RemedyWord::Switch => Remedy::Switch,
+        RemedyWord::Report => Remedy::Report,
     };
-    Some(PerformanceSettings {
-        window: section.parsed("window").map_or(default.window, |window| window.value),
-        limit: section.number("limit").map_or(default.limit, |limit| limit.value),
-        remedy,
-    })
+    Some(PerformanceSettings { window: keys.window.value(), limit: keys.limit.value(), remedy })
 }

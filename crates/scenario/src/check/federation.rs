@@ -6,11 +6,15 @@ use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, CpuSet, Overrun, Policy, Priority, Profile, Rate, Span};
 
 use super::Checker;
+use crate::document::{At, Entry, OneOrMany, Word};
+use crate::keys::Scenario;
+use crate::keys::federation::{
+    Affinity, ExchangeKeys, FederateKeys, FederateWord, FederationKeys, OrbitKeys,
+};
 use crate::plan::{
     Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, Process, Release, Task,
     Transport, Variant,
 };
-use crate::section::{At, Section};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// The process of the RTI; no federate may have its name.
@@ -56,28 +60,26 @@ impl Checker<'_> {
     /// One variant for each mode of the federation.
     pub(super) fn federation(
         &mut self,
-        section: &Section<'_>,
-        root: &Section<'_>,
+        keys: &FederationKeys<'_>,
+        root: &Scenario<'_>,
     ) -> Vec<At<Variant>> {
-        self.alone(section, root);
+        self.alone(keys, root);
         self.period_fits(self.rate.period());
-        let share = section.number("compute").map_or(25.0, |share| share.value);
-        let members: Vec<Member> = section
-            .named("federates")
-            .iter()
-            .filter_map(|(name, section)| self.member(name, section, share))
-            .collect();
-        let known = members.len() == section.named("federates").len();
+        let federates = keys.federates.items();
+        let share = keys.compute.value();
+        let members: Vec<Member> =
+            federates.iter().filter_map(|(name, keys)| self.member(name, keys, share)).collect();
+        let known = members.len() == federates.len();
         if known {
-            self.master(section, &members);
+            self.master(keys, &members);
         }
-        let exchanges = if known { self.exchanges(section, &members) } else { Vec::new() };
-        let transport = self.transport(section);
-        let rti = self.placement(section, "rti_priority", "rti_cpus", 50);
-        let rti_namespace = section.text("rti_namespace").map(|name| name.value.to_owned());
-        let bare = section.parsed("bare").map_or(self.duration / 4, |bare| bare.value);
-        let orbit = orbit(section.section("orbit").as_ref());
-        let master = section.text("master").map_or("", |master| master.value);
+        let exchanges = if known { self.exchanges(keys, &members) } else { Vec::new() };
+        let transport = self.transport(&keys.rti);
+        let rti = self.placement(&keys.rti_priority, &keys.rti_cpus);
+        let rti_namespace = keys.rti_namespace.get().map(|name| (*name).to_owned());
+        let bare = keys.bare.get().copied().unwrap_or(self.duration / 4);
+        let orbit = orbit(keys.orbit.get());
+        let master = keys.master.get().copied().unwrap_or_default();
         let variant = |mode: Mode| {
             let (sync, priority, affinity) = mode;
             let pinned = if affinity { "pinned" } else { "free" };
@@ -108,45 +110,47 @@ impl Checker<'_> {
                 }),
             }
         };
-        let at = section.at.clone();
-        modes(section).into_iter().map(|mode| At { value: variant(mode), at: at.clone() }).collect()
+        let at = keys.section.at.clone();
+        modes(keys).into_iter().map(|mode| At { value: variant(mode), at: at.clone() }).collect()
     }
 
     /// A federation is all there is in its scenario.
-    fn alone(&mut self, section: &Section<'_>, root: &Section<'_>) {
-        for other in ["variant", "campaign", "plant"] {
-            if root.has(other) {
+    fn alone(&mut self, keys: &FederationKeys<'_>, root: &Scenario<'_>) {
+        let others = [
+            ("variant", root.variant.is_present, &root.variant.key_at),
+            ("campaign", root.campaign.is_present, &root.campaign.key_at),
+            ("plant", root.plant.is_present, &root.plant.key_at),
+        ];
+        for (other, is_present, at) in others {
+            if is_present {
                 self.problem(
-                    Problem::new(root.key_at(other), format!("a federation beside \"{other}\""))
+                    Problem::new(at.clone(), format!("a federation beside \"{other}\""))
                         .hint("a federation brings its own processes; write another scenario"),
                 );
             }
         }
-        if section.named("federates").is_empty() && section.has("federates") {
+        if keys.federates.items().is_empty() && keys.federates.is_present {
             self.problem(
-                Problem::new(section.key_at("federates"), "this federation has no federate")
+                Problem::new(keys.federates.key_at.clone(), "this federation has no federate")
                     .hint("write one: [federation.federates.name]"),
             );
         }
     }
 
-    fn member(&mut self, name: &At<&str>, section: &Section<'_>, share: f64) -> Option<Member> {
-        let word = section.text("model")?.value;
-        let satellite = section.whole::<usize>("satellite");
-        let stated = satellite.as_ref().map_or(0, |satellite| satellite.value.saturating_sub(1));
-        let model = match word {
-            "board" => Model::Board { satellite: stated },
-            "dynamics" => Model::Dynamics { satellite: stated },
-            "payload" => Model::Payload,
-            _ => return None,
+    fn member(&mut self, name: &At<&str>, keys: &FederateKeys<'_>, share: f64) -> Option<Member> {
+        let satellite = keys.satellite.get().map_or(0, |number| number.saturating_sub(1));
+        let model = match keys.model.get()? {
+            FederateWord::Board => Model::Board { satellite },
+            FederateWord::Dynamics => Model::Dynamics { satellite },
+            FederateWord::Payload => Model::Payload,
         };
-        match (model, &satellite) {
+        match (model, &keys.satellite.stated) {
             (Model::Payload, Some(satellite)) => self.problem(
                 Problem::new(satellite.at.clone(), "satellite means nothing to a payload")
                     .hint("it belongs to the models board and dynamics"),
             ),
-            (Model::Board { .. } | Model::Dynamics { .. }, None) if !section.has("satellite") => {
-                self.missing(section, name.value, "satellite", "1 or 2");
+            (Model::Board { .. } | Model::Dynamics { .. }, None) if !keys.satellite.is_present => {
+                self.missing(&keys.section, name.value, "satellite", "1 or 2");
             }
             _ => {}
         }
@@ -156,51 +160,44 @@ impl Checker<'_> {
                     .hint("choose another name"),
             );
         }
-        let every = section.whole::<u32>("every").map_or(1, |every| every.value);
+        let every = keys.every.value();
         let period = self.rate.period() * i64::from(every);
         if Rate::from_period(period).is_none() {
             let message = format!("\"{}\" has a cycle of {period}", name.value.escape_debug());
-            self.problem(Problem::new(section.key_at("every"), message).hint("1000 s at most"));
+            self.problem(Problem::new(keys.every.key_at.clone(), message).hint("1000 s at most"));
         }
-        let share = section.number("compute").map_or(share, |share| share.value);
+        let share = keys.compute.get().copied().unwrap_or(share);
         Some(Member {
             name: name.value.into(),
             settings: FederateSettings {
                 model,
                 every,
                 compute: Span::from_secs_f64(period.secs_f64() * share / 100.0),
-                namespace: section.text("namespace").map(|name| name.value.to_owned()),
+                namespace: keys.namespace.get().map(|name| (*name).to_owned()),
             },
             period,
-            placement: self.placement(section, "priority", "cpus", 40),
+            placement: self.placement(&keys.priority, &keys.cpus),
         })
     }
 
-    fn placement(
-        &mut self,
-        section: &Section<'_>,
-        priority: &str,
-        cpus: &str,
-        default: u8,
-    ) -> Placement {
-        let stated = section.whole::<u8>(priority);
-        let number =
-            stated.unwrap_or_else(|| At { value: default, at: section.key_at("federates") });
+    fn placement(&mut self, priority: &Entry<u8, u8>, cpus: &Entry<&str>) -> Placement {
+        let stated = priority.stated.as_ref().map_or(&priority.key_at, |stated| &stated.at);
+        let number = At { value: priority.value(), at: stated.clone() };
         let high = self.runs_high;
         let permitted = if high { self.permitted(&number) } else { None };
         Placement {
             priority: permitted.unwrap_or_else(super::profile::lowest),
-            cpus: self.cpus(section, cpus),
+            cpus: self.cpus(cpus),
         }
     }
 
-    fn master(&mut self, section: &Section<'_>, members: &[Member]) {
-        let Some(named) = section.text("master") else { return };
+    fn master(&mut self, keys: &FederationKeys<'_>, members: &[Member]) {
+        let Some(named) = &keys.master.stated else { return };
         match members.iter().find(|member| member.name == named.value) {
-            None => self.no_federate(&named, members),
+            None => self.no_federate(named, members),
             Some(member) if member.settings.every != 1 => self.problem(
                 Problem::new(
-                    named.at,
+                    named.at.clone(),
                     format!("the master has a cycle of {} of its own", member.settings.every),
                 )
                 .hint("the master is the fastest federate: every = 1"),
@@ -217,15 +214,15 @@ impl Checker<'_> {
         self.problem(Problem::new(named.at.clone(), message).label(label).hint(hint));
     }
 
-    fn exchanges(&mut self, section: &Section<'_>, members: &[Member]) -> Vec<Exchange> {
+    fn exchanges(&mut self, federation: &FederationKeys<'_>, members: &[Member]) -> Vec<Exchange> {
         let mut exchanges: Vec<Exchange> = Vec::new();
-        for section in section.sections("exchanges") {
-            let (Some(from), Some(to)) = (section.text("from"), section.text("to")) else {
+        for keys in federation.exchanges.items() {
+            let (Some(from), Some(to)) = (&keys.from.stated, &keys.to.stated) else {
                 continue;
             };
             let find = |name: &str| members.iter().find(|member| member.name == name);
             let (Some(sender), Some(receiver)) = (find(from.value), find(to.value)) else {
-                for end in [&from, &to] {
+                for end in [from, to] {
                     if find(end.value).is_none() {
                         self.no_federate(end, members);
                     }
@@ -235,22 +232,22 @@ impl Checker<'_> {
             let pair = format!("{} to {}", from.value, to.value);
             if from.value == to.value {
                 self.problem(
-                    Problem::new(to.at, format!("\"{}\" would tell itself", from.value))
+                    Problem::new(to.at.clone(), format!("\"{}\" would tell itself", from.value))
                         .hint("an exchange is between two federates"),
                 );
                 continue;
             }
             if exchanges.iter().any(|known| known.from == from.value && known.to == to.value) {
                 self.problem(
-                    Problem::new(section.at.clone(), format!("a second exchange from {pair}"))
+                    Problem::new(keys.section.at.clone(), format!("a second exchange from {pair}"))
                         .hint("one exchange carries all that one federate tells another"),
                 );
             }
-            let mid_cycle = section.boolean("mid_cycle").unwrap_or(false);
+            let mid_cycle = keys.mid_cycle.value();
             if mid_cycle && sender.settings.every != receiver.settings.every {
                 self.problem(
                     Problem::new(
-                        section.key_at("mid_cycle"),
+                        keys.mid_cycle.key_at.clone(),
                         format!("{pair} in mid-cycle, but their cycles differ"),
                     )
                     .hint("a reception in mid-cycle is of the sender's same cycle"),
@@ -260,7 +257,7 @@ impl Checker<'_> {
             if mid_cycle && second {
                 self.problem(
                     Problem::new(
-                        section.key_at("mid_cycle"),
+                        keys.mid_cycle.key_at.clone(),
                         format!("a second reception of \"{}\" in mid-cycle", to.value),
                     )
                     .hint("a federate has one at most"),
@@ -269,22 +266,21 @@ impl Checker<'_> {
             exchanges.push(Exchange {
                 from: from.value.into(),
                 to: to.value.into(),
-                bytes: self.message_size(&section, sender),
+                bytes: self.message_size(keys, sender),
                 mid_cycle,
             });
         }
-        self.no_circle(section, &exchanges, members);
+        self.no_circle(federation, &exchanges, members);
         exchanges
     }
 
-    fn message_size(&mut self, section: &Section<'_>, sender: &Member) -> Bytes {
+    fn message_size(&mut self, keys: &ExchangeKeys<'_>, sender: &Member) -> Bytes {
         let least = sender.settings.model.message_min();
-        let size = section.parsed::<Bytes>("size");
-        let Some(size) = size else { return Bytes(least.0.max(64)) };
+        let Some(size) = &keys.size.stated else { return Bytes(least.0.max(64)) };
         if size.value < least || size.value > MESSAGE_MAX {
             self.problem(
                 Problem::new(
-                    size.at,
+                    size.at.clone(),
                     format!("a message of {} from \"{}\"", size.value, sender.name),
                 )
                 .hint(format!("what it says takes {least}; {MESSAGE_MAX} at most")),
@@ -294,7 +290,7 @@ impl Checker<'_> {
     }
 
     /// Nobody waits in mid-cycle for one who waits for it: as many steps as federates end every chain.
-    fn no_circle(&mut self, section: &Section<'_>, exchanges: &[Exchange], members: &[Member]) {
+    fn no_circle(&mut self, keys: &FederationKeys<'_>, exchanges: &[Exchange], members: &[Member]) {
         let waits_for = |name: &str| {
             let exchange = exchanges.iter().find(|known| known.mid_cycle && known.to == name)?;
             Some(exchange.from.as_str())
@@ -309,7 +305,7 @@ impl Checker<'_> {
         if let Some(member) = members.iter().find(is_endless) {
             self.problem(
                 Problem::new(
-                    section.key_at("exchanges"),
+                    keys.exchanges.key_at.clone(),
                     format!("\"{}\" would wait in mid-cycle for ever", member.name),
                 )
                 .hint("receptions in mid-cycle must not form a circle"),
@@ -317,8 +313,8 @@ impl Checker<'_> {
         }
     }
 
-    fn transport(&mut self, section: &Section<'_>) -> Transport {
-        let Some(text) = section.text("rti") else { return Transport::Shm };
+    fn transport(&mut self, rti: &Entry<&str>) -> Transport {
+        let Some(text) = &rti.stated else { return Transport::Shm };
         match (text.value, text.value.strip_prefix("tcp:")) {
             ("shm", _) => Transport::Shm,
             ("tcp", _) => Transport::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
@@ -326,11 +322,11 @@ impl Checker<'_> {
                 Transport::Tcp(address.parse().expect("parsed just now"))
             }
             _ => {
-                let text = At { value: text.value.escape_debug().to_string(), at: text.at };
+                let address = text.value.escape_debug();
                 self.problem(
                     Problem::new(
-                        text.at,
-                        format!("the RTI cannot be reached by \"{}\"", text.value),
+                        text.at.clone(),
+                        format!("the RTI cannot be reached by \"{address}\""),
                     )
                     .hint("write \"shm\", \"tcp\", or where it listens: \"tcp:10.0.0.1:15164\""),
                 );
@@ -377,50 +373,47 @@ impl Member {
 }
 
 /// Whether any mode is of high priority.
-pub(super) fn runs_high(root: &Section<'_>) -> bool {
-    root.section("federation").is_none_or(|section| {
-        let words = section.words("priority");
-        words.is_empty() || words.contains(&"high")
-    })
+pub(super) fn runs_high(root: &Scenario<'_>) -> bool {
+    let federation = root.federation.get();
+    federation.is_none_or(|keys| chosen(&keys.priority).contains(&PriorityMode::High))
+}
+
+/// The words of a list, in the order in which modes are run; every word where none is stated.
+fn chosen<W: Word + PartialEq>(entry: &Entry<OneOrMany<W>>) -> Vec<W> {
+    let stated = match entry.get() {
+        Some(OneOrMany::One(word)) => vec![*word],
+        Some(OneOrMany::Many(words)) => words.iter().map(|word| word.value).collect(),
+        None => Vec::new(),
+    };
+    let is_chosen = |word: &&W| stated.is_empty() || stated.contains(word);
+    W::ALL.iter().filter(is_chosen).copied().collect()
 }
 
 /// Every combination of what is listed, so that neighbours differ as little as possible.
-fn modes(section: &Section<'_>) -> Vec<Mode> {
-    let or_both = |key: &str, both: [&'static str; 2]| {
-        let words = section.words(key);
-        both.into_iter().filter(|word| words.is_empty() || words.contains(word)).collect::<Vec<_>>()
-    };
+fn modes(keys: &FederationKeys<'_>) -> Vec<Mode> {
     let mut modes = Vec::new();
-    for affinity in or_both("affinity", ["free", "pinned"]) {
-        for priority in or_both("priority", ["low", "high"]) {
-            for sync in or_both("sync", ["interaction", "time-management"]) {
-                let sync = match sync {
-                    "interaction" => Synchronization::Interaction,
-                    _ => Synchronization::TimeManagement,
-                };
-                let priority =
-                    if priority == "low" { PriorityMode::Low } else { PriorityMode::High };
-                modes.push((sync, priority, affinity == "pinned"));
+    for affinity in chosen(&keys.affinity) {
+        for priority in chosen(&keys.priority) {
+            for sync in chosen(&keys.sync) {
+                modes.push((sync, priority, affinity == Affinity::Pinned));
             }
         }
     }
     modes
 }
 
-fn orbit(section: Option<&Section<'_>>) -> OrbitSettings {
-    let number = |section: &Section<'_>, key: &str, default: f64| {
-        section.number(key).map_or(default, |number| number.value)
-    };
-    let mut satellites =
-        [0.0, 180.0].map(|phase_deg| Ellipse { radial_m: 100.0, normal_m: 50.0, phase_deg });
-    let stated = section.map_or_else(Vec::new, |section| section.sections("satellites"));
-    for (ellipse, section) in satellites.iter_mut().zip(&stated) {
-        *ellipse = Ellipse {
-            radial_m: number(section, "radial", ellipse.radial_m),
-            normal_m: number(section, "normal", ellipse.normal_m),
-            phase_deg: number(section, "phase_deg", ellipse.phase_deg),
-        };
+fn orbit(keys: Option<&OrbitKeys<'_>>) -> OrbitSettings {
+    let satellites = keys.map_or(&[][..], |keys| keys.satellites.items());
+    let altitude_km = keys.map_or(700.0, |keys| keys.altitude_km.value());
+    OrbitSettings {
+        altitude_m: altitude_km * 1e3,
+        satellites: [(0, 0.0), (1, 180.0)].map(|(number, opposite)| {
+            let keys = satellites.get(number);
+            Ellipse {
+                radial_m: keys.map_or(100.0, |keys| keys.radial.value()),
+                normal_m: keys.map_or(50.0, |keys| keys.normal.value()),
+                phase_deg: keys.and_then(|keys| keys.phase_deg.get().copied()).unwrap_or(opposite),
+            }
+        }),
     }
-    let altitude_km = section.map_or(700.0, |section| number(section, "altitude_km", 700.0));
-    OrbitSettings { altitude_m: altitude_km * 1e3, satellites }
 }

@@ -7,8 +7,9 @@ use hemiola_units::{Delivery, Endpoint};
 
 use super::Checker;
 use super::process::{Written, ports};
+use crate::document::At;
+use crate::keys::{ChannelKeys, VariantKeys};
 use crate::plan::{Channel, Message, Task};
-use crate::section::{At, Section};
 use hemiola_diagnostic::Problem;
 
 /// A channel with the place of its name, and of its endpoint.
@@ -29,14 +30,14 @@ impl Checker<'_> {
     /// processes could be read; when not, nobody can say that an end is missing.
     pub(super) fn channels(
         &mut self,
-        section: &Section<'_>,
+        keys: &VariantKeys<'_>,
         written: &[Written<'_>],
         complete: bool,
         has_units: bool,
     ) -> Vec<Channel> {
-        let declared = section.named("channels");
+        let declared = keys.channels.items();
         let channels: Vec<WrittenChannel> =
-            declared.iter().filter_map(|(name, section)| self.channel(name, section)).collect();
+            declared.iter().filter_map(|(name, keys)| self.channel(name, keys)).collect();
         self.no_endpoint_twice(&channels);
         let names: Vec<&str> = declared.iter().map(|(name, _)| name.value).collect();
         for process in written {
@@ -56,11 +57,12 @@ impl Checker<'_> {
         channels.into_iter().map(|channel| channel.channel).collect()
     }
 
-    fn channel(&mut self, name: &At<&str>, section: &Section<'_>) -> Option<WrittenChannel> {
-        let message = match section.text("message").map_or(name.value, |message| message.value) {
-            "sensors" => Message::Sensors,
-            "command" => Message::Command,
-            _ if section.has("message") => return None,
+    fn channel(&mut self, name: &At<&str>, keys: &ChannelKeys<'_>) -> Option<WrittenChannel> {
+        let message = match (keys.message.get(), name.value) {
+            (Some(message), _) => *message,
+            (None, _) if keys.message.is_present => return None,
+            (None, "sensors") => Message::Sensors,
+            (None, "command") => Message::Command,
             _ => {
                 self.problem(
                     Problem::new(
@@ -72,11 +74,11 @@ impl Checker<'_> {
                 return None;
             }
         };
-        let endpoint: At<Endpoint> = section.parsed("endpoint")?;
+        let endpoint = keys.endpoint.stated.clone()?;
         let channel = Channel {
             name: name.value.into(),
             endpoint: endpoint.value,
-            delivery: section.delivery("delivery")?.value,
+            delivery: *keys.delivery.get()?,
             message,
         };
         Some(WrittenChannel { channel, name_at: name.at.clone(), endpoint_at: endpoint.at })

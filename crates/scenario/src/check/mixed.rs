@@ -4,8 +4,9 @@ use hemiola_units::{Bytes, Rate, Span};
 
 use super::Checker;
 use super::process::Written;
+use crate::document::OneOrMany;
+use crate::keys::{ProcessKeys, VariantKeys};
 use crate::plan::Task;
-use crate::section::{At, Section};
 use hemiola_diagnostic::Problem;
 
 /// The shortest turn: what a thread is in the middle of when a turn ends must not count.
@@ -39,49 +40,47 @@ impl Step<'_> {
     }
 }
 
-/// The share of a processor that a process asks for, percent, and where it is written.
-fn share(name: &str, section: &Section<'_>, step: Option<&Step<'_>>) -> Option<At<f64>> {
+/// The share of a processor that a process asks for, percent.
+fn share(name: &str, keys: &ProcessKeys<'_>, step: Option<&Step<'_>>) -> Option<f64> {
     let stepped = step.filter(|step| step.process == name).and_then(Step::share);
-    let stepped = stepped.map(|value| At { value, at: section.key_at("share") });
-    stepped.or_else(|| section.number("share"))
+    stepped.or(match keys.share.get() {
+        Some(OneOrMany::One(share)) => Some(*share),
+        _ => None,
+    })
 }
 
 /// Whether a process has a share of nothing and is left out: the control of a list of shares.
-pub(super) fn rests(name: &str, section: &Section<'_>, step: Option<&Step<'_>>) -> bool {
-    share(name, section, step).is_some_and(|share| share.value == 0.0)
+pub(super) fn rests(name: &str, keys: &ProcessKeys<'_>, step: Option<&Step<'_>>) -> bool {
+    share(name, keys, step) == Some(0.0)
 }
 
 impl Checker<'_> {
     /// What a variant is to be run for: once for each value of its list, or once.
-    pub(super) fn steps<'s>(&mut self, section: &Section<'s>) -> Vec<Option<Step<'s>>> {
+    pub(super) fn steps<'s>(&mut self, keys: &VariantKeys<'s>) -> Vec<Option<Step<'s>>> {
         let mut steps: Vec<Option<Step<'s>>> = Vec::new();
-        for (name, process) in section.named("processes") {
-            for key in ["rate", "share"] {
-                if !process.is_array(key) {
-                    continue;
-                }
-                if !steps.is_empty() {
+        for (name, process) in keys.processes.items() {
+            let step = |word: String, value| {
+                let good = |c: char| c.is_ascii_alphanumeric() || c == '.';
+                let word = word.chars().filter(|c| good(*c)).collect();
+                Some(Step { process: name.value, word, value })
+            };
+            let (rate, share) = (&process.rate, &process.share);
+            for (is_list, key_at) in
+                [(rate.is_array, &rate.key_at), (share.is_array, &share.key_at)]
+            {
+                if is_list && !steps.is_empty() {
                     self.problem(
-                        Problem::new(process.key_at(key), "a second list in this variant")
+                        Problem::new(key_at.clone(), "a second list in this variant")
                             .hint("a variant has one list at most; write another variant"),
                     );
-                    continue;
-                }
-                let step = |word: String, value| {
-                    let good = |c: char| c.is_ascii_alphanumeric() || c == '.';
-                    let word = word.chars().filter(|c| good(*c)).collect();
-                    Some(Step { process: name.value, word, value })
-                };
-                let rates = process.parsed_list::<Rate>("rate").into_iter();
-                let shares = process.numbers("share").into_iter();
-                match key {
-                    "rate" => steps.extend(
-                        rates.map(|rate| step(rate.value.to_string(), Value::Rate(rate.value))),
-                    ),
-                    _ => steps.extend(
-                        shares
-                            .map(|share| step(share.value.to_string(), Value::Share(share.value))),
-                    ),
+                } else if is_list && *key_at == rate.key_at {
+                    if let Some(OneOrMany::Many(rates)) = rate.get() {
+                        let rates = rates.iter().map(|rate| rate.value);
+                        steps.extend(rates.map(|rate| step(rate.to_string(), Value::Rate(rate))));
+                    }
+                } else if is_list && let Some(OneOrMany::Many(shares)) = share.get() {
+                    let shares = shares.iter().map(|share| share.value);
+                    steps.extend(shares.map(|share| step(share.to_string(), Value::Share(share))));
                 }
             }
         }
@@ -91,39 +90,43 @@ impl Checker<'_> {
     /// The processor time of one job of a workload.
     pub(super) fn compute(
         &mut self,
-        section: &Section<'_>,
+        keys: &ProcessKeys<'_>,
         name: &str,
         step: Option<&Step<'_>>,
         period: Span,
     ) -> Span {
-        if section.has("compute") && section.has("share") {
+        let (is_compute, is_share) = (keys.compute.is_present, keys.share.is_present);
+        if is_compute && is_share {
             self.problem(
-                Problem::new(section.key_at("share"), format!("\"{name}\" has compute and share"))
-                    .hint("a share is compute over the period; keep one"),
+                Problem::new(
+                    keys.share.key_at.clone(),
+                    format!("\"{name}\" has compute and share"),
+                )
+                .hint("a share is compute over the period; keep one"),
             );
         }
-        if let Some(share) = share(name, section, step) {
-            return Span::from_secs_f64(period.secs_f64() * share.value / 100.0);
+        if let Some(share) = share(name, keys, step) {
+            return Span::from_secs_f64(period.secs_f64() * share / 100.0);
         }
-        if !section.has("compute") && !section.has("share") {
-            self.missing(section, name, "compute", "the processor time of one job; or write share");
+        if !is_compute && !is_share {
+            let what = "the processor time of one job; or write share";
+            self.missing(&keys.section, name, "compute", what);
         }
-        let Some(compute) = section.parsed::<Span>("compute") else { return Span::ZERO };
+        let Some(compute) = &keys.compute.stated else { return Span::ZERO };
         if compute.value >= period {
             let message =
                 format!("\"{name}\" would compute for {} in each {period}", compute.value);
-            self.problem(Problem::new(compute.at, message).hint("keep compute under the period"));
+            self.problem(
+                Problem::new(compute.at.clone(), message).hint("keep compute under the period"),
+            );
         }
         compute.value
     }
 
     /// The length of a benchmark's turn.
-    pub(super) fn turn(&mut self, section: &Section<'_>) -> Span {
-        let turn = section.parsed::<Span>("turn");
-        let (turn, at) = turn.map_or_else(
-            || (Span::from_millis(100), section.at.clone()),
-            |turn| (turn.value, turn.at),
-        );
+    pub(super) fn turn(&mut self, keys: &ProcessKeys<'_>) -> Span {
+        let turn = keys.turn.value();
+        let at = keys.turn.stated.as_ref().map_or(&keys.section.at, |turn| &turn.at).clone();
         if turn < TURN_MIN {
             let message = format!("a turn of {turn} is too short to count work in");
             let hint = format!("{TURN_MIN} at least; 100ms is usual");
@@ -137,23 +140,18 @@ impl Checker<'_> {
         turn
     }
 
-    pub(super) fn benchmark(&mut self, section: &Section<'_>, turn: Span) -> Task {
+    pub(super) fn benchmark(&mut self, keys: &ProcessKeys<'_>, turn: Span) -> Task {
         const MEMORY_MAX: Bytes = Bytes(1 << 30);
-        let memory = section.parsed::<Bytes>("memory");
-        if let Some(memory) = memory.as_ref().filter(|memory| memory.value > MEMORY_MAX) {
+        if let Some(memory) = keys.memory.stated.as_ref().filter(|size| size.value > MEMORY_MAX) {
             let message = format!("each thread would walk through {}", memory.value);
             let hint = format!("{MEMORY_MAX} at most");
             self.problem(Problem::new(memory.at.clone(), message).hint(hint));
         }
-        Task::Benchmark {
-            threads: section.whole("threads").map_or(4, |threads| threads.value),
-            memory: memory.map_or(Bytes(256 << 10), |memory| memory.value),
-            turn,
-        }
+        Task::Benchmark { threads: keys.threads.value(), memory: keys.memory.value(), turn }
     }
 
     /// One benchmark at most, and one load that takes turns with it, often enough to have any.
-    pub(super) fn turns_are_taken(&mut self, section: &Section<'_>, written: &[Written<'_>]) {
+    pub(super) fn turns_are_taken(&mut self, keys: &VariantKeys<'_>, written: &[Written<'_>]) {
         let turn = |task: &Task| match task {
             Task::Benchmark { turn, .. } => Some(*turn),
             _ => None,
@@ -186,7 +184,7 @@ impl Checker<'_> {
                 .hint("turns are those of a benchmark: add a process with task = \"benchmark\""),
             ),
             Some((turn, _)) if taker.process.period > turn => {
-                let at = section.key_at("processes");
+                let at = keys.processes.key_at.clone();
                 let message = format!(
                     "\"{}\" has a period of {}, longer than a turn of {turn}",
                     taker.process.name, taker.process.period

@@ -8,10 +8,11 @@ use hemiola_units::{Overrun, Rate, Span};
 
 use super::Checker;
 use super::mixed::Step;
+use crate::document::{At, Entry, OneOrMany, Section, Word};
+use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
 };
-use crate::section::{At, Section};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// What processes and units of one variant share.
@@ -35,26 +36,6 @@ pub(super) struct Written<'s> {
     pub(super) ends_known: bool,
 }
 
-/// Keys that belong to some tasks only.
-const OWN_KEYS: [(&str, &[&str]); 16] = [
-    ("order", &["io"]),
-    ("command_within", &["io"]),
-    ("gain", &["monolithic", "controller"]),
-    ("compute", &["workload"]),
-    ("share", &["workload"]),
-    ("takes_turns", &["workload"]),
-    ("threads", &["benchmark"]),
-    ("memory", &["benchmark"]),
-    ("turn", &["benchmark"]),
-    ("command", &["command"]),
-    ("rate", &["workload"]),
-    ("overrun", &["io", "monolithic", "workload"]),
-    ("lead", &["io", "monolithic", "decision", "workload"]),
-    ("deadline", &["io", "monolithic", "controller", "decision", "workload"]),
-    ("sends", &["io", "controller", "decision"]),
-    ("receives", &["io", "controller", "decision"]),
-];
-
 /// What a task receives and sends; `None` for tasks without channels.
 pub(super) const fn ports(task: &Task) -> Option<(Message, Message)> {
     match task {
@@ -76,25 +57,36 @@ impl Checker<'_> {
     pub(super) fn process<'s>(
         &mut self,
         name: &At<&'s str>,
-        section: &Section<'s>,
+        keys: &ProcessKeys<'s>,
         cycle: &Cycle<'_>,
     ) -> Option<Written<'s>> {
-        let word = section.text("task")?.value;
-        self.own_keys(word, section);
-        let stated = section.parsed::<Rate>("rate").map(|rate| rate.value);
+        // The check of the shape has seen a task that is none; its other keys are foreign to it.
+        let word = *keys.task.get()?;
+        for (key, at) in ProcessKeys::TABLE.foreign(word.word(), &keys.section) {
+            let hint = match key.word {
+                "rate" => "its cycle has the rate of the variant: write it there".into(),
+                _ => format!("it belongs to the task {}", key.of.join(" or ")),
+            };
+            let message = format!("{} means nothing to the task \"{}\"", key.word, word.word());
+            self.problem(Problem::new(at, message).hint(hint));
+        }
+        let stated = match keys.rate.get() {
+            Some(OneOrMany::One(rate)) => Some(*rate),
+            _ => None,
+        };
         let step = cycle.step.filter(|step| step.process == name.value);
         let rate = step.and_then(Step::rate).or(stated).unwrap_or(cycle.rate);
         let period = match word {
-            "workload" => rate.period(),
-            "benchmark" => self.turn(section),
+            TaskWord::Workload => rate.period(),
+            TaskWord::Benchmark => self.turn(keys),
             _ => cycle.rate.period(),
         };
-        let task = self.task(word, name.value, section, cycle, period)?;
-        let receives = section.texts("receives");
+        let task = self.task(word, name.value, keys, cycle, period);
+        let receives = keys.receives.items().to_vec();
         let release = match &task {
             Task::Controller { .. } | Task::Decision => Release::On {
                 channel: receives.first().map_or("", |channel| channel.value).into(),
-                lead: self.lead(name.value, section, period),
+                lead: self.lead(name.value, &keys.lead, period),
             },
             Task::Command { .. } => Release::Own,
             // It is set off once in a turn, to record what its threads counted in the one before.
@@ -104,21 +96,22 @@ impl Checker<'_> {
                 lead: Span::ZERO,
             },
             _ => Release::Every {
-                rate: if word == "workload" { rate } else { cycle.rate },
-                overrun: overrun(section),
-                lead: self.lead(name.value, section, period),
+                rate: if word == TaskWord::Workload { rate } else { cycle.rate },
+                overrun: keys.overrun.value(),
+                lead: self.lead(name.value, &keys.lead, period),
             },
         };
-        let chosen = self.chosen(section, None);
-        let sends = section.texts("sends");
+        let chosen = self.chosen(&keys.profile, Some(&keys.priority), None);
+        let sends = keys.sends.items().to_vec();
         let names = |texts: &[At<&str>]| texts.iter().map(|text| text.value.to_owned()).collect();
+        let known = |entry: &Entry<Vec<At<&str>>>| !entry.is_present || entry.is_array;
         Some(Written {
             process: Process {
                 name: name.value.into(),
                 task,
                 release,
                 period,
-                deadline: self.deadline(name.value, section, period),
+                deadline: self.deadline(name.value, &keys.deadline, period),
                 profile: chosen.profile,
                 profile_name: chosen.name,
                 sends: names(&sends),
@@ -127,60 +120,44 @@ impl Checker<'_> {
             name_at: name.at.clone(),
             sends,
             receives,
-            after: section.texts("after"),
-            ends_known: ["sends", "receives"]
-                .iter()
-                .all(|key| !section.has(key) || section.is_array(key)),
+            after: keys.after.items().to_vec(),
+            ends_known: known(&keys.sends) && known(&keys.receives),
         })
-    }
-
-    fn own_keys(&mut self, task: &str, section: &Section<'_>) {
-        for (key, tasks) in OWN_KEYS {
-            if section.has(key) && !tasks.contains(&task) {
-                let hint = match key {
-                    "rate" => "its cycle has the rate of the variant: write it there".into(),
-                    _ => format!("it belongs to the task {}", tasks.join(" or ")),
-                };
-                let message =
-                    format!("{key} means nothing to the task \"{}\"", task.escape_debug());
-                self.problem(Problem::new(section.key_at(key), message).hint(hint));
-            }
-        }
     }
 
     fn task(
         &mut self,
-        word: &str,
+        word: TaskWord,
         name: &str,
-        section: &Section<'_>,
+        keys: &ProcessKeys<'_>,
         cycle: &Cycle<'_>,
         period: Span,
-    ) -> Option<Task> {
-        let needed_gain = |checker: &mut Self| {
-            if !section.has("gain") {
-                checker.missing(section, name, "gain", "the name of a gain or four numbers");
-            }
-            section.gain("gain").map_or(Gain([0.0; 4]), |gain| checker.gain(gain))
-        };
-        Some(match word {
-            "io" => Task::Io { order: self.order(section, cycle) },
-            "monolithic" => Task::Monolithic { gain: needed_gain(self) },
-            "controller" => Task::Controller { gain: needed_gain(self) },
-            "decision" => Task::Decision,
-            "workload" => Task::Workload {
-                compute: self.compute(section, name, cycle.step, period),
-                takes_turns: section.boolean("takes_turns").unwrap_or(false),
+    ) -> Task {
+        match word {
+            TaskWord::Io => Task::Io { order: self.order(keys, cycle) },
+            TaskWord::Monolithic => Task::Monolithic { gain: self.needed_gain(name, keys) },
+            TaskWord::Controller => Task::Controller { gain: self.needed_gain(name, keys) },
+            TaskWord::Decision => Task::Decision,
+            TaskWord::Workload => Task::Workload {
+                compute: self.compute(keys, name, cycle.step, period),
+                takes_turns: keys.takes_turns.value(),
             },
-            "benchmark" => self.benchmark(section, period),
-            "command" => {
-                if !section.has("command") {
-                    self.missing(section, name, "command", "the program and its arguments");
+            TaskWord::Benchmark => self.benchmark(keys, period),
+            TaskWord::Command => {
+                if !keys.command.is_present {
+                    self.missing(&keys.section, name, "command", "the program and its arguments");
                 }
-                let (program, arguments) = self.command(section);
+                let (program, arguments) = self.command(&keys.command);
                 Task::Command { program, arguments }
             }
-            _ => return None,
-        })
+        }
+    }
+
+    fn needed_gain(&mut self, name: &str, keys: &ProcessKeys<'_>) -> Gain {
+        if !keys.gain.is_present {
+            self.missing(&keys.section, name, "gain", "the name of a gain or four numbers");
+        }
+        keys.gain.stated.as_ref().map_or(Gain([0.0; 4]), |gain| self.gain(gain))
     }
 
     pub(super) fn missing(&mut self, section: &Section<'_>, name: &str, key: &str, what: &str) {
@@ -190,14 +167,12 @@ impl Checker<'_> {
         );
     }
 
-    fn order(&mut self, section: &Section<'_>, cycle: &Cycle<'_>) -> Order {
-        let read_first = section.text("order").is_some_and(|order| order.value == "read-first");
-        let stated = section.parsed::<Span>("command_within");
-        if !read_first {
-            if section.has("command_within") {
+    fn order(&mut self, keys: &ProcessKeys<'_>, cycle: &Cycle<'_>) -> Order {
+        if keys.order.value() == OrderWord::WriteFirst {
+            if keys.command_within.is_present {
                 self.problem(
                     Problem::new(
-                        section.key_at("command_within"),
+                        keys.command_within.key_at.clone(),
                         "command_within means nothing when io writes first, because it waits for nobody",
                     )
                     .hint("say order = \"read-first\""),
@@ -214,7 +189,9 @@ impl Checker<'_> {
             Some(answer) => (answer + answer / 2).min(midpoint),
             None => midpoint,
         };
-        let Some(stated) = stated else { return Order::ReadFirst { command_within: default } };
+        let Some(stated) = &keys.command_within.stated else {
+            return Order::ReadFirst { command_within: default };
+        };
         let fits = stated.value > earliest && stated.value < period;
         let command_within =
             if fits {
@@ -233,7 +210,7 @@ impl Checker<'_> {
                     ),
                     _ => format!("io would wait {} in a period of {period}", stated.value),
                 };
-                self.problem(Problem::new(stated.at, message).hint(format!(
+                self.problem(Problem::new(stated.at.clone(), message).hint(format!(
                     "keep it between answer_within and the period, such as {default}"
                 )));
                 default
@@ -241,8 +218,8 @@ impl Checker<'_> {
         Order::ReadFirst { command_within }
     }
 
-    fn deadline(&mut self, name: &str, section: &Section<'_>, period: Span) -> Span {
-        let Some(deadline) = section.parsed::<Span>("deadline") else { return period };
+    fn deadline(&mut self, name: &str, deadline: &Entry<Span>, period: Span) -> Span {
+        let Some(deadline) = &deadline.stated else { return period };
         if deadline.value <= period {
             return deadline.value;
         }
@@ -254,7 +231,7 @@ impl Checker<'_> {
         } else {
             self.problem(
                 Problem::new(
-                    deadline.at,
+                    deadline.at.clone(),
                     format!(
                         "the deadline of \"{name}\" is {stated}, beyond its period of {period}"
                     ),
@@ -266,8 +243,8 @@ impl Checker<'_> {
     }
 
     /// How long before its release a process wakes; at another rate than the file's as far as it fits.
-    fn lead(&mut self, name: &str, section: &Section<'_>, period: Span) -> Span {
-        let Some(lead) = section.parsed::<Span>("lead") else { return Span::ZERO };
+    fn lead(&mut self, name: &str, lead: &Entry<Span, Span>, period: Span) -> Span {
+        let Some(lead) = &lead.stated else { return Span::ZERO };
         let half = period / 2;
         if lead.value <= half {
             return lead.value;
@@ -279,23 +256,23 @@ impl Checker<'_> {
             let message =
                 format!("the lead of \"{name}\" is {stated}, beyond half its period of {period}");
             let hint = "it keeps the processor busy for so long in each period; 100us is usual";
-            self.problem(Problem::new(lead.at, message).hint(hint));
+            self.problem(Problem::new(lead.at.clone(), message).hint(hint));
         }
         half
     }
 
     /// Reads one unit; `first` is whether it is in the first slot.
-    pub(super) fn unit(&mut self, section: &Section<'_>, cycle: &Cycle<'_>, first: bool) -> Unit {
-        let name = section.text("name").map_or("", |name| name.value);
-        let program = self.unit_program(name, section);
-        let fault = section.text("fault").map(|kind| {
+    pub(super) fn unit(&mut self, keys: &UnitKeys<'_>, cycle: &Cycle<'_>, first: bool) -> Unit {
+        let name = keys.name.get().copied().unwrap_or_default();
+        let program = self.unit_program(name, keys);
+        let fault = keys.fault.stated.as_ref().map(|kind| {
             let classes = [Class::Output, Class::Message, Class::Process];
-            let kind = self.fault(&kind, "fault", &classes).unwrap_or(FaultKind::None);
-            let after = section.parsed("fault_after").map_or(Span::ZERO, |after| after.value);
+            let kind = self.fault(kind, "fault", &classes).unwrap_or(FaultKind::None);
+            let after = keys.fault_after.value();
             if after >= self.run_length {
                 self.problem(
                     Problem::new(
-                        section.key_at("fault_after"),
+                        keys.fault_after.key_at.clone(),
                         format!(
                             "the fault would come after {after}, but a run ends after {}",
                             self.run_length
@@ -306,56 +283,56 @@ impl Checker<'_> {
             }
             InjectedFault { kind, after }
         });
-        if section.has("fault_after") && !section.has("fault") {
+        if keys.fault_after.is_present && !keys.fault.is_present {
             self.problem(
-                Problem::new(section.key_at("fault_after"), "fault_after without a fault")
+                Problem::new(keys.fault_after.key_at.clone(), "fault_after without a fault")
                     .hint("say what goes wrong with fault = \"…\""),
             );
         }
-        let active = section.text("state").map_or(first, |state| state.value == "active");
-        let chosen = self.chosen(section, None);
+        let default = if first { UnitState::Active } else { UnitState::Shadow };
+        let chosen = self.chosen(&keys.profile, Some(&keys.priority), None);
         Unit {
             name: name.into(),
             program,
             fault,
-            state: if active { UnitState::Active } else { UnitState::Shadow },
-            budget: self.budget(name, section, cycle),
+            state: keys.state.get().copied().unwrap_or(default),
+            budget: self.budget(name, &keys.budget, cycle),
             profile: chosen.profile,
             profile_name: chosen.name,
         }
     }
 
-    fn unit_program(&mut self, name: &str, section: &Section<'_>) -> UnitProgram {
-        match (section.has("gain"), section.has("command")) {
+    fn unit_program(&mut self, name: &str, keys: &UnitKeys<'_>) -> UnitProgram {
+        match (keys.gain.is_present, keys.command.is_present) {
             (true, true) => {
                 self.problem(
                     Problem::new(
-                        section.key_at("command"),
+                        keys.command.key_at.clone(),
                         format!("unit \"{name}\" has a gain and a command"),
                     )
                     .hint("a gain runs our own controller, a command yours; keep one"),
                 );
             }
             (false, false) => self.missing(
-                section,
+                &keys.section,
                 name,
                 "gain",
                 "the name of a gain or four numbers; or write a command",
             ),
             _ => {}
         }
-        if section.has("command") {
-            let (program, arguments) = self.command(section);
+        if keys.command.is_present {
+            let (program, arguments) = self.command(&keys.command);
             return UnitProgram::Command { program, arguments };
         }
-        let gain = section.gain("gain");
+        let gain = keys.gain.stated.as_ref();
         UnitProgram::Gain(gain.map_or(Gain([0.0; 4]), |gain| self.gain(gain)))
     }
 
-    fn budget(&mut self, name: &str, section: &Section<'_>, cycle: &Cycle<'_>) -> Span {
+    fn budget(&mut self, name: &str, budget: &Entry<Span>, cycle: &Cycle<'_>) -> Span {
         let period = cycle.rate.period();
         let default = cycle.decision.map_or(period, |decision| decision.answer_within);
-        let Some(budget) = section.parsed::<Span>("budget") else { return default };
+        let Some(budget) = &budget.stated else { return default };
         if budget.value <= period {
             return budget.value;
         }
@@ -368,7 +345,7 @@ impl Checker<'_> {
         } else {
             self.problem(
                 Problem::new(
-                    budget.at,
+                    budget.at.clone(),
                     format!("unit \"{name}\" may use {stated} in a period of {period}"),
                 )
                 .hint(format!("keep the budget under the period, such as {default}")),
@@ -393,13 +370,5 @@ impl Checker<'_> {
         let label = did_you_mean(text.value, names).unwrap_or_default();
         let message = format!("the variant has no {noun} \"{}\"", text.value.escape_debug());
         self.problem(Problem::new(text.at.clone(), message).label(label).hint(hint));
-    }
-}
-
-fn overrun(section: &Section<'_>) -> Overrun {
-    match section.text("overrun").map(|overrun| overrun.value) {
-        Some("catch-up") => Overrun::CatchUp,
-        Some("stop") => Overrun::Stop,
-        _ => Overrun::Skip,
     }
 }

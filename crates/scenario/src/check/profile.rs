@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use hemiola_units::{Bytes, CpuSet, Policy, Priority, Profile, Span};
+use hemiola_units::{CpuSet, Policy, Priority, Profile, Span};
 
 use super::Checker;
-use crate::section::{At, Section};
+use crate::document::{At, Entry, Word};
+use crate::keys::{PolicyWord, ProfileKeys, Scenario};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// A profile of the document.
@@ -22,22 +23,20 @@ pub(super) struct Chosen {
 
 impl Checker<'_> {
     /// Reads all of [profiles].
-    pub(super) fn profiles(&mut self, root: &Section<'_>) {
-        for (name, section) in root.named("profiles") {
+    pub(super) fn profiles(&mut self, root: &Scenario<'_>) {
+        for (name, keys) in root.profiles.items() {
             let profile = Profile {
-                scheduling: self.policy(name.value, &section),
-                cpus: self.cpus(&section, "cpus"),
-                lock_memory: section.boolean("lock_memory").unwrap_or(false),
-                prefault_stack: section
-                    .parsed("prefault_stack")
-                    .map_or(Bytes(0), |size| size.value),
+                scheduling: self.policy(name.value, keys),
+                cpus: self.cpus(&keys.cpus),
+                lock_memory: keys.lock_memory.value(),
+                prefault_stack: keys.prefault_stack.value(),
             };
             if let (Policy::Deadline { .. }, Some(cpus)) = (profile.scheduling, &profile.cpus)
                 && !self.facts.cpus_online.iter().all(|cpu| cpus.contains(cpu))
             {
                 self.problem(
                     Problem::new(
-                        section.key_at("cpus"),
+                        keys.cpus.key_at.clone(),
                         "a deadline profile cannot be bound to some of the processors",
                     )
                     .hint("the kernel admits SCHED_DEADLINE on all of them only; leave cpus out"),
@@ -47,42 +46,34 @@ impl Checker<'_> {
         }
     }
 
-    fn policy(&mut self, name: &str, section: &Section<'_>) -> Policy {
-        let word = section.text("policy").map_or("other", |policy| policy.value);
-        let own: &[&str] = match word {
-            "fifo" | "rr" => &["priority"],
-            "deadline" => &["runtime", "deadline", "period"],
-            "other" => &["nice"],
-            // Not a policy; the shape says so.
-            _ => return Policy::Other { nice: 0 },
-        };
-        for key in ["nice", "priority", "runtime", "deadline", "period"] {
-            if section.has("policy") && section.has(key) && !own.contains(&key) {
-                self.problem(
-                    Problem::new(
-                        section.key_at(key),
-                        format!("{key} means nothing to the policy \"{}\"", word.escape_debug()),
-                    )
+    fn policy(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Policy {
+        // Where the policy cannot be read, the check of the shape has said so.
+        let Some(policy) = keys.policy.get() else { return Policy::Other { nice: 0 } };
+        let word = policy.word();
+        let own = ProfileKeys::TABLE.keys.iter().filter(|key| key.of.contains(&word));
+        let own: Vec<&str> = own.map(|key| key.word).collect();
+        for (key, at) in ProfileKeys::TABLE.foreign(word, &keys.section) {
+            self.problem(
+                Problem::new(at, format!("{} means nothing to the policy \"{word}\"", key.word))
                     .hint(format!("it takes {}", own.join(", "))),
-                );
-            }
+            );
         }
-        match word {
-            "fifo" => Policy::Fifo { priority: self.priority(name, section) },
-            "rr" => Policy::RoundRobin { priority: self.priority(name, section) },
-            "deadline" => self.deadline_policy(name, section),
-            _ => Policy::Other { nice: section.whole("nice").map_or(0, |nice| nice.value) },
+        match policy {
+            PolicyWord::Other => Policy::Other { nice: keys.nice.value() },
+            PolicyWord::Fifo => Policy::Fifo { priority: self.priority(name, keys) },
+            PolicyWord::RoundRobin => Policy::RoundRobin { priority: self.priority(name, keys) },
+            PolicyWord::Deadline => self.deadline_policy(name, keys),
         }
     }
 
-    fn priority(&mut self, name: &str, section: &Section<'_>) -> Priority {
-        match section.whole::<u8>("priority") {
-            Some(number) => self.permitted(&number).unwrap_or_else(lowest),
+    fn priority(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Priority {
+        match &keys.priority.stated {
+            Some(number) => self.permitted(number).unwrap_or_else(lowest),
             None => {
-                if !section.has("priority") {
+                if !keys.priority.is_present {
                     self.problem(
                         Problem::new(
-                            section.at.clone(),
+                            keys.section.at.clone(),
                             format!("profile \"{name}\" needs a priority"),
                         )
                         .hint("from 1 to 99; higher runs first"),
@@ -131,26 +122,22 @@ impl Checker<'_> {
         }
     }
 
-    fn deadline_policy(&mut self, name: &str, section: &Section<'_>) -> Policy {
-        let mut length = |key: &str| {
-            if !section.has(key) {
-                self.problems.push(
-                    Problem::new(section.at.clone(), format!("profile \"{name}\" needs a {key}"))
-                        .hint(
-                            "the policy \"deadline\" gives runtime within deadline of each period",
-                        ),
-                );
+    fn deadline_policy(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Policy {
+        for (key, entry) in [("runtime", &keys.runtime), ("period", &keys.period)] {
+            if !entry.is_present {
+                let message = format!("profile \"{name}\" needs a {key}");
+                let hint = "the policy \"deadline\" gives runtime within deadline of each period";
+                self.problems.push(Problem::new(keys.section.at.clone(), message).hint(hint));
             }
-            section.parsed::<Span>(key).map(|length| length.value)
-        };
-        let (runtime, period) = (length("runtime"), length("period"));
-        let deadline = section.parsed("deadline").map(|length| length.value).or(period);
+        }
+        let (runtime, period) = (keys.runtime.get().copied(), keys.period.get().copied());
+        let deadline = keys.deadline.get().copied().or(period);
         if let (Some(runtime), Some(deadline), Some(period)) = (runtime, deadline, period)
             && !(runtime <= deadline && deadline <= period)
         {
             self.problem(
                 Problem::new(
-                    section.key_at("runtime"),
+                    keys.runtime.key_at.clone(),
                     format!(
                         "{runtime} of processor time within {deadline} every {period} is impossible"
                     ),
@@ -166,9 +153,9 @@ impl Checker<'_> {
         }
     }
 
-    /// The processors stated under `key`, with a complaint when some are not there.
-    pub(super) fn cpus(&mut self, section: &Section<'_>, key: &str) -> Option<CpuSet> {
-        let text = section.text(key)?;
+    /// The processors stated. Reports those that are not there.
+    pub(super) fn cpus(&mut self, entry: &Entry<&str>) -> Option<CpuSet> {
+        let text = entry.stated.as_ref()?;
         let online = &self.facts.cpus_online;
         if let Some(word) = ["first", "last"].into_iter().find(|word| *word == text.value) {
             self.words_for_cpus.insert(word);
@@ -182,7 +169,7 @@ impl Checker<'_> {
         if let Some(missing) = missing {
             self.problem(
                 Problem::new(
-                    text.at,
+                    text.at.clone(),
                     format!("processor {missing} is not there; online are {online}"),
                 )
                 .hint("\"first\" and \"last\" fit every machine"),
@@ -192,31 +179,34 @@ impl Checker<'_> {
     }
 
     /// The profile a process or unit names, or `default` when it names none, with its own priority.
-    pub(super) fn chosen(&mut self, section: &Section<'_>, default: Option<&str>) -> Chosen {
-        let named = section.text("profile");
-        let name = named
-            .as_ref()
-            .map(|name| name.value)
-            .or(default.filter(|name| self.profiles.contains_key(*name)));
+    pub(super) fn chosen(
+        &mut self,
+        named: &Entry<&str>,
+        priority: Option<&Entry<u8>>,
+        default: Option<&str>,
+    ) -> Chosen {
+        let default = default.filter(|name| self.profiles.contains_key(*name));
+        let name = named.get().copied().or(default);
         let mut profile = Profile::ordinary();
         if let Some(name) = name {
             match self.profiles.get(name) {
                 Some(found) => profile = found.profile.clone(),
                 None => {
-                    let at = named.map_or(section.at.clone(), |name| name.at);
-                    self.no_profile(name, at);
+                    let at = named.stated.as_ref().map_or(&named.key_at, |name| &name.at);
+                    self.no_profile(name, at.clone());
                 }
             }
         }
-        if let Some(number) = section.whole::<u8>("priority")
-            && let Some(own) = self.permitted(&number)
+        if let Some(entry) = priority
+            && let Some(number) = &entry.stated
+            && let Some(own) = self.permitted(number)
         {
             match &mut profile.scheduling {
                 Policy::Fifo { priority } | Policy::RoundRobin { priority } => *priority = own,
                 _ => {
                     self.problem(
                         Problem::new(
-                            section.key_at("priority"),
+                            entry.key_at.clone(),
                             "a priority needs a profile with the policy fifo or rr",
                         )
                         .hint("name one with profile = \"…\""),

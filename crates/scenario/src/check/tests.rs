@@ -1192,7 +1192,7 @@ fn assert_sound(plan: &Plan) {
             assert!(decision.answer_within < period);
         }
         assert!(variant.units.is_empty() || variant.decision.is_some());
-        assert!(variant.units.len() <= crate::schema::UNITS_MAX);
+        assert!(variant.units.len() <= crate::keys::UNITS_MAX);
         let active = variant.units.iter().filter(|unit| unit.state == UnitState::Active);
         assert!(active.count() <= 1);
         assert!(

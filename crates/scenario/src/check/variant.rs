@@ -9,21 +9,22 @@ use super::Checker;
 use super::mixed::{Step, rests};
 use super::process::{Cycle, Written};
 use super::profile::{rank, share_a_processor};
+use crate::document::At;
+use crate::keys::{ProcessKeys, Scenario, TaskWord, VariantKeys};
 use crate::plan::{Process, Release, Task, Unit, UnitState, Variant};
-use crate::section::{At, Section};
 use hemiola_diagnostic::Problem;
 
 impl Checker<'_> {
     /// Reads all variants, each with the place of its name.
-    pub(super) fn variants(&mut self, root: &Section<'_>) -> Vec<At<Variant>> {
+    pub(super) fn variants(&mut self, root: &Scenario<'_>) -> Vec<At<Variant>> {
         let mut names = Names::default();
         let mut variants = Vec::new();
-        for section in root.sections("variant") {
-            let at = section.text("name").map_or(section.at.clone(), |name| name.at);
-            for step in self.steps(&section) {
-                let variant = self.variant(&section, step.as_ref());
+        for keys in root.variant.items() {
+            let at = keys.name.stated.as_ref().map_or(&keys.section.at, |name| &name.at);
+            for step in self.steps(keys) {
+                let variant = self.variant(keys, step.as_ref());
                 if !variant.name.is_empty() {
-                    names.claim(self, "variant", &variant.name, &at);
+                    names.claim(self, "variant", &variant.name, at);
                 }
                 variants.push(At { value: variant, at: at.clone() });
             }
@@ -31,48 +32,49 @@ impl Checker<'_> {
         variants
     }
 
-    fn variant(&mut self, section: &Section<'_>, step: Option<&Step<'_>>) -> Variant {
-        let as_written = section.text("name").map_or("", |name| name.value);
+    fn variant(&mut self, keys: &VariantKeys<'_>, step: Option<&Step<'_>>) -> Variant {
+        let as_written = keys.name.get().copied().unwrap_or_default();
         let name = step.map_or(as_written.to_owned(), |step| format!("{as_written}-{}", step.word));
         let label = format!("variant \"{name}\"");
-        let own = section.parsed::<Rate>("rate").map(|rate| rate.value);
+        let own = keys.rate.get().copied();
         let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
         self.period_fits(rate.period());
 
-        let mut named = section.named("processes");
-        named.retain(|(name, section)| !rests(name.value, section, step));
-        let is_decision = |section: &Section<'_>| {
-            section.text("task").is_some_and(|task| task.value == "decision")
-        };
+        let named: Vec<&(At<&str>, ProcessKeys<'_>)> = keys
+            .processes
+            .items()
+            .iter()
+            .filter(|(name, keys)| !rests(name.value, keys, step))
+            .collect();
+        let is_decision = |keys: &ProcessKeys<'_>| keys.task.get() == Some(&TaskWord::Decision);
         let decision = named
             .iter()
-            .any(|(_, section)| is_decision(section))
+            .any(|(_, keys)| is_decision(keys))
             .then(|| self.settings_for(rate.period(), &label));
         let cycle = Cycle { variant: &label, rate, decision: decision.as_ref(), step };
 
-        let written: Vec<Written<'_>> = named
-            .iter()
-            .filter_map(|(name, section)| self.process(name, section, &cycle))
-            .collect();
-        let unit_sections = section.sections("units");
-        let units: Vec<(Unit, Range<usize>)> = unit_sections
+        let written: Vec<Written<'_>> =
+            named.iter().filter_map(|(name, keys)| self.process(name, keys, &cycle)).collect();
+        let units: Vec<(Unit, Range<usize>)> = keys
+            .units
+            .items()
             .iter()
             .enumerate()
-            .map(|(slot, section)| {
-                let at = section.text("name").map_or(section.at.clone(), |name| name.at);
-                (self.unit(section, &cycle, slot == 0), at)
+            .map(|(slot, keys)| {
+                let at = keys.name.stated.as_ref().map_or(&keys.section.at, |name| &name.at);
+                (self.unit(keys, &cycle, slot == 0), at.clone())
             })
             .collect();
 
         self.no_name_twice(&written, &units);
         // A process whose task is unreadable is missing here, and what it would have done with it.
         if written.len() == named.len() {
-            self.one_actuates(section, &written);
-            self.units_are_supervised(section, &written, &units);
-            self.turns_are_taken(section, &written);
+            self.one_actuates(keys, &written);
+            self.units_are_supervised(keys, &written, &units);
+            self.turns_are_taken(keys, &written);
         }
         let channels =
-            self.channels(section, &written, written.len() == named.len(), !units.is_empty());
+            self.channels(keys, &written, written.len() == named.len(), !units.is_empty());
         let mut processes = self.start_order(written);
         if let (Some(plant), true) =
             (self.plant_process(), processes.iter().any(|p| actuates(&p.task)))
@@ -81,7 +83,7 @@ impl Checker<'_> {
         }
         Variant {
             name,
-            description: section.text("description").map_or("", |text| text.value.trim()).into(),
+            description: keys.description.get().map_or("", |text| text.trim()).into(),
             rate,
             channels,
             processes,
@@ -119,16 +121,16 @@ impl Checker<'_> {
     }
 
     /// Exactly one process moves the plant, if there is one, and none if there is none.
-    fn one_actuates(&mut self, section: &Section<'_>, written: &[Written<'_>]) {
+    fn one_actuates(&mut self, keys: &VariantKeys<'_>, written: &[Written<'_>]) {
         let mut actuating = written.iter().filter(|process| actuates(&process.process.task));
         let first = actuating.next();
         match (first, self.plant.is_some()) {
             (None, false) if written.is_empty() => self.problem(
-                Problem::new(section.key_at("processes"), "this variant has no process")
+                Problem::new(keys.processes.key_at.clone(), "this variant has no process")
                     .hint("write one: name = { task = \"…\" }"),
             ),
             (None, true) => self.problem(
-                Problem::new(section.key_at("name"), "nothing in this variant moves the plant")
+                Problem::new(keys.name.key_at.clone(), "nothing in this variant moves the plant")
                     .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
             ),
             (Some(process), false) => self.problem(
@@ -155,7 +157,7 @@ impl Checker<'_> {
     /// Units have a decision process above them, and at most one is active.
     fn units_are_supervised(
         &mut self,
-        section: &Section<'_>,
+        keys: &VariantKeys<'_>,
         written: &[Written<'_>],
         units: &[(Unit, Range<usize>)],
     ) {
@@ -170,7 +172,7 @@ impl Checker<'_> {
         if decision.is_none() && !units.is_empty() {
             self.problem(
                 Problem::new(
-                    section.key_at("units"),
+                    keys.units.key_at.clone(),
                     "these units have no decision process above them",
                 )
                 .hint(
