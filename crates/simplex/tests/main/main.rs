@@ -1,5 +1,6 @@
 //! The closed loop as a whole: region, campaign, upgrades.
 
+mod accounting;
 mod campaign;
 mod decision;
 mod region;

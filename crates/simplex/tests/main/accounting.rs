@@ -1,0 +1,161 @@
+//! How the decision module counts silence, blame, late samples and previous units.
+
+use hemiola_simplex::{
+    Answer, CLIP_VOLTS, Command, Decided, Decision, Event, Fault, Model, Request, Role, SLOTS,
+    Sensors, Settings, Source, UnitState,
+};
+use hemiola_units::{Instant, Span};
+
+const PERIOD: Span = Span::from_millis(20);
+
+/// A decision module in a loop of 20 ms, with answers set cycle by cycle.
+struct Loop {
+    decision: Decision,
+    cycle: u64,
+    angle: f64,
+    /// Age of the sample at the decision.
+    age: Span,
+    /// The estimated state of the last cycle.
+    estimate: [f64; 4],
+}
+
+impl Loop {
+    fn new(units: &[(u8, Role)]) -> Self {
+        let mut decision = Decision::new(Settings::default(), PERIOD).unwrap();
+        for (slot, role) in units {
+            let name = format!("unit {slot}");
+            decision
+                .request(Request::Add { slot: *slot, name, generation: 1, role: *role })
+                .unwrap();
+        }
+        Self { decision, cycle: 0, angle: 0.0, age: Span::from_millis(4), estimate: [0.0; 4] }
+    }
+
+    /// A cycle in which each slot answers with its voltage, and the other slots do not answer.
+    fn answer(&mut self, volts: &[(u8, f64)]) -> Decided {
+        let mut answers = [Answer::Missing; SLOTS];
+        for (slot, volts) in volts {
+            let unit = self.decision.unit(*slot).unwrap().generation;
+            let (sequence, volts, stamp) = (self.cycle, *volts, Instant::ZERO);
+            answers[usize::from(*slot)] = Answer::Command(Command { sequence, unit, volts, stamp });
+        }
+        let sampled = Instant::ZERO + PERIOD * self.cycle as i64;
+        let sensors = Sensors {
+            sequence: self.cycle,
+            sampled,
+            // Noise below the resolution, so that the channel does not look stuck.
+            position: if self.cycle.is_multiple_of(2) { 1e-4 } else { -1e-4 },
+            angle: self.angle,
+            ..Sensors::default()
+        };
+        self.estimate = self.decision.sense(&sensors).state;
+        let decided = self.decision.decide(&answers, sampled + self.age);
+        self.decision.check_invariants();
+        self.cycle += 1;
+        decided
+    }
+
+    fn state(&self, slot: u8) -> UnitState {
+        self.decision.unit(slot).unwrap().state
+    }
+}
+
+fn fault(decided: &Decided, slot: Option<u8>, fault: Fault) -> bool {
+    decided.events.contains(&Event::Fault { slot, fault })
+}
+
+#[test]
+fn a_starting_unit_has_ten_times_the_silence_limit() {
+    let mut silent = Loop::new(&[(0, Role::Active)]);
+    let limit = Settings::default().give_up_after;
+    for _ in 0..10 * limit - 1 {
+        silent.answer(&[]);
+    }
+    assert_eq!(silent.state(0), UnitState::Starting);
+    assert!(fault(&silent.answer(&[]), Some(0), Fault::GivenUp));
+    assert_eq!(silent.state(0), UnitState::Failed);
+}
+
+#[test]
+fn a_running_unit_has_the_silence_limit_itself() {
+    let mut silent = Loop::new(&[(0, Role::Shadow)]);
+    silent.answer(&[(0, 0.01)]);
+    for _ in 0..Settings::default().give_up_after - 1 {
+        silent.answer(&[]);
+    }
+    assert_eq!(silent.state(0), UnitState::Shadow);
+    silent.answer(&[]);
+    assert_eq!(silent.state(0), UnitState::Failed);
+}
+
+#[test]
+fn control_never_falls_back_to_another_generation() {
+    let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
+    for _ in 0..30 {
+        pair.answer(&[(0, 0.01), (1, 0.01)]);
+    }
+    pair.decision.request(Request::Promote { slot: 1 }).unwrap();
+    pair.answer(&[(0, 0.01), (1, 0.01)]);
+    assert_eq!(pair.state(0), UnitState::Standby);
+    pair.decision.request(Request::Replace { slot: 0, name: "new".into(), generation: 2 }).unwrap();
+    for _ in 0..30 {
+        pair.answer(&[(0, 0.01), (1, 0.01)]);
+    }
+    pair.decision.request(Request::Exited { slot: 1, generation: 1 }).unwrap();
+    assert_eq!(pair.answer(&[(0, 0.01)]).source, Source::Safety);
+    assert_eq!((pair.decision.active(), pair.state(0)), (None, UnitState::Shadow));
+}
+
+/// A loop with a unit in control and a shadow, tilted until V is above `return_below`.
+fn tilted() -> Loop {
+    let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
+    pair.answer(&[(0, 0.01), (1, 0.01)]);
+    loop {
+        pair.angle += 2e-4;
+        let decided = pair.answer(&[(0, 0.01), (1, 0.01)]);
+        assert_eq!(decided.source, Source::Unit(0), "V {}", decided.v_now);
+        if decided.v_now > Settings::default().return_below + 0.2 {
+            return pair;
+        }
+    }
+}
+
+/// A voltage that leaves the region from the estimated state of the last cycle.
+fn unsafe_volts(pair: &Loop) -> f64 {
+    let model = Model::new(PERIOD).unwrap();
+    let v = |volts: f64| pair.decision.region().value(&model.predict(&pair.estimate, volts));
+    let worst = if v(CLIP_VOLTS) > v(-CLIP_VOLTS) { CLIP_VOLTS } else { -CLIP_VOLTS };
+    assert!(v(worst) > Settings::default().accept_below + 0.05, "{}", v(worst));
+    worst
+}
+
+#[test]
+fn a_unit_not_in_control_is_not_blamed_for_a_state_beyond_the_return_threshold() {
+    let mut pair = tilted();
+    let before = pair.decision.unit(1).unwrap();
+    let volts = unsafe_volts(&pair);
+    let decided = pair.answer(&[(0, 0.01), (1, volts)]);
+    assert!(decided.v_now > Settings::default().return_below);
+    assert!(!fault(&decided, Some(1), Fault::LeavesRegion));
+    let after = pair.decision.unit(1).unwrap();
+    assert_eq!((after.faults, after.clean), (before.faults, before.clean));
+}
+
+#[test]
+fn the_unit_in_control_is_blamed_beyond_the_return_threshold_too() {
+    let mut pair = tilted();
+    let volts = unsafe_volts(&pair);
+    let decided = pair.answer(&[(0, volts), (1, 0.01)]);
+    assert!(decided.v_now > Settings::default().return_below);
+    assert!(fault(&decided, Some(0), Fault::LeavesRegion));
+    assert_eq!((decided.source, pair.decision.unit(0).unwrap().faults), (Source::Safety, 1));
+}
+
+#[test]
+fn a_sample_is_late_when_it_is_older_than_a_period() {
+    let mut late = Loop::new(&[]);
+    for (age, expected) in [(PERIOD, false), (PERIOD + Span::from_nanos(1), true)] {
+        late.age = age;
+        assert_eq!(fault(&late.answer(&[]), None, Fault::SensorsLate), expected, "{age}");
+    }
+}
