@@ -33,7 +33,7 @@ pub(crate) enum Message {
     Prepare(Box<NodeSpec>),
     /// Child to runner: prepared.
     Ready {
-        /// What the kernel granted.
+        /// The profile that the kernel granted.
         granted: Granted,
         /// Where an RTI listens.
         rti: Option<RtiAddress>,

@@ -13,7 +13,7 @@
 //!   node.rs               takes the profile, then runs THE periodic loop
 //! tasks/<task>.rs         the Task in the loop, on its ports (task.rs)
 //!   ── the runner ──
-//!   stage/supervise.rs    watches the processes; the units' requests (units.rs, control.rs); injected faults (campaign.rs)
+//!   stage/supervise.rs    watches the processes; serves the units (units.rs, control.rs); injects faults (campaign.rs)
 //!   stage/finish.rs       stops them; a TaskKind reads the report of its task; the trace (collect.rs, kernel.rs)
 //! trace::result           ProcessRecord and ProcessRun in run.json
 //! ```
@@ -21,7 +21,8 @@
 //! A new task is one file in `tasks/` with its [`TaskKind`](tasks::TaskKind), a line of [`tasks::kind`], and its
 //! declaration in `scenario`. Beside that:
 //!
-//! * `io` and `card`: the I/O code that every program of the ladder shares. `federation`: the tasks of RTI and federates.
+//! * `io` and `card`: the I/O code that every program of the ladder shares.
+//! * `federation`: the tasks of the RTI and of federates.
 //! * `guardian`: cleans up after a runner that was killed.
 //! * `floors`: the cost of a hand-over, measured between the runs.
 //!

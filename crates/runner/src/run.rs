@@ -26,7 +26,7 @@ use crate::floors::Floors;
 use crate::guardian::Guardian;
 use crate::stage::Stage;
 
-/// What a run needs beside its plan.
+/// The options of a run, beside its plan.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The result folder: new, or empty.
@@ -121,7 +121,7 @@ pub enum RunError {
     /// The operating system refused something that the runner itself needs.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
         /// The refusal.
         source: io::Error,
@@ -177,7 +177,7 @@ fn refused(refusals: &[(String, Refusal)]) -> String {
     text + "\nor set allow_less = true in the scenario: it then runs with less, and its figures say so"
 }
 
-/// What every part of a run uses.
+/// The data that every part of a run uses.
 pub(crate) struct Context<'r> {
     pub(crate) id: RunId,
     pub(crate) plan: &'r Plan,

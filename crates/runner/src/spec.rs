@@ -13,7 +13,7 @@ use crate::RunId;
 /// Everything a child must know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NodeSpec {
-    /// What the scenario asks of it.
+    /// Its process in the plan.
     pub(crate) process: Process,
     /// The run it takes part in.
     pub(crate) run: RunSpec,
@@ -46,7 +46,7 @@ pub(crate) struct RunSpec {
     pub(crate) card: CardSettings,
     /// The seed of all randomness in this run.
     pub(crate) seed: u64,
-    /// What runs before the counted part.
+    /// The part before the counted one.
     pub(crate) warmup: Span,
     /// The counted part.
     pub(crate) duration: Span,

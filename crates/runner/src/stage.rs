@@ -1,7 +1,7 @@
 //! One run of one variant, in three parts: this file makes the kernel objects and starts the processes, `supervise`
 //! watches them, `finish` stops them and makes the record. `describe` is the record of the variant before any run.
 //!
-//! What distinguishes one task from another is in its [`TaskKind`]; nothing here knows a task.
+//! A [`TaskKind`] holds all differences between tasks; nothing here knows a task.
 
 mod describe;
 mod finish;
@@ -40,7 +40,7 @@ pub(crate) struct Member {
     pub(crate) exit: Option<String>,
     /// Whether the run is over when it has done all its cycles.
     paces: bool,
-    /// What its early end means.
+    /// The consequence of its early end.
     pub(crate) early_end: EarlyEnd,
     /// Entries it has recorded when it was last seen to make progress, and when that was.
     progress: (u64, WallInstant),

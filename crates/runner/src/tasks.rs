@@ -1,7 +1,7 @@
-//! What the runner knows about each task of a scenario: one file a task, one line of [`kind`] each.
+//! The tasks of a scenario, as the runner knows them: one file a task, one line of [`kind`] each.
 //!
-//! A task's file holds its [`TaskKind`], which says how the runner prepares, supervises and records a process that does
-//! it, and the [`Task`](crate::task::Task) itself. Nothing else in this crate distinguishes tasks.
+//! A task's file holds its [`TaskKind`], which states how the runner prepares, supervises and records its processes,
+//! and the [`Task`](crate::task::Task) itself. Nothing else in this crate distinguishes tasks.
 
 mod benchmark;
 mod command;
@@ -57,7 +57,7 @@ pub(crate) fn kind(task: &Task) -> &'static TaskKind {
 pub(crate) struct TaskKind {
     /// Its role in the record.
     pub(crate) role: Role,
-    /// What its process runs.
+    /// The program of its process.
     pub(crate) body: Body,
     /// Whether the control cycle waits for it, so that its time counts in the cycle's cost.
     pub(crate) is_in_cycle: bool,
@@ -69,7 +69,7 @@ pub(crate) struct TaskKind {
     pub(crate) must_complete: bool,
     /// How it learns that the run is over.
     pub(crate) stop_by: StopBy,
-    /// What it means when its process ends before the run does.
+    /// The consequence when its process ends before the run does.
     pub(crate) early_end: EarlyEnd,
     /// Time from starting the processes of its run to their first release.
     pub(crate) start_delay: Span,
@@ -89,7 +89,7 @@ pub(crate) struct TaskKind {
     pub(crate) sources: &'static [&'static str],
 }
 
-/// What the process of a task runs.
+/// The program of a task's process.
 #[derive(Clone, Copy)]
 pub(crate) enum Body {
     /// The loop of [`crate::node`] around the task that this prepares.
@@ -142,11 +142,11 @@ pub(crate) enum StopBy {
     Channel,
     /// By SIGTERM: it may be a foreign program.
     Signal,
-    /// By [`Message::Stop`](crate::launch::Message::Stop), after all others have ended, because they need it until then.
+    /// By [`Message::Stop`](crate::launch::Message::Stop), after all others have ended: they need it until then.
     Message,
 }
 
-/// What the end of a process before the end of the run means.
+/// The consequence when a process ends before the run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyEnd {
     /// The run fails.
@@ -187,7 +187,7 @@ pub(crate) fn whole(length: Span, part: Span) -> u64 {
     (length.nanos() / part.nanos().max(1)).max(0) as u64
 }
 
-/// What the runner equips a process from.
+/// The sources of a process's equipment.
 pub(crate) struct Supplies<'w> {
     pub(crate) process: &'w Process,
     pub(crate) run: &'w RunSpec,

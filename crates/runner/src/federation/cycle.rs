@@ -1,4 +1,4 @@
-//! What a federate does in each of its cycles: the two simulation loops of the paper's figures 4 and 5.
+//! The cycle of a federate: the two simulation loops of the paper's figures 4 and 5.
 //!
 //! ```text
 //! synchronise        the master sends the pulse, or requests and awaits a grant; the others' cycle began with theirs
@@ -59,7 +59,7 @@ pub(crate) const FEDERATE: TaskKind = TaskKind {
     ..TaskKind::new(Role::Federate, Body::Loop(|spec| Ok(Box::new(FederateTask::prepare(spec)?))))
 };
 
-/// What a federate reports at the end.
+/// The report of a federate at the end.
 #[derive(Default, Serialize, Deserialize)]
 struct Report {
     counted: FederateRun,
@@ -316,7 +316,8 @@ impl FederateTask {
             sent = sent.and_then(|()| link.send(outgoing.exchange, &outgoing.message, time));
             self.counted.sent += 1;
         }
-        // The request for the next logical time follows at once, and takes the updates with it: one turn of the RTI less.
+        // The request for the next logical time follows at once and takes the updates with it, which saves a turn of
+        // the RTI.
         let asks_at_once = self.sync == Synchronization::TimeManagement && !self.is_master;
         if let Err(error) = sent.and_then(|()| if asks_at_once { Ok(()) } else { link.flush() }) {
             self.fault.get_or_insert_with(|| error.to_string());

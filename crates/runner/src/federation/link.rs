@@ -48,7 +48,7 @@ pub(super) struct Link {
     incoming: BTreeMap<ObjectInstanceHandle, usize>,
 }
 
-/// What a federate needs to know to join.
+/// The data that a federate needs to join.
 pub(super) struct Membership<'j> {
     pub(super) address: &'j RtiAddress,
     /// The name of the federation execution.

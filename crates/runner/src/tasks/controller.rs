@@ -13,7 +13,7 @@ use crate::campaign::Injection;
 use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task};
 
-/// What a controller process needs beside its law.
+/// The facts of a controller process, beside its law.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ControllerFacts {
     /// Its generation as a unit; 0 in a program without units.
