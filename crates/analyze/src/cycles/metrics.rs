@@ -435,7 +435,8 @@ mod tests {
 
     #[test]
     fn figures_of_a_known_run() {
-        let figures = Figures::of(&[observed(&Loop::new(100))]);
+        let run = Observed { pair_ns: Some(40.0), ..observed(&Loop::new(100)) };
+        let figures = Figures::of(&[run]);
         let cycle = figures.cycle_ns.unwrap();
         assert_eq!((figures.observations, cycle.spread.p50, cycle.spread.std), (100, 10_000, 0.0));
         // Ten stamps at 40 ns, the bookends half each.

@@ -116,7 +116,7 @@ impl Loop {
     }
 }
 
-/// The record of a run of [`Loop`]: 40 ns a pair of marks, 100 voluntary switches a process.
+/// The record of a run of [`Loop`]: 100 voluntary switches for each process.
 pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
     let process = |name: &str, pid| ProcessRun {
         name: name.into(),
