@@ -11,28 +11,7 @@
 //! * [`Ambassador`]: a federate on a thread of its own, which handles callbacks as they arrive.
 //! * [`Error`]: exceptions of the standard by name, separate from a lost connection.
 //!
-//! ```no_run
-//! use hemiola_federate::hla::{Callback, Data, LogicalTime, ResignAction};
-//! use hemiola_federate::{Federate, Joining, Options, RtiAddress};
-//!
-//! # fn main() -> Result<(), hemiola_federate::Error> {
-//! let mut federate = Federate::connect(&RtiAddress::default(), Options::default())?;
-//! federate.join_federation_execution(Joining::new("Viewer", "Demo").named("viewer 1"))?;
-//! let vehicle = federate.get_object_class_handle("HLAobjectRoot.Vehicle")?;
-//! let position = federate.get_attribute_handle(vehicle, "Position")?;
-//! federate.subscribe_object_class_attributes(vehicle, &[position])?;
-//! let values = federate.wait_for(|callback| match callback {
-//!     Callback::ReflectAttributeValues { attribute_values, .. } => Some(attribute_values.clone()),
-//!     _ => None,
-//! })?;
-//! federate.resign_federation_execution(ResignAction::NoAction)?;
-//! federate.disconnect()
-//! # }
-//! ```
-//!
-//! Waiting blocks without a thread and without processor time. If the connection breaks, the next call or evocation opens
-//! it again, and every call and callback still arrives exactly once. The crate prints nothing and connects only to the
-//! given address.
+#![doc = include_str!("../README.md")]
 
 mod ambassador;
 mod driver;

@@ -1,38 +1,5 @@
 //! Marks the jobs of a program's tasks for a recorder, and does nothing without one.
-//!
-//! A program declares its periodic tasks and marks when their jobs begin and end. Under `hemiola trace -- PROGRAM`
-//! the marks become part of the recording, beside what the kernel did: jobs get deadlines, and for a late job the
-//! recording shows which threads had the processor. Without a recorder, every call below is a comparison with null.
-//!
-//! ```
-//! use core::time::Duration;
-//!
-//! let period = Duration::from_millis(1);
-//! let mut control = hemiola_mark::Task::new("control", period, period);
-//! let mut release = hemiola_mark::now_ns();
-//! for _ in 0..3 {
-//!     // … sleep until `release` …
-//!     control.begin_released(release);
-//!     control.mark("sensor", 42);
-//!     // … the work …
-//!     control.end();
-//!     release += 1_000_000;
-//! }
-//! ```
-//!
-//! [`start`] and [`stop`] limit the recording to the time between them; [`trigger`] makes a flight recorder keep its
-//! recording.
-//!
-//! The crate depends on nothing, not even the standard library, and does not allocate. [`Task::new`] makes a few
-//! system calls. After it, a mark is a clock read and five stores in memory shared with the recorder; it never blocks
-//! and never fails. If the recorder falls behind, marks are dropped and counted. If the recorder dies, the program is
-//! not affected.
-//!
-//! The recorder is found through the environment variable `HEMIOLA_TRACE`, which names the shared memory as one or
-//! more paths separated by `:`; the first valid one is used. The layout of the memory is drawn in
-//! `crates/rt/src/shared/layout.md` of Hemiola, which the C header `hemiola_mark.h` and the Python module
-//! `hemiola_mark.py` beside this crate follow too.
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 #[cfg(test)]
