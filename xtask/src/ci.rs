@@ -3,6 +3,7 @@
 mod fuzz;
 mod licences;
 mod toolchains;
+mod usable;
 
 use std::io::{BufRead, BufReader, PipeReader, Write};
 use std::path::{Path, PathBuf};
@@ -64,13 +65,14 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
     let fuzz_seconds = if options.slow { 60 } else { 7 };
     // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The tests come
     // last, so that their closing lines stand at the end.
-    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 11] = [
+    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 12] = [
         ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
         ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
         ("licences", &|| vec![run_step("licences", |_| licences::run(root, &cargo_program()))]),
         ("advisories", &|| vec![advisories(root)]),
         ("lints", &|| vec![cargo(root, "lints", LINTS, &[])]),
         ("docs", &|| vec![cargo(root, "docs", DOCS, &[("RUSTDOCFLAGS", "-D warnings")])]),
+        ("usable", &|| vec![usable::run(root)]),
         ("oldest", &|| vec![toolchains::oldest(root)]),
         ("loom", &|| vec![cargo(root, "loom", LOOM, &[("RUSTFLAGS", "--cfg loom")]).with_tests()]),
         ("miri", &|| vec![toolchains::miri(root)]),
