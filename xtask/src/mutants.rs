@@ -1,4 +1,4 @@
-//! Mutation testing of one crate: cargo-mutants changes its source in a copy, and lists the changes that no test notices.
+//! Mutation testing of one crate: cargo-mutants changes the source in a copy and lists the changes no test notices.
 
 use std::path::Path;
 use std::process::Command;

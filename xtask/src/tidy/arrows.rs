@@ -49,7 +49,7 @@ const CRATES: [(&str, Nature, &[&str]); 26] = [
         &["units", "diagnostic", "trace", "rt", "scenario", "probe", "stats", "report", "model"],
     ),
     ("hla", Pure, &[]),
-    ("fom", Pure, &["units", "diagnostic", "hla"]),
+    ("fom", Pure, &["diagnostic", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),
     ("rti", Pure, &["units", "hla", "fom"]),
     // The rules of the process: tested by simulation, with virtual links in place of sockets.
