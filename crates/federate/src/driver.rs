@@ -21,7 +21,8 @@ const PIECE: usize = 64 << 10;
 /// The number of bytes that may wait to be written before a posted call waits for room.
 const WAITING_MAX: usize = 1 << 20;
 
-/// The number of responses to callbacks that are held back until something else is sent. The RTI does not wait for them.
+/// The number of responses to callbacks that are held back until something else is sent. The RTI does not wait for
+/// them.
 const ANSWERS_HELD: usize = 64;
 
 /// The longest time that responses are held back while a federate waits for a callback.
@@ -33,8 +34,8 @@ static NUDGE: LazyLock<(Entry, Data)> = LazyLock::new(|| {
     (*call.entry(), message::encode_call(&call))
 });
 
-/// While a call waits for its reply, callbacks may take this many times the configured memory. An RTI that sends more is
-/// disconnected.
+/// While a call waits for its reply, callbacks may take this many times the configured memory. An RTI that sends more
+/// is disconnected.
 const FLOOD: usize = 4;
 
 /// The memory of a callback besides its body, in bytes.
@@ -214,8 +215,8 @@ impl Driver {
         self.link.bell()
     }
 
-    /// Decodes the callback at this index of the queue and leaves it there. Waits for it if the queue is shorter; returns
-    /// `None` if the wait must be repeated.
+    /// Decodes the callback at this index of the queue and leaves it there. Waits for it if the queue is shorter;
+    /// returns `None` if the wait must be repeated.
     pub(crate) fn peek_callback(&mut self, index: usize) -> Result<Option<Callback>, Error> {
         let has_news = |driver: &Self| driver.callbacks.len() > index || !driver.refused.is_empty();
         if !has_news(self) {

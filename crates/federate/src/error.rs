@@ -21,8 +21,8 @@ pub enum Error {
         /// The exception, and the RTI's words.
         refusal: Refusal,
     },
-    /// The RTI refused an earlier call that did not wait for its reply. The present call or evocation was not carried out:
-    /// repeat it.
+    /// The RTI refused an earlier call that did not wait for its reply. The present call or evocation was not carried
+    /// out: repeat it.
     #[error("an earlier {call}, which did not wait for its reply: {refusal}")]
     Earlier {
         /// The name of that call's message.

@@ -24,10 +24,12 @@ const ATTEMPT_EVERY: Span = Span::from_millis(50);
 
 /// A federate that is connected to an RTI.
 ///
-/// It has no thread of its own: a call blocks until its reply arrives, and callbacks are delivered when they are evoked. A
+/// It has no thread of its own: a call blocks until its reply arrives, and callbacks are delivered when they are
+/// evoked. A
 /// federate that neither calls nor evokes for three minutes ([`silence_max`](crate::Settings::silence_max)) loses its
 /// connection; the next call resumes the session, if it comes within ten minutes
-/// ([`resume_window`](crate::Settings::resume_window)). [`immediate`](Self::immediate) delivers callbacks as they arrive.
+/// ([`resume_window`](crate::Settings::resume_window)). [`immediate`](Self::immediate) delivers callbacks as they
+/// arrive.
 ///
 /// Dropping a federate terminates its session, and the RTI resigns it.
 #[derive(Debug)]
@@ -70,8 +72,8 @@ impl Federate {
         }
     }
 
-    /// Connects to the RTI at the other end of a stream, such as an RTI in this process. A broken stream cannot be opened
-    /// again: the session ends with it.
+    /// Connects to the RTI at the other end of a stream, such as an RTI in this process. A broken stream cannot be
+    /// opened again: the session ends with it.
     ///
     /// # Errors
     /// [`Error::Lost`] if the RTI does not answer; the exceptions of `connect`.
@@ -160,8 +162,8 @@ impl Federate {
         self.driver.flush()
     }
 
-    /// Returns the next callback, and waits for it at most this long (clause 10.57, `evokeCallback`); `None` if none has
-    /// arrived. [`Span::ZERO`] does not wait, [`Span::MAX`] waits without a limit. Waiting takes no processor time.
+    /// Returns the next callback, and waits for it at most this long (clause 10.57, `evokeCallback`); `None` if none
+    /// has arrived. [`Span::ZERO`] does not wait, [`Span::MAX`] waits without a limit. Waiting takes no processor time.
     ///
     /// # Errors
     /// [`Error::Earlier`], before any callback; [`Error::Lost`], after all callbacks; [`Error::Message`] for a callback
@@ -252,8 +254,8 @@ impl Federate {
         self.advance_with(TimeRequest::TimeAdvanceRequest, to, handle)
     }
 
-    /// Advances with any of the time requests (8.8 to 8.12): makes the request without waiting for its reply, passes every
-    /// callback before the grant (8.13, 8.14) to `handle`, and returns the time granted.
+    /// Advances with any of the time requests (8.8 to 8.12): makes the request without waiting for its reply, passes
+    /// every callback before the grant (8.13, 8.14) to `handle`, and returns the time granted.
     ///
     /// # Errors
     /// The exceptions of the request; as [`evoke`](Self::evoke), and the errors of `handle`: then the advance is still
@@ -273,8 +275,8 @@ impl Federate {
         })
     }
 
-    /// Passes every callback before the grant of a requested time advance (8.13, 8.14) to `handle`, and returns the time
-    /// granted.
+    /// Passes every callback before the grant of a requested time advance (8.13, 8.14) to `handle`, and returns the
+    /// time granted.
     ///
     /// # Errors
     /// As [`evoke`](Self::evoke), and the errors of `handle`.

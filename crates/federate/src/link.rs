@@ -312,8 +312,8 @@ impl Link {
         }
     }
 
-    /// Sleeps until something happens or the deadline passes. Only this function blocks. `is_full` means that more waits
-    /// to be written than there was room for.
+    /// Sleeps until something happens or the deadline passes. Only this function blocks. `is_full` means that more
+    /// waits to be written than there was room for.
     pub(crate) fn sleep(&mut self, until: Instant, wake: Wake, is_full: bool) -> Result<(), Error> {
         if let State::Shared { stream, .. } = &mut self.state {
             if !stream.sleep(wake) {

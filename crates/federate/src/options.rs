@@ -12,14 +12,14 @@ pub struct Options {
     /// exceptions as [`Error::Earlier`](crate::Error::Earlier); their retraction handles are discarded. The RTI sends
     /// their replies together with the next message.
     pub pipelined: bool,
-    /// Calls that do not wait are gathered until this many bytes wait, a call waits for its reply, a callback is evoked, or
-    /// [`flush`](crate::Federate::flush) is called. With 0, each is sent at once.
+    /// Calls that do not wait are gathered until this many bytes wait, a call waits for its reply, a callback is
+    /// evoked, or [`flush`](crate::Federate::flush) is called. With 0, each is sent at once.
     pub gather: Bytes,
     /// How long to retry while there is no RTI at the address. With zero, there is one attempt.
     pub connect_timeout: Span,
     /// The memory for callbacks that wait to be evoked. Beyond it, calls fail with
-    /// [`Error::Backlog`](crate::Error::Backlog). A pending call still waits for its reply and queues further callbacks; an
-    /// RTI that sends four times this much before the reply is disconnected.
+    /// [`Error::Backlog`](crate::Error::Backlog). A pending call still waits for its reply and queues further
+    /// callbacks; an RTI that sends four times this much before the reply is disconnected.
     pub callbacks_max: Bytes,
     /// The timeouts and limits of the session.
     pub session: Settings,

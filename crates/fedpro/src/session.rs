@@ -289,8 +289,8 @@ impl<S: Side> Session<S> {
         }
     }
 
-    /// Appends whole frames to `out`, while it has fewer than `len_max` bytes. The caller writes them to the connection.
-    /// They count as sent; if the connection breaks before they arrive, the session sends them again.
+    /// Appends whole frames to `out`, while it has fewer than `len_max` bytes. The caller writes them to the
+    /// connection. They count as sent; if the connection breaks before they arrive, the session sends them again.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<u8>, len_max: usize) {
         let before = out.len();
         if !matches!(self.phase, Phase::Disconnected { .. } | Phase::Ended) {
@@ -402,8 +402,8 @@ impl<S: Side> Session<S> {
         }
     }
 
-    /// Ends the session from this side without a last frame, as a server must: the peer finds the connection closed, and
-    /// the session unknown if it tries to resume it. Messages that have not been transmitted are dropped.
+    /// Ends the session from this side without a last frame, as a server must: the peer finds the connection closed,
+    /// and the session unknown if it tries to resume it. Messages that have not been transmitted are dropped.
     pub fn close(&mut self, now: Instant) {
         self.end(now, End::Closed, None);
     }
@@ -455,8 +455,8 @@ impl<S: Side> Session<S> {
         self.traffic.kept_len()
     }
 
-    /// Returns how many requests the peer has not answered. For a server this is an estimate: some clients never respond
-    /// to some callbacks.
+    /// Returns how many requests the peer has not answered. For a server this is an estimate: some clients never
+    /// respond to some callbacks.
     #[must_use]
     pub const fn unanswered(&self) -> usize {
         self.traffic.unanswered.len()

@@ -35,8 +35,8 @@
 //! assert!(render(&problems).contains("Car.xml:4:46"));
 //! ```
 //!
-//! This crate opens no file and follows no URL: the caller passes in bytes. [`limits`] bounds what a module can consume.
-//! Reading and merging take time in proportion to the size of the modules.
+//! This crate opens no file and follows no URL: the caller passes in bytes. [`limits`] bounds what a module can
+//! consume. Reading and merging take time in proportion to the size of the modules.
 
 #![forbid(unsafe_code)]
 

@@ -41,8 +41,8 @@ pub enum Base {
 
 /// Merges modules into a model, and returns the problems with them. The model is valid only if no problem is an error.
 ///
-/// `before` is the model of a running federation that the modules extend: its handles do not change, and its modules are
-/// merged with the others.
+/// `before` is the model of a running federation that the modules extend: its handles do not change, and its modules
+/// are merged with the others.
 #[must_use]
 pub fn merge_with_problems(
     modules: &[Arc<Module>],

@@ -1,8 +1,9 @@
 //! The object model of a federation: all modules merged, in tables indexed by handle.
 //!
-//! Handles are indices of these tables. Within one set of modules, names are numbered in alphabetical order, so the order
-//! of the modules does not matter. The entries of modules that are added later get the next handles; existing handles do
-//! not change.
+//! Handles are indices of these tables. Within one set of modules, names are numbered in alphabetical order, so the
+//! order
+//! of the modules does not matter. The entries of modules that are added later get the next handles; existing handles
+//! do not change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,8 +68,8 @@ pub struct ObjectClass {
     pub sharing: Option<Sharing>,
     /// All available attributes, own and inherited, by handle.
     pub attributes: Vec<AttributeHandle>,
-    /// All available dimensions, own and inherited, by handle. A dimension of an attribute (2010) belongs to the class that
-    /// declares the attribute.
+    /// All available dimensions, own and inherited, by handle. A dimension of an attribute (2010) belongs to the class
+    /// that declares the attribute.
     pub dimensions: Vec<DimensionHandle>,
     /// The interactions that may be directed at instances, own and inherited, by handle.
     pub directed_interactions: Vec<(InteractionClassHandle, Sharing)>,

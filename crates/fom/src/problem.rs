@@ -104,7 +104,8 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// The problem in one sentence, without a full stop.
     pub message: String,
-    /// The places of the problem, each with a label; the first is the place to fix. Empty if there is no text to point at.
+    /// The places of the problem, each with a label; the first is the place to fix. Empty if there is no text to point
+    /// at.
     pub places: Vec<(Place, String)>,
     /// What to do about it; may be empty.
     pub hint: String,

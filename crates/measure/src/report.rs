@@ -61,8 +61,8 @@ fn all(figures: &[Figure]) -> Table {
     columns[8].1 = Alignment::Left;
     Table {
         title: "All figures".into(),
-        note: "Value: the median of the medians of all blocks. Repeat: the interval that contains the next measurement's \
-               value in 95 of 100 cases. Std: of single readings (stochastic). Systematic: the uncertainty of the \
+        note: "Value: the median of the medians of all blocks. Repeat: the interval that contains the next \
+               measurement's value in 95 of 100 cases. Std: of single readings (stochastic). Systematic: the uncertainty of the \
                subtracted overhead, common to all readings."
             .into(),
         columns,
@@ -131,7 +131,7 @@ fn switches(figures: &[Figure]) -> Table {
     let (columns, rows) = grid(figures, place, "Context switch");
     Table {
         title: "Context switch: from cache, and after both processes walked a buffer".into(),
-        note: "One hand-over from process to process, half a round trip, without the walk itself and without the clock. \
+        note: "One hand-over from process to process, half a round trip, without the walk itself and the clock. \
                User space cannot disable a cache. A walk through more than its size has the same effect on the \
                processes' own data, but not on the kernel's hottest lines."
             .into(),

@@ -170,7 +170,8 @@ pub fn disagreements(levels: &[Level], kernel: &[KernelCache]) -> Vec<String> {
                         ("more", low as f64 / cache.size as f64, reason)
                     };
                     found.push(format!(
-                        "{name} holds {} to {} by measurement and {} by the kernel: {factor:.1} × {direction}; {reason}",
+                        "{name} holds {} to {} by measurement and {} by the kernel: \
+                         {factor:.1} × {direction}; {reason}",
                         size(low),
                         size(high),
                         size(cache.size),

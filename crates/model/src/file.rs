@@ -1,7 +1,7 @@
 //! A model as one TOML file.
 //!
-//! Everything is checked before a [`Model`] exists: keys, formulas, units and circular calls, in the model itself and in
-//! every what-if. So every existing model can be computed.
+//! Everything is checked before a [`Model`] exists: keys, formulas, units and circular calls, in the model itself and
+//! in every what-if. So every existing model can be computed.
 
 use std::ops::Range;
 

@@ -13,7 +13,8 @@
 //! of Joseph and Pandya ("Finding Response Times in a Real-Time System", 1986) and of Audsley, Burns, Richardson,
 //! Tindell and Wellings ("Applying new scheduling theory to static priority pre-emptive scheduling", 1993), whose
 //! treatment of blocking, jitter and switching costs is used here. Longer deadlines need the other jobs too (Lehoczky,
-//! "Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines", 1990; Tindell, Burns and Wellings, 1994).
+//! "Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines", 1990; Tindell, Burns and Wellings,
+//! 1994).
 //!
 //! The crate `response-time-analysis` 0.3 computes such bounds for arbitrary arrival curves, after analyses verified
 //! in Coq. It is not used: it is a toolkit without a notion of a task, so periods, jitter, blocking and switching
@@ -260,8 +261,8 @@ impl TaskSet {
         other != index && key(other) <= key(index)
     }
 
-    /// The longest response time, ns; `None` if it is unbounded, exceeds `limit` or needs more than `rounds` iterations.
-    /// Subtracts the iterations used from `rounds`.
+    /// The longest response time, ns; `None` if it is unbounded, exceeds `limit` or needs more than `rounds`
+    /// iterations. Subtracts the iterations used from `rounds`.
     fn bound(&self, index: usize, limit: i128, rounds: &mut u32) -> Option<i128> {
         let nanos = |span: Span| i128::from(span.nanos());
         let task = &self.tasks[index];

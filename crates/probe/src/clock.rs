@@ -130,8 +130,8 @@ fn smallest(steps: &[i64]) -> f64 {
     steps.iter().copied().filter(|step| *step > 0).min().unwrap_or(0) as f64
 }
 
-/// The distribution of the steps in words. On some processors a counter that advances by several nanoseconds still never
-/// shows the same value twice, so the smallest step alone is misleading.
+/// The distribution of the steps in words. On some processors a counter that advances by several nanoseconds still
+/// never shows the same value twice, so the smallest step alone is misleading.
 fn distribution(steps: &[i64]) -> String {
     let mut counts = BTreeMap::new();
     steps.iter().for_each(|step| *counts.entry(*step).or_insert(0usize) += 1);

@@ -1,5 +1,5 @@
-//! The cost of communication between two processes: the time of a message and the throughput, by mechanism, message size
-//! and placement.
+//! The cost of communication between two processes: the time of a message and the throughput, by mechanism, message
+//! size and placement.
 //!
 //! *Latency* is half a round trip of a message and an answer of the same size; tools like lmbench's
 //! `lat_pipe` give the whole round trip. *Throughput* is bytes per second of consecutive messages with occasional
@@ -76,8 +76,8 @@ const QUICK_ACROSS: [&str; 4] = ["pipe", "tcp", "shared_memory_spin", "iceoryx2_
 /// The longest UDP datagram over IPv4 (RFC 768: 65 535 bytes including both headers).
 const DATAGRAM_MAX: usize = 65_507;
 
-/// Round trips in a latency reading. If the processes spin and a short message takes less time than reading the clock, up
-/// to `BATCH_SPINNING_MAX` of about `BATCH_SPINNING_BYTES` in total.
+/// Round trips in a latency reading. If the processes spin and a short message takes less time than reading the clock,
+/// up to `BATCH_SPINNING_MAX` of about `BATCH_SPINNING_BYTES` in total.
 const BATCH: usize = 16;
 const BATCH_SPINNING_MAX: usize = 256;
 const BATCH_SPINNING_BYTES: usize = 256 << 10;
@@ -125,12 +125,12 @@ fn exchanges() -> Vec<Exchange> {
 }
 
 impl Exchange {
-    /// Takes `count` readings. A latency reading is the mean over a batch of round trips, a throughput reading comes from
-    /// a burst of messages.
+    /// Takes `count` readings. A latency reading is the mean over a batch of round trips, a throughput reading comes
+    /// from a burst of messages.
     ///
     /// # Errors
-    /// `Lacking` when there is no second processor for it, the mechanism is not part of this build, does not support the
-    /// size, or is refused by the kernel; `Peer` when the processes fail; otherwise the system call that failed.
+    /// `Lacking` when there is no second processor for it, the mechanism is not part of this build, does not support
+    /// the size, or is refused by the kernel; `Peer` when the processes fail; otherwise the system call that failed.
     pub fn measure(&self, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
         let name = self.name();
         if let Some(what) = self.impossible().or_else(|| self.mechanism.lacks().map(Into::into)) {

@@ -1,7 +1,7 @@
 //! The cost of reading and writing a file, block by block.
 //!
-//! The file has no name and disappears with the process, even if that is killed. It is in the setting's directory, so the
-//! figures are those of that directory's file system and device, which are stated with them.
+//! The file has no name and disappears with the process, even if that is killed. It is in the setting's directory, so
+//! the figures are those of that directory's file system and device, which are stated with them.
 //!
 //! *Read* is as cold as user space can make it: the file is written out, its pages are dropped (posix_fadvise(2),
 //! `POSIX_FADV_DONTNEED`) before each reading, and read-ahead is off (`POSIX_FADV_RANDOM`). Caches of the device or of
@@ -81,8 +81,8 @@ pub(crate) fn measure(
 /// directory.
 ///
 /// # Errors
-/// `Lacking` for cold reading on a file system that keeps files in memory, and for a block larger than the file; `System`
-/// when the directory does not accept a file of 16 MiB, or the device fails.
+/// `Lacking` for cold reading on a file system that keeps files in memory, and for a block larger than the file;
+/// `System` when the directory does not accept a file of 16 MiB, or the device fails.
 pub fn file(
     operation: Operation,
     block: usize,
@@ -263,8 +263,8 @@ impl<'a> Blocks<'a> {
     ) -> Result<(Vec<f64>, Overhead), ProbeError> {
         let doing = || ProbeError::doing("use a file");
         let blocks = LENGTH / self.block.len();
-        // Odd, so that it visits all of a power of two of blocks; large, so that read-ahead of the previous block does not
-        // include the next one.
+        // Odd, so that it visits all of a power of two of blocks; large, so that read-ahead of the previous block does
+        // not include the next one.
         let stride = (blocks * 5 / 8) | 1;
         let pair = pair(&stage.clock);
         let mut values = Vec::with_capacity(count as usize);

@@ -1,7 +1,8 @@
-//! The minimum cost of one hand-over: a message of 64 bytes from one process to another on the same processor by the bare
-//! mechanism, measured at the time and place of the request.
+//! The minimum cost of one hand-over: a message of 64 bytes from one process to another on the same processor by the
+//! bare mechanism, measured at the time and place of the request.
 //!
-//! Two processes exchange messages: the *near* one, at the higher priority, sends and sleeps until the answer, which the
+//! Two processes exchange messages: the *near* one, at the higher priority, sends and sleeps until the answer, which
+//! the
 //! *far* one sends. The time of a hand-over starts just before the sending call in one process and ends just after the
 //! receiving call in the other; it includes one clock reading. *Down* is from the near to the far process, which runs
 //! when the near one goes to sleep; *up* is the answer, which preempts.
@@ -23,8 +24,8 @@ pub use crate::link::Mechanism;
 /// Bytes of the exchanged message.
 pub const MESSAGE_SIZE: usize = 64;
 
-/// Uncounted first rounds, which load caches and make connections; few at a rate, where they take long and the caches get
-/// cold again each time.
+/// Uncounted first rounds, which load caches and make connections; few at a rate, where they take long and the caches
+/// get cold again each time.
 const WARM_UP: u64 = 100;
 const WARM_UP_AT_RATE: u64 = 5;
 
@@ -54,7 +55,8 @@ pub struct Samples {
     pub down: Vec<u64>,
     /// From the lower to the higher priority.
     pub up: Vec<u64>,
-    /// The scheduling granted to the near process; with less than FIFO, the figures are those of a time-shared processor.
+    /// The scheduling granted to the near process; with less than FIFO, the figures are those of a time-shared
+    /// processor.
     pub granted: Granted,
 }
 
@@ -157,8 +159,8 @@ pub(crate) struct Orders {
 /// (sched(7), "Limiting the CPU usage of real-time and deadline processes").
 ///
 /// # Errors
-/// `Lacking` for a mechanism that is not part of this build or waits without giving up the processor, and for yielding at
-/// a rate; `Peer` when the processes fail; otherwise the system call that failed.
+/// `Lacking` for a mechanism that is not part of this build or waits without giving up the processor, and for yielding
+/// at a rate; `Peer` when the processes fail; otherwise the system call that failed.
 pub fn measure(
     setting: &Setting,
     mechanism: &Mechanism,

@@ -1,8 +1,10 @@
 //! The second method for a context switch: the processor time that a background task loses to it.
 //!
 //! A thread of the lowest real-time priority counts as fast as it can on a processor where two processes of a higher
-//! priority hand over to each other by a pipe at a known rate, alternately a few times and many times in each period. The
-//! count lost in a window with many is processor time spent on switching, including the parts that clock readings in the
+//! priority hand over to each other by a pipe at a known rate, alternately a few times and many times in each period.
+//! The
+//! count lost in a window with many is processor time spent on switching, including the parts that clock readings in
+//! the
 //! switching processes cannot see. This validates the direct measurement (Muller, "Modeling and Analysis: Inputs and
 //! Uncertainties", 3.2.10).
 
@@ -91,9 +93,9 @@ pub(crate) fn measure(_: &[&str], setting: &Setting, count: u32) -> Result<Readi
     context_switch(setting, count)
 }
 
-/// Takes `count` readings of the processor time lost in a hand-over by pipe between two processes on one processor; each
-/// takes 100 ms. The timer at the start of each period costs the same with few and with many, some 0.3 % in total, which
-/// is the possible error of the figure.
+/// Takes `count` readings of the processor time lost in a hand-over by pipe between two processes on one processor;
+/// each takes 100 ms. The timer at the start of each period costs the same with few and with many, some 0.3 % in total,
+/// which is the possible error of the figure.
 ///
 /// # Errors
 /// `Lacking` when the processes are refused a real-time priority, without which the background task would not yield.
@@ -223,8 +225,8 @@ fn hand_overs(kind: usize) -> u64 {
 
 /// Nanoseconds lost in a hand-over, from the windows starting at `start`.
 ///
-/// With s counts per undisturbed nanosecond, n hand-overs of length x in the time T give the count s (T − n x). The ratio
-/// r of two such counts does not contain s: x = T (1 − r) / (n_many − r n_few).
+/// With s counts per undisturbed nanosecond, n hand-overs of length x in the time T give the count s (T − n x). The
+/// ratio r of two such counts does not contain s: x = T (1 − r) / (n_many − r n_few).
 fn lost(samples: &[Sample], start: Instant) -> Option<f64> {
     let mut counts = [0.0, 0.0];
     let mut begin = start;

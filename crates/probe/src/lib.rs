@@ -1,15 +1,15 @@
-//! Figures of merit of a machine: the costs of its clock, processor, memory, storage and communication, each measured by
-//! a probe under stated circumstances.
+//! Figures of merit of a machine: the costs of its clock, processor, memory, storage and communication, each measured
+//! by a probe under stated circumstances.
 //!
 //! A *figure* has a dotted name, from the general to the particular: `context_switch.pipe.same_core.warm`,
 //! `memory.latency.64KiB`. [`catalogue`] lists them, [`measure`] takes readings of one. Each probe is also a
-//! function with typed arguments in the module of its subject, for callers that need a floor measured in the same run as
-//! the figures compared with it.
+//! function with typed arguments in the module of its subject, for callers that need a floor measured in the same run
+//! as the figures compared with it.
 //!
 //! Readings are raw: quantiles and intervals are computed by `stats`, not by this crate.
 //!
-//! A figure that needs a second process executes this program again. The program must handle the arguments in [`Peers`],
-//! followed by one more argument, by calling [`peer_main`] with that argument.
+//! A figure that needs a second process executes this program again. The program must handle the arguments in
+//! [`Peers`], followed by one more argument, by calling [`peer_main`] with that argument.
 
 mod catalogue;
 pub mod clock;

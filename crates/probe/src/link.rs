@@ -1,7 +1,7 @@
 //! The links that carry messages between two processes of a measurement, down and up again.
 //!
-//! The measuring process creates an [`Object`], starts the two processes so that they inherit its descriptors, and sends
-//! each the [`Description`], from which it opens its [`Link`].
+//! The measuring process creates an [`Object`], starts the two processes so that they inherit its descriptors, and
+//! sends each the [`Description`], from which it opens its [`Link`].
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};

@@ -2,7 +2,8 @@
 //! writes through more memory than the last cache holds.
 //!
 //! It runs on the setting's other processor, or on the same one if there is only one. Real-time processes preempt an
-//! ordinary process there, so it competes for caches, memory bandwidth and other shared resources, not for the processor.
+//! ordinary process there, so it competes for caches, memory bandwidth and other shared resources, not for the
+//! processor.
 
 use std::hint::black_box;
 

@@ -41,7 +41,8 @@ pub(crate) fn measure(
     page_fault(backing, setting, count)
 }
 
-/// Takes `count` readings, each the mean over the page faults of touching every page of a fresh mapping of 256. The cost
+/// Takes `count` readings, each the mean over the page faults of touching every page of a fresh mapping of 256. The
+/// cost
 /// of touching them all once more is subtracted. The kernel counts the faults: it may map several pages of a file at
 /// once, so there may be fewer faults than pages.
 ///

@@ -1,8 +1,8 @@
 //! The processes of a measurement: this program executed again, each with one part.
 //!
 //! The measuring process starts them with [`Peer::start`], which returns when they are ready, lets them
-//! [`begin`](Peer::begin) and [`gather`]s their reports. A process opens its ends, [applies](PeerProcess::apply_profile)
-//! its profile, and waits in [`ready`](PeerProcess::ready) for the start.
+//! [`begin`](Peer::begin) and [`gather`]s their reports. A process opens its ends,
+//! [applies](PeerProcess::apply_profile) its profile, and waits in [`ready`](PeerProcess::ready) for the start.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -106,8 +106,8 @@ impl PeerProcess {
         profile::apply(&self.profile)
     }
 
-    /// Reports that it is ready and returns when the measurement starts. Fails if the parent has ended, so that no process
-    /// is left behind.
+    /// Reports that it is ready and returns when the measurement starts. Fails if the parent has ended, so that no
+    /// process is left behind.
     pub(crate) fn ready(&mut self) -> Result<(), ProbeError> {
         let mut stdout = io::stdout();
         stdout

@@ -39,8 +39,8 @@ pub(crate) fn measure(
     processor(quantity, setting, count)
 }
 
-/// Takes `count` readings of `quantity`. Only the clock's own cost is subtracted: the loop runs in parallel with the chain
-/// of additions or calls and adds nothing.
+/// Takes `count` readings of `quantity`. Only the clock's own cost is subtracted: the loop runs in parallel with the
+/// chain of additions or calls and adds nothing.
 ///
 /// # Errors
 /// `System` when no thread can be started.

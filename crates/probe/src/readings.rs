@@ -47,8 +47,8 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// Readings of `name` with the common circumstances appended to `circumstances`, and notes that follow from what was
-    /// granted.
+    /// Readings of `name` with the common circumstances appended to `circumstances`, and notes that follow from what
+    /// was granted.
     pub(crate) fn new(
         name: &str,
         unit: Unit,
@@ -99,8 +99,8 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// The median of empty measurements. Its uncertainty is half their interquartile range, or its distance from the mean
-    /// of the middle if that is greater, because with a coarse clock most of them are equal.
+    /// The median of empty measurements. Its uncertainty is half their interquartile range, or its distance from the
+    /// mean of the middle if that is greater, because with a coarse clock most of them are equal.
     pub(crate) fn of(mut empties: Vec<f64>) -> Self {
         empties.sort_by(f64::total_cmp);
         let at = |eighths: usize| empties.get(empties.len() * eighths / 8).copied().unwrap_or(0.0);

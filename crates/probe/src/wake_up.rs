@@ -73,8 +73,8 @@ pub(crate) fn measure(
     wake_up(strategy, setting, count)
 }
 
-/// Takes `count` readings, one every [`PERIOD`]: from the wake-up time to the thread's first clock reading, minus the cost
-/// of that reading.
+/// Takes `count` readings, one every [`PERIOD`]: from the wake-up time to the thread's first clock reading, minus the
+/// cost of that reading.
 ///
 /// # Errors
 /// `System` when no thread can be started or the kernel refuses a timer.

@@ -1,7 +1,7 @@
 //! Whole call chains at small scale, executed for real, to validate models of them.
 //!
-//! They follow two examples of Muller, "Modeling and Analysis: Inputs and Uncertainties": a screen of 3 × 3 images, whose
-//! cost is not where the code suggests ([`ImageRetrieval`], section 1.1), and the picture cache of a web shop
+//! They follow two examples of Muller, "Modeling and Analysis: Inputs and Uncertainties": a screen of 3 × 3 images,
+//! whose cost is not where the code suggests ([`ImageRetrieval`], section 1.1), and the picture cache of a web shop
 //! ([`PictureCache`], section 2.3). The parts of a chain are measured too, under their own names, so a prediction needs
 //! no guess.
 //!

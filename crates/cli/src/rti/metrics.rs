@@ -13,6 +13,8 @@ use hemiola_rtid::report::prometheus;
 use super::serve::resolved;
 use crate::diagnostics::Failure;
 
+const PAGE: &str = "<!doctype html><title>Hemiola RTI</title><a href=\"/metrics\">metrics</a>\n";
+
 /// A listener that does not serve yet.
 pub(super) struct Listener(TcpListener);
 
@@ -24,7 +26,9 @@ impl Listener {
         let listener = TcpListener::bind(address)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|error| {
-                Failure::failed(format!("cannot serve metrics on {address}: {error}\nhint: choose another --metrics HOST:PORT"))
+                Failure::failed(format!(
+                    "cannot serve metrics on {address}: {error}\nhint: choose another --metrics HOST:PORT"
+                ))
             })?;
         Ok(Self(listener))
     }
@@ -34,7 +38,7 @@ impl Listener {
         let address = self.0.local_addr().map_err(Failure::failed)?;
         let routes = Router::new()
             .route("/metrics", get(metrics))
-            .route("/", get(|| async { closing(Html("<!doctype html><title>Hemiola RTI</title><a href=\"/metrics\">metrics</a>\n")) }))
+            .route("/", get(|| async { closing(Html(PAGE)) }))
             .fallback(|| async { closing((StatusCode::NOT_FOUND, "There is only /metrics.\n")) })
             .method_not_allowed_fallback(|| async {
                 closing((StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n"))

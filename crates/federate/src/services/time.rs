@@ -27,8 +27,8 @@ macro_rules! requests {
             }
         }
 
-        /// Requests to advance time. With [`pipelined`](crate::Options::pipelined) they do not wait for their replies. A
-        /// callback grants each of them: see [`grant`](Federate::grant).
+        /// Requests to advance time. With [`pipelined`](crate::Options::pipelined) they do not wait for their replies.
+        /// A callback grants each of them: see [`grant`](Federate::grant).
         impl Federate {$(
             #[doc = concat!("Clause ", $clause, ": [`", stringify!($call), "`](TimeCall::", stringify!($call), ").")]
             ///
@@ -51,8 +51,8 @@ requests! {
 
 /// Regulation, constraint and queries of time.
 impl Federate {
-    /// Clauses 8.2 and 8.3: enables time regulation and waits for `timeRegulationEnabled`. Returns the time at which the
-    /// federate is regulating. Other callbacks stay queued.
+    /// Clauses 8.2 and 8.3: enables time regulation and waits for `timeRegulationEnabled`. Returns the time at which
+    /// the federate is regulating. Other callbacks stay queued.
     ///
     /// # Errors
     /// As [`call`](Self::call) and [`wait_for`](Self::wait_for).
@@ -68,8 +68,8 @@ impl Federate {
         self.time(time)
     }
 
-    /// Clauses 8.5 and 8.6: enables time constraint and waits for `timeConstrainedEnabled`. Returns the time at which the
-    /// federate is constrained. Other callbacks stay queued.
+    /// Clauses 8.5 and 8.6: enables time constraint and waits for `timeConstrainedEnabled`. Returns the time at which
+    /// the federate is constrained. Other callbacks stay queued.
     ///
     /// # Errors
     /// As [`call`](Self::call) and [`wait_for`](Self::wait_for).

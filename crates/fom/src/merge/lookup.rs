@@ -176,8 +176,8 @@ fn at<T>(kind: ProblemKind, message: String, said: &Said<'_, T>, column: &str) -
     Problem::new(kind, message).at(said.module.place(said.entry.span_of(column)), "")
 }
 
-/// Reports alternatives of a variant record that are chosen by undefined enumerators. `choices` caches the enumerators of
-/// the discriminants.
+/// Reports alternatives of a variant record that are chosen by undefined enumerators. `choices` caches the enumerators
+/// of the discriminants.
 fn check_discriminants<'m>(
     name: &str,
     said: &Said<'m, Datatype>,

@@ -48,7 +48,8 @@ impl<'m, T> Table<'m, T> {
         Self { entries }
     }
 
-    /// Collects the members of the classes of every module, under the name of the class, a separator, and their own name.
+    /// Collects the members of the classes of every module, under the name of the class, a separator, and their own
+    /// name.
     pub(super) fn members<I: Iterator<Item = (&'m str, &'m [Entry<T>])>>(
         modules: &'m [Arc<Module>],
         separator: char,
@@ -104,8 +105,8 @@ const MISSING_SHOWN_MAX: usize = 5;
 /// The problems with the modules together.
 pub(super) struct Report {
     problems: Vec<Problem>,
-    /// For each module of 2010 that declares standard names differently from 2025: the first such place and the number of
-    /// them, by the name of the module.
+    /// For each module of 2010 that declares standard names differently from 2025: the first such place and the number
+    /// of them, by the name of the module.
     overruled: BTreeMap<String, (Problem, usize)>,
     /// The modules that each module depends on and that were not given, by the name of the module.
     missing: BTreeMap<String, BTreeSet<String>>,

@@ -42,8 +42,8 @@ impl Reader {
         Self { source, namespace, problems, references, full_names_left: FULL_NAMES_LEN_MAX }
     }
 
-    /// Counts the full names of a class and its members against the limit. Returns `false`, and reports it once, if they
-    /// exceed it.
+    /// Counts the full names of a class and its members against the limit. Returns `false`, and reports it once, if
+    /// they exceed it.
     pub(super) fn take_full_names<T>(&mut self, class: &Entry<T>, members: usize) -> bool {
         let len = class.name.len().saturating_mul(1 + members);
         if let Some(left) = self.full_names_left.checked_sub(len) {
@@ -102,7 +102,8 @@ impl Reader {
         found
     }
 
-    /// Reads an element as a row. Each element of `columns` holds text and occurs once; `inner` lists the other elements.
+    /// Reads an element as a row. Each element of `columns` holds text and occurs once; `inner` lists the other
+    /// elements.
     pub(super) fn row<'d>(
         &mut self,
         node: Node<'d, 'd>,

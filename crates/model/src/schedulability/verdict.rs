@@ -98,8 +98,8 @@ pub struct TestResult {
 
 /// Applies every test to the tasks of a recording.
 ///
-/// `switch` is the measured cost of one context switch. Without it, the cost from the comparison with `/proc` is used if
-/// the recording has one that is significantly above zero, otherwise none.
+/// `switch` is the measured cost of one context switch. Without it, the cost from the comparison with `/proc` is used
+/// if the recording has one that is significantly above zero, otherwise none.
 #[must_use]
 pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
     let (found, left_out) = partition(report);

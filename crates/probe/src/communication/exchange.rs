@@ -26,12 +26,12 @@ pub(super) const WARM_UP: i64 = 2;
 /// below the kernel's limit for real-time processes in each second.
 const REST: Span = Span::from_millis(120);
 
-/// The capacity of a queue whose full state blocks the sender: allowed by every kernel (`fs.mqueue.msg_max`), rounded to
-/// a power of two.
+/// The capacity of a queue whose full state blocks the sender: allowed by every kernel (`fs.mqueue.msg_max`), rounded
+/// to a power of two.
 const BACKLOG: u32 = 8;
 
-/// Bytes in transit that fit every default receive buffer of a socket (`net.core.rmem_default` is 208 KiB), given that a
-/// datagram counts twice its size plus some bookkeeping.
+/// Bytes in transit that fit every default receive buffer of a socket (`net.core.rmem_default` is 208 KiB), given that
+/// a datagram counts twice its size plus some bookkeeping.
 const DATAGRAM_BYTES: usize = 96 << 10;
 const DATAGRAM_EXTRA: usize = 1 << 10;
 
@@ -73,8 +73,8 @@ impl Traffic {
         }
         let power = |number: usize| 1u32 << number.max(1).ilog2();
         let burst = power((BURST_BYTES / size.max(1)).clamp(BURST_MIN, BURST_MAX));
-        // A mechanism that drops messages for a slow receiver needs acknowledgements; one that blocks the sender needs a
-        // single one at the end.
+        // A mechanism that drops messages for a slow receiver needs acknowledgements; one that blocks the sender needs
+        // a single one at the end.
         let held = |messages: usize| {
             let window = power(messages).min(burst);
             Self::Stream { burst, window, credit: (window / 2).max(1), ahead: window }

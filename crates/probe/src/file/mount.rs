@@ -30,8 +30,8 @@ pub(super) fn of(directory: &Path) -> Option<Mount> {
     find(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, &directory)
 }
 
-/// Finds `directory` in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): its mount has the longest path above
-/// it, and is the last one on that path.
+/// Finds `directory` in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): its mount has the longest path
+/// above it, and is the last one on that path.
 fn find(table: &str, directory: &Path) -> Option<Mount> {
     let above = table.lines().filter_map(|line| {
         // …, mount point, options, optional fields, "-", type, source, …

@@ -24,8 +24,8 @@ impl Link for Member {
     }
 }
 
-/// Two sockets that have joined this process's own group, each with the address that reaches the other through the group.
-/// A test datagram has been delivered when this returns.
+/// Two sockets that have joined this process's own group, each with the address that reaches the other through the
+/// group. A test datagram has been delivered when this returns.
 ///
 /// # Errors
 /// The system's error: many containers and some kernels have no multicast.

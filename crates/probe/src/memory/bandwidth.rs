@@ -20,8 +20,8 @@ pub enum Transfer {
     Copy,
 }
 
-/// Sizes in the catalogue: inside the first cache, inside the second, and beyond the last of most machines. Fixed, so that
-/// machines can be compared.
+/// Sizes in the catalogue: inside the first cache, inside the second, and beyond the last of most machines. Fixed, so
+/// that machines can be compared.
 const SIZES: [Bytes; 3] = [Bytes(16 << 10), Bytes(256 << 10), Bytes(128 << 20)];
 
 /// The minimum duration of a reading, so that a clock reading is less than a thousandth of it.

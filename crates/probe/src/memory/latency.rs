@@ -13,8 +13,8 @@ use crate::{Figure, ProbeError, Readings, Setting, Unit};
 pub const LINE: usize = 64;
 
 /// Loads in one reading; at 1 ns each, 5000 times the error of a clock reading. As many warm up the near caches before
-/// the first reading. A buffer larger than the 6 MiB they reach was just written, so as much of it as fits is in the last
-/// cache.
+/// the first reading. A buffer larger than the 6 MiB they reach was just written, so as much of it as fits is in the
+/// last cache.
 const LOADS: u64 = 100_000;
 
 /// Lines laid out between two pauses, in a few milliseconds.
@@ -42,8 +42,8 @@ pub(super) fn figures() -> Vec<Figure> {
 
 /// Takes `count` readings of a load somewhere in `size` bytes from an address that the previous load returned.
 ///
-/// All lines of the buffer form one random cycle, which prefetchers cannot predict (Sattolo, "An algorithm to generate a
-/// random cyclic permutation", 1986). Each line holds the offset of the next. The bounds check is a predicted branch
+/// All lines of the buffer form one random cycle, which prefetchers cannot predict (Sattolo, "An algorithm to generate
+/// a random cyclic permutation", 1986). Each line holds the offset of the next. The bounds check is a predicted branch
 /// beside the chain of loads, not in it. In a large buffer nearly every load is to another page, so with ordinary pages
 /// the time includes address translation, as in a program with this access pattern.
 ///
@@ -75,8 +75,8 @@ pub fn latency(
     })
 }
 
-/// Writes the offset of the next line into each line of `buffer`. This takes seconds for the largest, so `pause` is called
-/// from time to time.
+/// Writes the offset of the next line into each line of `buffer`. This takes seconds for the largest, so `pause` is
+/// called from time to time.
 fn lay_out(buffer: &mut [u8], mut pause: impl FnMut()) {
     let lines = u32::try_from(buffer.len() / LINE).expect("a buffer has fewer than 2³² lines");
     let mut random = Random::from_seed(SEED);
