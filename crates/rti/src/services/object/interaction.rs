@@ -66,7 +66,6 @@ fn receivers(federation: &mut Federation, class: InteractionClassHandle) -> Arc<
 
 /// Sends an interaction to each group of receivers, as the class that the group subscribes to and with the parameters
 /// of that class.
-#[expect(clippy::too_many_arguments, reason = "the common end of the two services")]
 fn send(
     federation: &mut Federation,
     me: FederateHandle,
