@@ -1,23 +1,40 @@
-//! Puts the commit this is built from into the binary, read from `.git` without needing git.
+//! Puts the commit and the kind of build into the binary. Without git, or outside a repository, it names no commit.
 
-use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 fn main() {
-    let git = Path::new("../../.git");
-    let head = git.join("HEAD");
-    println!("cargo:rerun-if-changed={}", head.display());
-    let Ok(text) = fs::read_to_string(&head) else { return };
-    // Either a commit itself, or the name of the branch that has it.
-    let commit = match text.trim().strip_prefix("ref: ") {
-        None => Some(text.trim().to_owned()),
-        Some(branch) => {
-            let file = git.join(branch);
-            println!("cargo:rerun-if-changed={}", file.display());
-            fs::read_to_string(file).ok().map(|commit| commit.trim().to_owned())
-        }
-    };
-    if let Some(commit) = commit {
+    println!("cargo:rerun-if-changed=build.rs");
+    let target = std::env::var("TARGET").unwrap_or_default();
+    let profile = std::env::var("PROFILE").unwrap_or_default();
+    let commit = commit();
+    if let Some(commit) = &commit {
         println!("cargo:rustc-env=HEMIOLA_COMMIT={commit}");
     }
+    let commit = commit.as_deref().unwrap_or("unknown");
+    println!("cargo:rustc-env=HEMIOLA_BUILD=commit {commit}, {target}, {profile} build");
+}
+
+/// The commit that is checked out. Asks git, because HEAD of a work tree and packed branches are elsewhere.
+fn commit() -> Option<String> {
+    // With another prefix, this workspace lies inside the repository of another project.
+    if !git(&["rev-parse", "--show-prefix"])?.eq("crates/cli/") {
+        return None;
+    }
+    let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
+    for name in ["HEAD"].into_iter().chain(branch.as_deref()) {
+        if let Some(file) = git(&["rev-parse", "--git-path", name])
+            // Cargo runs this again at each build for a file that does not exist.
+            && Path::new(&file).exists()
+        {
+            println!("cargo:rerun-if-changed={file}");
+        }
+    }
+    git(&["rev-parse", "HEAD"])
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
 }

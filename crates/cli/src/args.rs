@@ -8,9 +8,13 @@ use clap::{Parser, Subcommand};
 use hemiola_runner::subcommand;
 use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
 
+/// The version, the commit, and the optional features of its crates that `Cargo.toml` turns on.
+const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEMIOLA_BUILD"), ", with pubsub)");
+
 /// Real-time controllers on ordinary Linux: run, swap while running, account for every microsecond.
 #[derive(Debug, Parser)]
-#[command(name = "hemiola", version, disable_help_subcommand = true)]
+#[command(name = "hemiola", version = VERSION, disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -44,6 +48,16 @@ pub(crate) enum Command {
     View(View),
     /// Print the JSON schema of scenario files, for editors
     Schema,
+    /// Write man pages and shell completions to a folder
+    #[command(hide = true)]
+    Generate(Generate),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Generate {
+    /// The folder, which gets the folders man and completions
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]

@@ -17,6 +17,7 @@ mod compare;
 mod diagnostics;
 mod features;
 mod fom;
+mod generate;
 mod measure;
 mod model;
 mod progress;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Command::Fom(args::Fom::Check(check)) => fom::check(&check),
         Command::Rti(rti) => rti::rti(&rti),
         Command::View(view) => view::view(&view),
+        Command::Generate(generate) => generate::generate(&generate),
         Command::Schema => {
             print!("{}", hemiola_scenario::schema());
             Ok(ExitCode::SUCCESS)

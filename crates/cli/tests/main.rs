@@ -10,6 +10,7 @@ mod command;
 mod compare;
 mod federation;
 mod fom;
+mod generate;
 mod kernel;
 mod ladder;
 mod machine;
