@@ -5,6 +5,7 @@
 //! * `cargo xtask tidy` runs only the rules about the tree itself.
 //! * `cargo xtask prose [CRATE|PATH]` lists sentences whose word order or wording is not plain English.
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
+//! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(
     clippy::print_stdout,
@@ -13,6 +14,7 @@
 )]
 
 mod ci;
+mod dist;
 mod mutants;
 mod prose;
 mod tidy;
@@ -24,7 +26,8 @@ const USAGE: &str = "\
 usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask tidy
        cargo xtask prose [CRATE|PATH]
-       cargo xtask mutants CRATE [--since REV] [FILTER]";
+       cargo xtask mutants CRATE [--since REV] [FILTER]
+       cargo xtask dist [BINARY]";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
@@ -38,6 +41,8 @@ fn main() -> ExitCode {
             Some(options) => mutants::run(root, &options),
             None => return usage(),
         },
+        ["dist"] => dist::run(root, None),
+        ["dist", binary] => dist::run(root, Some(binary)),
         ["tidy"] => tidy::run(root),
         ["prose"] => prose::run(root, None),
         ["prose", place] => prose::run(root, Some(place)),
