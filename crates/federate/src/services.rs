@@ -1,8 +1,8 @@
 //! The standard's services as methods, one file for each clause.
 //!
-//! Each makes the call of its name and returns what the standard says; its errors are those of
-//! [`call`](crate::Federate::call). Names that the standard uses for several forms of one service are told apart as the
-//! calls are.
+//! Each method makes the call of its name and returns the result that the standard defines; its errors are those of
+//! [`call`](crate::Federate::call). Where the standard gives several forms of a service one name, the methods are named
+//! after the calls.
 
 mod declaration;
 mod federation;
@@ -20,11 +20,15 @@ use hemiola_hla::{
 use crate::error::Error;
 use crate::federate::Federate;
 
+/// Methods for the calls of one enum, each declared as `"clause" Call: method(fields) -> result;`. The head names the
+/// enum and the method of [`Federate`] that makes the calls. The arguments are the call's fields, converted by `into`.
 macro_rules! services {
-    ($(
-        $clause:literal $method:ident($($argument:ident: $type:ty),* $(,)?) $(-> $answer:ty)?
-            = $calls:ident::$call:ident $({ $($field:ident $(: $value:expr)?),* $(,)? })?;
-    )*) => {
+    (
+        $(#[$doc:meta])*
+        $calls:ident, $make:ident:
+        $($clause:literal $call:ident: $method:ident($($field:ident: $type:ty),* $(,)?) $(-> $answer:ty)?;)*
+    ) => {
+        $(#[$doc])*
         impl $crate::Federate {$(
             #[doc = concat!("Clause ", $clause, ": [`", stringify!($calls), "::", stringify!($call), "`].")]
             ///
@@ -32,9 +36,9 @@ macro_rules! services {
             /// As [`call`](Self::call).
             pub fn $method(
                 &mut self,
-                $($argument: $type),*
+                $($field: $type),*
             ) -> Result<$crate::services::or_unit!($($answer)?), $crate::Error> {
-                self.ask($calls::$call $({ $($field $(: $value)?),* })?)
+                self.$make($calls::$call { $($field: $field.into()),* })
             }
         )*}
     };
@@ -106,9 +110,4 @@ answers! {
     Dimension(DimensionHandle)
     Range(RangeBounds)
     Directive(ResignAction)
-}
-
-/// Copies the handles of a set into a call.
-pub(crate) fn list<T: Clone>(handles: &[T]) -> Vec<T> {
-    handles.to_vec()
 }

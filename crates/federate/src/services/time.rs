@@ -7,7 +7,7 @@ use hemiola_hla::{
     OrderType,
 };
 
-use super::{list, services};
+use super::services;
 use crate::error::Error;
 use crate::federate::Federate;
 
@@ -120,30 +120,22 @@ impl Federate {
 }
 
 services! {
-    "8.2" enable_time_regulation(lookahead: LogicalInterval)
-        = TimeCall::EnableTimeRegulation { lookahead: lookahead.into() };
-    "8.4" disable_time_regulation() = TimeCall::DisableTimeRegulation;
-    "8.5" enable_time_constrained() = TimeCall::EnableTimeConstrained;
-    "8.7" disable_time_constrained() = TimeCall::DisableTimeConstrained;
-    "8.15" enable_asynchronous_delivery() = TimeCall::EnableAsynchronousDelivery;
-    "8.16" disable_asynchronous_delivery() = TimeCall::DisableAsynchronousDelivery;
-    "8.20" modify_lookahead(lookahead: LogicalInterval)
-        = TimeCall::ModifyLookahead { lookahead: lookahead.into() };
-    "8.22" retract(retraction: MessageRetractionHandle) = TimeCall::Retract { retraction };
-    "8.24" change_attribute_order_type(
+    TimeCall, ask:
+    "8.2" EnableTimeRegulation: enable_time_regulation(lookahead: LogicalInterval);
+    "8.4" DisableTimeRegulation: disable_time_regulation();
+    "8.5" EnableTimeConstrained: enable_time_constrained();
+    "8.7" DisableTimeConstrained: disable_time_constrained();
+    "8.15" EnableAsynchronousDelivery: enable_asynchronous_delivery();
+    "8.16" DisableAsynchronousDelivery: disable_asynchronous_delivery();
+    "8.20" ModifyLookahead: modify_lookahead(lookahead: LogicalInterval);
+    "8.22" Retract: retract(retraction: MessageRetractionHandle);
+    "8.24" ChangeAttributeOrderType: change_attribute_order_type(
         object_instance: ObjectInstanceHandle, attributes: &[AttributeHandle], order_type: OrderType,
-    ) = TimeCall::ChangeAttributeOrderType {
-        object_instance,
-        attributes: list(attributes),
-        order_type: Some(order_type),
-    };
-    "8.25" change_default_attribute_order_type(
+    );
+    "8.25" ChangeDefaultAttributeOrderType: change_default_attribute_order_type(
         object_class: ObjectClassHandle, attributes: &[AttributeHandle], order_type: OrderType,
-    ) = TimeCall::ChangeDefaultAttributeOrderType {
-        object_class,
-        attributes: list(attributes),
-        order_type: Some(order_type),
-    };
-    "8.26" change_interaction_order_type(interaction_class: InteractionClassHandle, order_type: OrderType)
-        = TimeCall::ChangeInteractionOrderType { interaction_class, order_type: Some(order_type) };
+    );
+    "8.26" ChangeInteractionOrderType: change_interaction_order_type(
+        interaction_class: InteractionClassHandle, order_type: OrderType,
+    );
 }
