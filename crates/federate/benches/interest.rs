@@ -1,14 +1,14 @@
-//! What an update costs beside federates that are not interested in it: one publisher, one subscriber, and 0 to 200
-//! others that subscribe to another class.
+//! The cost of an update next to federates without interest in it: one publisher, one subscriber, and 0 to 200 others
+//! that subscribe to another class.
 //!
 //! `cargo bench -p hemiola-federate --bench interest -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
 
-#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bench;
 
 use bench::federation::{Member, publisher, subscriber};
-use bench::{Orders, Peer, Rti, Transport, say, told};
+use bench::{Orders, Peer, Rti, Transport, next_order, report};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 
 fn main() {
@@ -39,10 +39,10 @@ fn measure(orders: &Orders) {
                 for (_, rti, _, source, sink, rates, costs) in &mut crowds {
                     assert_eq!(sink.ask(&count.to_string()), "ready");
                     let (start, used) = (MonotonicClock.now(), rti.used());
-                    source.tell(&count.to_string());
-                    assert_eq!(sink.says(), "done");
+                    source.send_line(&count.to_string());
+                    assert_eq!(sink.read_line(), "done");
                     let seconds = (MonotonicClock.now() - start).secs_f64();
-                    // The first is to warm up.
+                    // The first block warms up.
                     if block > 0 {
                         rates.push(count as f64 / seconds);
                         costs.push((rti.used() - used).micros_f64() / count as f64);
@@ -61,18 +61,19 @@ fn measure(orders: &Orders) {
     }
 }
 
-/// Federates that wait for another class.
+/// Federates that subscribe to another class.
 fn crowd(orders: &Orders) {
     let members = (0..orders.number("size", 0)).map(|_| {
         let mut member = Member::join(orders);
         let federate = &mut member.federate;
-        let other = federate.get_object_class_handle("HLAobjectRoot.Other").expect("it is there");
+        let other =
+            federate.get_object_class_handle("HLAobjectRoot.Other").expect("the model has it");
         let now = federate.get_attribute_handle(other, "Now").expect("the model has it");
-        federate.subscribe_object_class_attributes(other, &[now]).expect("it may");
+        federate.subscribe_object_class_attributes(other, &[now]).expect("permitted");
         member
     });
     let members: Vec<Member> = members.collect();
-    say("joined");
-    while told().is_some() {}
+    report("joined");
+    while next_order().is_some() {}
     drop(members);
 }

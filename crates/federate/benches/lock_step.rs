@@ -1,15 +1,15 @@
-//! How many steps of time a federation makes in a second, when every federate is regulating and constrained and sends
-//! one update for the next step to all others; beside it a barrier of the same hops and bytes in the same run.
+//! The rate at which a federation advances in lock step: every federate is regulating and constrained and sends one
+//! update for the next step to all others. The floor is a barrier with the same hops and bytes in the same run.
 //!
 //! `cargo bench -p hemiola-federate --bench lock_step -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
 
-#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bench;
 
 use bench::federation::Member;
 use bench::relay::{self, GATHER, Kind};
-use bench::{Orders, Peer, Placement, Rti, Transport, say, told};
+use bench::{Orders, Peer, Placement, Rti, Transport, next_order, report};
 use hemiola_federate::Span;
 use hemiola_federate::hla::{Callback, LogicalInterval, LogicalTime};
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -56,10 +56,10 @@ impl Subject {
     fn block(&mut self, count: u64, is_kept: bool) {
         let (start, used) = (MonotonicClock.now(), self.used());
         for member in &mut self.members {
-            member.tell(&count.to_string());
+            member.send_line(&count.to_string());
         }
         for member in &mut self.members {
-            assert_eq!(member.says(), "done");
+            assert_eq!(member.read_line(), "done");
         }
         let seconds = (MonotonicClock.now() - start).secs_f64();
         let cpu = (self.used() - used).secs_f64();
@@ -73,7 +73,9 @@ impl Subject {
 fn measure(orders: &Orders) {
     let (blocks, count) = (orders.number("blocks", 4), orders.number("count", 2_000));
     bench::print_conditions();
-    println!("{blocks} blocks of {count} steps, an update of {LEN} B of each to all; medians");
+    println!(
+        "{blocks} blocks of {count} steps, each federate updates {LEN} B for all others; medians"
+    );
     println!(
         "{:20} {:>2} {:18} {:>9} {:>14} {:>12}",
         "", "", "", "steps/s", "of the floor", "CPU µs/step"
@@ -101,34 +103,36 @@ fn measure(orders: &Orders) {
     }
 }
 
-/// The update and the request to advance go out together.
+/// Sends the update and the request to advance together.
 fn stepper(orders: &Orders) {
     let mut member = Member::join_gathering(orders, GATHER);
     let (body, stamped) = (member.body, member.stamped);
     let size = orders.number("size", 2);
     let federate = &mut member.federate;
-    federate.publish_object_class_attributes(body, &[stamped]).expect("it may");
-    federate.subscribe_object_class_attributes(body, &[stamped]).expect("it may");
-    let object = federate.register_object_instance(body).expect("it may");
-    let step = LogicalInterval::integer(1).expect("1 is one");
-    federate.enable_time_constrained().expect("it may");
+    federate.publish_object_class_attributes(body, &[stamped]).expect("permitted");
+    federate.subscribe_object_class_attributes(body, &[stamped]).expect("permitted");
+    let object = federate.register_object_instance(body).expect("permitted");
+    let step = LogicalInterval::integer(1).expect("1 is valid");
+    federate.enable_time_constrained().expect("permitted");
     let constrained = |_: &mut _, callback| {
         Ok(matches!(callback, Callback::TimeConstrainedEnabled { .. }).then_some(()))
     };
-    federate.handle_until(constrained).expect("the RTI is there");
-    federate.enable_time_regulation(step).expect("it may");
+    federate.handle_until(constrained).expect("the RTI runs");
+    federate.enable_time_regulation(step).expect("permitted");
     let regulating = |federate: &mut hemiola_federate::Federate, callback| match callback {
         Callback::TimeRegulationEnabled { time } => federate.time(time).map(Some),
         _ => Ok(None),
     };
-    let mut at = federate.handle_until(regulating).expect("the RTI is there");
+    let mut at = federate.handle_until(regulating).expect("the RTI runs");
     let value = [(stamped, Member::value(orders))];
-    say("joined");
-    while let Some(count) = told() {
+    report("joined");
+    while let Some(count) = next_order() {
         for _ in 0..count.parse().expect("a number") {
-            let next: LogicalTime = at.plus(step).expect("far from the last");
+            let next: LogicalTime = at.plus(step).expect("far from the final time");
             let mut received = 0;
-            federate.update_attribute_values_with_time(object, &value, "", next).expect("it may");
+            federate
+                .update_attribute_values_with_time(object, &value, "", next)
+                .expect("permitted");
             at = federate
                 .advance(next, |_, callback| {
                     received += u64::from(matches!(
@@ -137,9 +141,9 @@ fn stepper(orders: &Orders) {
                     ));
                     Ok(())
                 })
-                .expect("the RTI is there");
+                .expect("the RTI runs");
             assert!(received == size - 1, "{received} updates at {at:?}");
         }
-        say("done");
+        report("done");
     }
 }

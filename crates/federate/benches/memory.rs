@@ -1,14 +1,14 @@
-//! What memory an RTI takes: with 100 federates and 10,000 objects, and while a publisher floods a subscriber that does
-//! not read for a while.
+//! The memory of an RTI: with 100 federates and 10,000 objects, and while a publisher floods a subscriber that does not
+//! read for a while.
 //!
 //! `cargo bench -p hemiola-federate --bench memory -- [over=tcp|shm]`.
 
-#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bench;
 
 use bench::federation::{Member, publisher, subscriber};
-use bench::{Cores, Orders, Peer, Placement, Rti, Transport, say, told};
+use bench::{Cores, Orders, Peer, Placement, Rti, Transport, next_order, report};
 use hemiola_federate::Span;
 use hemiola_federate::hla::Callback;
 
@@ -28,14 +28,14 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(1500);
 fn measure(orders: &Orders) {
     let placement = Placement { cores: Cores::Any, is_fifo: false };
     bench::print_conditions();
-    println!("memory of the RTI's process, MiB: now, and the most there was");
+    println!("memory of the RTI's process in MiB: present and peak");
     for transport in Transport::wanted(orders) {
         let mut rti = Rti::start(placement);
-        print(transport, "nobody", &rti);
+        print(transport, "no federates", &rti);
         for (subscribes, reads, what) in [
-            ("no", "later", "100 federates, 10,000 objects, nobody subscribes"),
-            ("yes", "at-once", "100 federates, 10,000 objects, each knows all"),
-            ("yes", "later", "the same, told when the last was registered"),
+            ("no", "later", "100 federates, 10,000 objects, no subscriber"),
+            ("yes", "at-once", "100 federates, 10,000 objects, all subscribe"),
+            ("yes", "later", "the same, read after the last registration"),
         ] {
             rti = Rti::start(placement);
             let (subscribes, reads) =
@@ -48,12 +48,12 @@ fn measure(orders: &Orders) {
         let orders = [rti.order(transport), format!("len={FLOOD_LEN}")];
         let mut sink = Peer::client("subscriber", placement, &orders);
         let mut source = Peer::client("publisher", placement, &orders);
-        source.tell(&FLOOD.to_string());
+        source.send_line(&FLOOD.to_string());
         std::thread::sleep(PAUSE);
-        print(transport, "flooded, while nobody reads", &rti);
+        print(transport, "flooded, while the subscriber does not read", &rti);
         assert_eq!(sink.ask(&FLOOD.to_string()), "ready");
-        assert_eq!(sink.says(), "done");
-        print(transport, "flooded, after everything was received", &rti);
+        assert_eq!(sink.read_line(), "done");
+        print(transport, "flooded, after all updates were received", &rti);
     }
 }
 
@@ -62,17 +62,17 @@ fn print(transport: Transport, what: &str, rti: &Rti) {
     println!("{:4} {what:50} {now:6.1} ≤{peak:6.1}", transport.word());
 }
 
-/// Federates with as many objects each. If they subscribe, each has discovered those of all others in the end: evoking
-/// all the time, or after the last was registered.
+/// Federates with an equal number of objects. Subscribed federates discover the objects of all others: they evoke
+/// callbacks throughout, or only after the last registration.
 fn crowd(orders: &Orders) {
     let subscribes = orders.text("subscribes") == Some("yes");
     let reads_at_once = orders.text("reads") == Some("at-once");
     let members = (0..FEDERATES).map(|_| {
         let mut member = Member::join(orders);
         let (body, now) = (member.body, member.now);
-        member.federate.publish_object_class_attributes(body, &[now]).expect("it may");
+        member.federate.publish_object_class_attributes(body, &[now]).expect("permitted");
         if subscribes {
-            member.federate.subscribe_object_class_attributes(body, &[now]).expect("it may");
+            member.federate.subscribe_object_class_attributes(body, &[now]).expect("permitted");
         }
         member
     });
@@ -82,11 +82,10 @@ fn crowd(orders: &Orders) {
     for registering in 0..members.len() {
         let member = &mut members[registering];
         for _ in 0..OBJECTS / FEDERATES {
-            member.federate.register_object_instance(member.body).expect("it may");
+            member.federate.register_object_instance(member.body).expect("permitted");
         }
         for (member, known) in members.iter_mut().zip(&mut known).filter(|_| reads_at_once) {
-            while let Some(callback) = member.federate.evoke(Span::ZERO).expect("the RTI is there")
-            {
+            while let Some(callback) = member.federate.evoke(Span::ZERO).expect("the RTI runs") {
                 *known += u64::from(is_discovery(&callback));
             }
         }
@@ -95,11 +94,11 @@ fn crowd(orders: &Orders) {
     for (member, known) in members.iter_mut().zip(known).filter(|_| subscribes) {
         let mut left = of_others - known;
         while left > 0 {
-            let callback = member.federate.evoke(Span::MAX).expect("the RTI is there");
+            let callback = member.federate.evoke(Span::MAX).expect("the RTI runs");
             left -= u64::from(callback.as_ref().is_some_and(is_discovery));
         }
-        member.federate.flush().expect("the RTI is there");
+        member.federate.flush().expect("the RTI runs");
     }
-    say("joined");
-    while told().is_some() {}
+    report("joined");
+    while next_order().is_some() {}
 }

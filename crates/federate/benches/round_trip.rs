@@ -1,17 +1,16 @@
-//! How long from an update to the answering update of another federate, through the RTI; beside it a relay of the same
-//! hops in the same run, in the order A B B A.
+//! The time from an update to the answering update of another federate, through the RTI. The floor is a relay with the
+//! same hops in the same run; the order is A B B A.
 //!
 //! `cargo bench -p hemiola-federate --bench round_trip -- [blocks=N] [count=N] [len=BYTES] [over=tcp|shm]
-//! [placement=WORDS]`. Printed are quantiles over all round trips, and the median over the blocks of the quotient of
-//! medians.
+//! [placement=WORDS]`. Prints quantiles over all round trips, and the median over the blocks of the ratio of medians.
 
-#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bench;
 
 use bench::federation::Member;
 use bench::relay::{self, Kind};
-use bench::{Orders, Peer, Placement, Rti, Transport, quantile, say, told};
+use bench::{Orders, Peer, Placement, Rti, Transport, next_order, quantile, report};
 use hemiola_federate::hla::Callback;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 
@@ -19,7 +18,7 @@ fn main() {
     bench::main(&[("asker", asker), ("answerer", answerer)], measure);
 }
 
-/// What passes messages between two processes.
+/// A way to pass messages between two processes.
 struct Subject {
     name: String,
     asker: Peer,
@@ -51,9 +50,9 @@ impl Subject {
     }
 
     fn block(&mut self, count: u64, is_kept: bool) {
-        let said = self.asker.ask(&count.to_string());
+        let line = self.asker.ask(&count.to_string());
         let mut samples: Vec<u64> =
-            said.split(' ').map(|sample| sample.parse().expect("a number")).collect();
+            line.split(' ').map(|sample| sample.parse().expect("a number")).collect();
         if is_kept {
             self.samples.extend(&samples);
             samples.sort_unstable();
@@ -112,13 +111,13 @@ fn print(placement: Placement, subjects: &mut [Subject], floors: usize) {
     }
 }
 
-/// Publishes an object of its own and takes updates of the other's, which has another producer.
+/// Publishes an object of its own and subscribes to the other federate's.
 fn enter(orders: &Orders) -> (Member, hemiola_federate::hla::ObjectInstanceHandle) {
     let mut member = Member::join(orders);
     let (body, now) = (member.body, member.now);
-    member.federate.publish_object_class_attributes(body, &[now]).expect("it may");
-    member.federate.subscribe_object_class_attributes(body, &[now]).expect("it may");
-    let object = member.federate.register_object_instance(body).expect("it may");
+    member.federate.publish_object_class_attributes(body, &[now]).expect("permitted");
+    member.federate.subscribe_object_class_attributes(body, &[now]).expect("permitted");
+    let object = member.federate.register_object_instance(body).expect("permitted");
     (member, object)
 }
 
@@ -133,26 +132,26 @@ fn reflected(member: &mut Member) {
 fn asker(orders: &Orders) {
     let (mut member, object) = enter(orders);
     let value = [(member.now, Member::value(orders))];
-    say("joined");
-    while let Some(count) = told() {
+    report("joined");
+    while let Some(count) = next_order() {
         let samples: Vec<String> = (0..count.parse().expect("a number"))
             .map(|_| {
                 let start = MonotonicClock.now();
-                member.federate.update_attribute_values(object, &value, "").expect("it may");
+                member.federate.update_attribute_values(object, &value, "").expect("permitted");
                 reflected(&mut member);
                 (MonotonicClock.now() - start).nanos().to_string()
             })
             .collect();
-        say(samples.join(" "));
+        report(samples.join(" "));
     }
 }
 
 fn answerer(orders: &Orders) {
     let (mut member, object) = enter(orders);
     let value = [(member.now, Member::value(orders))];
-    say("joined");
+    report("joined");
     loop {
         reflected(&mut member);
-        member.federate.update_attribute_values(object, &value, "").expect("it may");
+        member.federate.update_attribute_values(object, &value, "").expect("permitted");
     }
 }

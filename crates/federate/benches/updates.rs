@@ -1,9 +1,9 @@
-//! How many updates pass through the RTI in a second, with what processor time and memory, and that none is lost;
-//! beside it a relay of as many bytes in the same run.
+//! The rate of updates through the RTI, with its processor time and memory; checks that none is lost. The floor is a
+//! relay of the same number of bytes in the same run.
 //!
 //! `cargo bench -p hemiola-federate --bench updates -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
 
-#![expect(clippy::print_stdout, reason = "a benchmark is for its output")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bench;
 
@@ -17,10 +17,10 @@ fn main() {
     bench::main(&[("publisher", publisher), ("subscriber", subscriber)], measure);
 }
 
-/// Bytes of an update, and to how many it goes.
+/// The bytes of an update and its number of receivers.
 const LOADS: [(usize, usize); 2] = [(64, 1), (1024, 4)];
 
-/// A source, what passes its messages on, and who takes them.
+/// A source, the server that passes its messages on, and the receivers.
 struct Subject {
     name: String,
     source: Peer,
@@ -41,7 +41,7 @@ impl Subject {
 
     fn floor(kind: Kind, placement: Placement, len: usize, sinks: usize) -> Self {
         let (server, orders) = relay::start("relay", kind, 1 + sinks, len, placement);
-        // The first to connect is the source.
+        // The source connects first.
         let source = Peer::client("pump", placement, &orders);
         let sinks = (0..sinks).map(|_| Peer::client("sink", placement, &orders)).collect();
         Self::new(format!("floor: {}", kind.word()), source, server, sinks)
@@ -61,9 +61,9 @@ impl Subject {
             assert_eq!(sink.ask(&count.to_string()), "ready");
         }
         let (start, used) = (MonotonicClock.now(), self.used());
-        self.source.tell(&count.to_string());
+        self.source.send_line(&count.to_string());
         for sink in &mut self.sinks {
-            assert_eq!(sink.says(), "done");
+            assert_eq!(sink.read_line(), "done");
         }
         let seconds = (MonotonicClock.now() - start).secs_f64();
         let cpu = (self.used() - used).secs_f64();

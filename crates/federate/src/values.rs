@@ -20,28 +20,28 @@ macro_rules! typed {
         }
 
         impl<T: Element> $name<T> {
-            /// The one with this handle; its data type is what the object model says of it.
+            /// Wraps a handle whose data type in the object model is `T`.
             #[must_use]
             pub const fn new(handle: $handle) -> Self {
                 Self { handle, values: PhantomData }
             }
 
-            /// Its handle.
+            /// Returns the handle.
             #[must_use]
             pub const fn handle(&self) -> $handle {
                 self.handle
             }
 
-            /// With a value, as it is sent.
+            /// Pairs the handle with an encoded value, ready to send.
             #[must_use]
             pub fn with(&self, value: &T) -> ($handle, Data) {
                 (self.handle, encode(value).into())
             }
 
-            /// Its value among those that were received; `None` if it has none there.
+            /// Finds and decodes its value among received values. Returns `None` if it is not among them.
             ///
             /// # Errors
-            /// Bytes that are no value of its data type.
+            /// [`DecodeError`] if the bytes are not a value of the data type.
             pub fn of(&self, received: &[($handle, Data)]) -> Result<Option<T>, DecodeError> {
                 let found = received.iter().find(|(handle, _)| *handle == self.handle);
                 found.map(|(_, bytes)| decode(bytes)).transpose()
@@ -58,7 +58,7 @@ typed! {
 }
 
 impl Federate {
-    /// The attribute of this name, with values of this data type (clause 10.9).
+    /// Looks up an attribute by name (clause 10.9). The caller states the data type of its values.
     ///
     /// # Errors
     /// As [`get_attribute_handle`](Self::get_attribute_handle).
@@ -70,7 +70,7 @@ impl Federate {
         self.get_attribute_handle(object_class, name).map(Attribute::new)
     }
 
-    /// The parameter of this name, with values of this data type (clause 10.15).
+    /// Looks up a parameter by name (clause 10.15). The caller states the data type of its values.
     ///
     /// # Errors
     /// As [`get_parameter_handle`](Self::get_parameter_handle).

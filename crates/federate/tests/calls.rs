@@ -37,7 +37,7 @@ fn time(value: i64) -> LogicalTime {
 }
 
 #[test]
-fn call_returns_the_reply_of_the_rti() {
+fn a_call_returns_the_reply_of_the_rti() {
     let peer = Peer::start(|call| match call {
         Call::Object(ObjectCall::RegisterObjectInstance { .. }) => {
             vec![Act::Reply(Ok(Reply::ObjectInstance(ObjectInstanceHandle::new(77))))]
@@ -67,7 +67,7 @@ fn call_returns_the_reply_of_the_rti() {
 }
 
 #[test]
-fn an_exception_is_an_error_with_its_name_and_the_federate_goes_on() {
+fn an_exception_is_an_error_with_its_name_and_does_not_end_the_session() {
     let peer = Peer::start(|call| match call {
         Call::Support(SupportCall::GetObjectClassHandle { object_class_name }) => {
             vec![Act::Reply(Err(Exception::NameNotFound.because(object_class_name.clone())))]
@@ -84,7 +84,7 @@ fn an_exception_is_an_error_with_its_name_and_the_federate_goes_on() {
 }
 
 #[test]
-fn a_name_is_asked_for_once() {
+fn a_name_is_looked_up_once_per_federation() {
     let mut handle = 0;
     let peer = Peer::start(move |call| match call {
         Call::Support(SupportCall::GetAttributeHandle { .. }) => {
@@ -99,7 +99,7 @@ fn a_name_is_asked_for_once() {
         assert_eq!(federate.get_attribute_handle(one, "x").unwrap(), AttributeHandle::new(1));
         assert_eq!(federate.get_attribute_handle(other, "x").unwrap(), AttributeHandle::new(2));
     }
-    // Another federation may have another object model.
+    // Another federation may have a different object model.
     federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap();
     assert_eq!(federate.get_attribute_handle(one, "x").unwrap(), AttributeHandle::new(3));
     federate.disconnect().unwrap();
@@ -107,7 +107,7 @@ fn a_name_is_asked_for_once() {
 }
 
 #[test]
-fn callbacks_come_in_order_and_only_when_they_are_evoked() {
+fn callbacks_are_delivered_in_order_and_only_by_evoke() {
     let labels = |range: std::ops::Range<u32>| {
         range.map(|number| Callback::FederationSynchronized {
             synchronization_point_label: number.to_string(),
@@ -134,7 +134,7 @@ fn callbacks_come_in_order_and_only_when_they_are_evoked() {
 }
 
 #[test]
-fn waiting_for_a_callback_ends_in_time_and_takes_no_processor() {
+fn waiting_for_a_callback_ends_at_the_timeout_and_uses_no_processor_time() {
     let peer = Peer::start(usual);
     let mut federate = Federate::connect(&peer.address, options()).unwrap();
     let used = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -143,13 +143,13 @@ fn waiting_for_a_callback_ends_in_time_and_takes_no_processor() {
     assert!(start.elapsed() >= Duration::from_millis(300));
     let after = used();
     let nanos = (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec;
-    assert!(nanos < 50_000_000, "{nanos} ns of the processor in 300 ms of waiting");
+    assert!(nanos < 50_000_000, "{nanos} ns of processor time in 300 ms of waiting");
     federate.disconnect().unwrap();
     peer.seen();
 }
 
 #[test]
-fn advance_delivers_all_callbacks_before_its_grant() {
+fn an_advance_delivers_all_callbacks_before_its_grant() {
     let peer = Peer::start(|call| match call {
         Call::Time(TimeCall::TimeAdvanceRequest { time }) => {
             let remove = Callback::RemoveObjectInstance {
@@ -274,7 +274,7 @@ fn waiting_for_a_callback_does_not_queue_others_without_a_limit() {
 }
 
 #[test]
-fn refused_advance_raises_its_own_exception() {
+fn a_refused_advance_returns_the_exception_of_its_call() {
     let peer = Peer::start(|call| match call {
         Call::Time(_) => vec![Act::Reply(Err(Exception::LogicalTimeAlreadyPassed.into()))],
         call => usual(call),
@@ -292,7 +292,7 @@ fn refused_advance_raises_its_own_exception() {
 }
 
 #[test]
-fn federate_that_has_not_joined_cannot_decode_a_time() {
+fn a_federate_that_has_not_joined_cannot_decode_a_time() {
     let peer = Peer::start(usual);
     let federate = Federate::connect(&peer.address, options()).unwrap();
     let error = federate.time(time(1).into()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Connections that cannot be had, break, come back or do not.
+//! Connections that cannot be opened, that break, and that are resumed.
 
 use std::net::TcpListener;
 use std::thread;
@@ -16,15 +16,15 @@ fn label(number: u32) -> Callback {
     }
 }
 
-/// A port where nobody listens.
-fn nowhere() -> RtiAddress {
+/// Returns the address of a port without a listener.
+fn unused_address() -> RtiAddress {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     format!("127.0.0.1:{port}").parse().unwrap()
 }
 
 #[test]
-fn an_address_without_an_rti_is_said_with_the_reason() {
-    let address = nowhere();
+fn the_error_names_an_address_without_an_rti_and_the_reason() {
+    let address = unused_address();
     let error = Federate::connect(&address, options()).unwrap_err();
     assert!(error.is_lost());
     let text = error.to_string();
@@ -33,28 +33,28 @@ fn an_address_without_an_rti_is_said_with_the_reason() {
 }
 
 #[test]
-fn a_host_without_an_address_is_said() {
+fn a_host_without_an_address_is_unreachable() {
     let address = "tcp:no-such-host.invalid:15164".parse().unwrap();
     let error = Federate::connect(&address, options()).unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");
 }
 
 #[test]
-fn a_patient_federate_finds_an_rti_that_starts_later() {
-    let address = nowhere();
-    let RtiAddress::Tcp { port, .. } = address else { panic!("it is one of TCP") };
+fn a_federate_with_a_timeout_finds_an_rti_that_starts_later() {
+    let address = unused_address();
+    let RtiAddress::Tcp { port, .. } = address else { panic!("the address is a TCP address") };
     let later = thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
         Peer::at(&format!("127.0.0.1:{port}"), usual)
     });
-    let patient = Options { connect_timeout: Span::from_millis(20_000), ..options() };
-    let federate = Federate::connect(&address, patient).unwrap();
+    let options = Options { connect_timeout: Span::from_millis(20_000), ..options() };
+    let federate = Federate::connect(&address, options).unwrap();
     federate.disconnect().unwrap();
     later.join().unwrap().seen();
 }
 
 #[test]
-fn a_peer_that_never_says_a_word_is_given_up() {
+fn connecting_to_a_silent_peer_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string().parse().unwrap();
     let session = Settings { greeting_max: Span::from_millis(200), ..settings() };
@@ -70,7 +70,7 @@ fn every_call_and_callback_arrives_once_however_often_the_connection_breaks() {
         if matches!(call, Call::Federation(_)) && call.number() > 5 {
             count += 1;
             acts.push(Act::Callback(label(count)));
-            // Every third time the answer and the callback are lost with the connection.
+            // Every third time, the reply and the callback are lost with the connection.
             if count % 3 == 0 {
                 acts.push(Act::Cut);
             }
@@ -89,13 +89,13 @@ fn every_call_and_callback_arrives_once_however_often_the_connection_breaks() {
 }
 
 #[test]
-fn a_connection_that_breaks_while_a_federate_only_waits_comes_back_by_itself() {
+fn a_connection_that_breaks_while_a_federate_waits_is_resumed() {
     let mut cut = false;
     let peer = Peer::start(move |call| {
         let mut acts = usual(call);
         if call.name() == "ListFederationExecutions" && !cut {
             cut = true;
-            // The answer is there before; what is told comes over the next connection.
+            // The reply arrives before the break, the callback over the next connection.
             acts.push(Act::Callback(label(1)));
             acts.push(Act::Cut);
         }
@@ -109,7 +109,7 @@ fn a_connection_that_breaks_while_a_federate_only_waits_comes_back_by_itself() {
 }
 
 #[test]
-fn what_had_arrived_before_the_rti_was_lost_can_still_be_evoked() {
+fn callbacks_received_before_the_rti_was_lost_can_be_evoked() {
     let peer = Peer::start(|call| {
         let mut acts = usual(call);
         if call.name() == "ListFederationExecutions" {
@@ -134,7 +134,7 @@ fn what_had_arrived_before_the_rti_was_lost_can_still_be_evoked() {
 }
 
 #[test]
-fn reply_of_another_shape_is_an_error() {
+fn a_reply_of_the_wrong_shape_is_an_error() {
     let peer = Peer::start(|call| match call.name() {
         "GetAutoProvideSwitch" => vec![Act::Reply(Ok(Reply::Name("yes".into())))],
         _ => usual(call),

@@ -5,11 +5,11 @@ use std::thread;
 use crate::rti::Rti;
 
 #[path = "../examples/first_federate.rs"]
-#[allow(dead_code, reason = "it is a program of its own")]
+#[allow(dead_code, reason = "the example is a program of its own")]
 mod first_federate;
 
 #[test]
-fn two_first_federates_go_ten_seconds_in_step() {
+fn two_first_federates_advance_ten_seconds_in_step() {
     let rti = Rti::start();
     let threads: Vec<_> = ["ann", "ben"]
         .map(|name| {
@@ -29,7 +29,7 @@ fn two_first_federates_go_ten_seconds_in_step() {
 }
 
 #[test]
-fn the_guide_shows_the_first_federate_as_it_is() {
+fn the_guide_contains_the_code_of_the_first_federate() {
     let guide = include_str!("../../../docs/guide/first-federate.md");
     let code = include_str!("../examples/first_federate.rs");
     assert!(guide.contains(&format!("```rust\n{code}```")), "copy the example into the guide");

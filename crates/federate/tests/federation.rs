@@ -1,4 +1,4 @@
-//! Federates and a real RTI, by every way there is between them.
+//! Federates and a real RTI, over every transport.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use hemiola_federate::hla::{
 };
 use hemiola_federate::{Attribute, Bytes, End, Error, Federate, Joining, Options, Span};
 
-use crate::rti::{Elsewhere, Rti, Way};
+use crate::rti::{Rti, RtiProcess, Transport};
 
 const ROAD: &str = include_str!("../examples/road.xml");
 
@@ -23,7 +23,7 @@ fn second() -> LogicalInterval {
     LogicalInterval::integer(1).unwrap()
 }
 
-/// A federate that has joined, with the class and attribute that it and the others exchange.
+/// A joined federate, with the class and the attribute that the federates exchange.
 pub(crate) struct Vehicle {
     pub(crate) federate: Federate,
     class: ObjectClassHandle,
@@ -31,8 +31,8 @@ pub(crate) struct Vehicle {
 }
 
 impl Vehicle {
-    pub(crate) fn join(rti: &Rti, way: Way, options: Options) -> Self {
-        let mut federate = rti.connect(way, options);
+    pub(crate) fn join(rti: &Rti, transport: Transport, options: Options) -> Self {
+        let mut federate = rti.connect(transport, options);
         let time = TimeImplementation::Integer64;
         if let Err(error) = federate.create_federation_execution("Road", &[road()], time) {
             let exists = Some(Exception::FederationExecutionAlreadyExists);
@@ -60,8 +60,8 @@ impl Vehicle {
         self.federate.update_attribute_values(instance, &values, "")
     }
 
-    /// Where the next update says that somebody is.
-    fn see(&mut self) -> f64 {
+    /// Waits for the next update and returns the position in it.
+    fn next_position(&mut self) -> f64 {
         let position = self.position;
         let seen = self.federate.handle_until(|_, callback| match callback {
             Callback::ReflectAttributeValues { attribute_values, .. } => {
@@ -80,8 +80,10 @@ impl Vehicle {
 }
 
 #[test]
-fn what_one_updates_the_other_sees_by_any_two_ways() {
-    for (there, back) in Way::ALL.into_iter().flat_map(|one| Way::ALL.map(|other| (one, other))) {
+fn an_update_reaches_the_other_federate_over_any_two_transports() {
+    for (there, back) in
+        Transport::ALL.into_iter().flat_map(|one| Transport::ALL.map(|other| (one, other)))
+    {
         let rti = Rti::start();
         let mut one = Vehicle::join(&rti, there, Options::default());
         let mut other = Vehicle::join(&rti, back, Options::default());
@@ -90,9 +92,9 @@ fn what_one_updates_the_other_sees_by_any_two_ways() {
         let (his, hers) = (one.publish(), other.publish());
         for metres in 0..20 {
             one.move_to(his, metres).unwrap();
-            assert_eq!(other.see(), f64::from(metres), "{there:?} to {back:?}");
+            assert_eq!(other.next_position(), f64::from(metres), "{there:?} to {back:?}");
             other.move_to(hers, 100 + metres).unwrap();
-            assert_eq!(one.see(), f64::from(100 + metres), "{back:?} to {there:?}");
+            assert_eq!(one.next_position(), f64::from(100 + metres), "{back:?} to {there:?}");
         }
         one.leave();
         other.leave();
@@ -100,18 +102,18 @@ fn what_one_updates_the_other_sees_by_any_two_ways() {
 }
 
 #[test]
-fn a_flood_of_pipelined_updates_arrives_whole_and_in_order_by_every_way() {
+fn a_flood_of_pipelined_updates_arrives_complete_and_in_order_over_every_transport() {
     const UPDATES: u32 = 30_000;
-    for way in Way::ALL {
+    for transport in Transport::ALL {
         let rti = Rti::start();
         let options = Options { pipelined: true, gather: Bytes(32 << 10), ..Options::default() };
-        let mut source = Vehicle::join(&rti, way, options);
-        let mut target = Vehicle::join(&rti, way, Options::default());
+        let mut source = Vehicle::join(&rti, transport, options);
+        let mut target = Vehicle::join(&rti, transport, Options::default());
         target.subscribe();
         let instance = source.publish();
         let target = thread::spawn(move || {
             for metres in 0..UPDATES {
-                assert_eq!(target.see(), f64::from(metres), "{way:?}");
+                assert_eq!(target.next_position(), f64::from(metres), "{transport:?}");
             }
             target
         });
@@ -125,9 +127,9 @@ fn a_flood_of_pipelined_updates_arrives_whole_and_in_order_by_every_way() {
 }
 
 #[test]
-fn two_federates_advance_in_step_by_every_way() {
+fn two_federates_advance_in_step_over_every_transport() {
     const STEPS: i64 = 200;
-    for way in Way::ALL {
+    for transport in Transport::ALL {
         let rti = Rti::start();
         let run = |mut vehicle: Vehicle| {
             move || {
@@ -163,14 +165,14 @@ fn two_federates_advance_in_step_by_every_way() {
                         Ok(())
                     });
                     assert_eq!(granted.unwrap(), then);
-                    assert_eq!(seen, [(then, step as f64)], "{way:?}");
+                    assert_eq!(seen, [(then, step as f64)], "{transport:?}");
                 }
                 vehicle
             }
         };
         let (one, other) = (
-            Vehicle::join(&rti, way, Options::default()),
-            Vehicle::join(&rti, way, Options::default()),
+            Vehicle::join(&rti, transport, Options::default()),
+            Vehicle::join(&rti, transport, Options::default()),
         );
         let (one, other) = (thread::spawn(run(one)), thread::spawn(run(other)));
         one.join().unwrap().leave();
@@ -180,16 +182,16 @@ fn two_federates_advance_in_step_by_every_way() {
 
 #[test]
 fn exceptions_of_a_real_rti_have_their_names() {
-    for way in Way::ALL {
+    for transport in Transport::ALL {
         let rti = Rti::start();
-        let mut federate = rti.connect(way, Options::default());
+        let mut federate = rti.connect(transport, Options::default());
         let error = federate.join_federation_execution(Joining::new("Vehicle", "Nowhere"));
         let exception = error.unwrap_err().exception();
         assert_eq!(exception, Some(Exception::FederationExecutionDoesNotExist));
         let error = federate.query_logical_time().unwrap_err();
         assert_eq!(error.exception(), Some(Exception::FederateNotExecutionMember));
         federate.disconnect().unwrap();
-        let mut vehicle = Vehicle::join(&rti, way, Options::default());
+        let mut vehicle = Vehicle::join(&rti, transport, Options::default());
         let error = vehicle.move_to(ObjectInstanceHandle::new(99), 1).unwrap_err();
         assert_eq!(error.exception(), Some(Exception::ObjectInstanceNotKnown));
         let error = vehicle.federate.attribute::<HLAunicodeString>(vehicle.class, "Colour");
@@ -199,11 +201,11 @@ fn exceptions_of_a_real_rti_have_their_names() {
 }
 
 #[test]
-fn a_federate_that_is_dropped_is_resigned_at_once() {
-    for way in Way::ALL {
+fn a_dropped_federate_resigns_at_once() {
+    for transport in Transport::ALL {
         let rti = Rti::start();
-        let mut stays = Vehicle::join(&rti, way, Options::default());
-        let mut goes = Vehicle::join(&rti, way, Options::default());
+        let mut stays = Vehicle::join(&rti, transport, Options::default());
+        let mut goes = Vehicle::join(&rti, transport, Options::default());
         let directive = ResignAction::DeleteObjects;
         goes.federate.set_automatic_resign_directive(directive).unwrap();
         stays.subscribe();
@@ -218,22 +220,22 @@ fn a_federate_that_is_dropped_is_resigned_at_once() {
 }
 
 #[test]
-fn an_rti_that_stops_is_lost_by_every_way() {
-    for way in Way::ALL {
+fn every_transport_reports_that_the_rti_stopped() {
+    for transport in Transport::ALL {
         let rti = Rti::start();
         let mut options = Options::default();
         options.session.resume_window = Span::from_millis(300);
         options.session.retry_every = Span::from_millis(50);
-        let mut vehicle = Vehicle::join(&rti, way, options);
+        let mut vehicle = Vehicle::join(&rti, transport, options);
         drop(rti);
-        assert!(vehicle.federate.evoke(Span::MAX).unwrap_err().is_lost(), "{way:?}");
-        assert!(vehicle.federate.query_logical_time().unwrap_err().is_lost(), "{way:?}");
+        assert!(vehicle.federate.evoke(Span::MAX).unwrap_err().is_lost(), "{transport:?}");
+        assert!(vehicle.federate.query_logical_time().unwrap_err().is_lost(), "{transport:?}");
     }
 }
 
 #[test]
-fn an_rti_in_another_process_is_used_and_its_death_is_seen_at_once() {
-    let mut rti = Elsewhere::start();
+fn the_death_of_an_rti_in_another_process_is_noticed_at_once() {
+    let mut rti = RtiProcess::start();
     let patient = Options { connect_timeout: Span::from_millis(20_000), ..Options::default() };
     let mut federate = Federate::connect(&rti.address, patient).unwrap();
     federate.list_federation_executions().unwrap();
@@ -241,16 +243,16 @@ fn an_rti_in_another_process_is_used_and_its_death_is_seen_at_once() {
     assert_eq!(report, Some(Callback::ReportFederationExecutions { report: Vec::new() }));
     let waiting = thread::spawn(move || federate.evoke(Span::MAX).unwrap_err());
     rti.kill();
-    // Its session would be kept for ten minutes, if anybody could have it.
+    // With a live RTI, the session could be resumed for ten minutes.
     assert!(matches!(waiting.join().unwrap(), Error::Lost(End::Unreachable)));
 }
 
 #[test]
-fn a_pipelined_federate_may_wait_for_an_answer_all_the_same() {
-    for way in Way::ALL {
+fn a_pipelined_federate_can_wait_for_a_reply() {
+    for transport in Transport::ALL {
         let rti = Rti::start();
         let options = Options { pipelined: true, ..Options::default() };
-        let mut vehicle = Vehicle::join(&rti, way, options);
+        let mut vehicle = Vehicle::join(&rti, transport, options);
         let instance = vehicle.publish();
         let mut update = |object_instance| {
             vehicle.federate.call(ObjectCall::UpdateAttributeValues {

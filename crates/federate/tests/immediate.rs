@@ -1,4 +1,4 @@
-//! Callbacks that come by themselves.
+//! Callbacks delivered by a thread of the ambassador.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,14 +14,14 @@ use crate::peer::{Act, Peer};
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_federate_may_go_to_another_thread() {
-    fn goes<T: Send + 'static>() {}
-    goes::<Federate>();
-    goes::<hemiola_federate::Ambassador>();
+fn a_federate_can_move_to_another_thread() {
+    fn is_send<T: Send + 'static>() {}
+    is_send::<Federate>();
+    is_send::<hemiola_federate::Ambassador>();
 }
 
-/// Tells something for each list of federations.
-fn telling(call: &Call) -> Vec<Act> {
+/// Sends a callback for each call that lists the federations.
+fn report_on_list(call: &Call) -> Vec<Act> {
     let mut acts = usual(call);
     if call.name() == "ListFederationExecutions" {
         acts.push(Act::Callback(Callback::ReportFederationExecutions { report: Vec::new() }));
@@ -30,8 +30,8 @@ fn telling(call: &Call) -> Vec<Act> {
 }
 
 #[test]
-fn callbacks_come_by_themselves_and_many_threads_make_calls() {
-    let peer = Peer::start(telling);
+fn callbacks_arrive_while_many_threads_make_calls() {
+    let peer = Peer::start(report_on_list);
     let federate = Federate::connect(&peer.address, options()).unwrap();
     let (sender, receiver) = mpsc::channel();
     let ambassador = federate.immediate(move |_, callback| sender.send(callback).unwrap()).unwrap();
@@ -56,8 +56,8 @@ fn callbacks_come_by_themselves_and_many_threads_make_calls() {
 }
 
 #[test]
-fn a_handler_makes_calls_with_the_federate_it_is_given() {
-    let peer = Peer::start(telling);
+fn a_handler_can_make_calls_with_the_federate_it_receives() {
+    let peer = Peer::start(report_on_list);
     let federate = Federate::connect(&peer.address, options()).unwrap();
     let (sender, receiver) = mpsc::channel();
     let mut left = 5;
@@ -78,8 +78,8 @@ fn a_handler_makes_calls_with_the_federate_it_is_given() {
 }
 
 #[test]
-fn an_ambassador_in_its_own_handler_is_refused_and_does_not_wait_for_itself() {
-    let peer = Peer::start(telling);
+fn a_call_of_the_ambassador_in_its_own_handler_fails_instead_of_blocking() {
+    let peer = Peer::start(report_on_list);
     let federate = Federate::connect(&peer.address, options()).unwrap();
     let (give, take) = mpsc::channel::<hemiola_federate::Ambassador>();
     let (sender, receiver) = mpsc::channel();
@@ -98,7 +98,7 @@ fn an_ambassador_in_its_own_handler_is_refused_and_does_not_wait_for_itself() {
 }
 
 #[test]
-fn a_handler_is_told_as_the_last_that_the_rti_is_lost() {
+fn the_last_event_of_a_handler_is_the_loss_of_the_rti() {
     let peer = Peer::start(|call| match call.name() {
         "GetAutoProvideSwitch" => vec![Act::Close],
         _ => usual(call),
@@ -110,7 +110,7 @@ fn a_handler_is_told_as_the_last_that_the_rti_is_lost() {
     let ambassador = federate.immediate(move |_, callback| sender.send(callback).unwrap()).unwrap();
     assert!(ambassador.with(Federate::get_auto_provide_switch).unwrap().unwrap_err().is_lost());
     assert!(receiver.recv_timeout(SOON).unwrap().unwrap_err().is_lost());
-    // It answers still.
+    // The ambassador still answers.
     assert!(ambassador.with(Federate::get_auto_provide_switch).unwrap().unwrap_err().is_lost());
     drop(ambassador);
     peer.seen();

@@ -1,4 +1,4 @@
-//! The crate seen from outside: real sockets, with a peer that does what a test says, and with a real RTI.
+//! The public interface over real sockets, with a scripted peer and with a real RTI.
 
 mod calls;
 mod connection;

@@ -1,4 +1,4 @@
-//! The other end of a federate's connection: a server's session with a script in place of an RTI.
+//! The other end of a federate's connection: a server session with a script in place of an RTI.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,11 +10,11 @@ use hemiola_federate::{RtiAddress, Settings, Span};
 use hemiola_fedpro::{Arrival, Event, Greeting, Server, Session, SessionId, message, session};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 
-/// What the peer does, in this order, when a call comes.
+/// One action of the peer in response to a call.
 pub(crate) enum Act {
-    /// Answers it.
+    /// Replies to the call.
     Reply(Result<Reply, Refusal>),
-    /// Tells something.
+    /// Sends a callback.
     Callback(Callback),
     /// Cuts the connection.
     Cut,
@@ -22,13 +22,13 @@ pub(crate) enum Act {
     Close,
 }
 
-/// Tells what happened when the federate has gone.
+/// A peer in a thread of its own. [`Peer::seen`] returns its observations once the federate has disconnected.
 pub(crate) struct Peer {
     pub(crate) address: RtiAddress,
     thread: JoinHandle<Seen>,
 }
 
-/// What a peer has seen.
+/// The observations of a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) calls: Vec<Call>,
@@ -38,12 +38,12 @@ pub(crate) struct Seen {
 }
 
 impl Peer {
-    /// Plays a script, which is asked what to do for each call, until the session ends.
+    /// Starts a peer that runs a script for each call until the session ends.
     pub(crate) fn start(script: impl FnMut(&Call) -> Vec<Act> + Send + 'static) -> Self {
         Self::at("127.0.0.1:0", script)
     }
 
-    /// The same, at an address.
+    /// As [`start`](Self::start), at an address.
     pub(crate) fn at(
         address: &str,
         script: impl FnMut(&Call) -> Vec<Act> + Send + 'static,
@@ -62,12 +62,12 @@ impl Peer {
     }
 }
 
-/// Connects and ordinary calls are done; what else is done is up to the script.
+/// Returns the reply of a call without a result.
 pub(crate) fn done() -> Vec<Act> {
     vec![Act::Reply(Ok(Reply::Done))]
 }
 
-/// A session that is not patient, so that a test which fails ends.
+/// Returns settings with short timeouts, so that a failing test ends.
 pub(crate) fn settings() -> Settings {
     let seconds = |seconds: i64| Span::from_millis(seconds * 1000);
     Settings {
@@ -124,7 +124,7 @@ impl Play {
                     Some(Greeting::Resume(resume)) => {
                         self.session.as_mut().unwrap().resume(now(), greeting, resume);
                     }
-                    Some(Greeting::Unsupported { .. }) => panic!("an unknown version"),
+                    Some(Greeting::Unsupported { .. }) => panic!("unsupported version"),
                 }
             } else {
                 self.session.as_mut().unwrap().receive(now(), &buffer[..len]);
@@ -147,7 +147,7 @@ impl Play {
         }
     }
 
-    /// Does what is to be done; is the connection cut?
+    /// Runs the script for received calls. Returns whether it cuts the connection.
     fn act(&mut self) -> bool {
         let now = MonotonicClock.now();
         let mut is_cut = false;

@@ -1,4 +1,4 @@
-//! Calls that are not waited for.
+//! Calls that do not wait for their replies.
 
 use hemiola_federate::hla::call::{ObjectCall, TimeCall};
 use hemiola_federate::hla::{Call, Callback, Exception, LogicalTime, ObjectInstanceHandle};
@@ -7,7 +7,7 @@ use hemiola_federate::{Bytes, Error, Federate, Options, Span};
 use crate::calls::{options, usual};
 use crate::federation::Vehicle;
 use crate::peer::{Act, Peer};
-use crate::rti::{Rti, Way};
+use crate::rti::{Rti, Transport};
 
 fn pipelined() -> Options {
     Options { pipelined: true, gather: Bytes(16 << 10), ..options() }
@@ -18,10 +18,10 @@ fn update(federate: &mut Federate, instance: u64) -> Result<(), Error> {
 }
 
 #[test]
-fn a_call_that_is_waited_for_has_its_answer_even_if_the_rti_answers_its_like_later() {
+fn a_waiting_call_gets_its_reply_even_if_the_rti_defers_replies_of_its_kind() {
     let rti = Rti::start();
-    for way in Way::ALL {
-        let mut federate = Vehicle::join(&rti, way, pipelined()).federate;
+    for transport in Transport::ALL {
+        let mut federate = Vehicle::join(&rti, transport, pipelined()).federate;
         for time in 1..=20 {
             let time = LogicalTime::integer(time).unwrap().into();
             federate.call(TimeCall::TimeAdvanceRequest { time }).unwrap();
@@ -39,7 +39,7 @@ fn a_call_that_is_waited_for_has_its_answer_even_if_the_rti_answers_its_like_lat
 }
 
 #[test]
-fn updates_that_are_not_waited_for_arrive_all_and_in_order() {
+fn pipelined_updates_all_arrive_in_order() {
     const UPDATES: u64 = 20_000;
     let peer = Peer::start(usual);
     let mut federate = Federate::connect(&peer.address, pipelined()).unwrap();
@@ -61,7 +61,7 @@ fn updates_that_are_not_waited_for_arrive_all_and_in_order() {
     assert_eq!(instances, (0..UPDATES).collect::<Vec<u64>>());
 }
 
-/// Refuses updates of instance 7 and tells of those of instance 8.
+/// Refuses updates of instance 7.
 fn refuse_seven(call: &Call) -> Vec<Act> {
     match call {
         Call::Object(ObjectCall::UpdateAttributeValues { object_instance, .. })
@@ -74,12 +74,12 @@ fn refuse_seven(call: &Call) -> Vec<Act> {
 }
 
 #[test]
-fn an_exception_of_an_earlier_call_comes_out_of_the_next_and_that_one_is_not_made() {
+fn the_next_call_returns_the_exception_of_an_earlier_call_and_is_not_made() {
     let peer = Peer::start(refuse_seven);
     let mut federate = Federate::connect(&peer.address, pipelined()).unwrap();
     update(&mut federate, 6).unwrap();
     update(&mut federate, 7).unwrap();
-    // Waiting for this answer brings the others along.
+    // The earlier replies arrive before this one.
     federate.list_federation_executions().unwrap();
     let error = update(&mut federate, 8).unwrap_err();
     assert!(matches!(error, Error::Earlier { call: "UpdateAttributeValues", .. }), "{error}");
@@ -103,7 +103,7 @@ fn an_exception_of_an_earlier_call_ends_the_wait_for_a_callback() {
 }
 
 #[test]
-fn what_is_gathered_waits_until_it_is_flushed() {
+fn gathered_calls_are_sent_by_flush() {
     let peer = Peer::start(|call| {
         let mut acts = usual(call);
         if let Call::Object(_) = call {
@@ -120,7 +120,7 @@ fn what_is_gathered_waits_until_it_is_flushed() {
 }
 
 #[test]
-fn callbacks_that_are_never_evoked_stop_further_calls_and_not_memory() {
+fn callbacks_that_are_never_evoked_use_bounded_memory_and_stop_further_calls() {
     let fifty = |call: &Call| {
         let mut acts = usual(call);
         if call.name() == "ListFederationExecutions" {
@@ -136,10 +136,10 @@ fn callbacks_that_are_never_evoked_stop_further_calls_and_not_memory() {
     let peer = Peer::start(fifty);
     let fewest = Options { callbacks_max: Bytes(10_000), ..options() };
     let mut flooded = Federate::connect(&peer.address, fewest).unwrap();
-    // The answer may have come with the flood.
+    // The reply may have arrived with the flood.
     let _ = flooded.list_federation_executions();
     assert!(flooded.list_federation_executions().unwrap_err().is_lost());
-    assert!(flooded.evoke(Span::ZERO).unwrap().is_some(), "what has come can be taken");
+    assert!(flooded.evoke(Span::ZERO).unwrap().is_some(), "received callbacks can be evoked");
     drop(flooded);
     peer.seen();
 

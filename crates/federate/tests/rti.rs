@@ -1,4 +1,4 @@
-//! An RTI in this process, and the ways to it.
+//! An RTI in this process, and the transports that reach it.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use hemiola_federate::{Federate, Options, RtiAddress};
 use hemiola_rtid::{Server, Stopper};
 
-/// A running RTI; it stops when it is dropped.
+/// A running RTI. Dropping it stops the RTI.
 pub(crate) struct Rti {
     pub(crate) tcp: RtiAddress,
     shared_memory: RtiAddress,
@@ -15,18 +15,18 @@ pub(crate) struct Rti {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A way to an RTI.
+/// A transport to an RTI.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Transport {
     Tcp,
-    /// Shared memory, asked for with a socket.
+    /// Shared memory, opened over the local socket.
     SharedMemory,
     /// Shared memory within this process.
-    Within,
+    InProcess,
 }
 
-impl Way {
-    pub(crate) const ALL: [Self; 3] = [Self::Tcp, Self::SharedMemory, Self::Within];
+impl Transport {
+    pub(crate) const ALL: [Self; 3] = [Self::Tcp, Self::SharedMemory, Self::InProcess];
 }
 
 impl Rti {
@@ -41,11 +41,13 @@ impl Rti {
         Self { tcp, shared_memory: RtiAddress::SharedMemory(name), stopper, thread }
     }
 
-    pub(crate) fn connect(&self, way: Way, options: Options) -> Federate {
-        match way {
-            Way::Tcp => Federate::connect(&self.tcp, options).unwrap(),
-            Way::SharedMemory => Federate::connect(&self.shared_memory, options).unwrap(),
-            Way::Within => Federate::over(self.stopper.connect().unwrap(), options).unwrap(),
+    pub(crate) fn connect(&self, transport: Transport, options: Options) -> Federate {
+        match transport {
+            Transport::Tcp => Federate::connect(&self.tcp, options).unwrap(),
+            Transport::SharedMemory => Federate::connect(&self.shared_memory, options).unwrap(),
+            Transport::InProcess => {
+                Federate::over(self.stopper.connect().unwrap(), options).unwrap()
+            }
         }
     }
 }
@@ -57,7 +59,7 @@ impl Drop for Rti {
     }
 }
 
-/// A name that no other RTI has.
+/// Returns a name that no other RTI has.
 fn new_name() -> String {
     static STARTED: AtomicU32 = AtomicU32::new(0);
     format!("test-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed))
@@ -71,20 +73,20 @@ fn options(name: &str) -> hemiola_rtid::Options {
     }
 }
 
-/// An RTI in a process of its own, which is killed when it is dropped.
-pub(crate) struct Elsewhere {
+/// An RTI in a process of its own. Dropping it kills the process.
+pub(crate) struct RtiProcess {
     pub(crate) address: RtiAddress,
     process: Child,
 }
 
-/// Says to this program that it is an RTI of this name, and no test.
+/// The environment variable that makes this program an RTI of the given name.
 const ROLE: &str = "HEMIOLA_TEST_RTI";
 
-impl Elsewhere {
+impl RtiProcess {
     pub(crate) fn start() -> Self {
         let name = new_name();
         let process = Command::new(std::env::current_exe().unwrap())
-            .args(["rti::serves_other_tests_in_a_process_of_its_own", "--exact"])
+            .args(["rti::serve_other_tests_in_a_process_of_its_own", "--exact"])
             .env(ROLE, &name)
             .stdout(Stdio::null())
             .spawn()
@@ -98,15 +100,15 @@ impl Elsewhere {
     }
 }
 
-impl Drop for Elsewhere {
+impl Drop for RtiProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-/// What the process does that another test started; alone it has nothing to do.
+/// The RTI process that other tests start. Without the environment variable it does nothing.
 #[test]
-fn serves_other_tests_in_a_process_of_its_own() {
+fn serve_other_tests_in_a_process_of_its_own() {
     if let Ok(name) = std::env::var(ROLE) {
         Server::bind(options(&name)).unwrap().run().unwrap();
     }

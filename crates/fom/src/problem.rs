@@ -1,4 +1,4 @@
-//! What is wrong with modules, where, and what to do about it; as data and as text for a terminal.
+//! Problems of modules, with their places and hints, as data and as text for a terminal.
 //!
 //! These problems stand in one of many files, and often in two at once.
 
@@ -107,7 +107,7 @@ pub struct Problem {
     /// The places of the problem, each with a label; the first is the place to fix. Empty if there is no text to point
     /// at.
     pub places: Vec<(Place, String)>,
-    /// What to do about it; may be empty.
+    /// A hint at the solution; may be empty.
     pub hint: String,
 }
 

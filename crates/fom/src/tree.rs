@@ -13,7 +13,7 @@ use crate::word::Sharing;
 /// How much of a model to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// What the modules declare, without the standard ones.
+    /// The declarations of the modules, without those of the standard modules.
     Modules,
     /// Everything.
     All,

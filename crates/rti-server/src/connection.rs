@@ -31,7 +31,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Connection {
     pub(crate) id: ConnectionId,
     pub(crate) purpose: Purpose,
-    /// The peer, for people.
+    /// The peer's address, shown in reports.
     pub(crate) peer: String,
     /// Bytes that the network has not accepted, from `written` on.
     rest: Vec<u8>,

@@ -1,33 +1,34 @@
-//! How much went by, and how fast it goes by now.
+//! Counts of messages and bytes, and their present rates.
 
 use hemiola_units::{Instant, Span};
 
 use crate::report::Flow;
 
-/// The length of a window. A rate is taken over the one before the present one, so it is at most two of them old.
+/// The length of a window. A rate is that of the last complete window, which began at most two lengths ago.
 const WINDOW: Span = Span::from_millis(1000);
 
-/// Counts messages and bytes, and knows their rates without being woken: a window ends when something is counted,
-/// or asked for, after it.
+/// Counts messages and bytes, and computes their rates without a timer: the first count or read after the end of a
+/// window begins the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     messages: u64,
     bytes: u64,
-    /// When the present window began, and the counts then.
+    /// The begin of the present window.
     begin: Instant,
+    /// Messages and bytes at its begin.
     at_begin: (u64, u64),
-    /// Per second in the window before.
+    /// Messages and bytes per second in the window before.
     before: (f64, f64),
 }
 
 impl Meter {
-    /// Nothing went by yet.
+    /// Returns a meter with all counts zero.
     #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self { messages: 0, bytes: 0, begin: now, at_begin: (0, 0), before: (0.0, 0.0) }
     }
 
-    /// So much went by.
+    /// Adds to the counts.
     pub fn count(&mut self, now: Instant, messages: u64, bytes: u64) {
         if now - self.begin >= WINDOW {
             self.turn(now);
@@ -36,7 +37,7 @@ impl Meter {
         self.bytes += bytes;
     }
 
-    /// Counts and rates so far.
+    /// Returns the counts and the rates.
     #[must_use]
     pub fn read(&self, now: Instant) -> Flow {
         let mut meter = *self;
@@ -47,8 +48,7 @@ impl Meter {
         Flow { messages: meter.messages, bytes: meter.bytes, messages_per_s, bytes_per_s }
     }
 
-    /// Begins a window. One that was much longer than it should be, because nothing came to end it, has the rate over
-    /// all of its length.
+    /// Begins a window. If nothing ended the last one in time, its rate is that over its whole length.
     fn turn(&mut self, now: Instant) {
         let seconds = (now - self.begin).secs_f64();
         let per_second = |count: u64, before: u64| (count - before) as f64 / seconds;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_is_that_of_the_last_whole_window() {
+    fn the_rate_is_that_of_the_last_complete_window() {
         let mut meter = Meter::new(at(0));
         for millis in 0..1000 {
             meter.count(at(millis), 2, 200);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_falls_when_nothing_comes() {
+    fn the_rate_falls_when_nothing_arrives() {
         let mut meter = Meter::new(at(0));
         meter.count(at(0), 1000, 0);
         assert_eq!(meter.read(at(10_000)).messages_per_s, 100.0);

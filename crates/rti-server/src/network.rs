@@ -41,7 +41,7 @@ pub enum Urgency {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLost(pub String);
 
-/// What the shell does for the server. No method blocks.
+/// The services of the shell that the server uses. No method blocks.
 pub trait Network {
     /// Reads received bytes.
     ///

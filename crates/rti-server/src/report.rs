@@ -1,7 +1,7 @@
-//! What goes on in an RTI, as data: for tables, for programs, for Prometheus.
+//! The state of an RTI as data, for tables, programs and Prometheus.
 //!
-//! The shell fills in sessions and counters, [`federations`] turns the kernel's status into the rest. As JSON, lengths
-//! of time are whole nanoseconds and their names end in `_ns`; logical times are numbers, whole in a federation of
+//! The shell fills in sessions and counters; [`federations`] derives the rest from the kernel's status. In JSON,
+//! durations are whole nanoseconds and their names end in `_ns`. Logical times are numbers, whole in a federation with
 //! `HLAinteger64Time`.
 
 mod number;
@@ -16,36 +16,36 @@ use serde::{Deserialize, Serialize};
 pub use number::Number;
 pub use prometheus::prometheus;
 
-/// The layout of the JSON document. It grows with every change that a reader could stumble over.
+/// The layout of the JSON document. Every change that can break a reader increments it.
 pub const LAYOUT: u32 = 1;
 
-/// An RTI.
+/// The state of an RTI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The layout of this document, [`LAYOUT`].
     pub layout: u32,
     /// The version of the program.
     pub version: String,
-    /// Its process.
+    /// The process id.
     pub pid: u32,
-    /// How long it runs.
+    /// The time since it started.
     #[serde(rename = "uptime_ns", with = "nanos")]
     pub uptime: Span,
-    /// Where it listens, as `tcp:127.0.0.1:15164`.
+    /// The addresses on which it listens, such as `tcp:127.0.0.1:15164`.
     pub addresses: Vec<String>,
-    /// How much it worked.
+    /// The work of its thread.
     pub work: Work,
-    /// What came from all sessions that there ever were.
+    /// Messages received from all sessions since the start.
     pub received: Flow,
-    /// What went to all of them.
+    /// Messages sent to all sessions since the start.
     pub sent: Flow,
-    /// Connections that have not said yet what they are for.
+    /// Connections that have not stated their purpose yet.
     pub arrivals: usize,
-    /// Sessions that were given so far.
+    /// Sessions opened since the start.
     pub sessions_opened: u64,
-    /// Sessions that ended, by the reason in a word or two.
+    /// Ended sessions, counted by a short reason.
     pub sessions_ended: BTreeMap<String, u64>,
-    /// The sessions.
+    /// The open sessions.
     pub sessions: Vec<SessionReport>,
     /// The federation executions, by name.
     pub federations: Vec<FederationReport>,
@@ -62,97 +62,97 @@ impl Report {
     }
 }
 
-/// What the RTI's thread did.
+/// The work that the RTI's thread has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// Turns of its loop that found something to do.
+    /// Turns of its loop that found work.
     pub turns: u64,
-    /// How long these took, together.
+    /// The total duration of these turns.
     #[serde(rename = "busy_ns", with = "nanos")]
     pub busy: Span,
-    /// Calls that were carried out.
+    /// Calls executed.
     pub calls: u64,
-    /// Callbacks that came of them, each counted for everyone who got it.
+    /// Callbacks that these calls caused, counted once for each receiver.
     pub callbacks: u64,
 }
 
-/// Messages of one direction, their bytes, and how fast they come: over a second that is at most two seconds old.
+/// Messages and bytes in one direction. The rates are taken over a second that began at most two seconds ago.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Messages so far.
     pub messages: u64,
     /// Bytes so far.
     pub bytes: u64,
-    /// Messages in a second.
+    /// Messages per second.
     pub messages_per_s: f64,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
 }
 
-/// How a session is.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionState {
-    /// It has a connection that takes what is sent.
+    /// It has a connection that accepts what is sent.
     Running,
-    /// So much waits for it that those who cause it are slowed down.
+    /// Its backlog is so long that the sessions which send to it are slowed down.
     Congested,
-    /// Its connection is broken; it may come back.
+    /// Its connection is broken; it can be resumed.
     Apart,
 }
 
-/// A session.
+/// The report on a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionReport {
-    /// Its number, counted from the beginning. Not its identity on the wire, which is a secret.
+    /// Its number in the order of opening. This is not its identity on the wire, which is secret.
     pub number: u64,
-    /// Who is at the other end: `tcp:127.0.0.1:40112`, `shm:15164 (pid 4711)`, `in this process`.
+    /// The address of the peer: `tcp:127.0.0.1:40112`, `shm:15164 (pid 4711)`, `in this process`.
     pub peer: String,
-    /// How it is.
+    /// Its state.
     pub state: SessionState,
-    /// How long ago it was opened.
+    /// The time since it was opened.
     #[serde(rename = "age_ns", with = "nanos")]
     pub age: Span,
-    /// How long nothing has come from it.
+    /// The time since something was received from it.
     #[serde(rename = "silence_ns", with = "nanos")]
     pub silence: Span,
-    /// What came from it.
+    /// Messages received from it.
     pub received: Flow,
-    /// What went to it.
+    /// Messages sent to it.
     pub sent: Flow,
-    /// Messages that wait to be sent to it.
+    /// Messages queued for it.
     pub backlog: usize,
-    /// Their bytes of memory.
+    /// Memory of the queued messages, in bytes.
     pub backlog_bytes: usize,
-    /// Bytes of memory that were sent and are kept until the peer says that it has them.
+    /// Memory of sent messages that the peer has not acknowledged yet, in bytes.
     pub kept_bytes: usize,
     /// Callbacks that it has not answered. Some clients never answer some of them.
     pub unanswered: usize,
 }
 
-/// A federation execution.
+/// The report on a federation execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederationReport {
     /// Its name.
     pub name: String,
-    /// The name of its logical time, as `HLAfloat64Time`.
+    /// The name of its logical time, such as `HLAfloat64Time`.
     pub time: String,
-    /// Object instances.
+    /// The number of object instances.
     pub instances: usize,
-    /// Messages sent since it was created.
+    /// The number of messages sent since it was created.
     pub messages: u64,
-    /// Labels of synchronization points that not all have reached.
+    /// Labels of the synchronization points that some federate has not reached.
     pub synchronization_points: Vec<String>,
     /// Its federates, by handle.
     pub federates: Vec<FederateReport>,
-    /// Who keeps others from the time they asked for; the one others wait longest for is first.
+    /// Federates that keep others from the time they requested, longest wait first.
     pub holding_back: Vec<HoldingBack>,
 }
 
-/// A joined federate.
+/// The report on a joined federate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederateReport {
-    /// Its handle's number.
+    /// The number of its handle.
     pub handle: u32,
     /// Its name.
     pub name: String,
@@ -164,45 +164,45 @@ pub struct FederateReport {
     pub time: Number,
     /// Its lookahead, if it is time-regulating.
     pub lookahead: Option<Number>,
-    /// Is it time-constrained?
+    /// Whether it is time-constrained.
     pub constrained: bool,
-    /// What it waits for.
+    /// Its wait, if it waits.
     pub waiting: Option<WaitingReport>,
-    /// The greatest time it can be granted now; none if no other federate regulates.
+    /// The greatest time it can be granted now; `None` if no other federate regulates.
     pub galt: Option<Number>,
-    /// Who keeps it there: a name of a federate.
+    /// The name of the federate that bounds its GALT.
     pub held_back_by: Option<String>,
-    /// Messages kept until it may have them.
+    /// Messages kept until it advances to their time.
     pub undelivered: usize,
 }
 
 /// A wait of a federate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitingReport {
-    /// The time it asked for; none if it waits to become time-constrained.
+    /// The time it requested; `None` if it waits to become time-constrained.
     pub until: Option<Number>,
     /// How long it has waited.
     #[serde(rename = "for_ns", with = "nanos")]
     pub since: Span,
 }
 
-/// A federate that keeps others from the time they asked for.
+/// A federate that keeps others from the time they requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HoldingBack {
     /// Its name.
     pub federate: String,
-    /// Nobody goes beyond this because of it.
+    /// The greatest time that it lets others be granted.
     pub galt: Number,
-    /// How long the one that waits longest has waited. It may have waited for somebody else before.
+    /// The longest of the waits. Part of it may have been for another federate.
     #[serde(rename = "for_ns", with = "nanos")]
     pub since: Span,
-    /// Who waits for it.
+    /// The federates that wait for it.
     pub waiting: Vec<String>,
-    /// The time it asked for itself; none if it did not ask: the others wait for its work, not for a grant.
+    /// The time it requested itself; `None` if it requested none, so that the others wait for its computation.
     pub asked_for: Option<Number>,
 }
 
-/// The federations of a kernel, so late as it is now.
+/// Returns the report on the federations of a kernel at the time `now`.
 #[must_use]
 pub fn federations(status: &Status, now: Instant) -> Vec<FederationReport> {
     status.federations.iter().map(|one| federation(one, now)).collect()
@@ -250,7 +250,7 @@ fn federate(
     }
 }
 
-/// Only who waits is held back: for a federate that computes, GALT is just a number.
+/// Counts waiting federates only: while a federate computes, its GALT does not delay it.
 fn holding_back(federates: &[FederateReport]) -> Vec<HoldingBack> {
     let mut holders: BTreeMap<&str, HoldingBack> = BTreeMap::new();
     for one in federates {
@@ -276,12 +276,12 @@ fn holding_back(federates: &[FederateReport]) -> Vec<HoldingBack> {
     holders
 }
 
-/// A length of time as whole nanoseconds.
+/// A span as whole nanoseconds.
 mod nanos {
     use hemiola_units::Span;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
     pub(super) fn serialize<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_i64(span.nanos())
     }

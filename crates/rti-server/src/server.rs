@@ -24,7 +24,7 @@ use crate::settings::Settings;
 /// Bytes read from one connection before the next has its turn.
 const READ_LEN: usize = 64 << 10;
 
-/// What the reports of a server say about its process.
+/// The facts about the server's process that its reports show.
 #[derive(Clone, Debug, Default)]
 pub struct Identity {
     /// The version of the program.

@@ -17,7 +17,7 @@ pub(crate) struct Session {
     pub(crate) connection: Option<ConnectionId>,
     /// Since when it has none.
     pub(crate) detached_since: Option<Instant>,
-    /// The peer, for people: the present one or the last.
+    /// The address of the present or last peer, shown in reports.
     pub(crate) peer: String,
     /// Whether the peer's process has ended.
     pub(crate) is_orphaned: bool,
@@ -70,11 +70,11 @@ pub(crate) struct Hold {
     pub(crate) until: Instant,
 }
 
-/// What is to be written to a session, and when.
+/// The state of a session's output: how urgent it is, and since when it waits.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) output: PendingOutput,
-    /// Whether the client waits for no response to updates and the like, so that these may wait.
+    /// Whether the client does not wait for the responses to updates and similar calls, so that they may be deferred.
     pub(crate) defers_responses: bool,
     /// Since when some responses wait.
     pub(crate) deferred_since: Option<Instant>,
@@ -87,7 +87,7 @@ pub(crate) struct Pending {
 pub(crate) enum PendingOutput {
     /// None.
     None,
-    /// Responses that the client hardly waits for.
+    /// Responses that the client does not urgently need.
     Lazy,
     /// Something that the federate may wait for.
     Urgent,
@@ -95,7 +95,7 @@ pub(crate) enum PendingOutput {
     Callback,
 }
 
-/// How far a session is on its way to its end.
+/// The steps by which a session ends.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     /// The kernel wants it to end.
@@ -106,7 +106,7 @@ pub(crate) struct Ending {
     pub(crate) is_over: bool,
 }
 
-/// What went by, and when.
+/// The traffic of a session.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(crate) opened: Instant,

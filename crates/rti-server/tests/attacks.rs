@@ -35,7 +35,7 @@ impl Pair {
         Self { publisher, subscriber, object, sent: 0, sent_in, turn, slowest: 0 }
     }
 
-    /// What both do in one turn.
+    /// Runs one turn of both.
     fn step(&mut self, world: &mut World) {
         self.turn += 1;
         if self.turn.is_multiple_of(5) {

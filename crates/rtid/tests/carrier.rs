@@ -1,4 +1,4 @@
-//! A federate's end of a connection, of any kind, that blocks as long as a test is patient.
+//! A federate's end of a connection of any kind, with blocking reads that time out.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,9 +10,9 @@ use hemiola_rt::sys::local;
 use hemiola_rtid::{LOCAL_PREFIX, Stopper};
 use hemiola_units::Span;
 
-use crate::peer::{PATIENCE, now};
+use crate::peer::{TIMEOUT, now};
 
-/// How to reach an RTI.
+/// The address of an RTI.
 #[derive(Clone, Debug)]
 pub(crate) enum Address {
     Tcp(SocketAddr),
@@ -44,7 +44,7 @@ impl Carrier {
             Address::Tcp(address) => {
                 let stream = TcpStream::connect(address).unwrap();
                 stream.set_nodelay(true).unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_read_timeout(Some(TIMEOUT)).unwrap();
                 Self::Tcp(stream)
             }
             Address::Local(name) => {
@@ -64,7 +64,7 @@ impl Carrier {
         Self::Stream { stream, epoll, _socket: socket }
     }
 
-    /// Waits for bytes; none means the end.
+    /// Waits for bytes; an empty result means the end of the connection.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(into),
@@ -82,7 +82,7 @@ impl Carrier {
         }
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.write_all(bytes),
@@ -100,16 +100,16 @@ impl Carrier {
     }
 }
 
-/// Says a line to the RTI of this name.
+/// Sends a line to the local socket of an RTI.
 pub(crate) fn ask(name: &str, line: &str) -> UnixStream {
     let mut socket = local::connect(&format!("{LOCAL_PREFIX}{name}")).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     socket.write_all(line.as_bytes()).unwrap();
     socket
 }
 
 fn wait(epoll: &Epoll) -> io::Result<()> {
     let mut events = Events::with_capacity(1);
-    epoll.wait(&mut events, now() + Span::from_nanos(PATIENCE.as_nanos() as i64))?;
+    epoll.wait(&mut events, now() + Span::from_nanos(TIMEOUT.as_nanos() as i64))?;
     if events.is_empty() { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
 }

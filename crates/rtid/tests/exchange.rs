@@ -1,4 +1,4 @@
-//! What federates exchange through the RTI, over all that carries bytes.
+//! Updates between federates, over every transport.
 
 use hemiola_fedpro::session::End;
 use hemiola_hla::ResignAction;
@@ -8,25 +8,25 @@ use hemiola_hla::data::{ANSWERS_LATER, RtiConfiguration};
 use crate::carrier::Address;
 use crate::peer::{Peer, Rti, on_loopback, update, value};
 
-/// An RTI that can be reached in every way, and all of them.
+/// An RTI that is reachable over every transport, and its addresses.
 fn everywhere(test: &str) -> (Rti, [Address; 3]) {
     let name = format!("test-{}-{test}", std::process::id());
     let rti = Rti::start(hemiola_rtid::Options { local: Some(name.clone()), ..on_loopback() });
-    let ways =
+    let addresses =
         [Address::Tcp(rti.address), Address::Local(name), Address::Inside(rti.stopper.clone())];
-    (rti, ways)
+    (rti, addresses)
 }
 
 #[test]
-fn an_update_of_one_federate_reaches_the_other_however_they_are_connected() {
-    let (rti, ways) = everywhere("update");
+fn an_update_reaches_the_other_federate_over_any_two_transports() {
+    let (rti, addresses) = everywhere("update");
     for (from, to) in [(0, 0), (0, 1), (1, 2), (2, 0), (1, 1)] {
         let federation = format!("From {from} to {to}");
-        let mut publisher = Peer::join(&ways[from], &federation);
+        let mut publisher = Peer::join(&addresses[from], &federation);
         let object = publisher.register();
         let directive = Some(ResignAction::CancelThenDeleteThenDivest);
         publisher.call(SupportCall::SetAutomaticResignDirective { value: directive }).unwrap();
-        let mut subscriber = Peer::join(&ways[to], &federation);
+        let mut subscriber = Peer::join(&addresses[to], &federation);
         subscriber.subscribe();
         for number in 0..100_u64 {
             publisher.call(update(object, number.to_be_bytes().to_vec())).unwrap();
@@ -39,18 +39,18 @@ fn an_update_of_one_federate_reaches_the_other_however_they_are_connected() {
 }
 
 #[test]
-fn a_session_goes_on_over_another_connection_and_nothing_comes_twice() {
-    let (_rti, ways) = everywhere("resume");
-    for way in &ways {
-        let mut publisher = Peer::join(way, "Cut");
+fn a_session_resumes_over_another_connection_without_duplicates() {
+    let (_rti, addresses) = everywhere("resume");
+    for address in &addresses {
+        let mut publisher = Peer::join(address, "Cut");
         let object = publisher.register();
-        let mut subscriber = Peer::join(way, "Cut");
+        let mut subscriber = Peer::join(address, "Cut");
         subscriber.subscribe();
         let tickets: Vec<_> = (0..2000_u32)
             .map(|number| {
                 let ticket = publisher.send(update(object, number.to_be_bytes().to_vec()));
                 publisher.write();
-                // Lost on the way there, on the way back, or not at all.
+                // Some updates are lost on the way to the RTI, some on the way back.
                 if number % 300 == 100 {
                     publisher.cut();
                     publisher.events();
@@ -77,10 +77,10 @@ fn a_session_goes_on_over_another_connection_and_nothing_comes_twice() {
 }
 
 #[test]
-fn answers_that_nobody_waits_for_come_with_what_comes_next_or_after_a_while() {
-    let (_rti, ways) = everywhere("later");
-    for way in &ways {
-        let mut publisher = Peer::open(way);
+fn deferred_replies_arrive_with_the_next_output_or_after_a_while() {
+    let (_rti, addresses) = everywhere("later");
+    for address in &addresses {
+        let mut publisher = Peer::open(address);
         let additional_settings = ANSWERS_LATER.into();
         let rti_configuration = RtiConfiguration { additional_settings, ..Default::default() };
         publisher.call(FederationCall::ConnectWithConfiguration { rti_configuration }).unwrap();
@@ -90,7 +90,7 @@ fn answers_that_nobody_waits_for_come_with_what_comes_next_or_after_a_while() {
         let tickets: Vec<_> = (0..10).map(|_| publisher.send(update())).collect();
         publisher.call(FederationCall::ListFederationExecutions).unwrap();
         assert!(tickets.iter().all(|ticket| publisher.replies.contains_key(ticket)));
-        // More than one that waits for answers would send.
+        // More calls than a waiting federate would send.
         for _ in 0..3 {
             let tickets: Vec<_> = (0..1000).map(|_| publisher.send(update())).collect();
             for ticket in tickets {

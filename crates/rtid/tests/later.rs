@@ -1,4 +1,4 @@
-//! Answers that a federate does not wait for, and says so.
+//! Deferred replies: federates that announce that they do not wait for replies.
 
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{ANSWERS_LATER, RtiConfiguration};
@@ -7,8 +7,8 @@ use hemiola_hla::{AttributeHandle, ObjectInstanceHandle, Reply};
 
 use crate::peer::{Peer, Rti, on_loopback, update, value};
 
-/// A publisher that wants answers later, and its object.
-fn patient(rti: &Rti) -> (Peer, (ObjectInstanceHandle, AttributeHandle)) {
+/// Returns a publisher that accepts deferred replies, and its object.
+fn deferring(rti: &Rti) -> (Peer, (ObjectInstanceHandle, AttributeHandle)) {
     let mut peer = Peer::open(rti.address);
     let rti_configuration =
         RtiConfiguration { additional_settings: ANSWERS_LATER.into(), ..Default::default() };
@@ -25,9 +25,9 @@ fn patient(rti: &Rti) -> (Peer, (ObjectInstanceHandle, AttributeHandle)) {
 }
 
 #[test]
-fn an_answer_that_may_come_later_comes_even_if_nothing_else_does() {
+fn a_deferred_reply_arrives_even_without_other_output() {
     let rti = Rti::start(on_loopback());
-    let (mut publisher, object) = patient(&rti);
+    let (mut publisher, object) = deferring(&rti);
     for round in 0..3_u8 {
         let ticket = publisher.send(update(object, vec![round]));
         assert_eq!(publisher.reply(ticket), Ok(Reply::Done));
@@ -35,12 +35,12 @@ fn an_answer_that_may_come_later_comes_even_if_nothing_else_does() {
 }
 
 #[test]
-fn answers_that_wait_come_in_order_with_the_next_that_is_waited_for() {
+fn deferred_replies_arrive_in_order_with_the_next_reply_that_is_not_deferred() {
     let rti = Rti::start(on_loopback());
-    let (mut publisher, object) = patient(&rti);
+    let (mut publisher, object) = deferring(&rti);
     let tickets: Vec<_> =
         (0..500_u16).map(|n| publisher.send(update(object, n.to_be_bytes().to_vec()))).collect();
-    // An exception is one that is waited for.
+    // An exception is not deferred.
     let refused = publisher.send(update((object.0, AttributeHandle::new(0)), vec![]));
     assert!(publisher.reply(refused).is_err());
     for ticket in tickets {
@@ -49,9 +49,9 @@ fn answers_that_wait_come_in_order_with_the_next_that_is_waited_for() {
 }
 
 #[test]
-fn updates_whose_answers_wait_reach_a_subscriber_once_across_broken_connections() {
+fn updates_with_deferred_replies_arrive_once_across_broken_connections() {
     let rti = Rti::start(on_loopback());
-    let (mut publisher, object) = patient(&rti);
+    let (mut publisher, object) = deferring(&rti);
     let mut subscriber = Peer::join(rti.address, "Later");
     subscriber.subscribe();
     let mut tickets = vec![];

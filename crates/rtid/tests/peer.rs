@@ -19,14 +19,14 @@ use hemiola_units::{Instant, Span};
 
 use crate::carrier::{Address, Carrier};
 
-/// How long a test waits for what must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// The time within which every expected event arrives.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn now() -> Instant {
     MonotonicClock.now()
 }
 
-/// An RTI in a thread of its own; it stops when this goes.
+/// An RTI in a thread of its own. Dropping it stops the RTI.
 pub(crate) struct Rti {
     pub(crate) address: SocketAddr,
     pub(crate) stopper: Stopper,
@@ -68,14 +68,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// With a session, and connected.
+    /// Opens a session and connects.
     pub(crate) fn connect(address: impl Into<Address>) -> Self {
         let mut peer = Self::open(address);
         assert_eq!(peer.call(FederationCall::Connect), Ok(Reply::Configured(Default::default())));
         peer
     }
 
-    /// With a session.
+    /// Opens a session.
     pub(crate) fn open(address: impl Into<Address>) -> Self {
         let mut peer = Self::new(address);
         while !peer.session.is_running() {
@@ -84,7 +84,7 @@ impl Peer {
         peer
     }
 
-    /// Without anything yet.
+    /// Creates a federate that has not opened its session.
     pub(crate) fn new(address: impl Into<Address>) -> Self {
         let settings = Settings { retry_every: Span::from_millis(10), ..Settings::default() };
         Self {
@@ -98,18 +98,18 @@ impl Peer {
         }
     }
 
-    /// Connected and joined to a federation of two attributes and an interaction, which it creates if it is the first.
+    /// Connects and joins a federation, which the first federate creates.
     pub(crate) fn join(address: impl Into<Address>, federation: &str) -> Self {
         Self::connect(address).joined(federation)
     }
 
-    /// Once connected: joined to that federation.
+    /// As [`enter`](Self::enter), by value.
     pub(crate) fn joined(mut self, federation: &str) -> Self {
         self.enter(federation);
         self
     }
 
-    /// Joined, once it is connected.
+    /// Joins a federation, which the first federate creates. It must be connected.
     pub(crate) fn enter(&mut self, federation: &str) {
         let created = self.call(FederationCall::CreateFederationExecution {
             federation_name: federation.into(),
@@ -123,7 +123,7 @@ impl Peer {
         assert!(matches!(joined, Ok(Reply::Joined(_))), "{joined:?}");
     }
 
-    /// Makes a call and does not wait.
+    /// Makes a call without waiting for its reply.
     pub(crate) fn send(&mut self, call: impl Into<Call>) -> Ticket {
         let call = call.into();
         let ticket = self.session.request(now(), message::encode_call(&call)).unwrap();
@@ -131,7 +131,7 @@ impl Peer {
         ticket
     }
 
-    /// Makes a call and waits for its answer.
+    /// Makes a call and waits for its reply.
     pub(crate) fn call(&mut self, call: impl Into<Call>) -> Result<Reply, Refusal> {
         let ticket = self.send(call);
         self.reply(ticket)
@@ -146,7 +146,7 @@ impl Peer {
         }
     }
 
-    /// The next callback.
+    /// Waits for the next callback.
     pub(crate) fn callback(&mut self) -> Callback {
         loop {
             if let Some(callback) = self.callbacks.pop_front() {
@@ -156,7 +156,7 @@ impl Peer {
         }
     }
 
-    /// Connects if it has to, sends what there is, takes what comes, or waits for it.
+    /// Connects if necessary, sends pending bytes, and waits for received ones.
     pub(crate) fn step(&mut self) {
         assert!(self.end.is_none(), "the session has ended: {:?}", self.end);
         self.events();
@@ -165,8 +165,8 @@ impl Peer {
             return;
         }
         if self.carrier.is_none() {
-            // It is not time yet for another attempt.
-            let deadline = self.session.deadline().expect("it waits for something");
+            // The next attempt to connect is not due yet.
+            let deadline = self.session.deadline().expect("a session always has a deadline");
             std::thread::sleep((deadline - now()).max(Span::ZERO).to_duration());
             self.session.tick(now());
             return;
@@ -176,7 +176,7 @@ impl Peer {
         self.write();
     }
 
-    /// Sends all there is.
+    /// Sends all pending bytes.
     pub(crate) fn write(&mut self) {
         let mut bytes = Vec::new();
         self.session.transmit(now(), &mut bytes, usize::MAX);
@@ -193,7 +193,9 @@ impl Peer {
         match carrier.read(&mut bytes) {
             Ok(0) => self.cut(),
             Ok(len) => self.session.receive(now(), &bytes[..len]),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("nothing comes"),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                panic!("nothing received within the timeout")
+            }
             Err(_) => self.cut(),
         }
     }
@@ -217,7 +219,7 @@ impl Peer {
                     self.session.respond(now(), id, message::encode_taken(&Ok(())));
                 }
                 Event::Response { to, body } => {
-                    let call = self.calls.remove(&to).expect("each call is answered once");
+                    let call = self.calls.remove(&to).expect("a reply belongs to one call");
                     let entry = call.entry();
                     let reply = message::decode_reply(entry.number, entry.shape, &body).unwrap();
                     self.replies.insert(to, reply);
@@ -228,7 +230,7 @@ impl Peer {
         }
     }
 
-    /// Says goodbye, and takes what comes until it is answered.
+    /// Terminates the session and receives until that is confirmed.
     pub(crate) fn terminate(mut self) -> End {
         self.session.terminate(now());
         while self.end.is_none() {
@@ -237,7 +239,7 @@ impl Peer {
         self.end.unwrap()
     }
 
-    /// Takes what comes until the connection breaks or the session ends; does not connect again.
+    /// Receives until the connection breaks or the session ends; does not connect again.
     pub(crate) fn wait_for_end(&mut self) {
         while self.carrier.is_some() && self.end.is_none() {
             self.read();
@@ -279,7 +281,7 @@ impl Peer {
         }
     }
 
-    /// Subscribes to the class, and waits for its one instance.
+    /// Subscribes to the class and waits for the discovery of its one instance.
     pub(crate) fn subscribe(&mut self) {
         let object_class = self.object_class();
         let attributes = vec![self.attribute(object_class)];
@@ -291,7 +293,7 @@ impl Peer {
     }
 }
 
-/// An update of one attribute.
+/// Returns an update of one attribute.
 pub(crate) fn update(
     (object_instance, attribute): (ObjectInstanceHandle, AttributeHandle),
     value: impl Into<Data>,
@@ -303,7 +305,7 @@ pub(crate) fn update(
     }
 }
 
-/// The value of a reflection of one attribute.
+/// Returns the value in a reflection of one attribute.
 pub(crate) fn value(callback: Callback) -> Data {
     match callback {
         Callback::ReflectAttributeValues { mut attribute_values, .. } => {

@@ -1,4 +1,4 @@
-//! Who does not read, or is not there, and what that means for the others.
+//! Federates that do not read or have no connection, and their effect on the others.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use hemiola_hla::Reply;
 use hemiola_rtid::{Options, Settings};
 use hemiola_units::Span;
 
-use crate::peer::{PATIENCE, Peer, Rti, on_loopback, update, value};
+use crate::peer::{Peer, Rti, TIMEOUT, on_loopback, update, value};
 
 const VALUE_LEN: usize = 4096;
 
-/// Patient for a moment, and with little room.
+/// Returns options with short timeouts and small queues.
 fn narrow() -> Options {
     with(Settings {
         congested_len: 256 << 10,
@@ -39,10 +39,10 @@ fn two(rti: &Rti) -> (Peer, impl Fn(u32) -> hemiola_hla::call::ObjectCall, Peer)
 }
 
 #[test]
-fn a_federate_that_does_not_read_slows_down_who_writes_and_is_given_up() {
+fn a_federate_that_does_not_read_delays_its_publisher_and_is_evicted() {
     let rti = Rti::start(narrow());
     let (mut publisher, numbered, mut idle) = two(&rti);
-    // More than all buffers of sockets hold, so it is not answered before the reader is gone.
+    // More than the socket buffers hold, so the last replies arrive after the eviction.
     for number in 0..10_000 {
         assert_eq!(publisher.call(numbered(number)), Ok(Reply::Done));
     }
@@ -55,7 +55,7 @@ fn a_federate_that_does_not_read_slows_down_who_writes_and_is_given_up() {
 }
 
 #[test]
-fn a_federate_that_reads_slowly_gets_everything_and_is_not_given_up() {
+fn a_federate_that_reads_slowly_receives_everything_and_is_not_evicted() {
     let rti = Rti::start(narrow());
     let (mut publisher, numbered, mut slow) = two(&rti);
     let calls = 5000_u32;
@@ -76,12 +76,12 @@ fn a_federate_that_reads_slowly_gets_everything_and_is_not_given_up() {
     for session in rti.stopper.status().unwrap().sessions {
         backlog = backlog.max(session.backlog_bytes);
     }
-    assert!(backlog < 512 << 10, "{backlog} bytes wait");
+    assert!(backlog < 512 << 10, "{backlog} bytes are queued");
     reader.join().unwrap();
 }
 
 #[test]
-fn a_federate_without_connection_slows_down_nobody_and_is_lost_when_too_much_waits() {
+fn a_detached_federate_delays_no_other_and_is_evicted_when_its_queue_is_full() {
     let rti = Rti::start(narrow());
     let (mut publisher, numbered, mut away) = two(&rti);
     away.carrier = None;
@@ -90,13 +90,13 @@ fn a_federate_without_connection_slows_down_nobody_and_is_lost_when_too_much_wai
     while rti.stopper.status().unwrap().sessions.len() == 2 {
         publisher.call(numbered(number)).unwrap();
         number += 1;
-        assert!(began.elapsed() < PATIENCE, "it was not given up");
+        assert!(began.elapsed() < TIMEOUT, "the detached federate was not evicted");
     }
-    assert!(number as usize * VALUE_LEN > 900 << 10, "it was lost after {number} updates");
+    assert!(number as usize * VALUE_LEN > 900 << 10, "evicted after only {number} updates");
 }
 
 #[test]
-fn the_session_that_keeps_most_is_ended_when_all_keep_too_much() {
+fn the_session_that_uses_most_memory_is_evicted_at_the_common_limit() {
     let rti = Rti::start(with(Settings { memory_max: 2 << 20, ..Settings::default() }));
     let (mut publisher, numbered, mut idle) = two(&rti);
     let began = Instant::now();
@@ -104,14 +104,14 @@ fn the_session_that_keeps_most_is_ended_when_all_keep_too_much() {
     while rti.stopper.status().unwrap().sessions.len() == 2 {
         publisher.call(numbered(number)).unwrap();
         number += 1;
-        assert!(began.elapsed() < PATIENCE, "nobody was ended");
+        assert!(began.elapsed() < TIMEOUT, "no session was evicted");
     }
     idle.wait_for_end();
     publisher.call(numbered(number)).unwrap();
 }
 
 #[test]
-fn there_are_no_more_connections_and_sessions_than_allowed() {
+fn connections_and_sessions_are_limited() {
     let rti =
         Rti::start(with(Settings { sessions_max: 2, connections_max: 3, ..Settings::default() }));
     let (_publisher, _, _subscriber) = two(&rti);
@@ -121,7 +121,7 @@ fn there_are_no_more_connections_and_sessions_than_allowed() {
     }
     let refusal = hemiola_fedpro::session::SessionRefusal::OutOfResources;
     assert_eq!(third.end, Some(hemiola_fedpro::End::Refused(refusal)));
-    // Those that say nothing count too, until their time is over.
+    // Silent connections count until they time out.
     let silent: Vec<_> =
         (0..5).map(|_| std::net::TcpStream::connect(rti.address).unwrap()).collect();
     let report = rti.stopper.status().unwrap();
@@ -130,34 +130,34 @@ fn there_are_no_more_connections_and_sessions_than_allowed() {
 }
 
 #[test]
-fn a_connection_that_says_nothing_is_closed() {
+fn a_silent_connection_is_closed() {
     let mut options = on_loopback();
     options.settings.session.greeting_max = Span::from_millis(100);
     let rti = Rti::start(options);
     let mut silent = std::net::TcpStream::connect(rti.address).unwrap();
-    silent.set_read_timeout(Some(PATIENCE)).unwrap();
+    silent.set_read_timeout(Some(TIMEOUT)).unwrap();
     assert_eq!(silent.read(&mut [0; 8]).unwrap(), 0);
 }
 
 #[test]
-fn frames_that_are_never_completed_count_as_memory() {
+fn incomplete_frames_count_as_memory() {
     let rti = Rti::start(with(Settings { memory_max: 4 << 20, ..Settings::default() }));
     let (mut publisher, numbered, _subscriber) = two(&rti);
     let mut greedy = std::net::TcpStream::connect(rti.address).unwrap();
-    greedy.set_read_timeout(Some(PATIENCE)).unwrap();
+    greedy.set_read_timeout(Some(TIMEOUT)).unwrap();
     let new_session = [[0, 0, 0, 28, 0, 0, 0, 0], [0; 8], [0x80, 0, 0, 0, 0, 0, 0, 1]];
     greedy.write_all(&new_session.concat()).unwrap();
     greedy.write_all(&[0, 0, 0, 1]).unwrap();
     let mut status = [0; 28];
     greedy.read_exact(&mut status).unwrap();
-    // The beginning of a call of eight megabytes.
+    // The begin of a call of eight megabytes.
     let mut header = status;
     header[..8].copy_from_slice(&[0, 128, 0, 0, 0, 0, 0, 1]);
     header[23] = 20;
     let written =
         greedy.write_all(&header[..24]).and_then(|()| greedy.write_all(&vec![0; 6 << 20]));
     let mut rest = [0; 8];
-    // It is closed, perhaps before all was written.
+    // The RTI closes the connection, perhaps before all bytes are written.
     assert!(written.is_err() || !matches!(greedy.read(&mut rest), Ok(1..)));
     publisher.call(numbered(0)).unwrap();
     assert_eq!(rti.stopper.status().unwrap().sessions.len(), 2);

@@ -1,4 +1,4 @@
-//! What can be asked of an RTI besides federations.
+//! Reports of an RTI over the local socket and to an observer; errors of listening.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,7 @@ fn the_local_socket_answers_one_line_and_closes() {
 }
 
 #[test]
-fn a_line_may_come_in_pieces() {
+fn a_line_may_arrive_in_pieces() {
     let name = name("pieces");
     let _rti = Rti::start(Options { local: Some(name.clone()), ..on_loopback() });
     let mut socket = ask(&name, "sta");
@@ -50,7 +50,7 @@ fn a_line_may_come_in_pieces() {
 }
 
 #[test]
-fn a_stopped_rti_answers_nothing() {
+fn a_stopped_rti_refuses_requests() {
     let rti = Rti::start(on_loopback());
     let stopper = rti.stopper.clone();
     rti.stop();
@@ -58,7 +58,7 @@ fn a_stopped_rti_answers_nothing() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn the_error_names_an_address_in_use() {
     let name = name("taken");
     let first = Rti::start(Options { local: Some(name.clone()), ..on_loopback() });
     let again = Server::bind(Options { listen: vec![first.address], ..on_loopback() });
@@ -68,7 +68,7 @@ fn an_address_that_is_taken_is_named() {
     assert!(again.unwrap_err().to_string().contains(&name));
 }
 
-/// Turns of the loop, as an observer sees them.
+/// Turns of the loop, as reported to an observer.
 type Turns = Arc<Mutex<Vec<(Instant, Instant, u32, u32)>>>;
 
 struct Keeps(Turns);
@@ -80,7 +80,7 @@ impl Observer for Keeps {
 }
 
 #[test]
-fn an_observer_sees_every_call_in_a_turn_and_turns_one_after_the_other() {
+fn an_observer_sees_every_call_and_turns_that_do_not_overlap() {
     let turns = Turns::default();
     let observer = Box::new(Keeps(Arc::clone(&turns)));
     let rti = Rti::start(Options { observer: Some(observer), ..on_loopback() });
@@ -97,6 +97,6 @@ fn an_observer_sees_every_call_in_a_turn_and_turns_one_after_the_other() {
     assert!(turns.iter().all(|(from, to, ..)| from <= to));
     assert!(turns.windows(2).all(|pair| pair[0].1 <= pair[1].0));
     assert_eq!(turns.iter().map(|turn| u64::from(turn.2)).sum::<u64>(), summary.calls);
-    // Ten reflections and a discovery.
+    // Ten reflections and one discovery.
     assert_eq!(turns.iter().map(|turn| turn.3).sum::<u32>(), 11);
 }

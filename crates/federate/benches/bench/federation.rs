@@ -1,4 +1,4 @@
-//! A federate of a benchmark: joined to the federation, with what it publishes and subscribes.
+//! A federate of a benchmark, joined to the federation, and the roles of publisher and subscriber.
 
 use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::{
@@ -7,12 +7,12 @@ use hemiola_federate::hla::{
 use hemiola_federate::{Bytes, Federate, Joining, Options};
 
 use super::relay::GATHER;
-use super::{Orders, say, told};
+use super::{Orders, next_order, report};
 
-/// The one federation of a benchmark.
+/// The name of the federation.
 const FEDERATION: &str = "Benchmark";
 
-/// One class, with an attribute for each order.
+/// The object model: one class with an attribute of each order type.
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
   <objects><objectClass><name>HLAobjectRoot</name>
     <objectClass><name>Body</name><sharing>PublishSubscribe</sharing>
@@ -34,16 +34,16 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Joins, after creating the federation if it is the first.
+    /// Joins the federation, which the first federate creates.
     pub(crate) fn join(orders: &Orders) -> Self {
         Self::join_gathering(orders, 0)
     }
 
-    /// As [`join`](Self::join), collecting so many bytes of updates before they are sent.
+    /// As [`join`](Self::join), but gathers this many bytes of updates before it sends them.
     pub(crate) fn join_gathering(orders: &Orders, gather: usize) -> Self {
         let pipelined = orders.text("waits").is_none();
         let options = Options { pipelined, gather: Bytes(gather as u64), ..Options::default() };
-        let mut federate = Federate::connect(&orders.address(), options).expect("the RTI is there");
+        let mut federate = Federate::connect(&orders.address(), options).expect("the RTI runs");
         let module = FomModule::File { name: "Benchmark.xml".into(), content: MODEL.into() };
         let time = TimeImplementation::named("HLAinteger64Time").expect("the standard has it");
         let created = federate.create_federation_execution(FEDERATION, &[module], time);
@@ -52,7 +52,7 @@ impl Member {
         }
         federate
             .join_federation_execution(Joining::new("Peer", FEDERATION))
-            .expect("the federation is there");
+            .expect("the federation exists");
         let body =
             federate.get_object_class_handle("HLAobjectRoot.Body").expect("the model has it");
         let attribute = |federate: &mut Federate, name| {
@@ -63,44 +63,44 @@ impl Member {
         Self { federate, body, now, stamped }
     }
 
-    /// The value it sends: `len=` bytes, 64 unless told.
+    /// Returns the value to send: `len=` bytes, 64 by default.
     pub(crate) fn value(orders: &Orders) -> Data {
         vec![7; orders.number("len", 64) as usize].into()
     }
 }
 
-/// Publishes so many updates, as fast as they are taken.
+/// Publishes the ordered number of updates, as fast as the RTI accepts them.
 pub(crate) fn publisher(orders: &Orders) {
     let mut member = Member::join_gathering(orders, GATHER);
     let (body, now) = (member.body, member.now);
-    member.federate.publish_object_class_attributes(body, &[now]).expect("it may");
-    let object = member.federate.register_object_instance(body).expect("it may");
+    member.federate.publish_object_class_attributes(body, &[now]).expect("permitted");
+    let object = member.federate.register_object_instance(body).expect("permitted");
     let value = [(now, Member::value(orders))];
-    say("joined");
-    while let Some(count) = told() {
+    report("joined");
+    while let Some(count) = next_order() {
         for _ in 0..count.parse().expect("a number") {
-            member.federate.update_attribute_values(object, &value, "").expect("it may");
+            member.federate.update_attribute_values(object, &value, "").expect("permitted");
         }
-        member.federate.flush().expect("the RTI is there");
-        // Answers are taken in, and what the RTI could not take yet is sent.
-        member.federate.list_federation_executions().expect("the RTI is there");
+        member.federate.flush().expect("the RTI runs");
+        // Waits until the RTI has accepted and answered all updates.
+        member.federate.list_federation_executions().expect("the RTI runs");
     }
 }
 
-/// Takes so many updates, and says when all have come.
+/// Receives the ordered number of updates, then reports `done`.
 pub(crate) fn subscriber(orders: &Orders) {
     let mut member = Member::join(orders);
     let (body, now) = (member.body, member.now);
-    member.federate.subscribe_object_class_attributes(body, &[now]).expect("it may");
-    say("joined");
-    while let Some(count) = told() {
-        say("ready");
+    member.federate.subscribe_object_class_attributes(body, &[now]).expect("permitted");
+    report("joined");
+    while let Some(count) = next_order() {
+        report("ready");
         let mut left: u64 = count.parse().expect("a number");
         let look = |_: &mut _, callback| {
             left -= u64::from(matches!(callback, Callback::ReflectAttributeValues { .. }));
             Ok((left == 0).then_some(()))
         };
-        member.federate.handle_until(look).expect("the RTI is there");
-        say("done");
+        member.federate.handle_until(look).expect("the RTI runs");
+        report("done");
     }
 }

@@ -1,6 +1,6 @@
-//! Processes of a benchmark: this program once more, each in a role, with what they use read from outside.
+//! The processes of a benchmark: this program again, each in a role. Their use of resources is measured from outside.
 
-#![allow(dead_code, reason = "each benchmark uses some of it")]
+#![allow(dead_code, reason = "each benchmark uses a part")]
 
 pub(crate) mod federation;
 pub(crate) mod relay;
@@ -17,10 +17,10 @@ use hemiola_units::{CpuSet, Policy, Priority};
 
 const ROLE: &str = "--role=";
 
-/// A role, and what plays it.
+/// The name of a role and the function that runs it.
 pub(crate) type Role = (&'static str, fn(&Orders));
 
-/// Plays a role if this process was started for one, else measures.
+/// Runs a role if this process was started for one, otherwise the measurement.
 pub(crate) fn main(roles: &[Role], measure: fn(&Orders)) {
     let orders = Orders(env::args().skip(1).collect());
     let role = orders.0.iter().find_map(|argument| argument.strip_prefix(ROLE));
@@ -33,7 +33,7 @@ pub(crate) fn main(roles: &[Role], measure: fn(&Orders)) {
                 all.find(|(name, _)| *name == role).expect("the parent knows the roles");
             play(&orders);
         }
-        // `cargo test` builds benches too and runs them with this; there is nothing to time then.
+        // `cargo test` also runs benchmarks, but with this argument; nothing is measured then.
         None if orders.0.iter().any(|argument| argument == "--test") => {}
         None => measure(&orders),
     }
@@ -51,12 +51,15 @@ impl Orders {
         self.text(key).map_or(otherwise, |text| text.parse().expect("a number"))
     }
 
-    /// The RTI's address.
+    /// Returns the address of the RTI.
     pub(crate) fn address(&self) -> RtiAddress {
-        self.text("rti").expect("the parent names it").parse().expect("the parent knows addresses")
+        self.text("rti")
+            .expect("the parent passes it")
+            .parse()
+            .expect("the parent passes an address")
     }
 
-    /// Goes where it was sent.
+    /// Sets the ordered processor and priority.
     fn place(&self) {
         if let Some(cpu) = self.text("cpu") {
             let cpu = CpuSet::one(cpu.parse().expect("a number")).expect("a processor");
@@ -65,26 +68,26 @@ impl Orders {
         if let Some(priority) = self.text("fifo") {
             let priority: u8 = priority.parse().expect("a number");
             let priority = Priority::try_from(priority).expect("a priority");
-            sched::set_policy(None, &Policy::Fifo { priority }).expect("tried before");
+            sched::set_policy(None, &Policy::Fifo { priority }).expect("the parent tried it");
         }
     }
 }
 
-/// Where the processes of one measurement run, and how.
+/// The processors and the scheduling policy of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub(crate) cores: Cores,
     pub(crate) is_fifo: bool,
 }
 
-/// On which processors.
+/// The processors of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cores {
-    /// Wherever the system puts them.
+    /// The scheduler's choice.
     Any,
-    /// All on one.
+    /// One for all processes.
     One,
-    /// The server alone on the other.
+    /// One for the clients, the other for the server.
     Two,
 }
 
@@ -100,13 +103,13 @@ impl fmt::Display for Placement {
     }
 }
 
-/// Those worth comparing: FIFO only where it is permitted, two processors only where there are two.
+/// Returns the placements to compare: FIFO only where it is permitted, two processors only where there are two.
 pub(crate) fn placements(orders: &Orders) -> Vec<Placement> {
     let may_fifo = {
-        let priority = Priority::try_from(40).expect("40 is one");
-        let policy = sched::policy(None).expect("our own");
+        let priority = Priority::try_from(40).expect("40 is valid");
+        let policy = sched::policy(None).expect("a process can read its policy");
         let may = sched::set_policy(None, &Policy::Fifo { priority }).is_ok();
-        sched::set_policy(None, &policy).expect("it was so before");
+        sched::set_policy(None, &policy).expect("the former policy is permitted");
         may
     };
     let has_two = cpu::online().iter().count() > 1;
@@ -126,7 +129,7 @@ pub(crate) fn placements(orders: &Orders) -> Vec<Placement> {
         .collect()
 }
 
-/// How federates reach the RTI.
+/// The transport between federates and the RTI.
 pub(crate) const TRANSPORTS: [Transport; 2] = [Transport::Tcp, Transport::SharedMemory];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +146,7 @@ impl Transport {
         }
     }
 
-    /// The relay of the same shape.
+    /// Returns the kind of relay that serves as its floor.
     pub(crate) const fn relay(self) -> relay::Kind {
         match self {
             Self::Tcp => relay::Kind::Tcp,
@@ -151,7 +154,7 @@ impl Transport {
         }
     }
 
-    /// Those asked for: all, unless `over=` names one.
+    /// Returns the transport that `over=` names, or all.
     pub(crate) fn wanted(orders: &Orders) -> Vec<Self> {
         let wanted = orders.text("over");
         let all = TRANSPORTS.into_iter();
@@ -159,15 +162,15 @@ impl Transport {
     }
 }
 
-/// A process in a role. It ends when it is dropped, by the end of what it is told, or by force.
+/// A process in a role. Dropping it closes its standard input, which ends it, or kills it.
 pub(crate) struct Peer {
     process: Child,
-    told: Option<ChildStdin>,
-    said: Lines<BufReader<ChildStdout>>,
+    stdin: Option<ChildStdin>,
+    stdout: Lines<BufReader<ChildStdout>>,
 }
 
 impl Peer {
-    /// Starts one, as a server or a client of its placement.
+    /// Starts a process, placed as a server or as a client.
     pub(crate) fn start(
         role: &str,
         placement: Placement,
@@ -186,40 +189,40 @@ impl Peer {
         command.args(placement.is_fifo.then_some("fifo=40"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("this program can be started again");
-        let told = process.stdin.take();
-        let said = process.stdout.take().expect("it is piped");
-        Self { process, told, said: BufReader::new(said).lines() }
+        let stdin = process.stdin.take();
+        let stdout = process.stdout.take().expect("it is piped");
+        Self { process, stdin, stdout: BufReader::new(stdout).lines() }
     }
 
-    /// Starts a client, and waits until it has joined.
+    /// Starts a client and waits until it has joined.
     pub(crate) fn client(role: &str, placement: Placement, orders: &[String]) -> Self {
         let mut peer = Self::start(role, placement, false, orders);
-        assert_eq!(peer.says(), "joined");
+        assert_eq!(peer.read_line(), "joined");
         peer
     }
 
-    /// The next line it says.
-    pub(crate) fn says(&mut self) -> String {
-        self.said.next().expect("a peer ended; it has said why").expect("it writes text")
+    /// Returns the next line of its output.
+    pub(crate) fn read_line(&mut self) -> String {
+        self.stdout.next().expect("the peer ended; see its error output").expect("it writes text")
     }
 
-    pub(crate) fn tell(&mut self, what: &str) {
-        let told = self.told.as_mut().expect("it runs");
-        writeln!(told, "{what}").expect("a peer ended; it has said why");
+    pub(crate) fn send_line(&mut self, what: &str) {
+        let stdin = self.stdin.as_mut().expect("it runs");
+        writeln!(stdin, "{what}").expect("the peer ended; see its error output");
     }
 
-    /// Tells it something and returns what it answers.
+    /// Sends an order and returns the answer.
     pub(crate) fn ask(&mut self, what: &str) -> String {
-        self.tell(what);
-        self.says()
+        self.send_line(what);
+        self.read_line()
     }
 
-    /// Processor time it has used.
+    /// Returns the processor time it has used.
     pub(crate) fn used(&self) -> Span {
         cpu_clock::process(self.process.id()).expect("it runs")
     }
 
-    /// Memory it has now and has had at most, in MiB.
+    /// Returns its present and peak memory, in MiB.
     pub(crate) fn memory(&self) -> (f64, f64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("it runs");
@@ -227,7 +230,7 @@ impl Peer {
             let line = status.lines().find_map(|line: &str| line.strip_prefix(key));
             let kib: f64 = line
                 .and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
-                .expect("proc(5): every process has it");
+                .expect("every process has this field (proc(5))");
             kib / 1024.0
         };
         (mib("VmRSS:"), mib("VmHWM:"))
@@ -236,38 +239,38 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        drop(self.told.take());
-        // A peer that waits for something else than its next order would wait for ever.
+        drop(self.stdin.take());
+        // A peer that waits for anything but its next order would not end by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// In a peer: says something to the parent.
-pub(crate) fn say(what: impl fmt::Display) {
+/// In a peer: writes a line to the parent.
+pub(crate) fn report(what: impl fmt::Display) {
     let mut out = stdout().lock();
     writeln!(out, "{what}").and_then(|()| out.flush()).expect("the parent listens");
 }
 
-/// In a peer: the parent's next order; none when it is time to end.
-pub(crate) fn told() -> Option<String> {
+/// In a peer: returns the parent's next order; `None` means to end.
+pub(crate) fn next_order() -> Option<String> {
     stdin().lines().next().and_then(Result::ok)
 }
 
-/// Plays the RTI: says its TCP address and its local name.
+/// The role of the RTI. Reports its TCP address and its local name.
 fn rti(_: &Orders) {
     let name = format!("bench-{}", std::process::id());
     let options = Options {
-        listen: vec!["127.0.0.1:0".parse().expect("it is an address")],
+        listen: vec!["127.0.0.1:0".parse().expect("a valid address")],
         local: Some(name.clone()),
         ..Options::default()
     };
-    let server = Server::bind(options).expect("it can listen on loopback");
-    say(format_args!("tcp:{} shm:{name}", server.addresses().tcp[0]));
+    let server = Server::bind(options).expect("it listens on loopback");
+    report(format_args!("tcp:{} shm:{name}", server.addresses().tcp[0]));
     server.run().expect("it serves");
 }
 
-/// An RTI, and how to reach it.
+/// An RTI in a process of its own, and its addresses.
 pub(crate) struct Rti {
     pub(crate) peer: Peer,
     addresses: String,
@@ -276,13 +279,13 @@ pub(crate) struct Rti {
 impl Rti {
     pub(crate) fn start(placement: Placement) -> Self {
         let mut peer = Peer::start("rti", placement, true, &[]);
-        let addresses = peer.says();
+        let addresses = peer.read_line();
         Self { peer, addresses }
     }
 
-    /// The order that names it.
+    /// Returns the order that passes its address to a client.
     pub(crate) fn order(&self, transport: Transport) -> String {
-        let (tcp, shm) = self.addresses.split_once(' ').expect("it said both");
+        let (tcp, shm) = self.addresses.split_once(' ').expect("it reported both addresses");
         match transport {
             Transport::Tcp => format!("rti={tcp}"),
             Transport::SharedMemory => format!("rti={shm}"),
@@ -290,14 +293,14 @@ impl Rti {
     }
 }
 
-/// The nearest-rank quantile of sorted samples, in microseconds.
+/// Returns the nearest-rank quantile of sorted samples, in microseconds.
 pub(crate) fn quantile(sorted: &[u64], share: f64) -> f64 {
     let rank = ((sorted.len() - 1) as f64 * share).round() as usize;
     sorted[rank] as f64 * 1e-3
 }
 
-/// A short block of each to warm up, then so many blocks that are kept: A B B A, so that what drifts hits all alike.
-/// `block` is given a subject, how often it is to do what it does, and whether that is kept.
+/// Runs a short block of each subject to warm up, then `blocks` blocks in the order A B B A, so that drift affects all
+/// subjects equally. `block` receives a subject, the number of repetitions, and whether to keep the result.
 pub(crate) fn in_turns<S>(
     subjects: &mut [S],
     (blocks, count): (u64, u64),
@@ -316,7 +319,7 @@ pub(crate) fn in_turns<S>(
     }
 }
 
-/// The median of what each block came to beside the floor's block of the same turn.
+/// Returns the median ratio of each block to the floor's block of the same turn.
 pub(crate) fn ratio(ours: &[f64], floor: &[f64]) -> f64 {
     let ratios: Vec<f64> = ours.iter().zip(floor).map(|(ours, floor)| ours / floor).collect();
     median(&ratios)
@@ -328,7 +331,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Everything that figures of this machine depend on.
+/// Prints the properties of the machine on which the results depend.
 pub(crate) fn print_conditions() {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let model = read("/proc/cpuinfo");

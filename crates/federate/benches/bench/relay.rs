@@ -1,4 +1,4 @@
-//! What any RTI stands on: the same hops between the same number of processes, with nothing done to the bytes.
+//! The floor of any RTI: the same hops between the same number of processes, without any work on the bytes.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,13 +12,13 @@ use hemiola_rt::sys::epoll::{Epoll, EventFlags, Events};
 use hemiola_rt::sys::local;
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::{Orders, Peer, Placement, Role, say, told};
+use super::{Orders, Peer, Placement, Role, next_order, report};
 
-/// As much as a server reads at once.
+/// The bytes that a server reads at once.
 const PIECE: usize = 64 << 10;
-/// What a stream of the floor holds each way.
+/// The capacity of a shared-memory stream in each direction, in bytes.
 const CAPACITY: Bytes = Bytes(64 << 10);
-/// As much as a pump sends at once; federates gather as much.
+/// The bytes that a pump sends at once, and that federates gather.
 pub(crate) const GATHER: usize = 16 << 10;
 
 pub(crate) const ROLES: &[Role] = &[
@@ -31,14 +31,14 @@ pub(crate) const ROLES: &[Role] = &[
     ("member", |orders| member(orders, &mut *connect(orders))),
 ];
 
-/// What carries the bytes of a floor.
+/// The transport of a floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// TCP on loopback.
     Tcp,
-    /// `rt`'s streams: rings in shared memory and bells, waited for with epoll.
+    /// `rt`'s streams: rings in shared memory with eventfd wake-ups, and epoll.
     Stream,
-    /// A word in shared memory and an eventfd that is read to wait: the least a hand-over can be.
+    /// A word in shared memory, and an eventfd that is read to wait: the cheapest possible hand-over.
     Bell,
 }
 
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Starts a server of `role`; its clients are told the order it returns.
+/// Starts a server in a role. Returns it with the orders for its clients.
 pub(crate) fn start(
     role: &str,
     kind: Kind,
@@ -63,29 +63,29 @@ pub(crate) fn start(
     let common =
         [format!("kind={}", kind.word()), format!("clients={clients}"), format!("len={len}")];
     let mut server = Peer::start(role, placement, true, &common);
-    let at = server.says();
+    let at = server.read_line();
     let [kind, clients, len] = common;
     (server, [kind, clients, len, format!("at={at}")])
 }
 
-/// One end of what carries bytes.
+/// One end of a transport.
 trait Wire: AsFd {
-    /// Sends all.
+    /// Sends all bytes.
     fn send(&mut self, bytes: &[u8]);
-    /// Takes what is there, 0 when nothing is.
+    /// Receives available bytes; returns 0 if there are none.
     fn take(&mut self, buffer: &mut [u8]) -> usize;
-    /// Waits until something is there.
+    /// Waits until bytes are available.
     fn wait(&mut self);
-    /// Says how an epoll watches it.
+    /// Returns the epoll flags that suit it.
     fn flags(&self) -> EventFlags {
         EventFlags::IN
     }
-    /// Before an epoll waits for it: false if something is there.
+    /// Prepares to wait with epoll; returns false if bytes are available already.
     fn arm(&mut self) -> bool {
         true
     }
 
-    /// Waits for as many bytes as fit.
+    /// Waits until the buffer is full.
     fn receive(&mut self, buffer: &mut [u8]) {
         let mut have = 0;
         while have < buffer.len() {
@@ -97,12 +97,12 @@ trait Wire: AsFd {
     }
 }
 
-/// The other end is gone, so the parent ends the measurement.
+/// Ends this process, because the other end is gone and the parent ends the measurement.
 fn gone<T, E>(_: E) -> T {
     std::process::exit(0)
 }
 
-/// Who waits for one connection alone blocks in `read`.
+/// A client waits for one connection only, so it blocks in `read`.
 impl Wire for TcpStream {
     fn send(&mut self, bytes: &[u8]) {
         self.write_all(bytes).unwrap_or_else(gone);
@@ -126,14 +126,14 @@ struct Ring {
 
 impl Ring {
     fn new(stream: Stream) -> Self {
-        let epoll = Epoll::new().expect("a descriptor is left");
+        let epoll = Epoll::new().expect("a descriptor is available");
         let flags = EventFlags::IN | EventFlags::ET;
-        epoll.add(stream.bell(), 0, flags).expect("it is not watched yet");
+        epoll.add(stream.bell(), 0, flags).expect("the descriptor is new to this epoll");
         Self { stream, epoll, events: Events::with_capacity(1) }
     }
 
     fn hear(&mut self) {
-        self.epoll.wait(&mut self.events, Instant::MAX).expect("Linux 5.11");
+        self.epoll.wait(&mut self.events, Instant::MAX).expect("epoll_pwait2 needs Linux 5.11");
     }
 }
 
@@ -173,7 +173,7 @@ impl Wire for Ring {
     }
 }
 
-/// A count in shared memory; a message is one more.
+/// A counter in shared memory; each message increments it.
 struct Word {
     words: Words,
     ours: usize,
@@ -208,19 +208,19 @@ impl Wire for Word {
     }
 }
 
-/// Connects as a client, and says so.
+/// Connects as a client and reports it.
 fn connect(orders: &Orders) -> Box<dyn Wire> {
     let wire = reach(orders);
-    say("joined");
+    report("joined");
     wire
 }
 
 fn reach(orders: &Orders) -> Box<dyn Wire> {
-    let at = orders.text("at").expect("the parent says where");
+    let at = orders.text("at").expect("the parent passes the address");
     match orders.text("kind") {
         Some("tcp") => {
             let stream = TcpStream::connect(at).expect("the server listens");
-            stream.set_nodelay(true).expect("TCP has it");
+            stream.set_nodelay(true).expect("TCP supports it");
             Box::new(stream)
         }
         Some(kind) => {
@@ -229,57 +229,60 @@ fn reach(orders: &Orders) -> Box<dyn Wire> {
             local::receive_with(&socket, &mut byte, &mut offered).expect("the server offers");
             let offered: [OwnedFd; 3] = offered.try_into().expect("the server offers three");
             if kind == "stream" {
-                return Box::new(Ring::new(Stream::accept(offered).expect("it is one")));
+                return Box::new(Ring::new(
+                    Stream::accept(offered).expect("the descriptors form a stream"),
+                ));
             }
             let [words, bell, peer_bell] = offered;
-            let words = Words::from_fd(words).expect("they are");
+            let words = Words::from_fd(words).expect("the descriptor holds the words");
             Box::new(Word { words, ours: 1, seen: 0, bell, peer_bell })
         }
-        None => panic!("the parent says what kind"),
+        None => panic!("the parent passes the kind"),
     }
 }
 
-/// Takes the clients and serves them.
+/// Accepts the clients and serves them.
 fn serve(orders: &Orders, work: fn(Vec<Box<dyn Wire>>, usize, bool)) {
     let clients = orders.number("clients", 2) as usize;
     let len = orders.number("len", 64) as usize;
-    let kind = orders.text("kind").expect("the parent says what kind");
+    let kind = orders.text("kind").expect("the parent passes the kind");
     if kind == "tcp" {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
-        say(listener.local_addr().expect("it has one"));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is available");
+        report(listener.local_addr().expect("a listener has an address"));
         let accept = || -> Box<dyn Wire> {
-            let (stream, _) = listener.accept().expect("clients come");
-            stream.set_nodelay(true).expect("TCP has it");
+            let (stream, _) = listener.accept().expect("a client connects");
+            stream.set_nodelay(true).expect("TCP supports it");
             Box::new(stream)
         };
         return work((0..clients).map(|_| accept()).collect(), len, true);
     }
     let name = format!("hemiola-bench-{}", std::process::id());
     let listener = local::listen(&name).expect("the name is free");
-    say(&name);
+    report(&name);
     let accept = || -> Box<dyn Wire> {
-        let (socket, _) = listener.accept().expect("clients come");
+        let (socket, _) = listener.accept().expect("a client connects");
         let offer = |fds: &[OwnedFd; 3]| {
             let fds = fds.each_ref().map(AsFd::as_fd);
-            local::send_with(&socket, b"x", &fds).expect("the client is there");
+            local::send_with(&socket, b"x", &fds).expect("the client runs");
         };
         if kind == "stream" {
-            let (stream, offered) = Stream::offer(CAPACITY).expect("there is memory");
+            let (stream, offered) = Stream::offer(CAPACITY).expect("memory is available");
             offer(&offered);
             return Box::new(Ring::new(stream));
         }
-        let bell = || eventfd(0, EventfdFlags::CLOEXEC).expect("a descriptor is left");
-        let words = Words::create("bench").expect("there is memory");
+        let bell = || eventfd(0, EventfdFlags::CLOEXEC).expect("a descriptor is available");
+        let words = Words::create("bench").expect("memory is available");
         let (bell, peer_bell) = (bell(), bell());
-        let clone = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().expect("a descriptor is left");
+        let clone =
+            |fd: BorrowedFd<'_>| fd.try_clone_to_owned().expect("a descriptor is available");
         offer(&[clone(words.fd()), clone(peer_bell.as_fd()), clone(bell.as_fd())]);
         Box::new(Word { words, ours: 0, seen: 0, bell, peer_bell })
     };
     work((0..clients).map(|_| accept()).collect(), len, kind == "stream");
 }
 
-/// Passes what the first client sends to all others, and what others send to the first. Waits for all at once, as an
-/// RTI must; with bare bells it knows who is next.
+/// Passes the first client's bytes to all others, and the others' bytes to the first. It waits for all clients at once,
+/// as an RTI must; with bare eventfds it waits for the client whose turn it is.
 fn relay(mut wires: Vec<Box<dyn Wire>>, len: usize, waits_for_all: bool) {
     let mut buffer = vec![0; PIECE];
     if !waits_for_all {
@@ -291,15 +294,15 @@ fn relay(mut wires: Vec<Box<dyn Wire>>, len: usize, waits_for_all: bool) {
             }
         }
     }
-    let epoll = Epoll::new().expect("a descriptor is left");
+    let epoll = Epoll::new().expect("a descriptor is available");
     for (token, wire) in (0..).zip(&wires) {
-        epoll.add(wire.as_fd(), token, wire.flags()).expect("it is not watched yet");
+        epoll.add(wire.as_fd(), token, wire.flags()).expect("the descriptor is new to this epoll");
     }
     let mut events = Events::with_capacity(wires.len());
     loop {
         let sleeps = wires.iter_mut().all(|wire| wire.arm());
         let until = if sleeps { Instant::MAX } else { Instant::ZERO };
-        epoll.wait(&mut events, until).expect("Linux 5.11");
+        epoll.wait(&mut events, until).expect("epoll_pwait2 needs Linux 5.11");
         for from in 0..wires.len() {
             if sleeps && !events.iter().any(|event| event.token == from as u64) {
                 continue;
@@ -314,7 +317,7 @@ fn relay(mut wires: Vec<Box<dyn Wire>>, len: usize, waits_for_all: bool) {
     }
 }
 
-/// Waits for a message of each client, then gives all messages to each.
+/// Waits for a message of each client, then sends all messages to each.
 fn barrier(mut wires: Vec<Box<dyn Wire>>, len: usize, _: bool) {
     let mut all = vec![0; len * wires.len()];
     loop {
@@ -329,7 +332,7 @@ fn barrier(mut wires: Vec<Box<dyn Wire>>, len: usize, _: bool) {
 
 fn ping(orders: &Orders, wire: &mut dyn Wire) {
     let mut message = vec![7; orders.number("len", 64) as usize];
-    while let Some(count) = told() {
+    while let Some(count) = next_order() {
         let samples: Vec<String> = (0..count.parse().expect("a number"))
             .map(|_| {
                 let start = MonotonicClock.now();
@@ -338,7 +341,7 @@ fn ping(orders: &Orders, wire: &mut dyn Wire) {
                 (MonotonicClock.now() - start).nanos().to_string()
             })
             .collect();
-        say(samples.join(" "));
+        report(samples.join(" "));
     }
 }
 
@@ -350,11 +353,11 @@ fn pong(orders: &Orders, wire: &mut dyn Wire) {
     }
 }
 
-/// Sends so many messages, many with one call, as fast as they are taken.
+/// Sends the ordered number of messages, many per call, as fast as they are accepted.
 fn pump(orders: &Orders, wire: &mut dyn Wire) {
     let len = orders.number("len", 64) as usize;
     let piece = vec![0; len * (GATHER / len).max(1)];
-    while let Some(count) = told() {
+    while let Some(count) = next_order() {
         let mut left = count.parse::<usize>().expect("a number") * len;
         while left > 0 {
             let now = left.min(piece.len());
@@ -364,32 +367,32 @@ fn pump(orders: &Orders, wire: &mut dyn Wire) {
     }
 }
 
-/// Receives so many messages, and says when.
+/// Receives the ordered number of messages, then reports `done`.
 fn sink(orders: &Orders, wire: &mut dyn Wire) {
     let len = orders.number("len", 64) as usize;
     let mut buffer = vec![0; PIECE];
-    while let Some(count) = told() {
+    while let Some(count) = next_order() {
         let mut left = count.parse::<usize>().expect("a number") * len;
-        say("ready");
+        report("ready");
         while left > 0 {
             match wire.take(&mut buffer) {
                 0 => wire.wait(),
                 count => left -= count,
             }
         }
-        say("done");
+        report("done");
     }
 }
 
-/// Sends a message and receives everybody's, so many times.
+/// Sends a message and receives those of all clients, the ordered number of times.
 fn member(orders: &Orders, wire: &mut dyn Wire) {
     let len = orders.number("len", 64) as usize;
     let mut all = vec![0; len * orders.number("clients", 2) as usize];
-    while let Some(count) = told() {
+    while let Some(count) = next_order() {
         for _ in 0..count.parse().expect("a number") {
             wire.send(&all[..len]);
             wire.receive(&mut all);
         }
-        say("done");
+        report("done");
     }
 }

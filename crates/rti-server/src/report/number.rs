@@ -5,20 +5,20 @@ use std::fmt;
 use hemiola_hla::{LogicalInterval, LogicalTime};
 use serde::{Deserialize, Serialize};
 
-/// A value of logical time, exact: a whole number of `HLAinteger64Time`, or a double.
+/// An exact value of logical time: a whole number for `HLAinteger64Time`, a double for `HLAfloat64Time`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
-    /// Of `HLAinteger64Time`.
+    /// A value of `HLAinteger64Time`.
     Whole(i64),
-    /// Of `HLAfloat64Time`; never infinite.
+    /// A value of `HLAfloat64Time`; never infinite.
     Double(f64),
 }
 
 impl Number {
-    /// As near as a double can say it.
+    /// Returns the nearest double.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "said in the documentation")]
+    #[expect(clippy::cast_precision_loss, reason = "documented as the nearest double")]
     pub const fn as_f64(self) -> f64 {
         match self {
             Self::Whole(value) => value as f64,
@@ -40,12 +40,12 @@ impl From<LogicalInterval> for Number {
 }
 
 impl fmt::Display for Number {
-    /// The last times of the two implementations are a word: nobody means the number.
+    /// Writes the final time of either implementation as `last`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Whole(i64::MAX) | Self::Double(f64::MAX) => f.pad("last"),
             Self::Whole(value) => f.pad(&value.to_string()),
-            // Beyond these the digits of a double are many and say little.
+            // Outside this range, plain notation would be a long run of zeros.
             Self::Double(value) if value != 0.0 && !(1e-6..1e15).contains(&value) => {
                 f.pad(&format!("{value:e}"))
             }

@@ -1,4 +1,4 @@
-//! A small federation, reported in every form.
+//! The report on a small federation, in every format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ fn at(millis: i64) -> Instant {
     Instant::ZERO + Span::from_millis(millis)
 }
 
-/// `slow` computes at 10; `fast` and `viewer` wait for it, since 1 s and since 3 s.
+/// `slow` computes at 10; `fast` and `viewer` have waited for it for 1 s and 3 s.
 fn status() -> Status {
     let member = |number: u32, name: &str| FederateStatus {
         handle: FederateHandle::new(number),
@@ -89,8 +89,10 @@ fn report() -> Report {
 }
 
 #[test]
-fn who_holds_back_others_is_named_with_the_longest_wait() {
-    let [federation] = &federations(&status(), at(4000))[..] else { panic!("there is one") };
+fn a_federate_that_holds_others_back_is_listed_with_the_longest_wait() {
+    let [federation] = &federations(&status(), at(4000))[..] else {
+        panic!("one federation is expected")
+    };
     let [holder] = &federation.holding_back[..] else { panic!("{:?}", federation.holding_back) };
     let expected = HoldingBack {
         federate: "slow".into(),
@@ -103,14 +105,14 @@ fn who_holds_back_others_is_named_with_the_longest_wait() {
 }
 
 #[test]
-fn nobody_holds_back_a_federate_that_does_not_wait() {
+fn a_federate_that_does_not_wait_is_not_held_back() {
     let mut status = status();
     status.federations[0].federates.iter_mut().for_each(|federate| federate.waiting = None);
     assert_eq!(federations(&status, at(4000))[0].holding_back, []);
 }
 
 #[test]
-fn json_is_read_back_as_it_was() {
+fn a_report_survives_the_way_through_json() {
     let report = report();
     let text = serde_json::to_string(&report).unwrap();
     assert!(text.contains(r#""uptime_ns":61500000000"#), "{text}");
@@ -139,11 +141,11 @@ fn prometheus_has_a_type_before_every_sample_and_no_sample_twice() {
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             family = rest.split(' ').next().unwrap();
-            assert!(families.insert(family), "{family} is there twice");
+            assert!(families.insert(family), "{family} occurs twice");
         } else if !line.starts_with('#') {
             let (sample, value) = line.rsplit_once(' ').unwrap();
             assert_eq!(sample.split('{').next().unwrap(), family, "{line}");
-            assert!(samples.insert(sample), "{sample} is there twice");
+            assert!(samples.insert(sample), "{sample} occurs twice");
             value.parse::<f64>().unwrap();
         }
     }

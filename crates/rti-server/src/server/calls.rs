@@ -244,7 +244,7 @@ fn log_response(id: SessionId, body: &Data) {
     }
 }
 
-/// Whether a connecting federate announces that it waits for no response to updates and the like.
+/// Whether a connecting federate announces that it does not wait for the responses to updates and similar calls.
 fn asks_to_defer_responses(call: &Call) -> bool {
     let Call::Federation(
         FederationCall::ConnectWithConfiguration { rti_configuration }

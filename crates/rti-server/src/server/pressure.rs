@@ -1,4 +1,4 @@
-//! Back-pressure: receivers that read too slowly, the senders that are held for them, and the end of their patience.
+//! Back-pressure: receivers that read too slowly, the senders that are held for them, and the timeouts of both.
 //!
 //! ```text
 //!  queue of a session   0 ────── 7/8 congested_len ── congested_len ────────────── backlog_len_max

@@ -1,4 +1,4 @@
-//! Four clients, each with its own way of saying the same: C++ and Java, HLA 4 and HLA Evolved, in one federation.
+//! Four clients with different encodings of the same calls: C++ and Java, HLA 4 and HLA Evolved, in one federation.
 
 use super::model::{EVOLVED, HLA_4, as_archive, as_file};
 use super::notation::unicode;
@@ -6,14 +6,14 @@ use super::rti;
 use super::wire::Wire;
 use crate::peer::Rti;
 
-/// How a client speaks.
+/// The encoding that a client uses.
 struct Flavour {
     name: &'static str,
-    /// Lines of settings, behind those the client keeps for itself.
+    /// Lines of settings, after those that the client evaluates itself.
     settings: &'static str,
-    /// Of its modules, the one it has.
+    /// Its object model module.
     module: fn() -> String,
-    /// The name of the implementation of time it gives when the federate gives none.
+    /// The name of the time implementation that it sends when the federate names none.
     time: &'static str,
     resign_action: u32,
 }
@@ -50,7 +50,7 @@ const DEE: Flavour = Flavour {
     resign_action: 4,
 };
 
-/// A guest of the room.
+/// A participant of the chat.
 struct Guest {
     wire: Wire,
     flavour: Flavour,
@@ -64,7 +64,7 @@ struct Guest {
 }
 
 impl Guest {
-    /// Does what a chat does until one may type.
+    /// Makes all calls of a chat client up to the first message.
     fn enter(rti: &Rti, flavour: Flavour, others: &mut [Self]) -> Self {
         let mut wire = Wire::open(rti.address);
         let settings = flavour.settings;
@@ -124,7 +124,7 @@ impl Guest {
             parameter,
             guest: String::new(),
         };
-        // What the handler of a discovery does before it returns: it asks, and everybody gets the answer.
+        // The handler of a discovery requests an update before it returns, and all subscribers receive the update.
         for asked in 0..others.len() {
             let of = format!("@1[@1[{}]] @2[@1[@1[{}]]]", others[asked].guest, guest.attribute);
             guest.wire.done(71, &of);
@@ -216,7 +216,7 @@ fn clients_of_two_languages_and_two_editions_chat_in_one_federation() {
         let guest = Guest::enter(&rti, flavour, &mut guests);
         guests.push(guest);
     }
-    let [ann, bob, cid, dee] = &mut guests[..] else { unreachable!("four came in") };
+    let [ann, bob, cid, dee] = &mut guests[..] else { unreachable!("four guests entered") };
     ann.say("Grüß Gott", &mut [&mut *bob, &mut *cid, &mut *dee]);
     bob.say("hello", &mut [&mut *ann, &mut *cid, &mut *dee]);
     cid.say("", &mut [&mut *ann, &mut *bob, &mut *dee]);

@@ -1,6 +1,6 @@
-//! The RTI against the bytes that clients of others send: written by hand, and compared bit by bit.
+//! The RTI against the bytes of other vendors' clients, written by hand and compared byte by byte.
 //!
-//! Nothing here uses `hemiola-fedpro`: what it gets wrong on both sides is found here.
+//! Nothing here uses `hemiola-fedpro`, so these tests find errors that it makes on both sides.
 
 mod flavours;
 mod model;
@@ -14,12 +14,12 @@ use crate::peer::{Rti, on_loopback};
 use model::{HLA_4, as_file};
 use wire::Wire;
 
-/// An RTI on loopback.
+/// Starts an RTI on loopback.
 fn rti() -> Rti {
     Rti::start(on_loopback())
 }
 
-/// Joins the federation `Room`, with integer time, and creates it if it is the first.
+/// Joins the federation `Room` with integer time; the first client creates it.
 fn join(rti: &Rti) -> Wire {
     let mut wire = Wire::open(rti.address);
     wire.ask::<0>("@1[]", "@2[@1[]]");

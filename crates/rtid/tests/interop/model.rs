@@ -2,7 +2,7 @@
 
 use super::notation::hex;
 
-/// The chat of an HLA 4 federate: participants with a name, and communication, also with one of them alone.
+/// The chat of an HLA 4 federate: participants with a name, messages to all, and messages to one participant.
 pub(super) const HLA_4: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
   <objects><objectClass><name>HLAobjectRoot</name>
@@ -24,7 +24,7 @@ pub(super) const HLA_4: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
   <switches><automaticResignAction resignAction="CancelThenDeleteThenDivest"/></switches>
 </objectModel>"#;
 
-/// The same as an HLA Evolved federate has it.
+/// The same for HLA Evolved.
 pub(super) const EVOLVED: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
   <objects><objectClass><name>HLAobjectRoot</name>
@@ -44,19 +44,19 @@ pub(super) const EVOLVED: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
     <automaticResignAction resignAction="CancelThenDeleteThenDivest"/></switches>
 </objectModel>"#;
 
-/// A module as a file with its name: what C++ clients send, and Java clients of a small one.
+/// A module as a file with its name, as sent by C++ clients, and by Java clients if it is small.
 pub(super) fn as_file(name: &str, text: &str) -> String {
     format!("@1[@1['{name}'] @2[{}]]", hex(text.as_bytes()))
 }
 
-/// A module as an archive: what Java clients send of a file of more than 1024 bytes.
+/// A module as an archive, as sent by Java clients if the file has more than 1024 bytes.
 pub(super) fn as_archive(name: &str, text: &str) -> String {
     format!("@2[{}]", hex(&archive(name, text.as_bytes())))
 }
 
-/// A ZIP archive with one entry. Its header does not know how long it will be: lengths and checksum follow behind.
+/// A ZIP archive with one entry, written as a stream: lengths and checksum follow the data.
 fn archive(name: &str, content: &[u8]) -> Vec<u8> {
-    // Deflated, in one block that is stored.
+    // Deflate with one stored block.
     let len = u16::try_from(content.len()).expect("a small module");
     let mut deflated = vec![1];
     deflated.extend(len.to_le_bytes());
@@ -83,7 +83,7 @@ fn archive(name: &str, content: &[u8]) -> Vec<u8> {
     let mut zip = [local.concat(), sums.clone()].concat();
     let directory_at = zip.len() as u32;
     let made_by = 20_u16.to_le_bytes();
-    // Comment, disk, attributes within and outside, and where the entry begins.
+    // Comment, disk, internal and external attributes, and the offset of the entry.
     let nothing = [0; 14];
     let entry: [&[u8]; 8] = [
         b"PK\x01\x02",

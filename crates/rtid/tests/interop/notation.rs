@@ -4,31 +4,31 @@
 //! |---|---|
 //! | `0a00` | these bytes |
 //! | `'Demo'` | the bytes of the text |
-//! | `@7[…]` | field 7, with its length, of whatever stands between |
+//! | `@7[…]` | field 7, with its length and the bytes between the brackets |
 //! | `=3:1` | field 3, the number 1 |
-//! | `?4` | any four bytes; in what is expected alone |
+//! | `?4` | a hole: any four bytes; only in expected bytes |
 
-/// One byte of what is expected.
+/// One expected byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cell {
     Byte(u8),
-    /// Part of the hole of this number.
+    /// A byte of the hole with this number.
     Any(usize),
 }
 
-/// The bytes of a text.
+/// Returns the bytes that a text means.
 pub(super) fn bytes(text: &str) -> Vec<u8> {
     let byte = |cell| match cell {
         Cell::Byte(byte) => byte,
-        Cell::Any(_) => panic!("a hole in what is sent: {text}"),
+        Cell::Any(_) => panic!("a hole in bytes to be sent: {text}"),
     };
     Parser::parse(text).into_iter().map(byte).collect()
 }
 
-/// What stands in the holes of a text that means these bytes, in hexadecimal digits.
+/// Compares bytes with a text and returns the contents of its holes in hexadecimal digits.
 ///
 /// # Panics
-/// They are others.
+/// If the bytes differ outside the holes.
 pub(super) fn holes<const N: usize>(text: &str, found: &[u8]) -> [String; N] {
     let cells = Parser::parse(text);
     let fits =
@@ -45,12 +45,12 @@ pub(super) fn holes<const N: usize>(text: &str, found: &[u8]) -> [String; N] {
     holes
 }
 
-/// Bytes in hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A text as an `HLAunicodeString`: how many units of UTF-16, and these, the high byte first.
+/// Returns a text as an `HLAunicodeString`: the number of UTF-16 units, then the units, high byte first.
 pub(super) fn unicode(text: &str) -> String {
     let units: Vec<u16> = text.encode_utf16().collect();
     let units_hex: String = units.iter().map(|unit| format!("{unit:04x}")).collect();
@@ -114,8 +114,9 @@ impl<'a> Parser<'a> {
                 Some(_) => {
                     let digits = self.take(2);
                     let byte = u8::from_str_radix(digits, 16);
-                    cells
-                        .push(Cell::Byte(byte.unwrap_or_else(|_| panic!("{digits:?} is no byte"))));
+                    cells.push(Cell::Byte(
+                        byte.unwrap_or_else(|_| panic!("{digits:?} is not a byte")),
+                    ));
                 }
             }
         }
@@ -143,7 +144,7 @@ fn put_variable(mut number: u64, cells: &mut Vec<Cell>) {
 }
 
 #[test]
-fn fields_stand_with_their_numbers_and_lengths() {
+fn a_field_has_its_number_and_length() {
     let create =
         "3a24 0a04 44656d6f 120a 1a08 44656d6f2e786d6c 1a10 484c41696e7465676572363454696d65";
     assert_eq!(bytes("@7[@1['Demo'] @2[@3['Demo.xml']] @3['HLAinteger64Time']]"), bytes(create));

@@ -1,16 +1,16 @@
-//! What clients do that one would not expect, and what they do not forgive.
+//! Unexpected behaviour of clients, and details of replies on which they depend.
 
 use super::model::{HLA_4, as_archive, as_file};
 use super::wire::{TAKEN, Wire};
 use super::{join, rti};
 
 #[test]
-fn a_module_may_come_as_a_file_as_an_archive_or_as_a_name() {
+fn a_module_may_be_sent_as_a_file_an_archive_or_a_name() {
     let rti = rti();
     let mut wire = Wire::open(rti.address);
     wire.ask::<0>("@1[]", "@2[@1[]]");
     let (file, archive) = (as_file("a.xml", HLA_4), as_archive("b.xml", HLA_4));
-    // As one module, and as a set of the same in both shapes; with a name of time, without, and with an empty one.
+    // One module, and a set of both forms; with the name of a time implementation, without, and with an empty name.
     wire.done(6, &format!("@1['a'] @2[{file}]"));
     wire.done(6, &format!("@1['b'] @2[{archive}]"));
     wire.done(7, &format!("@1['c'] @2[{file}] @3['HLAinteger64Time']"));
@@ -27,7 +27,7 @@ fn a_module_may_come_as_a_file_as_an_archive_or_as_a_name() {
         shown("e", float),
     ];
     wire.take::<0>(&format!("@2[@1[{}]]", all.concat()));
-    // What is no local file of the client comes as its name; nothing is fetched from anywhere.
+    // A client sends the name of a module that is not a local file; the RTI fetches nothing.
     for url in ["Room.xml", "http://127.0.0.1:1/Room.xml", ""] {
         wire.call(&format!("@6[@1['f'] @2[@3['{url}']]]"));
         wire.raises("CouldNotOpenFOM");
@@ -46,7 +46,7 @@ fn a_module_may_come_as_a_file_as_an_archive_or_as_a_name() {
 }
 
 #[test]
-fn all_four_ways_to_connect_are_understood() {
+fn all_four_forms_of_connect_are_accepted() {
     let rti = rti();
     let secret = "@1['HLAplainTextPassword'] @2[00000006 0070 00e4 0073 0073 0077 0064]";
     let nobody = "@1['HLAnoCredentials']";
@@ -64,18 +64,18 @@ fn all_four_ways_to_connect_are_understood() {
         wire.call("@1[]");
         wire.raises("AlreadyConnected");
         wire.done(5, "");
-        // The session outlives the disconnect: it may connect again.
+        // The session outlives the disconnect and can connect again.
         wire.ask::<0>("@1[]", "@2[@1[]]");
         wire.terminate();
     }
-    // Who never connected is let go all the same: else a client would leave its session open.
+    // A client that never connected can disconnect too; otherwise it would leave its session open.
     let mut wire = Wire::open(rti.address);
     wire.done(5, "");
     wire.terminate();
 }
 
 #[test]
-fn callbacks_that_are_answered_late_wrongly_or_never_hold_nobody_up() {
+fn late_wrong_or_missing_replies_to_callbacks_delay_nothing() {
     let rti = rti();
     let mut wire = join(&rti);
     for label in ["a", "b", "c", "d"] {
@@ -84,12 +84,12 @@ fn callbacks_that_are_answered_late_wrongly_or_never_hold_nobody_up() {
         wire.callback::<0>(&format!("@8[@1['{label}']]"));
     }
     assert_eq!(wire.callbacks.len(), 8);
-    // A name as a compiler mangles it, one as Java has it, none at all; and an answer without content.
+    // A mangled name, a Java name, no name at all, and a reply without content.
     wire.answer("@2[@1['N12rti1516_202516NameNotFoundE'] @2['x']]");
     wire.answer("@2[@1['NullPointerException']]");
     wire.answer("@2[]");
     wire.answer("");
-    // Answered twice, and answered although never asked.
+    // A second reply, and a reply to no callback.
     let first = wire.callbacks[0];
     wire.taken();
     wire.control(TAKEN, &format!("{first:08x} @1[]"));
@@ -100,7 +100,7 @@ fn callbacks_that_are_answered_late_wrongly_or_never_hold_nobody_up() {
 }
 
 #[test]
-fn what_a_client_says_it_has_received_may_go_backwards() {
+fn the_last_received_number_of_a_client_may_decrease() {
     let rti = rti();
     let mut wire = Wire::open(rti.address);
     wire.ask::<0>("@1[]", "@2[@1[]]");
@@ -116,7 +116,7 @@ fn what_a_client_says_it_has_received_may_go_backwards() {
 }
 
 #[test]
-fn updates_that_nobody_waits_for_are_answered_each_once_and_in_order() {
+fn pipelined_updates_are_each_answered_once_and_in_order() {
     let rti = rti();
     let (mut ann, mut bob) = (join(&rti), join(&rti));
     let class = ann.handle(126, "@1['Guest']", 4);
@@ -128,7 +128,7 @@ fn updates_that_nobody_waits_for_are_answered_each_once_and_in_order() {
     bob.take::<2>(&format!("@30[@1[@1[{guest}]] @2[@1[{class}]] @3['HLAobject-' ?1] @4[@1[?4]]]"));
     let count = 1000;
     for number in 0..count {
-        // Each seventh is wrong.
+        // Every seventh update is invalid.
         let attribute = if number % 7 == 6 { "ffffffff" } else { &name };
         ann.call(&format!("@62[@1[@1[{guest}]] @2[@1[@1[@1[{attribute}]] @2[{number:08x}]]]]"));
     }
@@ -145,21 +145,21 @@ fn updates_that_nobody_waits_for_are_answered_each_once_and_in_order() {
 }
 
 #[test]
-fn results_are_there_even_if_they_are_empty() {
+fn empty_results_are_present_in_replies() {
     let rti = rti();
     let mut wire = join(&rti);
     let class = wire.handle(126, "@1['Guest']", 4);
     let talk = wire.handle(135, "@1['Talk']", 4);
     let name = wire.handle(131, &format!("@1[@1[{class}]] @2['Name']"), 4);
-    // No dimensions: an empty set. No time: a false flag, and eight bytes that some decode before they look at it.
+    // No dimensions: an empty set. No time: a false flag, and eight bytes that some clients decode before the check.
     wire.ask::<0>(&format!("@143[@1[@1[{class}]]]"), "@144[@1[]]");
     wire.ask::<0>("@100[]", "@101[@1[@2[@1[0000000000000000]]]]");
     wire.ask::<0>("@102[]", "@103[@1[@2[@1[0000000000000000]]]]");
     wire.ask::<0>("@174[]", "@175[]");
-    // The two ways of transport have the handles that some clients have built in.
+    // The two transportation types have the handles that some clients assume.
     wire.ask::<0>("@141[@1['HLAreliable']]", "@142[@1[@1[00000001]]]");
     wire.ask::<0>("@141[@1['HLAbestEffort']]", "@142[@1[@1[00000002]]]");
-    // A message that goes out in the order of receiving cannot be taken back: a false flag, and no handle.
+    // A receive-order message cannot be retracted: a false flag, and no handle.
     wire.done(35, &format!("@1[@1[{class}]] @2[@1[@1[{name}]]]"));
     wire.done(38, &format!("@1[@1[{talk}]]"));
     let guest = wire.handle(60, &format!("@1[@1[{class}]]"), 8);
@@ -169,7 +169,7 @@ fn results_are_there_even_if_they_are_empty() {
 }
 
 #[test]
-fn a_call_that_is_no_call_is_refused_and_the_session_goes_on() {
+fn an_invalid_call_is_refused_and_the_session_continues() {
     let rti = rti();
     let mut wire = join(&rti);
     for nonsense in ["", "@999[]", "ff", "0a05 00", "=1:1", "@126[=1:7]"] {

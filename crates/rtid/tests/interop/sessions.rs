@@ -1,11 +1,11 @@
-//! How sessions begin, live and end.
+//! The begin, the heartbeats and the end of sessions.
 
 use super::notation::{bytes, hex, holes};
 use super::wire::{CALL, HEARTBEAT, NEW_SESSION, NEW_SESSION_STATUS, NONE, TERMINATE, Wire, frame};
 use super::{join, rti};
 
 #[test]
-fn a_session_consists_of_these_bytes() {
+fn a_session_has_these_bytes() {
     let rti = rti();
     let mut wire = Wire::connect(rti.address);
     // Length, number, session, last received, kind, payload.
@@ -27,7 +27,7 @@ fn a_session_consists_of_these_bytes() {
         }
         captured
     };
-    // A new session, and what it is called.
+    // A new session and its id.
     let session = exchange(
         "",
         "0000001c 00000000 0000000000000000 80000000 00000001 00000001",
@@ -39,13 +39,13 @@ fn a_session_consists_of_these_bytes() {
         "0000001a 00000001 SESSION 80000000 00000014 0a00",
         &["00000020 00000001 SESSION 00000001 00000015 00000001 12020a00"],
     );
-    // A heartbeat: what was received last is a message, not the heartbeat.
+    // A heartbeat: the last received number is that of a message, not of the heartbeat.
     exchange(
         &session,
         "00000018 00000002 SESSION 00000001 00000003",
         &["0000001c 00000002 SESSION 00000001 00000004 00000002"],
     );
-    // List federation executions: the answer, then the callback that there are none.
+    // List federation executions: the reply, then the callback with an empty list.
     exchange(
         &session,
         "0000001a 00000003 SESSION 00000001 00000014 6a00",
@@ -54,7 +54,7 @@ fn a_session_consists_of_these_bytes() {
             "0000001c 00000004 SESSION 00000003 00000016 12020a00",
         ],
     );
-    // The callback was taken. Disconnect.
+    // The callback is answered. Disconnect.
     exchange(
         &session,
         "0000001e 00000004 SESSION 00000004 00000017 00000004 0a00
@@ -71,7 +71,7 @@ fn a_session_consists_of_these_bytes() {
 }
 
 #[test]
-fn another_version_is_refused_with_its_reason() {
+fn an_unsupported_version_is_refused_with_the_reason() {
     let rti = rti();
     let mut wire = Wire::connect(rti.address);
     wire.control(NEW_SESSION, "00000002");
@@ -82,7 +82,7 @@ fn another_version_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_connection_begins_with_a_new_session_or_an_old_one() {
+fn a_connection_begins_with_a_new_or_a_resumed_session() {
     let rti = rti();
     let firsts = [
         frame(0, 0, NONE, HEARTBEAT, &[]),
@@ -101,7 +101,7 @@ fn a_connection_begins_with_a_new_session_or_an_old_one() {
 }
 
 #[test]
-fn one_connection_has_one_session() {
+fn a_connection_has_one_session() {
     let rti = rti();
     let mut wire = Wire::open(rti.address);
     wire.control(NEW_SESSION, "00000001");
@@ -109,14 +109,14 @@ fn one_connection_has_one_session() {
 }
 
 #[test]
-fn heartbeats_are_answered_in_the_midst_of_calls_that_wait() {
+fn heartbeats_are_answered_while_calls_are_pending() {
     let rti = rti();
     let mut wire = Wire::open(rti.address);
     wire.call("@1[]");
     let first = wire.beat();
     wire.call("@13[]");
     let second = wire.beat();
-    // What is about the session itself may overtake messages: all are awaited, then compared.
+    // Frames about the session itself may overtake messages, so all are received before they are compared.
     let mut frames: Vec<_> = (0..5).map(|_| wire.frame()).collect();
     let sequences: Vec<u32> = frames.iter().map(|frame| frame.sequence).collect();
     assert_eq!(sequences, [1, 2, 3, 4, 5]);
@@ -136,7 +136,7 @@ fn heartbeats_are_answered_in_the_midst_of_calls_that_wait() {
 }
 
 #[test]
-fn who_ends_the_session_while_joined_is_lost_at_once_and_told_so() {
+fn a_joined_federate_that_ends_its_session_is_lost_at_once() {
     let rti = rti();
     let (mut ann, mut bob) = (join(&rti), join(&rti));
     let class = ann.handle(126, "@1['Guest']", 4);
@@ -146,10 +146,10 @@ fn who_ends_the_session_while_joined_is_lost_at_once_and_told_so() {
     bob.done(43, &attributes);
     let guest = ann.handle(60, &format!("@1[@1[{class}]]"), 8);
     bob.take::<2>(&format!("@30[@1[@1[{guest}]] @2[@1[{class}]] @3['HLAobject-' ?1] @4[@1[?4]]]"));
-    // No resign, no disconnect: what an ambassador does that is destroyed.
+    // No resign and no disconnect, as when an ambassador is destroyed.
     ann.terminate();
     bob.take::<1>(&format!("@37[@1[@1[{guest}]] @3[@1[?4]]]"));
-    // And who just closes the connection may come back: nobody is told anything.
+    // A federate that only closes its connection can resume, so others receive no callback.
     let mut cut = join(&rti);
     cut.control(HEARTBEAT, "");
     drop(cut);
@@ -157,7 +157,7 @@ fn who_ends_the_session_while_joined_is_lost_at_once_and_told_so() {
 }
 
 #[test]
-fn a_frame_of_another_session_ends_this_one_for_good() {
+fn a_frame_of_another_session_ends_this_session() {
     let rti = rti();
     for bad in [
         |wire: &Wire| frame(wire.next, wire.session ^ 1, NONE, CALL, &bytes("@1[]")),

@@ -1,11 +1,11 @@
-//! A client that speaks in bytes: what it sends is written by hand, what comes is held against what was expected.
+//! A client on the level of bytes: it sends hand-written bytes and compares received bytes with expected ones.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use super::notation::{bytes, holes};
-use crate::peer::PATIENCE;
+use crate::peer::TIMEOUT;
 
 /// No sequence number.
 pub(super) const NONE: u32 = 0x8000_0000;
@@ -24,7 +24,7 @@ pub(super) const REPLY: u32 = 21;
 pub(super) const CALLBACK: u32 = 22;
 pub(super) const TAKEN: u32 = 23;
 
-/// A frame that came.
+/// A received frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) sequence: u32,
@@ -34,7 +34,7 @@ pub(super) struct Frame {
     pub(super) payload: Vec<u8>,
 }
 
-/// The bytes of a frame.
+/// Returns the bytes of a frame.
 pub(super) fn frame(sequence: u32, session: u64, last: u32, kind: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = (24 + payload.len() as u32).to_be_bytes().to_vec();
     frame.extend(sequence.to_be_bytes());
@@ -45,26 +45,26 @@ pub(super) fn frame(sequence: u32, session: u64, last: u32, kind: u32, payload: 
     frame
 }
 
-/// A connection, and what a client knows of its session.
+/// A connection and the client's state of its session.
 pub(super) struct Wire {
     address: SocketAddr,
     stream: TcpStream,
     pub(super) session: u64,
     /// The number of the next frame.
     pub(super) next: u32,
-    /// What it says that it received last: the newest message, if the test does not say another.
+    /// The last received number that it sends: that of the newest message, unless the test overrides it.
     pub(super) received: u32,
-    /// The number the RTI's next frame has.
+    /// The number of the RTI's next frame.
     pub(super) expected: u32,
-    /// Messages that were sent: what may be said to have been received.
+    /// The numbers of sent messages, which the RTI may acknowledge.
     messages: BTreeSet<u32>,
-    /// Calls and callbacks that wait for their answers.
+    /// Calls and callbacks without a reply.
     pub(super) calls: VecDeque<u32>,
     pub(super) callbacks: VecDeque<u32>,
 }
 
 impl Wire {
-    /// A connection without a session.
+    /// Opens a connection without a session.
     pub(super) fn connect(address: SocketAddr) -> Self {
         Self {
             address,
@@ -79,7 +79,7 @@ impl Wire {
         }
     }
 
-    /// A new session.
+    /// Opens a new session.
     pub(super) fn open(address: SocketAddr) -> Self {
         let mut wire = Self::connect(address);
         wire.control(NEW_SESSION, "00000001");
@@ -92,12 +92,12 @@ impl Wire {
         wire
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     pub(super) fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// Sends a frame with the next number, which it gives.
+    /// Sends a frame with the next number. Returns the number.
     pub(super) fn control(&mut self, kind: u32, payload: &str) -> u32 {
         let number = self.next;
         self.next += 1;
@@ -117,18 +117,18 @@ impl Wire {
         number
     }
 
-    /// Answers the oldest callback without an answer.
+    /// Replies to the oldest callback without a reply.
     pub(super) fn answer(&mut self, body: &str) {
-        let number = self.callbacks.pop_front().expect("a callback without an answer");
+        let number = self.callbacks.pop_front().expect("a callback without a reply");
         self.message(TAKEN, &format!("{number:08x} {body}"));
     }
 
-    /// Says that the oldest callback without an answer was taken.
+    /// Confirms the oldest callback without a reply.
     pub(super) fn taken(&mut self) {
         self.answer("@1[]");
     }
 
-    /// The next frame, whatever it is.
+    /// Receives the next frame of any kind.
     pub(super) fn frame(&mut self) -> Frame {
         self.read().expect("a frame, not the end of the connection")
     }
@@ -138,7 +138,7 @@ impl Wire {
         if let Err(error) = self.stream.read_exact(&mut header) {
             assert!(
                 !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
-                "nothing comes"
+                "nothing received within the timeout"
             );
             return None;
         }
@@ -149,7 +149,7 @@ impl Wire {
         Some(Frame { sequence: at(4), session, last_received: at(16), kind: at(20), payload })
     }
 
-    /// The next frame of the session: of this kind, with the number after that of the one before.
+    /// Receives the next frame of the session, which must have this kind and the next number.
     fn next_frame(&mut self, kind: u32) -> Frame {
         let frame = self.frame();
         assert_eq!((frame.kind, frame.sequence), (kind, self.expected), "{frame:x?}");
@@ -158,7 +158,7 @@ impl Wire {
         frame
     }
 
-    /// What must be true of every frame of the session. It says that it received messages alone.
+    /// Checks the properties of every frame of the session. Only messages are acknowledged.
     pub(super) fn check(&mut self, frame: &Frame) {
         assert_eq!(frame.session, self.session);
         let last = frame.last_received;
@@ -168,7 +168,7 @@ impl Wire {
         }
     }
 
-    /// The answer to the oldest call without one. What stands in its holes.
+    /// Receives the reply to the oldest pending call. Returns the contents of the holes.
     pub(super) fn reply<const N: usize>(&mut self, body: &str) -> [String; N] {
         holes(body, &self.reply_body())
     }
@@ -176,12 +176,12 @@ impl Wire {
     fn reply_body(&mut self) -> Vec<u8> {
         let mut payload = self.next_frame(REPLY).payload;
         let body = payload.split_off(4);
-        let number = self.calls.pop_front().expect("a call without an answer");
-        assert_eq!(payload, number.to_be_bytes(), "answers come in the order of the calls");
+        let number = self.calls.pop_front().expect("a call without a reply");
+        assert_eq!(payload, number.to_be_bytes(), "replies arrive in the order of the calls");
         body
     }
 
-    /// The answer to the oldest call without one is this exception, with whatever details.
+    /// Receives the reply to the oldest pending call, which must be this exception, with any details.
     pub(super) fn raises(&mut self, exception: &str) {
         let body = self.reply_body();
         assert!(
@@ -191,7 +191,7 @@ impl Wire {
         );
     }
 
-    /// The answer to the oldest call without one, of this case, is that it is done, or this exception.
+    /// Receives the reply to the oldest pending call: the empty result of this case, or this exception.
     pub(super) fn done_or_raises(&mut self, case: u32, exception: &str) {
         let body = self.reply_body();
         if !is(exception, &body) {
@@ -199,42 +199,46 @@ impl Wire {
         }
     }
 
-    /// Calls a service; what stands in the holes of its answer.
+    /// Calls a service. Returns the contents of the holes in its reply.
     pub(super) fn ask<const N: usize>(&mut self, call: &str, reply: &str) -> [String; N] {
         self.call(call);
         self.reply(reply)
     }
 
-    /// Calls a service that answers nothing: its answer is the case after that of the call.
+    /// Calls a service without a result: the reply is the case after that of the call.
     pub(super) fn done(&mut self, case: u32, arguments: &str) {
         self.call(&format!("@{case}[{arguments}]"));
         self.reply::<0>(&format!("@{}[]", case + 1));
     }
 
-    /// The answer to a connect of this case: the address was not used, and with settings perhaps why not.
+    /// Receives the reply to a connect of this case: the address was not used, perhaps with a reason for the settings.
     pub(super) fn configured(&mut self, case: u32) {
         let body = self.reply_body();
         let front = bytes(&format!("@{}[]", case + 1));
         assert_eq!(body[0], front[0], "{body:x?}");
         let result = &body[2..];
-        assert_eq!((usize::from(body[1]), result[0]), (result.len(), 0x0a), "a result is there");
+        assert_eq!(
+            (usize::from(body[1]), result[0]),
+            (result.len(), 0x0a),
+            "the reply contains a result"
+        );
     }
 
-    /// Calls a service that answers with a handle of so many bytes.
+    /// Calls a service that returns a handle of this many bytes.
     pub(super) fn handle(&mut self, case: u32, arguments: &str, len: usize) -> String {
         self.call(&format!("@{case}[{arguments}]"));
         let [handle] = self.reply(&format!("@{}[@1[@1[?{len}]]]", case + 1));
         handle
     }
 
-    /// The next frame is a callback. What stands in its holes.
+    /// Receives a callback. Returns the contents of the holes.
     pub(super) fn callback<const N: usize>(&mut self, body: &str) -> [String; N] {
         let frame = self.next_frame(CALLBACK);
         self.callbacks.push_back(frame.sequence);
         holes(body, &frame.payload)
     }
 
-    /// The next frame is a callback, which is taken. What stands in its holes.
+    /// Receives and confirms a callback. Returns the contents of the holes.
     pub(super) fn take<const N: usize>(&mut self, body: &str) -> [String; N] {
         let holes = self.callback(body);
         self.taken();
@@ -246,25 +250,25 @@ impl Wire {
         self.control(HEARTBEAT, "")
     }
 
-    /// The next frame answers this heartbeat.
+    /// Receives the response to a heartbeat.
     pub(super) fn beaten(&mut self, number: u32) {
         assert_eq!(self.next_frame(HEARTBEAT_RESPONSE).payload, number.to_be_bytes());
     }
 
-    /// Ends the session; what the RTI answers is its last frame, and the connection ends.
+    /// Ends the session. The RTI confirms it with its last frame and closes the connection.
     pub(super) fn terminate(mut self) {
         self.control(TERMINATE, "");
         assert!(self.next_frame(TERMINATED).payload.is_empty());
         self.gone();
     }
 
-    /// The RTI has closed the connection, and sends nothing before.
+    /// Checks that the RTI closes the connection without sending anything.
     pub(super) fn gone(&mut self) {
         assert_eq!(self.read(), None, "the connection is closed");
     }
 
-    /// Breaks the connection and asks for the session again over another one: what it has received, and what it
-    /// keeps. Gives the status and what the RTI has received.
+    /// Resumes the session over a new connection, with the numbers of the newest received and the oldest kept message.
+    /// Returns the status and the number of the newest message that the RTI has received.
     pub(super) fn resume(&mut self, newest_received: u32, oldest_kept: u32) -> (u32, u32) {
         self.stream = dial(self.address);
         let mut payload = newest_received.to_be_bytes().to_vec();
@@ -285,18 +289,18 @@ impl Wire {
         self.stream.shutdown(Shutdown::Both).unwrap();
     }
 
-    /// A message with this number was sent, by hand.
+    /// Records a message that the test sent itself.
     pub(super) fn accept_message(&mut self, number: u32) {
         self.messages.insert(number);
     }
 
-    /// The connection, which stays open when the session goes on over another.
+    /// Returns the present connection, so that it stays open when the session resumes over another.
     pub(super) fn keep_old_connection(&self) -> TcpStream {
         self.stream.try_clone().unwrap()
     }
 }
 
-/// Is the body of an answer this exception, with whatever details?
+/// Whether the body of a reply is this exception, with any details.
 fn is(exception: &str, body: &[u8]) -> bool {
     let name = bytes(&format!("@1['{exception}']"));
     body[0] == 0x0a && body.windows(name.len()).any(|part| part == name)
@@ -305,6 +309,6 @@ fn is(exception: &str, body: &[u8]) -> bool {
 fn dial(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
