@@ -1,4 +1,4 @@
-//! `hemiola analyze`: what a recording shows, as tables, JSON, CSV or a picture in characters.
+//! `hemiola analyze`: the analysis of a recording as tables, JSON, CSV or a text chart.
 
 use std::process::ExitCode;
 
@@ -20,16 +20,16 @@ use crate::measure::read_machine;
 use crate::model::check::newest;
 use crate::recording;
 
-/// How wide the picture is.
+/// Width of the chart.
 const COLUMNS: usize = 120;
 
-/// Jobs of one thread among which the slowest are looked for.
+/// Jobs of one thread that are searched for the slowest ones.
 const JOBS_MAX: usize = 1_000_000;
 
-/// The figure of a machine that a switch costs, from one process to another on one processor.
+/// The machine figure for the cost of a switch between two processes on one processor.
 const SWITCH: &str = "context_switch.pipe.same_core.warm";
 
-/// What `--json` prints: the report, and the verdict on it.
+/// The output of `--json`: the report and the verdict on it.
 #[derive(serde::Serialize)]
 struct Whole<'a> {
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     } else if let Some(stretch) = args.gantt {
         print!("{}", picture(args, &recording, &report, stretch)?);
     } else {
-        let title = format!("{}: what it shows", args.file.display());
+        let title = format!("Analysis of {}", args.file.display());
         let mut notes = report.notes.clone();
         let tables = match &args.thread {
             Some(name) => one_thread(&recording, &options, &report, name)?,
@@ -64,7 +64,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
                 tables
             }
         };
-        // What `/proc` said is in a table.
+        // A table already shows the counters read from `/proc`.
         let conditions: Vec<(String, String)> = recording
             .conditions
             .iter()
@@ -76,7 +76,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the command line says of threads.
+/// The options for these `--period` arguments.
 pub(crate) fn options(periods: &[Period]) -> Options {
     Options { periods: periods.iter().map(|Period { of, period }| (who(of), *period)).collect() }
 }
@@ -87,7 +87,7 @@ fn who(text: &str) -> Who {
 
 fn everything(args: &Analyze, report: &Report) -> Result<Vec<Table>, Failure> {
     let mut tables = tables::tables(report);
-    // Beside what the difference of the methods says, what was measured directly.
+    // Put the directly measured cost beside the difference of the two methods.
     if let Some(direct) = machine(args)?.as_ref().and_then(|machine| machine.figure(SWITCH))
         && let Some(table) = tables.iter_mut().find(|table| table.title == tables::TWO_METHODS)
     {
@@ -101,7 +101,7 @@ fn everything(args: &Analyze, report: &Report) -> Result<Vec<Table>, Failure> {
     Ok(tables)
 }
 
-/// The figures of the machine, where they are asked for or at hand.
+/// The machine file named by the user, or else the newest one if it can be read.
 fn machine(args: &Analyze) -> Result<Option<Machine>, Failure> {
     match &args.machine {
         Some(path) => read_machine(path).map(Some),
@@ -109,7 +109,7 @@ fn machine(args: &Analyze) -> Result<Option<Machine>, Failure> {
     }
 }
 
-/// What one switch costs, measured directly.
+/// The directly measured cost of one switch.
 fn switch(args: &Analyze) -> Result<Option<Span>, Failure> {
     let machine = machine(args)?;
     let figure = machine.as_ref().and_then(|machine| machine.figure(SWITCH));
@@ -145,7 +145,7 @@ fn picture(
     let (from_ns, to_ns) = (moment(stretch.from), moment(stretch.to).min(report.to_ns));
     if from_ns >= to_ns {
         return Err(Failure::bad_input(format!(
-            "error: {} is as long as {}: there is nothing from {} on",
+            "error: {} ends after {}, before the requested start at {}",
             args.file.display(),
             duration((report.to_ns - report.from_ns) as f64),
             stretch.from
@@ -168,7 +168,7 @@ fn is_called(thread: &ThreadReport, name: &str) -> bool {
     }
 }
 
-/// Refuses a name that nothing in the recording has.
+/// Fails if no thread or task of the recording has this name or number.
 fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
     let tasks = report.tasks.iter().map(|task| (task.name.as_str(), task.tid));
     let threads = report.threads.iter().map(|thread| (thread.name.as_str(), thread.tid));
@@ -178,9 +178,10 @@ fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
     }
     let hint =
         did_you_mean(name, tasks.chain(threads).map(|(other, _)| other)).unwrap_or_else(|| {
-            "the tables without --thread and --period name every thread that ran".to_owned()
+            "run `hemiola analyze` without --thread and --period to list every thread that ran"
+                .to_owned()
         });
     Err(Failure::bad_input(format!(
-        "error: no thread or task of the recording is called {name:?}\nhint: {hint}"
+        "error: no thread or task of the recording is named {name:?}\nhint: {hint}"
     )))
 }

@@ -24,27 +24,27 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run a scenario and report every cycle
     Run(Run),
-    /// Make the report of a result folder again
+    /// Rebuild the report of a result folder
     Report(Report),
-    /// Say what a recording shows: C, T, U, response times, who delayed whom
+    /// Analyze a recording: C, T, U, response times, which thread delayed which
     Analyze(Analyze),
-    /// Put two result folders, or two recordings, side by side, with intervals
+    /// Compare two result folders or two recordings, with intervals
     Compare(Compare),
     /// Measure this machine's figures of merit, or run an experiment
     Measure(Measure),
-    /// Say what a model costs: ranges, budgets, what eats it, what-ifs
+    /// Evaluate a model: cost ranges, budgets, dominant costs, what-ifs
     Model(Model),
-    /// Record who runs when: a program, a process, a running scenario or everything
+    /// Record which threads run when: of a program, a process, a running scenario or the whole system
     Trace(Trace),
-    /// List, add, replace, remove or promote units of the scenario that runs now
+    /// List, add, replace, remove or promote units of a running scenario
     #[command(subcommand_required = true)]
     Unit(Unit),
-    /// Look at federation object models
+    /// Work with federation object models
     #[command(subcommand)]
     Fom(Fom),
-    /// Serve federations (HLA 4 over the Federate Protocol), or look into an RTI that does
+    /// Serve federations (HLA 4 over the Federate Protocol), or inspect and control a running RTI
     Rti(Rti),
-    /// Show recordings in the browser: who ran when, who waited for whom
+    /// Show recordings in the browser: which threads ran when, and what they waited for
     View(View),
     /// Print the JSON schema of scenario files, for editors
     Schema,
@@ -67,19 +67,19 @@ pub(crate) struct Run {
     /// The result folder: new or empty [default: results/NAME-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// How often each variant runs, or each kind of fault
+    /// How many runs of each variant, or of each kind of fault
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
-    /// How long a run is counted, as 60s or 10min
+    /// The counted part of each run, for example 60s or 10min
     #[arg(long, value_name = "D")]
     pub(crate) duration: Option<Span>,
-    /// The rate of the control cycle, as 50Hz or 1kHz
+    /// The rate of the control cycle, for example 50Hz or 1kHz
     #[arg(long, value_name = "R")]
     pub(crate) rate: Option<Rate>,
-    /// Time of each A/D and D/A conversion, as 29us
+    /// Duration of each A/D and D/A conversion, for example 29us
     #[arg(long, value_name = "T")]
     pub(crate) conversion_time: Option<Span>,
-    /// Record the programs only, not what the kernel does with the processors
+    /// Record the programs only, without the kernel's scheduling events
     #[arg(long)]
     pub(crate) no_kernel: bool,
 }
@@ -98,7 +98,7 @@ pub(crate) struct Report {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
-    /// A recording: of `hemiola trace`, a Perfetto trace, trace.dat of trace-cmd or perf.data
+    /// A recording: from `hemiola trace`, a Perfetto trace, a trace.dat from trace-cmd, or a perf.data
     pub(crate) file: PathBuf,
     /// Print JSON instead of tables
     #[arg(long)]
@@ -106,21 +106,21 @@ pub(crate) struct Analyze {
     /// Print tasks and threads as CSV instead of tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
-    /// Draw the time between two moments after the beginning, as 1.2s..1.25s, instead of tables
+    /// Draw this part instead of tables, as times from the beginning, for example 1.2s..1.25s
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["json", "csv"])]
     pub(crate) gantt: Option<Stretch>,
-    /// The period of a thread or task, which is its deadline too; the others' are found. May be given again
+    /// Set the period, and thus the deadline, of a thread or task; others are detected. Repeatable
     #[arg(long, value_name = "NAME=T")]
     pub(crate) period: Vec<Period>,
-    /// Everything about one thread, by name or number
+    /// Show the details of one thread, by name or number
     #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["json", "csv"])]
     pub(crate) thread: Option<String>,
-    /// What one switch costs, measured directly, from this machine.toml [default: the newest of results/measure-*]
+    /// The machine.toml with the measured cost of a context switch [default: the newest in results/measure-*]
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
 }
 
-/// A stretch of a recording, as time since its beginning.
+/// A part of a recording, as times from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) from: Span,
@@ -131,8 +131,7 @@ impl std::str::FromStr for Stretch {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const EXPECTED: &str =
-            "expected two moments after the beginning of the recording, as 1.2s..1.25s";
+        const EXPECTED: &str = "expected two increasing times from the beginning of the recording, such as 1.2s..1.25s";
         let (from, to) = text.split_once("..").ok_or(EXPECTED)?;
         let moment = |text: &str| text.trim().parse::<Span>().map_err(|error| error.to_string());
         let (from, to) = (moment(from)?, moment(to)?);
@@ -154,15 +153,17 @@ impl std::str::FromStr for Period {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // A name may hold an equals sign, a length of time none.
-        let expected =
-            || "expected the name or number of a thread and its period, as control=10ms".to_owned();
+        // A name may contain an equals sign; a duration cannot.
+        let expected = || {
+            "expected the name or number of a thread and its period, such as control=10ms"
+                .to_owned()
+        };
         let (of, period) =
             text.rsplit_once('=').filter(|(of, _)| !of.is_empty()).ok_or_else(expected)?;
         let period: Span =
             period.parse().map_err(|error: hemiola_units::QuantityError| error.to_string())?;
         if !period.is_positive() {
-            return Err("a period is longer than nothing".into());
+            return Err("a period must be greater than zero".into());
         }
         Ok(Self { of: of.to_owned(), period })
     }
@@ -170,9 +171,9 @@ impl std::str::FromStr for Period {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// What to compare with
+    /// The baseline
     pub(crate) a: PathBuf,
-    /// What is compared
+    /// The result to compare with the baseline
     pub(crate) b: PathBuf,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -190,45 +191,45 @@ pub(crate) struct Measure {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Set {
-    /// A set that takes less than 20 s, in place of one that takes less than 5 min
+    /// Measure a reduced set in less than 20 s instead of the full set in less than 5 min
     #[arg(long)]
     pub(crate) quick: bool,
     /// The result folder: new or empty [default: results/measure-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// What else the machine does meanwhile
+    /// The background load during the measurement
     #[arg(long, value_enum, default_value_t = Load::Idle)]
     pub(crate) load: Load,
-    /// Only the figures whose names begin so, as context_switch.pipe
+    /// Measure only figures whose names start with PREFIX, for example context_switch.pipe
     #[arg(long, value_name = "PREFIX", num_args = 1..)]
     pub(crate) only: Vec<String>,
 }
 
-/// As the probes have them, by the words of the command line.
+/// The command-line form of `hemiola_probe::Load`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Load {
-    /// Nothing of ours
+    /// No load of our own
     Idle,
-    /// A process that computes without rest on another processor
+    /// A process that computes continuously on another processor
     BusyNeighbour,
-    /// A process that writes through more than the last cache
+    /// A process that writes to more memory than the last-level cache holds
     CachePolluter,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Measuring {
-    /// Measure what an experiment asks, and hold it against what it expects
+    /// Run an experiment and compare its measurements with its expectations
     Experiment {
         /// An experiment file, or a folder with an experiment.toml
         path: PathBuf,
         /// The result folder: new or empty [default: results/NAME-DATE-TIME]
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
-        /// Take the figures the expectation stands on from this machine.toml of this machine
+        /// Take the inputs of the expectation from this machine.toml, which must be of this machine
         #[arg(long, value_name = "FILE")]
         machine: Option<PathBuf>,
     },
-    /// Put two machines side by side: folders of `measure`, or their machine.toml
+    /// Compare two machines: result folders of `measure`, or their machine.toml files
     Compare(Compare),
 }
 
@@ -240,20 +241,20 @@ pub(crate) struct Model {
     /// A model file, or a folder with a model.toml
     #[arg(required = true)]
     pub(crate) path: Option<PathBuf>,
-    /// Write model, figures and page into this folder: new or empty
+    /// Write the model, its results and a page into this folder: new or empty
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Print summary.json instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Take measured figures from this machine.toml, or from a summary.json that has some
+    /// Take measured figures from this machine.toml, or from a summary.json with figures
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Modelling {
-    /// Predict a scenario from the machine's figures and hold it against its run
+    /// Predict a run from the machine's figures and compare the prediction with the run
     Check(Check),
 }
 
@@ -261,7 +262,7 @@ pub(crate) enum Modelling {
 pub(crate) struct Check {
     /// The result folder of a run
     pub(crate) folder: PathBuf,
-    /// The figures of the machine it ran on [default: the newest of results/measure-*]
+    /// The figures of the machine it ran on [default: the newest in results/measure-*]
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -271,7 +272,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unit {
-    /// Which run, when several are running
+    /// The name of the run; needed when several are active
     #[arg(long, global = true, value_name = "RUN")]
     pub(crate) run: Option<String>,
     #[command(subcommand)]
@@ -280,65 +281,65 @@ pub(crate) struct Unit {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Show every unit and who has the plant
+    /// Show every unit, and which one controls the plant
     List,
     /// Start a unit; it runs in shadow until it is promoted
     Add(New),
-    /// Start a unit in shadow, promote it once it has proved itself, then remove the old one
+    /// Start a unit in shadow, promote it once its answers are acceptable, then remove the old one
     Replace {
-        /// The unit to go
+        /// The unit to replace
         old: String,
         #[command(flatten)]
         new: New,
     },
     /// Stop a unit and free its slot
     Remove {
-        /// Its name
+        /// The name of the unit
         name: String,
     },
-    /// Give a shadow or standby unit the plant
+    /// Give control of the plant to a shadow or standby unit
     Promote {
-        /// Its name
+        /// The name of the unit
         name: String,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
-    /// What the new unit is called
+    /// The name of the new unit
     pub(crate) name: String,
-    /// A built-in controller, by the name of its gain
+    /// Run the built-in controller with this gain
     #[arg(long, value_name = "GAIN", required_unless_present = "command")]
     pub(crate) gain: Option<String>,
-    /// Its real-time priority, below the decision module's [default: that of the scenario's last unit]
+    /// The unit's real-time priority, below the decision module's [default: that of the scenario's last unit]
     #[arg(long, value_name = "1-98")]
     pub(crate) priority: Option<u8>,
-    /// Or any program that keeps the unit contract (docs/guide/units.md), with its arguments
+    /// Run this program, which implements the unit contract (docs/guide/units.md), with its arguments
     #[arg(last = true, value_name = "PROGRAM", conflicts_with = "gain")]
     pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fom {
-    /// Check modules together, and show what they define
+    /// Check modules together and show what they define
     Check(FomCheck),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FomCheck {
-    /// Modules of 1516-2010 or 1516-2025: XML, ZIP archives, or folders of them
+    /// Modules of 1516-2010 or 1516-2025: XML files, ZIP archives, or folders of these
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// The modules are part of a model: list what they need from others instead of refusing it
+    /// The modules are part of a model: list what they need from others instead of reporting errors
     #[arg(long)]
     pub(crate) partial: bool,
-    /// Leave the standard management module out, to check one by itself
+    /// Leave out the standard management module, for example to check another one
     #[arg(long)]
     pub(crate) no_mim: bool,
-    /// Show what the modules define even if they are not sound
+    /// Show what the modules define even if they have errors
     #[arg(long)]
     pub(crate) tree: bool,
-    /// Show what the standard management module defines too
+    /// Also show what the standard management module defines
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -354,45 +355,45 @@ pub(crate) struct Rti {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RtiServe {
-    /// Take TCP connections at this address. May be given again [default: 127.0.0.1:15164]
+    /// Accept TCP connections at this address. Repeatable [default: 127.0.0.1:15164]
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Vec<String>,
-    /// What federates of this machine find it by, as shm:NAME [default: the port of the first address]
+    /// The name under which local federates connect, as shm:NAME [default: the port of the first address]
     #[arg(long, value_name = "NAME", value_parser = local_name)]
     pub(crate) local: Option<String>,
-    /// Answer HTTP requests for Prometheus metrics at this address
+    /// Serve Prometheus metrics over HTTP at this address
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
     /// Run under SCHED_FIFO with this priority
     #[arg(long, value_name = "1-99", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(crate) priority: Option<u8>,
-    /// Run on these processors only, as 0,2-3
+    /// Run on these processors only, for example 0,2-3
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<CpuSet>,
     /// Lock all memory
     #[arg(long)]
     pub(crate) lock_memory: bool,
-    /// How many sessions there may be at a time; more are refused [default: 2048]
+    /// The maximum number of concurrent sessions; further ones are refused [default: 2048]
     #[arg(long, value_name = "N")]
     pub(crate) sessions_max: Option<usize>,
-    /// How much may wait for all federates together; beyond it the worst one is lost [default: 1GiB]
+    /// The memory limit of all sessions together; beyond it the session that uses most ends [default: 1GiB]
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory_max: Option<Bytes>,
-    /// How long a federate that slows others down may read nothing; then it is lost [default: 10s]
+    /// How long a federate that slows others down may read nothing before it is evicted [default: 10s]
     #[arg(long, value_name = "T")]
     pub(crate) stall_max: Option<Span>,
-    /// The longest time for which a slow receiver delays one call of a sender [default: 250ms]
+    /// The longest time that slow receivers may delay one call of a sender [default: 250ms]
     #[arg(long, value_name = "T")]
     pub(crate) hold_max: Option<Span>,
-    /// How long a federate without a connection stays joined and may come back [default: 10min]
+    /// How long a federate without a connection stays joined and may resume [default: 10min]
     #[arg(long, value_name = "T")]
     pub(crate) resume_window: Option<Span>,
-    /// What is said on standard error
+    /// The detail of the log on standard error
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,
 }
 
-/// A name that is part of an address.
+/// Parses the NAME of an address shm:NAME.
 fn local_name(text: &str) -> Result<String, String> {
     match format!("shm:{text}").parse() {
         Ok(RtiAddress::SharedMemory(name)) => Ok(name),
@@ -403,15 +404,15 @@ fn local_name(text: &str) -> Result<String, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogLevel {
-    /// What stops it
+    /// Errors that stop the RTI
     Error,
-    /// And what was ended or refused
+    /// Also sessions ended and connections refused
     Warn,
-    /// And who comes and goes
+    /// Also federates that join and leave
     Info,
-    /// And why calls were refused
+    /// Also why calls were refused
     Debug,
-    /// And everything
+    /// Everything
     Trace,
 }
 
@@ -429,37 +430,37 @@ impl From<LogLevel> for tracing::level_filters::LevelFilter {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Rtis {
-    /// Show federations and federates: time, rates, backlog, who holds back whom since when
+    /// Show federations and federates: time, rates, backlog, and which federates hold others back
     Status(RtiStatus),
-    /// Print the same as Prometheus metrics
+    /// Print the same figures as Prometheus metrics
     Metrics {
-        /// Which RTI of this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the running one]
         address: Option<RtiAddress>,
     },
-    /// End a session or the federate that has it; the federation resigns the federate
+    /// End a session; its federate, if it has joined, is resigned
     Evict {
         /// The name of a federate, or the number of a session, as `hemiola rti status` shows them
         name: String,
-        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the running one]
         address: Option<RtiAddress>,
     },
-    /// Evict all federates of a federation, and destroy it
+    /// Evict all federates of a federation and destroy it
     Destroy {
         /// The name of the federation
         federation: String,
-        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+        /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the running one]
         address: Option<RtiAddress>,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RtiStatus {
-    /// Which RTI of this machine: shm:NAME or 127.0.0.1:PORT [default: the one that runs]
+    /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the running one]
     pub(crate) address: Option<RtiAddress>,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Look again every second, until Ctrl-C
+    /// Refresh every second until Ctrl-C
     #[arg(long)]
     pub(crate) watch: bool,
 }
@@ -467,48 +468,48 @@ pub(crate) struct RtiStatus {
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("subject").required(true).args(["pid", "all", "run", "program"]))]
 pub(crate) struct Trace {
-    /// This process, with its threads and children, until it ends or Ctrl-C
+    /// Record this process with its threads and children until it ends or Ctrl-C
     #[arg(short, long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
-    /// The whole system, until Ctrl-C
+    /// Record the whole system until Ctrl-C
     #[arg(long)]
     pub(crate) all: bool,
-    /// The scenario that runs now under this name
+    /// Record the active run of this name
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// The trace file, written anew [default: NAME.trace]
+    /// The trace file; an existing one is overwritten [default: NAME.trace]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// How long to record, as 10s or 5min
+    /// How long to record, for example 10s or 5min
     #[arg(long, value_name = "D")]
     pub(crate) duration: Option<Span>,
-    /// Keep only the last of it, in memory, until a trigger or the end
+    /// Keep only the last part, in memory, until a trigger or the end
     #[arg(long, value_name = "D")]
     pub(crate) keep: Option<Span>,
-    /// What ends a recording with --keep; several may be given [default: each of them]
+    /// The event that ends a recording with --keep. Repeatable [default: any of them]
     #[arg(long, value_enum, requires = "keep", value_name = "EVENT")]
     pub(crate) trigger: Vec<Trigger>,
-    /// Record nothing before the program calls for a start
+    /// Record nothing until the program calls hemiola_start
     #[arg(long, conflicts_with_all = ["pid", "all", "run"])]
     pub(crate) paused: bool,
-    /// Interrupts too
+    /// Also record interrupts
     #[arg(long)]
     pub(crate) interrupts: bool,
-    /// Page faults too
+    /// Also record page faults
     #[arg(long)]
     pub(crate) page_faults: bool,
-    /// System calls too
+    /// Also record system calls
     #[arg(long)]
     pub(crate) calls: bool,
-    /// The kernel's interface [default: the cheapest that is permitted]
+    /// The kernel interface to record with [default: the cheapest permitted]
     #[arg(long, value_enum)]
     pub(crate) interface: Option<Interface>,
-    /// A program with its arguments; its marks are recorded too
+    /// Run and record this program with its arguments, including its marks
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
 }
 
-/// What a flight recorder waits for.
+/// An event that ends a recording with `--keep`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Trigger {
     /// A marked job misses its deadline
@@ -519,12 +520,12 @@ pub(crate) enum Trigger {
     Mark,
 }
 
-/// As the recorder has them, by the words of the command line.
+/// The command-line form of `hemiola_record::kernel::Interface`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Interface {
-    /// Programs of ours at the kernel's tracepoints
+    /// BPF programs at the kernel's tracepoints
     Bpf,
-    /// The kernel's event buffers
+    /// The kernel's perf event buffers
     Perf,
 }
 
@@ -533,22 +534,22 @@ pub(crate) struct View {
     /// A trace file or a result folder; two are shown side by side
     #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The port on 127.0.0.1 [default: any that is free]
+    /// The port on 127.0.0.1 [default: any free port]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
-    /// Print the address only
+    /// Print the address without opening a browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// The period of a thread or task, which is its deadline too; the others' are found. May be given again
+    /// Set the period, and thus the deadline, of a thread or task; others are detected. Repeatable
     #[arg(long, value_name = "NAME=T")]
     pub(crate) period: Vec<Period>,
-    /// Open at this place: what stands behind # in a saved link
+    /// Open at this place: the part after # in a saved link
     #[arg(long, value_name = "PLACE")]
     pub(crate) at: Option<String>,
 }
 
-/// What a process of a run or of a measurement is started as. Not part of the command line proper: these
-/// words are followed by what only the runner or a probe can say.
+/// The role in which the runner or a probe starts this binary again. Internal, so not among the options: the argument
+/// has meaning only to the parent process.
 pub(crate) enum Hidden {
     Node,
     Guardian(String),

@@ -1,4 +1,4 @@
-//! `hemiola compare`: two results, or two recordings, side by side.
+//! `hemiola compare`: compares two results or two recordings.
 
 use std::fs;
 use std::path::Path;
@@ -24,17 +24,17 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
     match [a.is_dir(), b.is_dir()] {
         [true, true] => {
             let comparison = compare_summaries(names, &summary(a)?, &summary(b)?);
-            say(args.json, &comparison, || vec![comparison.table()]);
+            show(args.json, &comparison, || vec![comparison.table()]);
         }
         [false, false] => {
             let comparison = compare_reports(names, &report(a)?, &report(b)?);
-            say(args.json, &comparison, || comparison.tables());
+            show(args.json, &comparison, || comparison.tables());
         }
         [of_a, _] => {
             let (folder, file) = if of_a { (a, b) } else { (b, a) };
             return Err(Failure::bad_input(format!(
-                "error: {} is a folder and {} is not\nhint: compare two result folders, or two recordings; those of a \
-                 result folder are in its traces/",
+                "error: {} is a folder and {} is not\nhint: compare two result folders or two recordings; a result folder \
+                 has its recordings in traces/",
                 folder.display(),
                 file.display()
             )));
@@ -43,7 +43,7 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() -> Vec<Table>) {
+fn show(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() -> Vec<Table>) {
     if json {
         let text = serde_json::to_string_pretty(comparison).expect("plain data has a JSON form");
         println!("{text}");
@@ -56,7 +56,7 @@ fn summary(folder: &Path) -> Result<Summary, Failure> {
     let path = folder.join(SUMMARY);
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: make it with: hemiola report {}",
+            "{} cannot be read: {error}\nhint: create it with `hemiola report {}`",
             path.display(),
             folder.display()
         ))

@@ -1,20 +1,20 @@
-//! What the user reads when something went wrong: one sentence, then what to do about it.
+//! Error output: one sentence that says what went wrong, then a hint.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// Why a command ended without doing what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     text: String,
     code: u8,
 }
 
-/// The command was understood and failed.
+/// Exit code when the command was valid but failed.
 const FAILED: u8 = 1;
-/// The input was wrong; the same code as for a wrong command line.
+/// Exit code for invalid input, the same as clap's for an invalid command line.
 const BAD_INPUT: u8 = 2;
-/// Ended by SIGINT, as a shell reports it.
+/// Exit code after SIGINT, as a shell reports it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
@@ -22,7 +22,7 @@ impl Failure {
         Self { text: format!("error: {error}"), code: FAILED }
     }
 
-    /// `text` is complete already, with its own `error:` lines.
+    /// `text` is complete, including its `error:` lines.
     pub(crate) fn bad_input(text: String) -> Self {
         Self { text: text.trim_end().to_owned(), code: BAD_INPUT }
     }
@@ -31,7 +31,7 @@ impl Failure {
         Self { text: error.to_string(), code: INTERRUPTED }
     }
 
-    /// Tells the user; data goes to standard output, everything else to standard error.
+    /// Prints the message on standard error and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("{}", self.text);
         ExitCode::from(self.code)

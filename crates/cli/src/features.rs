@@ -1,8 +1,8 @@
-//! The feature table's ticks, each with the test that shows it.
+//! The test that demonstrates each feature ticked in the feature table.
 
 use std::collections::BTreeMap;
 
-/// Feature, package, and the test behind it.
+/// Feature, package and test.
 const TESTS: [(&str, &str, &str); 7] = [
     (
         "separate processes",
@@ -29,7 +29,7 @@ const TESTS: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// For each feature the command that runs its test.
+/// The command that runs each feature's test.
 pub(crate) fn tests() -> BTreeMap<String, String> {
     let command = |package: &str, test: &str| format!("cargo test -p {package} {test}");
     TESTS
@@ -42,7 +42,7 @@ pub(crate) fn tests() -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    /// Where the tests of each module are written.
+    /// The source of each test module.
     const SOURCES: [(&str, &str); 7] = [
         ("ladder", include_str!("../tests/ladder.rs")),
         ("campaign", include_str!("../tests/campaign.rs")),
@@ -54,7 +54,7 @@ mod tests {
     ];
 
     #[test]
-    fn behind_every_tick_there_is_a_test() {
+    fn every_feature_has_an_existing_test() {
         for (feature, _, test) in TESTS {
             let (module, function) = test.split_once("::").unwrap();
             let (_, source) = SOURCES.iter().find(|(known, _)| *known == module).unwrap();

@@ -1,4 +1,4 @@
-//! `hemiola fom check`: object model modules, read, merged and shown.
+//! `hemiola fom check`: reads, merges and shows object model modules.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) fn check(args: &FomCheck) -> Result<ExitCode, Failure> {
             Err(error) => unread.push(cannot_be_read(&file, &error)),
         }
     }
-    // Without a module that could not be read, what it defines would be missed everywhere.
+    // If a module could not be read, every reference to its definitions would be reported as well.
     let whole = unread.is_empty() && !problems.iter().any(Problem::is_error);
     let base = if args.no_mim { Base::Nothing } else { Base::Standard };
     let (model, found) = merge_with_problems(&modules, base, None);
@@ -59,7 +59,7 @@ pub(crate) fn check(args: &FomCheck) -> Result<ExitCode, Failure> {
     Err(Failure::bad_input(format!("{}\n\n{count}", text.trim_end())))
 }
 
-/// What the modules need from others.
+/// Prints what the modules need from others.
 fn needs(lacking: &[Problem]) {
     if !lacking.is_empty() {
         println!("\nneeded from other modules");
@@ -70,7 +70,7 @@ fn needs(lacking: &[Problem]) {
     }
 }
 
-/// The files named, and of folders the modules in them, by name.
+/// The named files; a folder stands for the modules in it, sorted by name.
 fn files(named: &[PathBuf], unread: &mut Vec<String>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for path in named {
@@ -80,7 +80,7 @@ fn files(named: &[PathBuf], unread: &mut Vec<String>) -> Vec<PathBuf> {
         }
         match inside(path) {
             Ok(found) if found.is_empty() => {
-                unread.push(format!("error: {} has no .xml and no .zip in it", path.display()));
+                unread.push(format!("error: {} contains no .xml or .zip file", path.display()));
             }
             Ok(found) => files.extend(found),
             Err(error) => unread.push(cannot_be_read(path, &error)),

@@ -1,14 +1,13 @@
-//! `hemiola`: the one command. Each subcommand lives in a file of its name; options are declared once,
-//! in `args`.
+//! `hemiola`: the one command. Each subcommand has a file of its name; all options are declared in `args`.
 
-#![expect(clippy::print_stderr, reason = "saying what happens is what a command is for")]
+#![expect(clippy::print_stderr, reason = "a command reports on standard error")]
 
-// Instead of the standard ones, which panic when nobody reads on: `hemiola report … --csv | head`.
+// The standard macros panic when the reader has closed the pipe, as in `hemiola report … --csv | head`.
 macro_rules! print {
-    ($($text:tt)*) => { $crate::say(format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::write_stdout(format_args!($($text)*)) };
 }
 macro_rules! println {
-    ($($text:tt)*) => { $crate::say(format_args!("{}\n", format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::write_stdout(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 mod analyze;
@@ -37,16 +36,16 @@ use clap::Parser;
 use args::{Args, Command, Hidden};
 use diagnostics::Failure;
 
-/// Writes to standard output; ends the program quietly, as SIGPIPE would, when nobody reads it any more.
-fn say(text: std::fmt::Arguments<'_>) {
-    /// What a shell says of a process that SIGPIPE ended.
-    const NOBODY_READS: i32 = 128 + 13;
+/// Writes to standard output. If the reader has closed the pipe, exits quietly as SIGPIPE would.
+fn write_stdout(text: std::fmt::Arguments<'_>) {
+    /// The exit code that a shell reports for SIGPIPE.
+    const BROKEN_PIPE: i32 = 128 + 13;
     let mut stdout = std::io::stdout();
     if let Err(error) = stdout.write_fmt(text).and_then(|()| stdout.flush()) {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
-            std::process::exit(NOBODY_READS);
+            std::process::exit(BROKEN_PIPE);
         }
-        eprintln!("error: standard output cannot be written: {error}");
+        eprintln!("error: cannot write to standard output: {error}");
         std::process::exit(1);
     }
 }
@@ -55,8 +54,7 @@ fn main() -> ExitCode {
     if let Some(code) = trace::held(std::env::args_os()) {
         return code;
     }
-    // The processes of a run are this same program: they are told apart by their first word, before the
-    // command line proper is looked at.
+    // The processes of a run are this binary too; the first argument selects the role before clap sees the rest.
     let words: Vec<String> = std::env::args().skip(1).collect();
     match Hidden::of(&words) {
         Some(Hidden::Node) => return hemiola_runner::node_main(),

@@ -1,4 +1,4 @@
-//! `hemiola measure`: this machine's figures of merit, experiments, and machines side by side.
+//! `hemiola measure`: this machine's figures of merit, experiments, and comparisons of machines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
 use crate::run::{default_folder, interruption, name, now_unix_s};
 
-/// What the measuring threads ask for unless an experiment says something else.
+/// Real-time priority of the measuring threads unless an experiment sets another.
 const PRIORITY: u8 = 80;
 
 pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
@@ -37,7 +37,7 @@ pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The figures of a set, into a folder.
+/// Measures a set of figures and writes them into a folder.
 fn survey(args: &Set) -> Result<ExitCode, Failure> {
     let figures = set::select(hemiola_probe::catalogue(), args.quick, &args.only)
         .map_err(|error| Failure::bad_input(format!("error: {error}")))?;
@@ -58,7 +58,7 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
 
     let budget = if args.quick { Budget::QUICK } else { Budget::FULL };
     let mut progress = Progress::new();
-    progress.say(&format!("{} figures in about {} at most", figures.len(), budget.time));
+    progress.print(&format!("{} figures, at most about {}", figures.len(), budget.time));
     let series = hemiola_measure::measure(
         &figures,
         &mut source,
@@ -86,7 +86,7 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An experiment from its text to its verdict.
+/// Runs an experiment, from its file to its verdict.
 fn experiment(
     path: &Path,
     output: Option<&Path>,
@@ -95,7 +95,7 @@ fn experiment(
     let file = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
     let text = fs::read_to_string(&file).map_err(|error| {
         Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give an experiment file or a folder that has an experiment.toml",
+            "{} cannot be read: {error}\nhint: give an experiment file or a folder with an experiment.toml",
             file.display()
         ))
     })?;
@@ -115,7 +115,7 @@ fn experiment(
     let started_unix_s = now_unix_s();
     let mut source = Probes::start(setting).map_err(Failure::failed)?;
     let mut progress = Progress::new();
-    progress.say(&format!("{}: at most {}", plan.title, plan.within));
+    progress.print(&format!("{}: at most {}", plan.title, plan.within));
     let outcome = experiment::run(
         &plan,
         &catalogue,
@@ -169,7 +169,7 @@ fn read_conditions(calibration: Calibration) -> Conditions {
     conditions::read(calibration, true, commit, command_line)
 }
 
-/// Where to measure: on `cpu`, or on the last processor, which the kernel's own work prefers least.
+/// The setting on `cpu`, or on the last processor, which usually has the least kernel work.
 fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failure> {
     let online: Vec<u16> = cpu::online().iter().collect();
     let last = online.last().copied().unwrap_or(0);
@@ -177,7 +177,7 @@ fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failur
     if !online.contains(&cpu) {
         let all = cpu::online();
         return Err(Failure::bad_input(format!(
-            "error: there is no processor {cpu} here; online are {all}"
+            "error: processor {cpu} is not online on this machine; online: {all}"
         )));
     }
     let program = std::env::current_exe().map_err(Failure::failed)?;
@@ -192,27 +192,27 @@ fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failur
     })
 }
 
-/// The folder asked for, or one named by date and time: made before anything is measured.
+/// Creates the requested folder, or one named by date and time, before anything is measured.
 fn folder(output: Option<&Path>, name: &str) -> Result<Folder, Failure> {
     if let Some(path) = output {
         return Folder::create(path).map_err(Failure::failed);
     }
     loop {
         match Folder::create(&default_folder(name)) {
-            // Another measurement began in the same second and was faster.
+            // Another measurement took this name in the same second.
             Err(FolderError::InUse(_)) => {}
             outcome => return outcome.map_err(Failure::failed),
         }
     }
 }
 
-/// A machine by its file or the folder that has it.
+/// Reads a machine file, or the one in a folder.
 pub(crate) fn read_machine(given: &Path) -> Result<Machine, Failure> {
     let path: PathBuf = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let shown = path.display().to_string();
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
-            "{shown} cannot be read: {error}\nhint: make it with: hemiola measure"
+            "{shown} cannot be read: {error}\nhint: create it with `hemiola measure`"
         ))
     })?;
     Machine::read(&text).map_err(|error| match error {
@@ -223,7 +223,7 @@ pub(crate) fn read_machine(given: &Path) -> Result<Machine, Failure> {
     })
 }
 
-/// The same, which must be of this machine.
+/// Like [`read_machine`], but fails if the file describes another machine.
 fn own_machine(given: &Path, conditions: &Conditions) -> Result<Machine, Failure> {
     let machine = read_machine(given)?;
     machine

@@ -1,4 +1,4 @@
-//! `hemiola model`: what a model says, with ranges, before anything of it is built.
+//! `hemiola model`: predicts what a design costs, with ranges, before it is built.
 
 pub(crate) mod check;
 
@@ -26,11 +26,11 @@ pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
     if let Some(Modelling::Check(args)) = &args.action {
         return check::check(args);
     }
-    let given = args.path.as_deref().expect("clap wants a path where there is no subcommand");
+    let given = args.path.as_deref().expect("clap requires a path without a subcommand");
     let path = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give a model file or a folder that has a {FILE_NAME}",
+            "{} cannot be read: {error}\nhint: give a model file or a folder with a {FILE_NAME}",
             path.display()
         ))
     })?;
@@ -63,7 +63,7 @@ pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The measured figures of a machine, or of any result that has some in its `summary.json`.
+/// The measured figures of a machine, or of any result with figures in its `summary.json`.
 fn measurements(given: &Path) -> Result<Measurements, Failure> {
     let mut path = given.to_owned();
     if given.is_dir() && !given.join(machine::FILE_NAME).exists() {
@@ -75,7 +75,7 @@ fn measurements(given: &Path) -> Result<Measurements, Failure> {
     let text = fs::read_to_string(&path).map_err(|error| {
         let path = path.display();
         Failure::failed(format!(
-            "{path} cannot be read: {error}\nhint: make it with: hemiola measure"
+            "{path} cannot be read: {error}\nhint: create it with `hemiola measure`"
         ))
     })?;
     Measurements::of_summary(&text)

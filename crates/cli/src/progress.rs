@@ -1,4 +1,4 @@
-//! How far a run is, on a terminal as a moving line, elsewhere as one line a part.
+//! Progress of a run: a progress bar on a terminal, otherwise one line per part.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(crate) enum Progress {
     Lines,
 }
 
-/// Thousandths are finer than any terminal is wide.
+/// Steps of the bar, finer than any terminal is wide.
 const STEPS: u64 = 1000;
 
 impl Progress {
@@ -26,8 +26,8 @@ impl Progress {
         Self::Moving(bar)
     }
 
-    /// A line that stays.
-    pub(crate) fn say(&self, line: &str) {
+    /// Prints a line that stays.
+    pub(crate) fn print(&self, line: &str) {
         match self {
             Self::Moving(bar) => bar.println(line),
             Self::Lines => eprintln!("{line}"),
@@ -48,7 +48,6 @@ impl Progress {
     }
 }
 
-/// Of a run.
 impl hemiola_runner::Progress for Progress {
     fn begin(&mut self, part: &str, number: usize, of: usize) {
         match self {
@@ -66,11 +65,10 @@ impl hemiola_runner::Progress for Progress {
     }
 
     fn note(&mut self, note: &str) {
-        self.say(&format!("note: {note}"));
+        self.print(&format!("note: {note}"));
     }
 }
 
-/// Of a measurement.
 impl hemiola_measure::Progress for Progress {
     fn tick(&mut self, fraction: f64, doing: &str) {
         self.move_to(fraction, doing);

@@ -1,4 +1,4 @@
-//! A recording from its file, with what is wrong with it said on standard error.
+//! Reads recordings and reports their problems on standard error.
 
 use std::fs::File;
 use std::io;
@@ -10,42 +10,42 @@ use hemiola_trace::{ReadError, Recording};
 
 use crate::diagnostics::Failure;
 
-/// Problems of one file that are said; the rest are counted.
-const SAID_MAX: usize = 5;
+/// Problems printed per file; the rest are counted.
+const PRINTED_MAX: usize = 5;
 
-/// Opens a recording of any format that is read.
+/// Opens a recording in any supported format.
 ///
 /// # Errors
-/// When the file cannot be read, or nothing in it says who ran when.
+/// When the file cannot be read, or has neither scheduling events nor marks.
 pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
     let unread = |error| {
         Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give a file that `hemiola trace` wrote, or another tool's recording",
+            "{} cannot be read: {error}\nhint: give a recording made by `hemiola trace` or another supported tool",
             path.display()
         ))
     };
     let (recording, errors, _) = read(path).map_err(unread)?;
     if recording.cpus.is_empty() && recording.tracks.is_empty() {
         let reason = errors.first().map_or_else(
-            || "it holds no switch of threads and no mark".into(),
+            || "it contains no context switch and no mark".into(),
             ToString::to_string,
         );
         return Err(Failure::bad_input(format!(
-            "error: {} is no recording: {reason}\nhint: `hemiola trace -o {} -- PROGRAM` makes one",
+            "error: {} is not a recording: {reason}\nhint: `hemiola trace -o {} -- PROGRAM` makes one",
             path.display(),
             path.display()
         )));
     }
-    for error in errors.iter().take(SAID_MAX) {
+    for error in errors.iter().take(PRINTED_MAX) {
         eprintln!("warning: {}: {error}", path.display());
     }
-    if let Some(more @ 1..) = errors.len().checked_sub(SAID_MAX) {
+    if let Some(more @ 1..) = errors.len().checked_sub(PRINTED_MAX) {
         eprintln!("warning: {}: {more} more problems", path.display());
     }
     Ok(recording)
 }
 
-/// A recording as far as its file goes now, what is wrong with it, and the bytes of the file.
+/// Reads the recording in the current content of the file. Returns its problems and the file's size in bytes, too.
 pub(crate) fn read(path: &Path) -> io::Result<(Recording, Vec<ReadError>, u64)> {
     let file = File::open(path)?;
     let size = file.metadata()?.len();

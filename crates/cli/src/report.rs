@@ -1,4 +1,4 @@
-//! `hemiola report`: figures, tables and the page of a result folder, made from nothing but the folder.
+//! `hemiola report`: rebuilds figures, tables and the page of a result folder from the folder alone.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ use crate::args::Report;
 use crate::diagnostics::Failure;
 use crate::features;
 
-/// The figures, for other programs.
+/// File of the figures, for other programs.
 pub(crate) const SUMMARY: &str = "summary.json";
-/// The page, for people.
+/// File of the page, for people.
 pub(crate) const PAGE: &str = "report.html";
 
 pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
@@ -36,7 +36,7 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
     let path = folder.join(FILE_NAME);
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: a result folder is what `hemiola run` prints last",
+            "{} cannot be read: {error}\nhint: `hemiola run` prints the result folder on its last line",
             path.display()
         ))
     })?;
@@ -44,7 +44,7 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
         .map_err(|error| Failure::failed(format!("{} is not a result: {error}", path.display())))?;
     if result.format > FORMAT {
         return Err(Failure::failed(format!(
-            "{} has format {}, and this version reads up to {FORMAT}; use a newer hemiola",
+            "{} has format {}, but this version reads formats up to {FORMAT}\nhint: use a newer hemiola",
             path.display(),
             result.format
         )));
@@ -54,7 +54,7 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
         let path = folder.join(name);
         hemiola_record::write_whole(&path, text.as_bytes()).map_err(|error| {
             Failure::failed(format!(
-                "{} cannot be written: {error}\nhint: make room, then: hemiola report {}",
+                "{} cannot be written: {error}\nhint: free some space, then run `hemiola report {}`",
                 path.display(),
                 folder.display()
             ))

@@ -1,4 +1,4 @@
-//! `hemiola rti`: federations for federates of anyone, and a look into an RTI that runs.
+//! `hemiola rti`: serves federations, and inspects and controls a running RTI.
 
 mod ask;
 mod log;

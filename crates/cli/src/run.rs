@@ -1,4 +1,4 @@
-//! `hemiola run`: a scenario from its text to its report.
+//! `hemiola run`: runs a scenario, from its file to its report.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let path = scenario_path(&args.scenario);
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give a scenario file or a folder that has a scenario.toml",
+            "{} cannot be read: {error}\nhint: give a scenario file or a folder with a scenario.toml",
             path.display()
         ))
     })?;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     plan.notes.iter().for_each(|note| progress.note(note));
     let outcome = loop {
         match hemiola_runner::run(&plan, options.clone(), &mut progress, &interrupted) {
-            // Another run of this scenario began in the same second and was faster.
+            // Another run of this scenario took this name in the same second.
             Err(RunError::Folder(FolderError::InUse(_))) if args.output.is_none() => {
                 options.folder = default_folder(&name(&args.scenario));
             }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let analysis = report::make(&outcome.folder)?;
     print!("{}", terminal::render(&analysis.summary, Detail::Short));
     if outcome.interrupted {
-        eprintln!("interrupted: what was complete by then is in the folder");
+        eprintln!("interrupted: the folder contains the runs that were complete");
     }
     println!("{}", outcome.folder.display());
     Ok(if outcome.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
@@ -76,7 +76,7 @@ fn scenario_path(given: &Path) -> PathBuf {
     if given.is_dir() { given.join("scenario.toml") } else { given.to_owned() }
 }
 
-/// Text to plan, or every problem at once.
+/// Reads the plan from the text, or reports every problem at once.
 fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result<Plan, Failure> {
     let facts = Facts {
         cpus_online: cpu::online(),
@@ -88,7 +88,7 @@ fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result
     })
 }
 
-/// The highest real-time priority this user may ask for (sched(7), "Privileges and resource limits").
+/// The highest real-time priority this user may request (sched(7), "Privileges and resource limits").
 fn priority_max() -> u8 {
     let privileges = Privileges::read();
     if privileges.sys_nice {
@@ -121,13 +121,13 @@ pub(crate) fn interruption() -> Result<Arc<AtomicBool>, Failure> {
     Ok(interrupted)
 }
 
-/// What a scenario or an experiment is called: its file without the ending, or its folder.
+/// The name of a scenario or an experiment: its file without the extension, or its folder.
 pub(crate) fn name(path: &Path) -> String {
     let named = if path.is_dir() { path.file_name() } else { path.file_stem() };
     named.map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// `results/NAME-DATE-TIME`, with a number behind it where that exists.
+/// `results/NAME-DATE-TIME`, with a number appended if that exists.
 pub(crate) fn default_folder(name: &str) -> PathBuf {
     let stamp = stamp(now_unix_s());
     let base = PathBuf::from("results").join(format!("{name}-{stamp}"));
@@ -140,7 +140,7 @@ pub(crate) fn now_unix_s() -> u64 {
     unix_ns() / 1_000_000_000
 }
 
-/// `20260131-235959` in UTC, of seconds since 1970.
+/// Formats seconds since 1970 as `20260131-235959` in UTC.
 fn stamp(seconds: u64) -> String {
     let [year, month, day, hour, minute, second] = calendar(seconds);
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_dates() {
+    fn stamp_is_utc_date_and_time() {
         assert_eq!(stamp(0), "19700101-000000");
         assert_eq!(stamp(951_827_696), "20000229-123456");
         assert_eq!(stamp(1_798_761_599), "20261231-235959");

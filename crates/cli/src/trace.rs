@@ -1,4 +1,4 @@
-//! `hemiola trace`: who ran when, recorded into a file.
+//! `hemiola trace`: records which threads run when.
 
 mod file;
 mod keep;
@@ -32,10 +32,10 @@ use recorder::{Outcome, Recorder, Settings};
 
 pub(crate) use program::held;
 
-/// How long a program may take to end by itself after Ctrl-C, and then after it was asked to.
-const ENDING: Span = Span::from_millis(2000);
+/// How long a program may take to end after Ctrl-C, and again after SIGTERM.
+const ENDING_TIMEOUT: Span = Span::from_millis(2000);
 
-/// Whose threads are recorded.
+/// The threads to record.
 enum Subject {
     Program(Program),
     Process(PidFd),
@@ -48,7 +48,7 @@ pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
     let interrupted = run::interruption()?;
     let triggered = trigger_signal(args)?;
 
-    // Held back before anything is made, so that its number is known; if anything fails it never begins.
+    // The program is created first, so that its process ID is known, and held; if anything fails it never starts.
     let (subject, marks) = match args.program.as_slice() {
         [] => match pid {
             Some(pid) => (Subject::Process(process(pid)?), None),
@@ -66,7 +66,7 @@ pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
         Subject::Process(_) => pid.map_or(Target::System, Target::Process),
         Subject::System => Target::System,
     };
-    // Takes a while, which need not be recorded.
+    // Takes a while, so it comes before the recording.
     let machine = machine();
     let capture = Capture::start(&options(args, target)).map_err(refused)?;
     let file = create(&output)?;
@@ -77,13 +77,13 @@ pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
         until_call: waits_for(args, Trigger::Mark),
     };
     let unix_ns = unix_ns();
-    let said = said(&machine, &name, &capture);
-    let recorder =
-        Recorder::begin(capture, marks, settings, file, unix_ns, &said).map_err(Failure::failed)?;
+    let conditions = trace_conditions(&machine, &name, &capture);
+    let recorder = Recorder::begin(capture, marks, settings, file, unix_ns, &conditions)
+        .map_err(Failure::failed)?;
     follow(args, subject, recorder, &output, &interrupted, &triggered)
 }
 
-/// Records until it is over, then waits for the program if there is one.
+/// Records until the end of the recording, then waits for the program if there is one.
 fn follow(
     args: &Trace,
     mut subject: Subject,
@@ -93,7 +93,9 @@ fn follow(
     triggered: &AtomicBool,
 ) -> Result<ExitCode, Failure> {
     if let Subject::Program(program) = &mut subject {
-        program.go().map_err(|error| Failure::failed(format!("the program is gone: {error}")))?;
+        program.go().map_err(|error| {
+            Failure::failed(format!("the program has ended before its start: {error}"))
+        })?;
     }
     let until = args.duration.map_or(Instant::MAX, |length| MonotonicClock.now() + length);
     let recorded = loop {
@@ -124,7 +126,7 @@ fn follow(
 }
 
 impl Subject {
-    /// Waits until it has ended or `until` has come; says whether it has ended.
+    /// Waits until `until` or the end of the subject. Returns whether the subject has ended.
     fn wait(&self, until: Instant) -> std::io::Result<bool> {
         match self {
             Self::Program(program) => program.wait(until),
@@ -137,31 +139,32 @@ impl Subject {
     }
 }
 
-/// Waits for the program; its code. After Ctrl-C, which a terminal has sent to the program too, only so long.
+/// Waits for the program and returns its exit code. After Ctrl-C, which the terminal sends to the program too, the wait
+/// is limited.
 fn last(mut program: Program, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
     let soon = || MonotonicClock.now() + Span::from_millis(50);
     let mut asked: Option<Instant> = None;
-    let mut patience = Instant::MAX;
+    let mut deadline = Instant::MAX;
     while !program.wait(soon()).map_err(Failure::failed)? {
         let now = MonotonicClock.now();
-        if patience == Instant::MAX && interrupted.load(Ordering::Relaxed) {
-            patience = now + ENDING;
+        if deadline == Instant::MAX && interrupted.load(Ordering::Relaxed) {
+            deadline = now + ENDING_TIMEOUT;
         }
-        if now < patience {
+        if now < deadline {
             continue;
         }
         if asked.is_some() {
-            eprintln!("note: process {} does not end; it goes on", program.pid());
+            eprintln!("note: process {} did not end and is still running", program.pid());
             return Ok(ExitCode::from(INTERRUPTED));
         }
         program.terminate();
         asked = Some(now);
-        patience = now + ENDING;
+        deadline = now + ENDING_TIMEOUT;
     }
     program.status().map(program::code).map_err(Failure::failed)
 }
 
-/// What the recording is called, and which process it is of, if it is there already.
+/// The name of the recording, and the process to record if it already exists.
 fn subject(args: &Trace) -> Result<(String, Option<u32>), Failure> {
     if let Some(first) = args.program.first() {
         found(first)?;
@@ -171,18 +174,18 @@ fn subject(args: &Trace) -> Result<(String, Option<u32>), Failure> {
     if let Some(pid) = args.pid {
         let name = fs::read_to_string(format!("/proc/{pid}/comm"));
         let name = name.map_err(|_| Failure::failed(CaptureError::NoProcess(pid)))?;
-        // A name may hold what no file's name should.
+        // A process name may contain a slash.
         return Ok((name.trim().replace('/', "-"), Some(pid)));
     }
     if let Some(run) = &args.run {
         let running = control::running().map_err(Failure::failed)?;
-        // The number of the runner's process begins the name.
+        // The name begins with the process ID of the runner.
         let pid = run.split('-').next().and_then(|hex| u32::from_str_radix(hex, 16).ok());
         return match pid.filter(|_| running.contains(run)) {
             Some(pid) => Ok((run.clone(), Some(pid))),
             None if running.is_empty() => Err(Failure::failed("no scenario is running")),
             None => Err(Failure::failed(format!(
-                "no run is called {run}\nhint: running now: {}",
+                "there is no run named {run}\nhint: active runs: {}",
                 running.join(", ")
             ))),
         };
@@ -190,7 +193,7 @@ fn subject(args: &Trace) -> Result<(String, Option<u32>), Failure> {
     Ok(("system".into(), None))
 }
 
-/// Refuses a program that is not there, before anything is made.
+/// Fails if the program does not exist, before anything is created.
 fn found(program: &OsStr) -> Result<(), Failure> {
     let there = program.to_str().is_none_or(|program| run::executable(Path::new(""), program));
     if there {
@@ -198,11 +201,11 @@ fn found(program: &OsStr) -> Result<(), Failure> {
     }
     let named = program.display();
     let hint = if Path::new(program).is_file() {
-        format!("{named} is a file that cannot be executed: chmod +x {named}")
+        format!("{named} exists but is not executable; run `chmod +x {named}`")
     } else if program.to_string_lossy().contains('/') {
-        "give the path of a program, from this folder".into()
+        "give the path of a program, relative to this folder".into()
     } else {
-        "give its path, as ./NAME, or a name in PATH".into()
+        "give its path, such as ./NAME, or a name in PATH".into()
     };
     Err(Failure::bad_input(format!("error: there is no program {named}\nhint: {hint}")))
 }
@@ -233,8 +236,8 @@ fn machine() -> Conditions {
     conditions::read(Calibration::measure(), false, commit, command)
 }
 
-/// What the trace says of itself.
-fn said(machine: &Conditions, name: &str, capture: &Capture) -> Vec<(String, String)> {
+/// The conditions that are written into the trace.
+fn trace_conditions(machine: &Conditions, name: &str, capture: &Capture) -> Vec<(String, String)> {
     let interface = match capture.interface() {
         Interface::Bpf => "bpf",
         Interface::Perf => "perf",
@@ -247,7 +250,7 @@ fn said(machine: &Conditions, name: &str, capture: &Capture) -> Vec<(String, Str
 
 fn create(path: &Path) -> Result<fs::File, Failure> {
     fs::File::create(path).map_err(|error| {
-        let hint = "give another file: -o FILE";
+        let hint = "choose another file with -o FILE";
         Failure::failed(format!("{} cannot be written: {error}\nhint: {hint}", path.display()))
     })
 }
@@ -256,7 +259,7 @@ fn refused(error: CaptureError) -> Failure {
     Failure::failed(error)
 }
 
-/// Whether that trigger ends the recording: without any named, each does.
+/// Whether this trigger ends the recording; by default every trigger does.
 fn waits_for(args: &Trace, trigger: Trigger) -> bool {
     args.keep.is_some() && (args.trigger.is_empty() || args.trigger.contains(&trigger))
 }
@@ -271,7 +274,7 @@ fn trigger_signal(args: &Trace) -> Result<Arc<AtomicBool>, Failure> {
     Ok(triggered)
 }
 
-/// Tells what the recording came to. On standard error: standard output is the program's.
+/// Reports the outcome on standard error, because standard output belongs to the program.
 fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Span>) {
     let seconds = |span: Span| duration(span.nanos() as f64);
     if let Some(reason) = reason {
@@ -290,47 +293,47 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
     }
     eprintln!("{text}");
     if let Some((kept, crowded)) = outcome.kept {
-        let why = if crowded { ": more did not fit into its memory" } else { "" };
+        let why = if crowded { ": its memory was full" } else { "" };
         let asked = keep.map_or_else(String::new, |keep| format!(" of {keep}"));
         eprintln!("kept: the last {}{asked}{why}", seconds(kept));
     }
     if !outcome.system {
         let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
         eprintln!(
-            "note: recorded are the program's own threads alone; to see who else had the processor:\n      \
+            "note: without a privilege, only the program's own threads are visible; to record all threads:\n      \
              sudo setcap cap_perfmon,cap_bpf=ep {}",
             program.display()
         );
     } else if !outcome.wakes {
         eprintln!(
-            "note: wake-ups are not recorded: who woke whom, and how long a thread was ready, is not known"
+            "note: wake-ups are not recorded, so it is unknown what woke a thread and how long it was ready"
         );
     }
     let warn = |what: String| eprintln!("warning: {what}");
     if outcome.lost > 0 {
-        warn(format!(
-            "{} events of the kernel were lost; gaps mark the places",
-            count(outcome.lost)
-        ));
+        warn(format!("{} kernel events were lost; the trace marks the gaps", count(outcome.lost)));
     }
     if outcome.gaps > 0 {
-        warn(format!("{} gaps, of a length nobody knows, are marked", count(outcome.gaps)));
+        warn(format!(
+            "the trace marks {} gaps with an unknown number of lost events",
+            count(outcome.gaps)
+        ));
     }
     if outcome.unwatched > 0 {
-        warn(format!("{} processors came later and were not recorded", outcome.unwatched));
+        warn(format!("{} processors came online later and were not recorded", outcome.unwatched));
     }
     let tally = outcome.tally;
     if tally.lost > 0 {
-        warn(format!("{} marks of programs were lost: they came too fast", count(tally.lost)));
+        warn(format!("{} program marks were lost: they came too fast", count(tally.lost)));
     }
     if tally.refused_tasks > 0 {
         let tasks = tally.refused_tasks;
-        warn(format!("{tasks} tasks found no place: 63 can be marked at one time"));
+        warn(format!("{tasks} tasks were not recorded: at most 63 can be marked at a time"));
     }
     if tally.refused_calls > 0 {
-        warn(format!("{} starts, stops or triggers went unheard", tally.refused_calls));
+        warn(format!("{} calls of start, stop or trigger were lost", tally.refused_calls));
     }
     if tally.damaged > 0 {
-        warn(format!("{} marks made no sense and were left out", count(tally.damaged)));
+        warn(format!("{} invalid marks were left out", count(tally.damaged)));
     }
 }

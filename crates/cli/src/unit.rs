@@ -1,4 +1,4 @@
-//! `hemiola unit`: units of the scenario that runs now.
+//! `hemiola unit`: lists and changes the units of a running scenario.
 
 use std::process::ExitCode;
 
@@ -42,12 +42,12 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The runner works in another folder than this command: a path is made whole here.
+/// Makes the program's path absolute, because the runner works in another folder than this command.
 fn described(new: New) -> Result<NewUnit, Failure> {
     let New { name, gain, priority, mut command } = new;
     if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
         let path = std::path::absolute(&*program)
-            .map_err(|error| Failure::failed(format!("{program} is no path: {error}")))?;
+            .map_err(|error| Failure::failed(format!("{program} is not a path: {error}")))?;
         if !path.exists() {
             return Err(Failure::failed(format!("{} does not exist", path.display())));
         }

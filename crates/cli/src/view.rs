@@ -1,4 +1,4 @@
-//! `hemiola view`: the page that shows recordings, served to this machine's browser alone.
+//! `hemiola view`: serves the page that shows recordings, on this machine only.
 
 mod answer;
 mod assets;
@@ -14,13 +14,13 @@ use crate::diagnostics::Failure;
 use server::Server;
 use source::{SourceError, Sources};
 
-/// Problems of a file told in the terminal.
+/// Problems of a file printed in the terminal.
 const PROBLEMS_MAX: usize = 3;
 
 pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
     let options = crate::analyze::options(&args.period);
     let sources = Sources::open(&args.paths, options).map_err(SourceError::into_failure)?;
-    // What cannot be shown is said here, before anybody waits for a page.
+    // Report files that cannot be shown before the page opens.
     for index in sources.first_shown() {
         let loaded = sources.loaded(index).map_err(SourceError::into_failure)?;
         for problem in loaded.problems.iter().take(PROBLEMS_MAX) {
@@ -37,7 +37,9 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
         address.push_str(place.trim_start_matches('#'));
     }
     println!("{address}");
-    eprintln!("Only this machine can open it, and only with this address. Ctrl-C ends it.");
+    eprintln!(
+        "The page opens only on this machine and only with this address. Press Ctrl-C to stop."
+    );
     if !args.no_open {
         open(&address);
     }
@@ -45,7 +47,7 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the desktop to open the page; without a desktop, the address printed is all there is.
+/// Asks the desktop to open the page. Does nothing without a desktop.
 fn open(address: &str) {
     let desktop = ["DISPLAY", "WAYLAND_DISPLAY"];
     if desktop.iter().all(|name| std::env::var_os(name).is_none()) {
@@ -54,7 +56,7 @@ fn open(address: &str) {
     let mut command = Command::new("xdg-open");
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
-        // Reaped by a thread of its own, for a browser may live as long as the page.
+        // A separate thread reaps it, because the browser may live as long as the page.
         Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
         Err(error) => eprintln!("xdg-open cannot be started ({error}): open the address yourself"),
     }

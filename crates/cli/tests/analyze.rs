@@ -1,4 +1,4 @@
-//! Recordings from the command line: tables, JSON, CSV, a picture, and what is wrong with them.
+//! `hemiola analyze`: tables, JSON, CSV, a text chart, and errors.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use hemiola_units::Instant;
 
 use crate::machine::Machine;
 
-/// A file with two tasks on one processor for a second; the slower one marks its jobs, and misses some deadlines.
+/// Records two tasks on one processor for a second. The slower one marks its jobs and misses some deadlines.
 fn recorded(machine: &Machine) {
     let task = |name: &str, tid, period_ns, execution_ns| Task {
         name: name.into(),
@@ -80,7 +80,7 @@ fn a_recording_has_its_figures_as_tables_json_and_csv() {
 }
 
 #[test]
-fn one_thread_a_stretch_of_time_and_a_period_can_be_asked_for() {
+fn a_thread_a_time_range_and_a_period_can_be_selected() {
     let machine = Machine::take("analyze-parts");
     recorded(&machine);
     let one = machine.hemiola(&["analyze", "two.trace", "--thread", "slow"]).with_code(0).stdout;
@@ -105,7 +105,7 @@ fn one_thread_a_stretch_of_time_and_a_period_can_be_asked_for() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused_with_what_to_do() {
+fn invalid_input_is_refused_with_the_reason() {
     let machine = Machine::take("analyze-refused");
     recorded(&machine);
     machine.write("empty.trace", "");
@@ -115,13 +115,13 @@ fn what_is_no_recording_is_refused_with_what_to_do() {
     for (arguments, code, expected) in [
         (&["analyze", "none.trace"][..], 1, "cannot be read"),
         (&["analyze", "empty.trace"], 2, "the file is empty"),
-        (&["analyze", "text.trace"], 2, "is no recording"),
+        (&["analyze", "text.trace"], 2, "is not a recording"),
         (&["analyze", "two.trace", "--thread", "urgnt"], 2, "did you mean \"urgent\"?"),
         (&["analyze", "two.trace", "--thread", "99"], 2, "no thread or task"),
         (&["analyze", "two.trace", "--period", "urgent"], 2, "control=10ms"),
         (&["analyze", "two.trace", "--period", "nobody=1ms"], 2, "no thread or task"),
         (&["analyze", "two.trace", "--gantt", "2s..1s"], 2, "1.2s..1.25s"),
-        (&["analyze", "two.trace", "--gantt", "5s..6s"], 2, "there is nothing from 5s on"),
+        (&["analyze", "two.trace", "--gantt", "5s..6s"], 2, "before the requested start at 5s"),
     ] {
         let ended = machine.hemiola(arguments).with_code(code);
         assert!(
@@ -130,7 +130,7 @@ fn what_is_no_recording_is_refused_with_what_to_do() {
             ended.stderr
         );
     }
-    // What can be read of one that breaks off is shown, and that it breaks off is said.
+    // The readable part of a truncated recording is shown, with a warning.
     let ended = machine.hemiola(&["analyze", "cut.trace"]).with_code(0);
     assert!(
         ended.stderr.contains("breaks off") && ended.stdout.contains("urgent"),

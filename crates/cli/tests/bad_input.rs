@@ -1,4 +1,4 @@
-//! What is wrong is said clearly, and nothing is left of the attempt.
+//! Invalid input is reported clearly and leaves nothing behind.
 
 use std::fs;
 
@@ -7,14 +7,14 @@ use crate::machine::Machine;
 use crate::results::Results;
 use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
 
-/// Runs a scenario that must fail with `code`: the reason is all that is said, and nothing is left.
+/// Runs a scenario that must fail with `code`, print only the reason, and leave nothing. Returns standard error.
 fn refused(machine: &Machine, scenario: &str, code: i32) -> String {
     machine.write("scenario.toml", scenario);
     let arguments = ["run", "scenario.toml", "--output", "result"];
-    told(machine, machine.hemiola(&arguments), code)
+    error_text(machine, machine.hemiola(&arguments), code)
 }
 
-fn told(machine: &Machine, ended: Ended, code: i32) -> String {
+fn error_text(machine: &Machine, ended: Ended, code: i32) -> String {
     let ended = ended.with_code(code);
     assert_eq!(ended.stdout, "", "data was printed although there is none");
     assert!(!machine.folder().join("result").exists(), "the result folder is there");
@@ -22,7 +22,7 @@ fn told(machine: &Machine, ended: Ended, code: i32) -> String {
     ended.stderr
 }
 
-/// What is said about a small scenario after these edits; it is not even started.
+/// The error text for a small scenario after these edits. It is refused before anything starts.
 fn said(test: &str, variant: &str, edits: &[(&str, &str)]) -> String {
     let machine = Machine::take(test);
     refused(&machine, &scenario::edited(&scenario::of(&[variant]), edits), 2)
@@ -101,7 +101,7 @@ fn a_circle_in_the_order_of_starting_is_refused() {
 #[test]
 fn a_processor_that_does_not_exist_is_refused() {
     let text = said("processor", MONOLITHIC, &[("cpus = \"first\"", "cpus = \"1023\"")]);
-    // How many there are is another matter on every machine.
+    // The number of processors depends on the machine.
     assert!(text.contains("error: processor 1023 is not there; online are 0"), "{text}");
     assert!(text.contains("16 | cpus = \"1023\"\n   |        ^^^^^^\n"), "{text}");
 }
@@ -120,7 +120,7 @@ fn a_program_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let edits = [
         ("title =", "titel ="),
         ("\"1s\"", "\"1Hz\""),
@@ -169,7 +169,7 @@ fn a_program_that_ends_at_once_is_named_with_what_it_printed() {
 }
 
 #[test]
-fn a_file_that_is_no_program_is_named_with_the_reason() {
+fn a_file_that_is_not_a_program_is_named_with_the_reason() {
     let machine = Machine::take("no-program");
     let path = machine.script("unit", "");
     fs::write(path, "#!/no/such/interpreter\n").unwrap();
@@ -181,28 +181,28 @@ fn a_file_that_is_no_program_is_named_with_the_reason() {
     assert!(last_error(&text).starts_with(expected), "{text}");
 }
 
-/// From the error on: before it stands how far the run had come.
+/// The error without the progress lines before it.
 fn last_error(text: &str) -> &str {
     &text[text.find("error: ").unwrap_or_else(|| panic!("no error in {text}"))..]
 }
 
 #[test]
-fn a_command_line_or_a_file_that_is_wrong_is_refused() {
+fn a_wrong_command_line_or_file_is_refused() {
     let machine = Machine::take("line");
     machine.write("scenario.toml", &scenario::of(&[MONOLITHIC]));
     let run = |arguments: &[&str]| machine.hemiola(&[&["run"], arguments].concat());
-    let text = told(&machine, run(&["scenario.toml", "--rate", "50"]), 2);
+    let text = error_text(&machine, run(&["scenario.toml", "--rate", "50"]), 2);
     assert!(text.contains("invalid value '50' for '--rate <R>'"), "{text}");
-    let text = told(&machine, run(&["scenario.toml", "--runs", "0"]), 2);
+    let text = error_text(&machine, run(&["scenario.toml", "--runs", "0"]), 2);
     assert!(text.starts_with("error: --runs is 0"), "{text}");
-    let text = told(&machine, run(&["missing.toml"]), 1);
+    let text = error_text(&machine, run(&["missing.toml"]), 1);
     assert!(text.starts_with("error: missing.toml cannot be read"), "{text}");
     machine.write("latin.toml", "");
     fs::write(machine.folder().join("latin.toml"), b"title = \"\xe4\"").unwrap();
-    let text = told(&machine, run(&["latin.toml"]), 1);
+    let text = error_text(&machine, run(&["latin.toml"]), 1);
     assert!(text.contains("UTF-8"), "{text}");
-    let text = told(&machine, machine.hemiola(&["report", "."]), 1);
-    assert!(text.contains("hint: a result folder is what `hemiola run` prints last"), "{text}");
+    let text = error_text(&machine, machine.hemiola(&["report", "."]), 1);
+    assert!(text.contains("hint: `hemiola run` prints the result folder"), "{text}");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_result_folder_that_cannot_be_made_is_refused_before_anything_starts() {
     machine.write("file", "mine");
     for folder in ["file/below", "/proc/result"] {
         let ended = machine.hemiola(&["run", "scenario.toml", "--output", folder]);
-        let text = told(&machine, ended, 1);
+        let text = error_text(&machine, ended, 1);
         assert!(
             text.starts_with(&format!("error: the result folder {folder} cannot be ")),
             "{text}"
@@ -221,26 +221,27 @@ fn a_result_folder_that_cannot_be_made_is_refused_before_anything_starts() {
     }
     fs::create_dir(machine.folder().join("used")).unwrap();
     machine.write("used/file", "mine");
-    let text = told(&machine, machine.hemiola(&["run", "scenario.toml", "--output", "used"]), 1);
+    let text =
+        error_text(&machine, machine.hemiola(&["run", "scenario.toml", "--output", "used"]), 1);
     insta::assert_snapshot!(
         text,
         @"error: the result folder used is not empty; name a new one with --output, or remove it"
     );
     let kept: Vec<_> = fs::read_dir(machine.folder().join("used")).unwrap().collect();
-    assert_eq!(kept.len(), 1, "what was there is there");
+    assert_eq!(kept.len(), 1, "the folder has changed");
 }
 
-/// Runs `script` with a file system of `size` bytes at `small`, seen by nobody else.
+/// Runs `script` with a private file system of `size` bytes at `small`.
 fn on_small_disk(machine: &Machine, size: u64, script: &str) -> Option<Ended> {
     fs::create_dir_all(machine.folder().join("small")).unwrap();
-    // Root has a mount name space for the asking; others through a user name space, where allowed.
+    // Root can create a mount namespace; other users need a user namespace, where permitted.
     let root =
         fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     let flags = if root { "-m" } else { "-rm" };
     let mount = |then: &str| format!("mount -t tmpfs -o size={size} small small && {{ {then}\n}}");
     let possible = machine.command("unshare", &[flags, "sh", "-c", &mount("true")]).output();
     if !possible.is_ok_and(|output| output.status.success()) {
-        println!("skipped: needs a mount name space");
+        println!("skipped: needs a mount namespace");
         return None;
     }
     let command = machine.command("unshare", &[flags, "sh", "-c", &mount(script)]);
@@ -271,8 +272,7 @@ fn a_disk_full_at_the_end_of_a_run_keeps_the_record_for_a_report_later() {
     let words = ["run", "scenario.toml", "--no-kernel", "--output", "whole"];
     let ended = machine.hemiola(&words).with_code(0);
     let whole = Results::open(machine.folder().join(ended.folder()));
-    // The trace of the program alone has nearly the same size each time: room for everything but the page, and half of
-    // that.
+    // Without kernel events the trace always has nearly the same size. Leave room for all but half of the page.
     let size =
         |name: &str| fs::metadata(whole.path().join(name)).unwrap().len().next_multiple_of(4096);
     let trace = size(&whole.run().variants[0].runs[0].trace);
@@ -296,13 +296,13 @@ fn a_disk_full_at_the_end_of_a_run_keeps_the_record_for_a_report_later() {
     "#);
     insta::assert_snapshot!(last_error(&ended.stderr), @r#"
     error: small/result/report.html cannot be written: No space left on device (os error 28)
-    hint: make room, then: hemiola report small/result
+    hint: free some space, then run `hemiola report small/result`
     "#);
     machine.nothing_is_left();
 }
 
 #[test]
-fn output_that_nobody_reads_on_ends_the_command_quietly() {
+fn a_closed_pipe_ends_the_command_quietly() {
     let machine = Machine::take("broken-pipe");
     let script = format!("(sleep 0.3; {PROGRAM} schema; echo \"code $?\" >&2) | true");
     let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();

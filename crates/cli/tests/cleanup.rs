@@ -10,12 +10,12 @@ use crate::machine::{Machine, objects};
 use crate::results::{Results, assert_stands};
 use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
 
-/// Exit code after a signal, as a shell counts: 128 + SIGINT.
+/// Exit code of a shell after SIGINT: 128 + 2.
 const INTERRUPTED: i32 = 130;
 /// The nodes of a Simplex variant.
 const SIMPLEX_NODES: [&str; 4] = ["node plant", "node io", "node decision", "node experimental"];
 
-/// A run that would go on for a minute, at the moment when these processes are there.
+/// Starts a run of a minute and waits until these processes exist.
 fn running(machine: &Machine, variants: &[&str], processes: &[&str]) -> Running {
     machine.write("scenario.toml", &scenario::of(variants));
     let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
@@ -47,7 +47,7 @@ fn sigterm_in_the_middle_of_a_run_leaves_nothing() {
 }
 
 #[test]
-fn ctrl_c_at_any_moment_of_the_beginning_leaves_nothing() {
+fn ctrl_c_at_any_time_during_the_start_leaves_nothing() {
     let machine = Machine::take("any-moment");
     machine.write("scenario.toml", &scenario::of(&[SHARED_MEMORY]));
     for after_ms in [0, 2, 4, 8, 16, 32, 64, 128, 512, 800] {
@@ -56,7 +56,7 @@ fn ctrl_c_at_any_moment_of_the_beginning_leaves_nothing() {
         sleep(Duration::from_millis(after_ms));
         run.signal(Signal::INT);
         let ended = run.end();
-        // Before there is anything to clean up, the signal simply ends the process.
+        // Early on, when there is nothing to clean up, the signal itself ends the process.
         let early = ended.signal() == Some(2);
         assert!(early || ended.status.code() == Some(INTERRUPTED), "{after_ms} ms: {ended:#?}");
         assert!(!machine.folder().join("result").exists(), "{after_ms} ms: {ended:#?}");
@@ -65,7 +65,7 @@ fn ctrl_c_at_any_moment_of_the_beginning_leaves_nothing() {
 }
 
 #[test]
-fn ctrl_c_keeps_the_runs_that_were_complete() {
+fn ctrl_c_keeps_completed_runs() {
     let machine = Machine::take("second-variant");
     let endless = ["run", "scenario.toml", "--runs", "1000", "--duration", "200ms"];
     machine.write("scenario.toml", &scenario::of(&[MONOLITHIC, SIMPLEX]));
@@ -73,7 +73,7 @@ fn ctrl_c_keeps_the_runs_that_were_complete() {
     machine.wait_for(&mut run, &SIMPLEX_NODES);
     run.signal(Signal::INT);
     let ended = run.end().with_code(INTERRUPTED);
-    assert!(ended.stderr.contains("interrupted: what was complete by then is in the folder"));
+    assert!(ended.stderr.contains("interrupted: the folder contains the runs that were complete"));
     let results = Results::open(machine.folder().join(ended.folder()));
     let kept = results.run();
     assert_eq!(kept.variants[0].runs.len(), 1);
@@ -98,7 +98,7 @@ fn a_killed_runner_of_a_publish_subscribe_variant_leaves_nothing() {
     let nodes = ["node plant", "node io", "node controller"];
     let before = objects();
     let mut run = running(&machine, &[&scenario::publish_subscribe()], &nodes);
-    // The ends open a moment after their processes start; then there is something to sweep.
+    // The channel ends open shortly after the processes start; before that there is nothing to clean up.
     while objects().difference(&before).count() == 0 {
         assert!(!run.has_ended());
         sleep(Duration::from_millis(5));
@@ -108,7 +108,7 @@ fn a_killed_runner_of_a_publish_subscribe_variant_leaves_nothing() {
     assert_eq!(run.end().signal(), Some(9));
 }
 
-/// A unit that never answers and has started a process of its own.
+/// Starts a run with a unit that never answers and has a child process.
 fn with_children(machine: &Machine) -> Running {
     machine.script("unit", "\"$0-child\" & while :; do sleep 0.1; done");
     machine.script("unit-child", "trap '' TERM INT HUP; while :; do sleep 0.1; done");
@@ -126,7 +126,7 @@ fn a_process_that_a_unit_started_ends_with_the_run() {
     let machine = Machine::take("grandchild");
     let ended = with_children(&machine).end().with_code(0);
     machine.nothing_is_left();
-    // Nobody answered: the safety controller alone held the pendulum.
+    // No unit answered, so only the safety controller held the pendulum.
     let results = Results::open(machine.folder().join(ended.folder()));
     assert_stands(&results.run().variants[0]);
 }

@@ -9,7 +9,7 @@ use hemiola_units::Instant;
 
 use crate::machine::Machine;
 
-/// A file with two real-time tasks on processor 1 for two seconds, of which the urgent one computes that long.
+/// Records two real-time tasks on processor 1 for two seconds; the urgent one computes for `execution_ns`.
 fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
     let task = |name: &str, tid, period_ns, execution_ns| Task {
         name: name.into(),
@@ -34,7 +34,7 @@ fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
 }
 
 #[test]
-fn two_recordings_differ_where_their_programs_do() {
+fn recordings_differ_where_their_programs_do() {
     let machine = Machine::take("compare-recordings");
     recorded(&machine, "before.trace", 300_000, 1);
     recorded(&machine, "after.trace", 400_000, 2);
@@ -66,12 +66,12 @@ fn a_recording_has_its_verdict() {
     let found: serde_json::Value = serde_json::from_str(&json).unwrap();
     let processor = &found["schedulability"]["processors"][0];
     assert_eq!((&processor["cpu"], &processor["answer"]), (&1.into(), &"yes".into()));
-    // 3 ms of its own, and at most 300 µs of the other in each of five periods.
+    // 3 ms of its own, and at most 300 µs of the urgent task in each of five periods.
     assert!(processor["tasks"][1]["bound_ns"].as_u64().unwrap() <= 4_500_000, "{processor}");
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_with_the_reason() {
+fn inputs_that_cannot_be_compared_are_refused_with_the_reason() {
     let machine = Machine::take("compare-refused");
     recorded(&machine, "a.trace", 300_000, 1);
     fs::create_dir(machine.folder().join("folder")).unwrap();
@@ -80,8 +80,8 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     for (b, expected, code) in [
         ("folder", "folder is a folder and a.trace is not", 2),
         ("missing", "missing cannot be read", 1),
-        ("noise", "noise is no recording", 2),
-        ("empty", "empty is no recording: the file is empty", 2),
+        ("noise", "noise is not a recording", 2),
+        ("empty", "empty is not a recording: the file is empty", 2),
     ] {
         let ended = machine.hemiola(&["compare", "a.trace", b]).with_code(code);
         assert!(ended.stderr.contains(expected) && ended.stdout.is_empty(), "{b}: {ended:?}");

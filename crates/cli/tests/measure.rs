@@ -135,7 +135,7 @@ fn what_cannot_be_measured_is_refused_with_the_way_out() {
     };
     wrong(&["--only", "clock.raed"], "did you mean `clock.read`?", 2);
     wrong(&["--load", "heavy"], "busy-neighbour", 2);
-    wrong(&["compare", "here", "there"], "make it with: hemiola measure", 1);
+    wrong(&["compare", "here", "there"], "create it with `hemiola measure`", 1);
     let newer = machine.write("newer.toml", "format = 99\n");
     let newer = newer.to_str().unwrap();
     wrong(&["compare", newer, newer], "it has format 99, and this version reads up to 1", 2);

@@ -1,4 +1,4 @@
-//! `hemiola trace`: programs not of ours, recorded, asked for, killed.
+//! `hemiola trace`: recordings of other programs, triggers, signals and kills.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::machine::{Machine, PATIENCE};
 use crate::privileges;
 use crate::scenario;
 
-/// What a program in C does, with the header and something to sleep by.
+/// Builds a C program with this body, which can use the mark header and sleep functions.
 fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
     let text = format!(
@@ -60,13 +60,13 @@ fn kinds(track: &Track) -> Vec<EventKind> {
     track.entries.iter().map(|entry| entry.kind).collect()
 }
 
-/// How often the thread came onto a processor.
+/// How many times the thread was switched in.
 fn runs(recording: &Recording, tid: u32) -> usize {
     let came = |what| matches!(what, What::Switch { next, .. } if next == Tid(tid));
     recording.events().filter(|event| came(event.what)).count()
 }
 
-/// Whether the system may be recorded here; says so if not.
+/// Whether this user may record the system. If not, prints that the test is skipped.
 fn permitted(ended: &Ended) -> bool {
     let refused = ended.stderr.contains("needs CAP_PERFMON");
     if refused {
@@ -76,7 +76,7 @@ fn permitted(ended: &Ended) -> bool {
 }
 
 #[test]
-fn jobs_a_program_marks_are_in_the_recording_beside_what_the_kernel_did() {
+fn a_recording_has_marked_jobs_and_kernel_events() {
     let machine = Machine::take("trace-jobs");
     let body = "hemiola_task_t t = hemiola_task(\"control\", 2000000, 0);
         for (int n = 0; n < 5; n++) {
@@ -95,7 +95,7 @@ fn jobs_a_program_marks_are_in_the_recording_beside_what_the_kernel_did() {
     for job in control.entries.chunks(3) {
         assert_eq!((job[1].a, job[2].a), (job[0].cycle.into(), job[0].a + 2_000_000));
     }
-    // It slept after each job, on the same clock.
+    // The program slept after each job, on the same clock.
     assert!(runs(&recording, control.tid) >= 5, "{}", runs(&recording, control.tid));
     let thread = recording.thread(Tid(control.tid), control.entries[0].at).unwrap();
     assert_eq!((thread.name.as_str(), thread.pid), ("program", control.pid));
@@ -105,7 +105,7 @@ fn jobs_a_program_marks_are_in_the_recording_beside_what_the_kernel_did() {
 }
 
 #[test]
-fn ones_own_program_is_recorded_without_any_privilege() {
+fn a_users_own_program_is_recorded_without_privilege() {
     let machine = Machine::take("trace-nobody");
     let arguments =
         ["trace", "-o", "own.trace", "--", "sh", "-c", "sleep 0.05; sleep 0.05; exit 7"];
@@ -122,7 +122,7 @@ fn ones_own_program_is_recorded_without_any_privilege() {
 }
 
 #[test]
-fn the_system_is_refused_without_privilege_with_the_capability_it_needs() {
+fn recording_the_system_without_privilege_names_the_missing_capability() {
     let machine = Machine::take("trace-refused");
     let Some(ended) = privileges::unprivileged(&machine, &["trace", "--all"]) else { return };
     let ended = ended.with_code(1);
@@ -135,7 +135,7 @@ fn the_system_is_refused_without_privilege_with_the_capability_it_needs() {
 }
 
 #[test]
-fn only_what_lies_between_start_and_stop_is_recorded() {
+fn only_events_between_start_and_stop_are_recorded() {
     let machine = Machine::take("trace-ranges");
     let body = "hemiola_task_t t = hemiola_task(\"phases\", 0, 0);
         for (int n = 0; n < 4; n++) {
@@ -161,15 +161,15 @@ fn only_what_lies_between_start_and_stop_is_recorded() {
     };
     assert!(between(0, 1) >= 10 && between(2, 3) >= 10, "{times:?} {asked:?}");
     assert_eq!((between(1, 2), times.iter().filter(|at| **at > asked[3].1).count()), (0, 0));
-    // Each processor that was seen before and after has its gap, where the recording goes on.
+    // Each processor with events before and after has a gap where the recording resumes.
     let gaps: Vec<_> = recording.events().filter(|event| event.what == What::Lost(0)).collect();
     assert!(gaps.iter().any(|gap| gap.at == asked[2].1), "{gaps:?}");
-    // Accounts of the whole would say nothing of the parts.
+    // Accounts of the whole time are left out, because only parts were recorded.
     assert_eq!(condition(&recording, "proc.stop.at_ns"), None);
 }
 
 #[test]
-fn a_flight_recorder_keeps_what_led_to_a_missed_deadline() {
+fn a_flight_recorder_keeps_the_events_before_a_missed_deadline() {
     let machine = Machine::take("trace-miss");
     let body = "hemiola_task_t t = hemiola_task(\"control\", 1000000, 900000000);
         for (int n = 0; n < 900; n++) {
@@ -194,7 +194,7 @@ fn a_flight_recorder_keeps_what_led_to_a_missed_deadline() {
 }
 
 #[test]
-fn a_flight_recorder_ends_at_a_call_and_the_program_goes_on() {
+fn a_flight_recorder_ends_at_a_call_and_the_program_continues() {
     let machine = Machine::take("trace-call");
     let body =
         "for (int n = 0; n < 300; n++) { if (n == 100) hemiola_trigger(\"too hot\"); rest(1000); }
@@ -215,7 +215,7 @@ fn a_flight_recorder_of_the_system_ends_at_a_signal() {
     let running = machine.start(&arguments);
     wait_for(&machine.folder().join("s.trace"));
     sleep(Duration::from_millis(300));
-    // A refusal has ended it by now.
+    // Without privilege the command has already ended.
     let _ = hemiola_rt::sys::process::PidFd::open(running.pid())
         .and_then(|process| process.send_signal(Signal::USR1));
     let ended = running.end();
@@ -229,7 +229,7 @@ fn a_flight_recorder_of_the_system_ends_at_a_signal() {
     assert_eq!(condition(&recording, "scope"), Some("the whole system"));
 }
 
-/// Waits until a file is there and has something in it, or for as long as is fair.
+/// Waits until a file exists and has content, up to a time limit.
 fn wait_for(path: &Path) {
     let limit = Instant::now() + PATIENCE / 4;
     while fs::metadata(path).map_or(0, |meta| meta.len()) == 0 && Instant::now() < limit {
@@ -252,7 +252,7 @@ fn ctrl_c_ends_the_recording_and_keeps_it() {
 }
 
 #[test]
-fn a_program_that_hears_no_ctrl_c_is_asked_and_its_code_is_passed_on() {
+fn a_program_that_ignores_ctrl_c_gets_sigterm_and_its_exit_code_is_passed_on() {
     let machine = Machine::take("trace-deaf");
     let script = "trap '' INT; trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done";
     machine.script("deaf", script);
@@ -271,7 +271,7 @@ fn wait_for_file(path: &Path) {
 }
 
 #[test]
-fn a_program_that_is_killed_leaves_what_it_marked() {
+fn a_killed_program_leaves_its_marks() {
     let machine = Machine::take("trace-killed");
     let body = "hemiola_task_t t = hemiola_task(\"short\", 0, 0);
         hemiola_begin(&t, 0); hemiola_mark(&t, \"last words\", 1); abort();";
@@ -287,7 +287,7 @@ fn a_program_that_is_killed_leaves_what_it_marked() {
 }
 
 #[test]
-fn a_recorder_that_is_killed_leaves_a_trace_that_can_be_read_and_a_program_that_goes_on() {
+fn a_killed_recorder_leaves_a_readable_trace_and_a_running_program() {
     let machine = Machine::take("trace-recorder-killed");
     let body = "hemiola_task_t t = hemiola_task(\"steady\", 0, 0);
         for (int n = 0; n < 100000 && access(\"stop\", F_OK); n++) { hemiola_mark(&t, \"n\", n); rest(500); }
@@ -309,7 +309,7 @@ fn a_recorder_that_is_killed_leaves_a_trace_that_can_be_read_and_a_program_that_
 }
 
 #[test]
-fn a_process_that_runs_already_is_recorded_for_a_while() {
+fn a_running_process_is_recorded_for_a_given_time() {
     let machine = Machine::take("trace-attach");
     let script = "while :; do sleep 0.01; done";
     machine.script("busy", script);
@@ -340,13 +340,13 @@ fn a_running_scenario_is_recorded_by_its_name() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_with_a_hint_and_leaves_nothing() {
+fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
     let machine = Machine::take("trace-bad");
     machine.write("text", "no program");
     for (arguments, code, said) in [
         (&["trace"][..], 2, "required"),
         (&["trace", "--", "no-such-program"], 2, "there is no program no-such-program\nhint: "),
-        (&["trace", "--", "./text"], 2, "cannot be executed: chmod +x ./text"),
+        (&["trace", "--", "./text"], 2, "run `chmod +x ./text`"),
         (&["trace", "--all", "-p", "1"], 2, "cannot be used with"),
         (&["trace", "-p", "one"], 2, "invalid value"),
         (&["trace", "-p", "4194303"], 1, "there is no process 4194303 to record"),
@@ -365,7 +365,7 @@ fn what_cannot_be_recorded_is_refused_with_a_hint_and_leaves_nothing() {
 }
 
 #[test]
-fn a_disk_that_is_full_ends_the_recording_and_not_the_program() {
+fn a_full_disk_ends_the_recording_but_not_the_program() {
     let machine = Machine::take("trace-full");
     let arguments = ["trace", "-o", "/dev/full", "--", "sh", "-c", "sleep 0.1; echo done"];
     let ended = machine.hemiola(&arguments).with_code(1);
@@ -374,7 +374,7 @@ fn a_disk_that_is_full_ends_the_recording_and_not_the_program() {
 }
 
 #[test]
-fn a_program_gets_its_own_words_and_streams() {
+fn a_program_gets_its_own_arguments_and_streams() {
     let machine = Machine::take("trace-words");
     let words = ["trace", "-o", "w.trace", "--", "printf", "%s|", "--all", "a b", "-p", PROGRAM];
     let ended = machine.hemiola(&words).with_code(0);

@@ -230,10 +230,10 @@ fn what_cannot_be_shown_is_said_before_there_is_a_page() {
     let whole = fs::read(trace(&machine, "whole.trace", 2_000)).unwrap();
     for (given, words) in [
         ("no-such-file".to_owned(), "cannot be read"),
-        (path("empty.trace", b""), "is no recording"),
+        (path("empty.trace", b""), "is not a recording"),
         (
             path("text.trace", b"this is a letter to my aunt, not a trace of anything"),
-            "is no recording",
+            "is not a recording",
         ),
     ] {
         let (code, text) = refused(&[&given]);
@@ -243,7 +243,7 @@ fn what_cannot_be_shown_is_said_before_there_is_a_page() {
     let hollow = machine.folder().join("hollow");
     fs::create_dir(&hollow).unwrap();
     let (code, text) = refused(&[hollow.to_str().unwrap()]);
-    assert!(code == Some(2) && text.contains("holds no trace"), "{text}");
+    assert!(code == Some(2) && text.contains("contains no trace"), "{text}");
     // One that is cut shows what is there, and says so.
     let cut = machine.folder().join("cut.trace");
     fs::write(&cut, &whole[..whole.len() - 7]).unwrap();

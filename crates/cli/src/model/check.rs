@@ -1,4 +1,4 @@
-//! `hemiola model check`: what a run should have cost on this machine, beside what it did.
+//! `hemiola model check`: compares the predicted cost of a run on this machine with the measured cost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::measure::read_machine;
 /// The plan in a result folder.
 const PLAN: &str = "plan.json";
 
-/// Where `run` and `measure` put their folders.
+/// The folder of the results of `run` and `measure`.
 const RESULTS: &str = "results";
 
 pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
@@ -42,7 +42,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
     let predictions = predict::predict(&plan, &machine).map_err(refused)?;
     if predictions.is_empty() {
         return Err(Failure::bad_input(format!(
-            "error: {} has no program with a control loop, so there is no cycle to predict",
+            "error: {} contains no program with a control loop, so there is no cycle to predict",
             args.folder.display()
         )));
     }
@@ -63,7 +63,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machine measured last, by the names of the folders, which hold date and time.
+/// The newest machine file, by the date and time in the folder names.
 pub(crate) fn newest() -> Result<PathBuf, Failure> {
     let measured = |folder: &Path| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -73,8 +73,8 @@ pub(crate) fn newest() -> Result<PathBuf, Failure> {
     let folders = fs::read_dir(RESULTS).into_iter().flatten().flatten();
     folders.filter_map(|entry| measured(&entry.path())).max().ok_or_else(|| {
         Failure::failed(format!(
-            "there is no {RESULTS}/measure-*/{FILE_NAME}\nhint: measure this machine: hemiola measure; or name a \
-             {FILE_NAME} with --machine"
+            "there is no {RESULTS}/measure-*/{FILE_NAME}\nhint: measure this machine with `hemiola measure`, or give \
+             a {FILE_NAME} with --machine"
         ))
     })
 }

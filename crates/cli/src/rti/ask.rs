@@ -1,4 +1,4 @@
-//! Asks an RTI of this machine how it is, over its local socket.
+//! Queries and controls an RTI on this machine over its local socket.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,14 +11,14 @@ use hemiola_units::RtiAddress;
 
 use crate::diagnostics::Failure;
 
-/// An RTI answers within a turn of its loop; one that does not is stopped, or has the processor taken away.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// An RTI answers within a turn of its loop unless it is stopped or gets no processor time.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// No report is longer, however many federates there are.
+/// Upper limit for a report, whatever the number of federates.
 const ANSWER_LEN_MAX: u64 = 256 << 20;
 
-/// The name of the RTI that was started without one.
-const USUAL: &str = "15164";
+/// The name of an RTI that was started without one.
+const DEFAULT_NAME: &str = "15164";
 
 pub(crate) enum Question {
     Status,
@@ -40,7 +40,7 @@ impl Question {
     }
 }
 
-/// Gives an RTI an operator's command, and prints what was done.
+/// Sends an operator's command to an RTI and prints the result.
 pub(crate) fn command(
     address: Option<&RtiAddress>,
     question: &Question,
@@ -55,11 +55,14 @@ pub(crate) fn command(
         Some(("error", reason)) => Err(Failure::failed(format!(
             "{reason}\nhint: `hemiola rti status` shows federations, federates and sessions"
         ))),
-        _ => Err(Failure::failed(format!("the RTI answered \"{}\"", answer.escape_debug()))),
+        _ => Err(Failure::failed(format!(
+            "unexpected answer from the RTI: \"{}\"",
+            answer.escape_debug()
+        ))),
     }
 }
 
-/// The answer of the RTI at this address, or of the one that there is.
+/// The answer of the RTI at this address, or without one of the default or only RTI.
 pub(crate) fn ask(address: Option<&RtiAddress>, question: &Question) -> Result<String, Failure> {
     let name = match address {
         Some(address) => name_of(address)?,
@@ -68,7 +71,7 @@ pub(crate) fn ask(address: Option<&RtiAddress>, question: &Question) -> Result<S
     answer(&name, question).map_err(|error| refused(&name, &error))
 }
 
-/// The name that an RTI at this address has on its own machine.
+/// The local name of the RTI at this address.
 fn name_of(address: &RtiAddress) -> Result<String, Failure> {
     match address {
         RtiAddress::SharedMemory(name) => Ok(name.clone()),
@@ -79,8 +82,8 @@ fn name_of(address: &RtiAddress) -> Result<String, Failure> {
                 return Ok(port.to_string());
             }
             Err(Failure::failed(format!(
-                "{address} is not on this machine's loopback, and an RTI tells its state only on its own machine\n\
-                 hint: there, say `hemiola rti status shm:{port}`, or start it with --metrics"
+                "{address} is not a loopback address, and an RTI reports its state only on its own machine\n\
+                 hint: run `hemiola rti status shm:{port}` on that machine, or start the RTI with --metrics"
             )))
         }
     }
@@ -88,23 +91,23 @@ fn name_of(address: &RtiAddress) -> Result<String, Failure> {
 
 fn only_one(names: &[String]) -> Result<String, Failure> {
     match names {
-        _ if names.iter().any(|name| name == USUAL) => Ok(USUAL.into()),
+        _ if names.iter().any(|name| name == DEFAULT_NAME) => Ok(DEFAULT_NAME.into()),
         [] => Err(Failure::failed(
-            "no RTI runs on this machine\nhint: start one by `hemiola rti`; in a container or another network \
-             namespace, ask there",
+            "no RTI is running on this machine\nhint: start one with `hemiola rti`; if it runs in a container or \
+             another network namespace, run this command there",
         )),
         [name] => Ok(name.clone()),
         names => {
             let addresses: Vec<String> = names.iter().map(|name| format!("shm:{name}")).collect();
             Err(Failure::failed(format!(
-                "several RTIs run on this machine\nhint: say which: {}",
+                "several RTIs are running on this machine\nhint: give the address of one: {}",
                 addresses.join(", ")
             )))
         }
     }
 }
 
-/// The names of the RTIs of this machine, of all users (proc_net(5), `/proc/net/unix`).
+/// The names of all users' RTIs on this machine (proc_net(5), `/proc/net/unix`).
 fn running() -> Vec<String> {
     let prefix = format!("@{}", RtiAddress::socket_name(""));
     let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
@@ -119,19 +122,19 @@ fn running() -> Vec<String> {
 
 fn answer(name: &str, question: &Question) -> io::Result<String> {
     let mut socket = local::connect(&RtiAddress::socket_name(name))?;
-    // Names in the abstract name space belong to whoever was first.
+    // Any process can take a name in the abstract name space first.
     let owner = local::peer(&socket)?.uid;
     if owner != local::own_uid() && owner != 0 && local::own_uid() != 0 {
         return Err(ErrorKind::PermissionDenied.into());
     }
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
     let mut answer = String::new();
     let asked = socket.write_all(question.line().as_bytes());
     let answered = asked.and_then(|()| socket.take(ANSWER_LEN_MAX).read_to_string(&mut answer));
     match answered {
         Ok(0) => Err(ErrorKind::PermissionDenied.into()),
-        // Closed before it has read the question.
+        // The RTI closed the connection before it read the question.
         Err(error)
             if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) =>
         {
@@ -146,18 +149,18 @@ fn refused(name: &str, error: &io::Error) -> Failure {
     use ErrorKind::{ConnectionRefused, PermissionDenied, TimedOut, WouldBlock};
     let reason = match error.kind() {
         ConnectionRefused => {
-            "there is none of this name on this machine\nhint: `hemiola rti status` without an address finds it".into()
+            "this machine has no RTI of this name\nhint: run `hemiola rti status` without an address to find it".into()
         }
         PermissionDenied => {
-            "it is another user's\nhint: an RTI tells its state to the user who started it, and to root"
+            "it belongs to another user\nhint: only the user who started an RTI, and root, can query it"
                 .into()
         }
         TimedOut | WouldBlock => {
-            format!("it does not answer within {} s: is it stopped?", PATIENCE.as_secs())
+            format!("no answer within {} s; it may be stopped", TIMEOUT.as_secs())
         }
         _ => error.to_string(),
     };
-    Failure::failed(format!("the RTI shm:{name} cannot be asked: {reason}"))
+    Failure::failed(format!("cannot query the RTI shm:{name}: {reason}"))
 }
 
 #[cfg(test)]
@@ -165,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_on_loopback_is_a_name() {
+    fn a_loopback_address_maps_to_a_local_name() {
         let name = |address: &str| name_of(&address.parse().unwrap()).ok();
         assert_eq!(name("shm:demo").as_deref(), Some("demo"));
         for address in ["localhost:4711", "tcp:127.0.0.1:4711", "127.3.2.1:4711", "[::1]:4711"] {
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_one_or_the_only_one_is_asked() {
+    fn the_default_or_only_rti_is_chosen() {
         let chosen = |names: &[&str]| {
             only_one(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).ok()
         };

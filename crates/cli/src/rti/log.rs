@@ -1,5 +1,4 @@
-//! The log of an RTI on standard error, written by a thread of its own: whoever reads it slowly, or not at all, must
-//! not hold up a federation.
+//! The log of an RTI on standard error. A separate thread writes it, so that a slow reader does not delay a federation.
 
 use std::io::{self, Write, stderr};
 use std::sync::Arc;
@@ -12,27 +11,27 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::diagnostics::Failure;
 
-/// Lines that wait to be written. More are lost, and counted.
+/// Length of the queue of lines. Further lines are dropped and counted.
 const LINES_MAX: usize = 4096;
 
-/// How long the end of the program waits for the last lines.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the program waits at its end for the last lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 enum Order {
     Line(Vec<u8>),
-    /// Says so when everything before is written.
+    /// Signals when all earlier lines are written.
     Flush(SyncSender<()>),
 }
 
 #[derive(Clone)]
 pub(super) struct Log {
     orders: SyncSender<Order>,
-    /// Lines that found no room since the last one that did.
+    /// Lines dropped since the last line that was queued.
     lost: Arc<AtomicU64>,
 }
 
 impl Log {
-    /// Takes everything of this importance that the program says.
+    /// Starts the thread and logs events of this level and above.
     pub(super) fn start(level: LevelFilter) -> Result<Self, Failure> {
         let (orders, receiver) = sync_channel(LINES_MAX);
         let log = Self { orders, lost: Arc::default() };
@@ -53,18 +52,18 @@ impl Log {
         Ok(log)
     }
 
-    /// Says something that is no event.
-    pub(super) fn say(&self, text: &str) {
-        // The last line may be lost like any other.
+    /// Writes a line that is not an event.
+    pub(super) fn print(&self, text: &str) {
+        // This line may be dropped like any other.
         let _ = self.orders.try_send(Order::Line(format!("{text}\n").into_bytes()));
     }
 
-    /// Waits until what was said is written, for a while.
+    /// Waits until all queued lines are written, at most [`FLUSH_TIMEOUT`].
     pub(super) fn flush(&self) {
         let (done, written) = sync_channel(1);
         if self.orders.try_send(Order::Flush(done)).is_ok() {
-            // Whoever reads the log does not: nothing can be done about it.
-            let _ = written.recv_timeout(PATIENCE);
+            // If the reader has stopped reading, the lines are lost.
+            let _ = written.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }
@@ -73,10 +72,11 @@ fn write(orders: &Receiver<Order>, lost: &AtomicU64) {
     for order in orders {
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            let _ = writeln!(stderr(), "{lost} lines of the log were lost: they came too fast");
+            let _ =
+                writeln!(stderr(), "{lost} log lines were lost: standard error is read too slowly");
         }
         match order {
-            // There is no place left to complain at.
+            // A failure to write standard error cannot be reported anywhere.
             Order::Line(line) => drop(stderr().write_all(&line)),
             Order::Flush(done) => drop(done.try_send(())),
         }
@@ -91,7 +91,7 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// The subscriber writes whole lines.
+/// The subscriber writes one whole line per call.
 impl Write for &Log {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.orders.try_send(Order::Line(line.to_vec())).is_err() {

@@ -1,4 +1,4 @@
-//! Metrics over HTTP, for Prometheus: a thread of its own, so that no collector occupies the RTI.
+//! Prometheus metrics over HTTP, served by a separate thread so that a collector does not occupy the RTI.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -15,11 +15,11 @@ use crate::diagnostics::Failure;
 
 const PAGE: &str = "<!doctype html><title>Hemiola RTI</title><a href=\"/metrics\">metrics</a>\n";
 
-/// A listener that does not serve yet.
+/// A bound listener that does not serve yet.
 pub(super) struct Listener(TcpListener);
 
 impl Listener {
-    /// Listens on the first address that the text stands for.
+    /// Listens on the first address that the text resolves to.
     pub(super) fn bind(text: &str) -> Result<Self, Failure> {
         let addresses = resolved("--metrics", text)?;
         let address = addresses[0];
@@ -33,13 +33,13 @@ impl Listener {
         Ok(Self(listener))
     }
 
-    /// Serves until the process ends. Returns the address.
+    /// Starts a thread that serves until the process ends. Returns the address.
     pub(super) fn serve(self, stopper: Stopper) -> Result<SocketAddr, Failure> {
         let address = self.0.local_addr().map_err(Failure::failed)?;
         let routes = Router::new()
             .route("/metrics", get(metrics))
             .route("/", get(|| async { closing(Html(PAGE)) }))
-            .fallback(|| async { closing((StatusCode::NOT_FOUND, "There is only /metrics.\n")) })
+            .fallback(|| async { closing((StatusCode::NOT_FOUND, "Only /metrics exists.\n")) })
             .method_not_allowed_fallback(|| async {
                 closing((StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n"))
             })
@@ -61,7 +61,7 @@ impl Listener {
 }
 
 async fn metrics(State(stopper): State<Stopper>) -> Response {
-    // Blocks this thread for one turn of the RTI at most, and nobody else uses it.
+    // Blocks only this thread, for at most one turn of the RTI.
     match stopper.status() {
         Ok(report) => {
             let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
@@ -71,7 +71,7 @@ async fn metrics(State(stopper): State<Stopper>) -> Response {
     }
 }
 
-/// A response after which the connection is closed: a collector comes back after many seconds only.
+/// Closes the connection after the response, because a collector polls only every few seconds or more.
 fn closing(response: impl IntoResponse) -> Response {
     ([(header::CONNECTION, "close")], response).into_response()
 }

@@ -1,4 +1,4 @@
-//! Serves federations until it is told to stop.
+//! Serves federations until a signal stops it.
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -17,7 +17,7 @@ use super::metrics;
 use crate::args::RtiServe;
 use crate::diagnostics::{Failure, INTERRUPTED};
 
-/// Stack that a real-time RTI touches before it begins.
+/// Stack that a real-time RTI prefaults before it serves.
 const STACK: Bytes = Bytes(256 << 10);
 
 pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
@@ -26,23 +26,23 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let log = Log::start(args.log.into())?;
     hemiola_rt::privilege::raise_descriptor_limit();
     let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
-    // Its thread stays an ordinary one, whatever the profile is.
+    // Started before the profile is applied, so that this thread keeps ordinary scheduling.
     stop_at_signals(server.stopper())?;
     take_profile(args)?;
     let addresses = server.addresses();
     let metrics = metrics.map(|listener| listener.serve(server.stopper())).transpose()?;
     announce(&addresses, metrics);
     for address in &addresses.tcp {
-        let can = "join, create and destroy federations, and read and change what passes by";
-        warn_of_strangers(*address, can);
+        let can = "create, join and destroy federations, and read and change their data";
+        warn_if_reachable(*address, can);
     }
     if let Some(address) = metrics {
-        warn_of_strangers(address, "read the names of federations and federates");
+        warn_if_reachable(address, "read the names of federations and federates");
     }
     let summary = server.run();
     if let Ok(summary) = &summary {
         // By the log's thread: nobody may read, and this has to end.
-        log.say(&format!(
+        log.print(&format!(
             "stopped: {} sessions, {} calls, {} callbacks in {} of work",
             count(summary.sessions),
             count(summary.calls),
@@ -63,7 +63,7 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
             options.listen.extend(resolved("--listen", text)?);
         }
         let port = options.listen.first().map_or(0, SocketAddr::port);
-        // Two RTIs on ports that the system chooses do not take each other's name.
+        // Port 0 is no name: two RTIs with system-chosen ports would collide.
         options.local =
             Some(if port == 0 { format!("pid-{}", std::process::id()) } else { port.to_string() });
     }
@@ -73,7 +73,7 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     let settings = &mut options.settings;
     if let Some(count) = args.sessions_max {
         settings.sessions_max = count;
-        // Some more, for those that come to resume or to be refused.
+        // Leave room for connections that resume a session or are refused.
         settings.connections_max = settings.connections_max.max(count.saturating_mul(2));
     }
     if let Some(Bytes(len)) = args.memory_max {
@@ -91,12 +91,12 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// The addresses a name stands for, each once.
+/// The addresses that the text resolves to, without duplicates.
 pub(super) fn resolved(option: &str, text: &str) -> Result<Vec<SocketAddr>, Failure> {
     let bare = text.strip_prefix("tcp:").unwrap_or(text);
     let wrong = |reason: String| {
         Failure::bad_input(format!(
-            "error: {option} {text}: {reason}\nhint: write HOST:PORT, as 127.0.0.1:15164; [::]:15164 is every address"
+            "error: {option} {text}: {reason}\nhint: write HOST:PORT, such as 127.0.0.1:15164; [::]:15164 stands for all addresses"
         ))
     };
     let mut addresses: Vec<SocketAddr> =
@@ -110,47 +110,47 @@ fn cannot_serve(error: &ServeError) -> Failure {
     let hint = match error {
         ServeError::Listen { source, .. } => match source.kind() {
             ErrorKind::AddrInUse => {
-                "\nhint: another RTI may run (`hemiola rti status`); choose another --listen HOST:PORT"
+                "\nhint: another RTI may be running (see `hemiola rti status`); choose another --listen HOST:PORT"
             }
             ErrorKind::AddrNotAvailable => {
-                "\nhint: it is no address of this machine: `ip address` shows them; 0.0.0.0 stands for all"
+                "\nhint: this is not an address of this machine; `ip address` lists them, 0.0.0.0 stands for all"
             }
             ErrorKind::PermissionDenied => {
-                "\nhint: ports below 1024 need a privilege; choose another"
+                "\nhint: ports below 1024 require a privilege; choose another port"
             }
             _ => "",
         },
         ServeError::Local { .. } => {
-            "\nhint: another RTI has this name (`hemiola rti status`); choose another --local NAME"
+            "\nhint: another RTI has this name (see `hemiola rti status`); choose another --local NAME"
         }
         _ => "",
     };
     Failure::failed(format!("{error}{hint}"))
 }
 
-/// The first signal lets the RTI end in good order, a second one of the same kind ends it at once.
+/// The first signal stops the RTI in order; any further one ends the process at once.
 fn stop_at_signals(stopper: Stopper) -> Result<(), Failure> {
-    let (mut told, teller) = UnixStream::pair().map_err(Failure::failed)?;
+    let (mut receiver, sender) = UnixStream::pair().map_err(Failure::failed)?;
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         let (code, before) = (INTERRUPTED.into(), Arc::clone(&asked));
         signal_hook::flag::register_conditional_shutdown(signal, code, before)
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&asked)))
             .map_err(Failure::failed)?;
-        let teller = teller.try_clone().map_err(Failure::failed)?;
-        signal_hook::low_level::pipe::register(signal, teller).map_err(Failure::failed)?;
+        let sender = sender.try_clone().map_err(Failure::failed)?;
+        signal_hook::low_level::pipe::register(signal, sender).map_err(Failure::failed)?;
     }
     let wait = move || {
-        // An error would mean that nobody can tell any more: then it stops as well.
-        let _ = told.read(&mut [0]);
+        // Stop after an error as well, because no later signal would be noticed.
+        let _ = receiver.read(&mut [0]);
         stopper.stop();
     };
     let thread = std::thread::Builder::new().name("signals".into()).spawn(wait);
     thread.map(drop).map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))
 }
 
-/// Asks for what the command line says, all of it or nothing: an RTI with less than was asked for would hold up its
-/// federates unseen.
+/// Applies the scheduling options of the command line. Any refusal is an error: an RTI with less than was requested
+/// would delay its federates unnoticed.
 fn take_profile(args: &RtiServe) -> Result<(), Failure> {
     let mut profile = Profile::ordinary();
     if let Some(priority) = args.priority {
@@ -171,8 +171,8 @@ fn take_profile(args: &RtiServe) -> Result<(), Failure> {
     Err(Failure::failed(refusals.join("\nerror: ")))
 }
 
-/// Where federates find it, one address a line, on standard output: for people and for scripts. All at once: a script
-/// may close its end behind the first line.
+/// Prints the addresses for federates on standard output, one per line. All lines are written at once, because a script
+/// may close the pipe after the first.
 fn announce(addresses: &Addresses, metrics: Option<SocketAddr>) {
     let mut lines: Vec<String> =
         addresses.tcp.iter().map(|address| format!("tcp:{address}\n")).collect();
@@ -181,13 +181,13 @@ fn announce(addresses: &Addresses, metrics: Option<SocketAddr>) {
     print!("{}", lines.concat());
 }
 
-fn warn_of_strangers(address: SocketAddr, can: &str) {
+fn warn_if_reachable(address: SocketAddr, can: &str) {
     if address.ip().is_loopback() {
         return;
     }
     eprintln!(
-        "warning: {address} can be reached from other machines and nothing protects it: no password, no encryption. \
-         Whoever reaches it can {can}.\n\
-         hint: keep it to a network of its own or behind a firewall, or listen on loopback and come through ssh -L"
+        "warning: {address} can be reached from other machines, without password or encryption. Any client that \
+         connects can {can}.\n\
+         hint: use a separate network or a firewall, or listen on loopback and connect through ssh -L"
     );
 }

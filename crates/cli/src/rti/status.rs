@@ -1,4 +1,4 @@
-//! Shows what goes on in an RTI.
+//! Shows the state of an RTI.
 
 use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
@@ -17,14 +17,14 @@ use super::ask::{Question, ask};
 use crate::args::RtiStatus;
 use crate::diagnostics::Failure;
 
-/// Between one look and the next.
-const EVERY: Duration = Duration::from_secs(1);
-/// Moves to the first place of a terminal and forgets what was below.
+/// Refresh interval of `--watch`.
+const REFRESH: Duration = Duration::from_secs(1);
+/// Moves the cursor to the top left and clears the terminal.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
-/// Stands where there is nothing.
+/// Shown for an absent value.
 const NONE: &str = "–";
-/// Characters of a name, of names in a list.
+/// Limits for the characters of a name and the names in a list.
 const NAME_LEN_MAX: usize = 40;
 const NAMES_MAX: usize = 8;
 
@@ -44,24 +44,24 @@ pub(super) fn status(args: &RtiStatus) -> Result<ExitCode, Failure> {
         } else {
             println!("{shown}");
         }
-        std::thread::sleep(EVERY);
+        std::thread::sleep(REFRESH);
     }
 }
 
 fn read(text: &str) -> Result<Report, Failure> {
-    // Only the layout may be understood of a newer one.
+    // Of a newer report, perhaps only this number can be read.
     #[derive(serde::Deserialize)]
     struct Layout {
         layout: u32,
     }
     let foreign = |error: serde_json::Error| {
-        Failure::failed(format!("the RTI answers what this program does not understand: {error}"))
+        Failure::failed(format!("the RTI's report cannot be read: {error}"))
     };
     let Layout { layout } = serde_json::from_str(text).map_err(foreign)?;
     if layout != LAYOUT {
         return Err(Failure::failed(format!(
-            "the RTI reports in layout {layout}, this program reads {LAYOUT}\nhint: use the version that the RTI \
-             was started from"
+            "the RTI reports in layout {layout}, but this program reads layout {LAYOUT}\nhint: use the version of \
+             hemiola that started the RTI"
         )));
     }
     serde_json::from_str(text).map_err(foreign)
@@ -71,7 +71,7 @@ fn read(text: &str) -> Result<Report, Failure> {
 fn render(report: &Report) -> String {
     let mut tables: Vec<Table> =
         report.federations.iter().map(|one| federation(one, &report.sessions)).collect();
-    tables.extend(strangers(report));
+    tables.extend(not_joined(report));
     let mut head = vec![
         ("listens on".to_owned(), report.addresses.join(", ")),
         ("received".to_owned(), flow(&report.received)),
@@ -191,7 +191,7 @@ fn state(one: &FederateReport, session: Option<&SessionReport>) -> String {
     parts.join("; ")
 }
 
-/// Messages that wait to be sent, their memory, and messages whose time has not come.
+/// Messages waiting to be sent, their memory, and undelivered time-stamp-order messages.
 fn backlog(one: &FederateReport, session: Option<&SessionReport>) -> String {
     let mut text = match session {
         None => NONE.to_owned(),
@@ -210,7 +210,7 @@ fn note(federation: &FederationReport) -> String {
     let mut sentences: Vec<String> = federation.holding_back.iter().map(holding_back).collect();
     if !federation.synchronization_points.is_empty() {
         sentences.push(format!(
-            "Not all have reached {}.",
+            "Not yet reached by all federates: {}.",
             list(federation.synchronization_points.iter().map(String::as_str))
         ));
     }
@@ -219,7 +219,7 @@ fn note(federation: &FederationReport) -> String {
 
 fn holding_back(holder: &HoldingBack) -> String {
     let itself = match holder.asked_for {
-        Some(time) => format!("it waits for {time} itself"),
+        Some(time) => format!("it is itself waiting for {time}"),
         None => "it has not asked to advance".into(),
     };
     format!(
@@ -232,7 +232,7 @@ fn holding_back(holder: &HoldingBack) -> String {
 }
 
 /// Sessions without a federate.
-fn strangers(report: &Report) -> Option<Table> {
+fn not_joined(report: &Report) -> Option<Table> {
     let joined: std::collections::BTreeSet<u64> = report
         .federations
         .iter()
@@ -251,7 +251,7 @@ fn strangers(report: &Report) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::new("Not joined", heads, rows).with_prose(&[1]))
 }
 
-/// A length of time as people say it.
+/// Formats a length of time for people.
 fn age(span: Span) -> String {
     let seconds = span.nanos() / 1_000_000_000;
     match seconds {
@@ -278,7 +278,7 @@ fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     }
 }
 
-/// A name that a federate chose, without what would move the cursor or make the table wide.
+/// Cuts a name chosen by a federate to [`NAME_LEN_MAX`] and replaces its control characters.
 fn shown(name: &str) -> String {
     let tame = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let mut text: String = name.chars().take(NAME_LEN_MAX).map(tame).collect();

@@ -1,4 +1,4 @@
-//! The trace file of a recording, while it grows.
+//! The trace file that a recording writes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,11 +10,11 @@ use hemiola_trace::sched::{Event, Thread};
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 
-/// A file that recordings are streamed into: complete up to the last round whatever happens.
+/// A file that a recording is streamed into. It is always complete up to the last round.
 #[derive(Debug)]
 pub(super) struct TraceFile {
     writer: TraceWriter<File>,
-    /// Each task's track, and how many names of its marks the file knows.
+    /// Each task's track, and how many of its mark names are in the file.
     tracks: BTreeMap<usize, (TrackId, usize)>,
 }
 
@@ -37,7 +37,7 @@ impl TraceFile {
         if events.is_empty() { Ok(()) } else { self.writer.kernel(cpu, events) }
     }
 
-    /// Entries of a task; its track is made with the first, when the thread is known.
+    /// Writes entries of a task. Its track is created with the first, when the thread is known.
     pub(super) fn entries(&mut self, task: &Task, entries: &[Entry]) -> io::Result<()> {
         if entries.is_empty() {
             return Ok(());
@@ -56,7 +56,7 @@ impl TraceFile {
         self.writer.entries(*track, entries)
     }
 
-    /// Adds what is known at the end; the bytes the file has.
+    /// Adds the final conditions and syncs the file. Returns its size in bytes.
     pub(super) fn end(mut self, at: Instant, conditions: &[(String, String)]) -> io::Result<u64> {
         self.writer.conditions(at, &borrowed(conditions))?;
         let mut file = self.writer.get_ref();

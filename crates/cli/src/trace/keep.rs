@@ -1,4 +1,4 @@
-//! A flight recorder: the last seconds, in memory of a fixed size.
+//! A flight recorder: keeps the last seconds in bounded memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -10,11 +10,11 @@ use hemiola_units::{Instant, Span};
 
 use super::file::TraceFile;
 
-/// Events kept, of all processors together: 192 MiB. It is ten seconds of the worst load known, 800,000 a second.
+/// Events kept of all processors together: 192 MiB, or ten seconds of the highest known load of 800,000 per second.
 pub(super) const EVENTS_MAX: usize = 8 << 20;
-/// Entries kept of one task.
+/// Entries kept per task.
 const ENTRIES_MAX: usize = 1 << 18;
-/// What is kept of threads; beyond it, of threads that changed or ended before what is kept only the last is.
+/// Thread records kept. Beyond this number, only the last record of each thread from before the kept time remains.
 const THREADS_MAX: usize = 1 << 16;
 
 /// The last seconds of a recording.
@@ -26,12 +26,12 @@ pub(super) struct Kept {
     events: BTreeMap<u16, VecDeque<Event>>,
     threads: Vec<Thread>,
     tasks: BTreeMap<usize, (Task, VecDeque<Entry>)>,
-    /// What had to go although it was recent enough.
+    /// Whether recent data was dropped because memory was full.
     crowded: bool,
 }
 
 impl Kept {
-    /// Nothing yet, of which the last `length` is to be kept, `events_max` events of the kernel at most.
+    /// An empty recorder that keeps the last `length`, and at most `events_max` kernel events.
     pub(super) fn new(length: Span, events_max: usize) -> Self {
         let (events, tasks) = (BTreeMap::new(), BTreeMap::new());
         Self { length, events_max, events, threads: Vec::new(), tasks, crowded: false }
@@ -52,13 +52,13 @@ impl Kept {
         kept.extend(entries);
     }
 
-    /// Forgets what is too old at `now`, and the oldest where there is too much.
+    /// Drops data that is too old at `now`, and the oldest data above the limits.
     pub(super) fn prune(&mut self, now: Instant) {
         let since = now - self.length;
         for events in self.events.values_mut() {
             events.drain(..events.partition_point(|event| event.at < since));
         }
-        // Of every processor up to the same moment, so that what is kept is complete.
+        // Drop events of every processor up to the same time, so that the rest is complete.
         let mut count: usize = self.events.values().map(VecDeque::len).sum();
         while count > self.events_max {
             self.crowded = true;
@@ -81,7 +81,7 @@ impl Kept {
         }
     }
 
-    /// Of threads that changed before `since`, keeps what they were then.
+    /// Keeps only the last record of each thread from before `since`.
     fn forget_threads(&mut self, since: Instant) {
         let mut last: BTreeMap<Tid, usize> = BTreeMap::new();
         for (index, thread) in self.threads.iter().enumerate() {
@@ -94,22 +94,22 @@ impl Kept {
             index += 1;
             thread.since > since || last.get(&thread.tid) == Some(&(index - 1))
         });
-        // As many numbers as there can be at all in a second or two: the oldest go.
+        // Only reached if thread IDs are used up within seconds: drop the oldest.
         let excess = self.threads.len().saturating_sub(THREADS_MAX);
         self.threads.drain(..excess);
     }
 
-    /// The first moment of what is kept of the kernel, if anything is.
+    /// The time of the oldest kernel event kept.
     pub(super) fn first(&self) -> Option<Instant> {
         self.events.values().filter_map(|events| events.front()).map(|event| event.at).min()
     }
 
-    /// Whether something had to go although it was recent enough.
+    /// Whether recent data was dropped because memory was full.
     pub(super) const fn is_crowded(&self) -> bool {
         self.crowded
     }
 
-    /// Writes what is kept.
+    /// Writes everything kept into the file.
     pub(super) fn spill(&mut self, file: &mut TraceFile) -> io::Result<()> {
         file.threads(&std::mem::take(&mut self.threads))?;
         for (cpu, mut events) in std::mem::take(&mut self.events) {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_forgotten() {
+    fn old_events_are_dropped() {
         let mut kept = Kept::new(Span::from_nanos(10), 100);
         kept.kernel(0, &[event(0, 5), event(0, 15), event(0, 25)]);
         kept.kernel(1, &[event(1, 3)]);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_goes_up_to_the_same_moment_of_every_processor() {
+    fn excess_events_are_dropped_up_to_the_same_time_on_every_processor() {
         let mut kept = Kept::new(Span::from_nanos(1_000_000), 1000);
         for at in 0..5000 {
             kept.kernel(0, &[event(0, 2 * at)]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_threads_without_end_the_recent_and_the_last_before_stay() {
+    fn thread_records_are_bounded_and_keep_the_recent_and_the_last_before() {
         let mut kept = Kept::new(Span::from_nanos(100), 10);
         let thread = |tid, since| Thread {
             tid: Tid(tid),

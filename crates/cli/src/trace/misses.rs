@@ -1,4 +1,4 @@
-//! Missed deadlines of marked jobs, seen while they are recorded: what a flight recorder may wait for.
+//! Detects missed deadlines of marked jobs during the recording, as a trigger of the flight recorder.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use hemiola_report::text::duration;
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
 
-/// Jobs under way, and the first of them that was late.
+/// Jobs in progress, and the first late job.
 #[derive(Debug, Default)]
 pub(super) struct Misses {
-    /// By task: its name, the job, when it is due.
+    /// By task: its name, the job, its deadline.
     open: BTreeMap<usize, (String, u32, Instant)>,
     found: Option<String>,
 }
@@ -39,7 +39,7 @@ impl Misses {
         }
     }
 
-    /// The first job that ended late, or one that is under way at `now` and should have ended.
+    /// Takes the first job that ended late, or one in progress at `now` past its deadline.
     pub(super) fn take(&mut self, now: Instant) -> Option<String> {
         let overdue = || {
             let (name, job, _) = self.open.values().find(|(_, _, due)| *due < now)?;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_that_ends_late_or_not_at_all_is_found() {
+    fn a_job_that_ends_late_or_not_at_all_is_reported() {
         let task = Task {
             number: 0,
             pid: 1,
@@ -85,7 +85,7 @@ mod tests {
         misses.entries(&task, &[entry(EventKind::Finish, 4000, 1, 2900)]);
         assert_eq!(misses.take(at(4000)).as_deref(), Some("job 1 of control ended 1.10 µs late"));
         assert_eq!(misses.take(at(9000)), None);
-        // Without a deadline nothing is late.
+        // A job without a deadline is never late.
         misses.entries(&task, &[entry(EventKind::Finish, 5000, 2, u64::MAX)]);
         assert_eq!(misses.take(at(9000)), None);
     }

@@ -1,4 +1,4 @@
-//! The program that is recorded: held until the recording runs, then let go.
+//! The recorded program, which is held until the recording runs.
 
 use std::ffi::OsString;
 use std::io::{self, PipeWriter, Read, Write};
@@ -12,15 +12,15 @@ use hemiola_rt::sys::descriptor;
 use hemiola_rt::sys::process::{PidFd, Signal, clear_cloexec};
 use hemiola_units::Instant;
 
-/// The word by which this binary is started to become the program: then come a descriptor, the program, and its
-/// arguments.
+/// The first argument with which this binary is started to become the program. A descriptor, the program and its
+/// arguments follow.
 const HELD: &str = "trace-held";
 
-/// What a shell says of a program that cannot be started, and of one that is not there.
+/// The exit codes of a shell for a program that cannot be executed and for one that does not exist.
 const NOT_STARTED: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// A program of the user.
+/// A user's program.
 #[derive(Debug)]
 pub(super) struct Program {
     child: Child,
@@ -29,8 +29,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts it, up to where it would begin: it has its process number, and does nothing before [`Self::go`]. If it
-    /// never comes to that, it ends.
+    /// Creates the process, which then waits for [`Self::go`] before it executes the program. If the recorder ends
+    /// first, the process ends too.
     pub(super) fn hold(words: &[OsString], marks: &Marks) -> io::Result<Self> {
         let (wait, go) = io::pipe()?;
         clear_cloexec(&wait)?;
@@ -49,35 +49,36 @@ impl Program {
         self.child.id()
     }
 
-    /// Lets it begin.
+    /// Lets the process execute the program.
     pub(super) fn go(&mut self) -> io::Result<()> {
         self.go.take().map_or(Ok(()), |mut go| go.write_all(&[1]))
     }
 
-    /// Waits until it has ended or `until` has come; says whether it has ended.
+    /// Waits until `until` or the end of the program. Returns whether the program has ended.
     pub(super) fn wait(&self, until: Instant) -> io::Result<bool> {
         self.watch.wait(until)
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub(super) fn terminate(&self) {
-        // It may have ended meanwhile.
+        // An error means that it has already ended.
         let _ = self.watch.send_signal(Signal::TERM);
     }
 
-    /// How it ended; it has.
+    /// Waits for the end of the program and returns its status.
     pub(super) fn status(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 }
 
-/// The code a shell would have for that end.
+/// The exit code of a shell for this status.
 pub(super) fn code(status: ExitStatus) -> ExitCode {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Becomes the program, if this process was started for that: waits until it may go on, or ends if it may not.
+/// If this process was started as [`HELD`], waits for the recorder and becomes the program. Returns an exit code if the
+/// program cannot run, and `None` for any other command line.
 pub(crate) fn held(words: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let mut words = words.skip(1);
     if words.next()? != HELD {
@@ -91,10 +92,10 @@ pub(crate) fn held(words: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     });
     match may_go {
         Ok(1) => {}
-        // The recorder is gone, and has said why.
+        // The recorder has ended and reported the reason.
         Ok(_) => return Some(ExitCode::FAILURE),
         Err(error) => {
-            eprintln!("error: the recorder is not there: {error}");
+            eprintln!("error: the recorder cannot be reached: {error}");
             return Some(ExitCode::from(NOT_STARTED));
         }
     }

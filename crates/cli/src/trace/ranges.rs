@@ -1,39 +1,39 @@
-//! Which stretches of time are recorded: what a program starts and stops.
+//! The time ranges that are recorded, which a program starts and stops.
 
 use hemiola_trace::sched::{Event, What};
 use hemiola_units::Instant;
 
-/// Changes kept; older ones count as long past.
+/// Changes kept; older ones are discarded.
 const CHANGES_MAX: usize = 4096;
 
-/// What is recorded and what is left out, over time.
+/// The ranges of time that are recorded and left out.
 #[derive(Clone, Debug)]
 pub(super) struct Ranges {
-    /// Before the first change.
+    /// Whether events before the first change are recorded.
     before: bool,
-    /// When it changed, in order; it alternates.
+    /// The times at which recording was switched on or off, in order.
     changes: Vec<Instant>,
-    /// Changes that are not kept any more.
+    /// Number of discarded changes.
     forgotten: usize,
-    /// Of each processor, how many changes lay before the last event that was let through.
+    /// For each processor, the number of changes before its last kept event.
     seen: Vec<Option<usize>>,
 }
 
 impl Ranges {
-    /// Everything is recorded until told otherwise, or nothing.
+    /// Starts with recording on or off.
     pub(super) fn new(recording: bool) -> Self {
         Self { before: recording, changes: Vec::new(), forgotten: 0, seen: Vec::new() }
     }
 
-    /// From `at` on it is recorded, or not. Says whether that is a change.
+    /// Switches recording on or off at `at`. Returns whether this is a change.
     pub(super) fn set(&mut self, at: Instant, recording: bool) -> bool {
         if self.state(self.changes.len()) == recording {
             return false;
         }
-        // Of two threads that called at nearly the same time the later one is heard later.
+        // Calls of two threads at nearly the same time may arrive out of order.
         self.changes.push(self.changes.last().map_or(at, |last| at.max(*last)));
         if self.changes.len() > CHANGES_MAX {
-            // An even number, so that the state before stays what it was.
+            // An even number, so that `before` stays correct.
             self.changes.drain(..CHANGES_MAX / 2);
             self.forgotten += CHANGES_MAX / 2;
         }
@@ -45,13 +45,13 @@ impl Ranges {
         self.before && self.changes.is_empty() && self.forgotten == 0
     }
 
-    /// Whether that moment is recorded.
+    /// Whether this time is recorded.
     pub(super) fn holds(&self, at: Instant) -> bool {
         self.state(self.count(at))
     }
 
-    /// Keeps the events that are recorded, in order; where a stretch is left out between two of a processor, a
-    /// [`What::Lost`] says so.
+    /// Removes the events that are not recorded. A [`What::Lost`] marks a range left out between two events of a
+    /// processor.
     pub(super) fn filter(&mut self, cpu: u16, events: &mut Vec<Event>) {
         if self.is_everything() {
             return;
@@ -68,7 +68,7 @@ impl Ranges {
             }
             let now = self.forgotten + count;
             if self.seen[index].replace(now).is_some_and(|before| before != now) {
-                // It was let through since the last change, which there must be for the counts to differ.
+                // The counts differ, so there was a change; the gap ends at the last one.
                 let at = self.changes.get(count.wrapping_sub(1)).copied().unwrap_or(event.at);
                 kept.push(Event { at, cpu, what: What::Lost(0) });
             }
@@ -77,12 +77,12 @@ impl Ranges {
         *events = kept;
     }
 
-    /// How many changes lie at or before that moment.
+    /// The number of changes at or before this time.
     fn count(&self, at: Instant) -> usize {
         self.changes.partition_point(|change| *change <= at)
     }
 
-    /// What holds after that many changes.
+    /// Whether recording is on after this many changes.
     fn state(&self, changes: usize) -> bool {
         self.before == changes.is_multiple_of(2)
     }
@@ -104,11 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_stop_and_start_is_left_out_and_marked() {
+    fn a_range_between_stop_and_start_is_left_out_and_marked() {
         let mut ranges = Ranges::new(true);
         assert_eq!(filtered(&mut ranges, &[1, 9]), [(1, false), (9, false)]);
         assert!(ranges.set(at(10), false) && !ranges.set(at(11), false));
-        // The beginning was let through before anything was known of changes.
+        // The first events were kept before the stop was known.
         assert_eq!(filtered(&mut ranges, &[9, 10, 19]), [(9, false)]);
         assert!(ranges.set(at(20), true));
         assert_eq!(filtered(&mut ranges, &[19, 21, 22]), [(20, true), (21, false), (22, false)]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_begins_without_a_gap() {
+    fn a_paused_recording_starts_without_a_gap() {
         let mut ranges = Ranges::new(false);
         assert_eq!(filtered(&mut ranges, &[1, 2]), []);
         ranges.set(at(3), true);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_without_end_take_bounded_memory_and_hold_for_what_is_recent() {
+    fn many_changes_take_bounded_memory_and_recent_ones_are_kept() {
         let mut ranges = Ranges::new(true);
         for n in 1..100_000 {
             assert!(ranges.set(at(n * 10), n % 2 == 0));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_heard_late_counts_from_the_one_before() {
+    fn a_late_call_takes_effect_at_the_time_of_the_previous_one() {
         let mut ranges = Ranges::new(true);
         ranges.set(at(10), false);
         ranges.set(at(7), true);

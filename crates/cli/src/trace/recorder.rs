@@ -1,4 +1,4 @@
-//! The recorder: takes what the kernel and the programs have noted, round by round, and passes on what is recorded.
+//! The recorder: drains the events of the kernel and the marks of programs in rounds, and writes the recorded ones.
 
 use std::fs::File;
 use std::io;
@@ -17,53 +17,53 @@ use super::keep::{EVENTS_MAX, Kept};
 use super::misses::Misses;
 use super::ranges::Ranges;
 
-/// What a recording is to be.
+/// Settings of a recording.
 pub(super) struct Settings {
-    /// Nothing is recorded before a program says so.
+    /// Nothing is recorded until a program calls start.
     pub(super) paused: bool,
-    /// Only the last of it is kept.
+    /// Only this much of the end is kept.
     pub(super) keep: Option<Span>,
-    /// A missed deadline ends it.
+    /// A missed deadline ends the recording.
     pub(super) until_miss: bool,
-    /// A program's call ends it.
+    /// A program's call of trigger ends the recording.
     pub(super) until_call: bool,
 }
 
-/// Why a recording broke off.
+/// Why a recording failed.
 #[derive(Debug, Error)]
 pub(super) enum Broken {
     #[error("{0}")]
     Capture(#[from] CaptureError),
-    #[error("the trace cannot be written: {0}\nhint: what was recorded before is in the file")]
+    #[error("the trace cannot be written: {0}\nhint: the file contains everything recorded before")]
     File(#[from] io::Error),
 }
 
-/// What a recording came to.
+/// Result of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outcome {
-    /// When the recorder began and ended.
+    /// Time from the beginning to the end of the recorder.
     pub(super) length: Span,
-    /// Switches in the file, and other events of the kernel.
+    /// Context switches and other kernel events that were recorded.
     pub(super) switches: u64,
     pub(super) others: u64,
-    /// Entries of programs' tasks in the file, and of how many tasks.
+    /// Entries of programs' tasks that were recorded.
     pub(super) marks: u64,
-    /// What became of the programs' marks.
+    /// Counts of the programs' marks.
     pub(super) tally: MarksTally,
-    /// Events of the kernel that were lost, places where something is missing, processors nobody watched.
+    /// Lost kernel events, gaps with an unknown number of lost events, and processors that were not recorded.
     pub(super) lost: u64,
     pub(super) gaps: u64,
     pub(super) unwatched: u16,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(super) size: u64,
-    /// Whether it is of the whole system, and has wake-ups.
+    /// Whether the recording covers the whole system, and contains wake-ups.
     pub(super) system: bool,
     pub(super) wakes: bool,
-    /// How much of the end a flight recorder had, and whether its memory was full before.
+    /// How much of the end a flight recorder kept, and whether its memory was full.
     pub(super) kept: Option<(Span, bool)>,
 }
 
-/// A recording under way.
+/// A recording in progress.
 pub(super) struct Recorder {
     capture: Capture,
     marks: Option<Marks>,
@@ -72,9 +72,9 @@ pub(super) struct Recorder {
     kept: Option<Kept>,
     ranges: Ranges,
     misses: Misses,
-    /// What the recorder itself notes: what it was asked.
+    /// The recorder's own track: start, stop and trigger.
     own: Task,
-    /// One round: events by processor, entries by task.
+    /// Data of one round: events by processor, entries by task.
     events: Vec<Vec<Event>>,
     entries: Vec<(Task, Vec<Entry>)>,
     accounts: Accounts,
@@ -82,11 +82,11 @@ pub(super) struct Recorder {
     outcome: Outcome,
 }
 
-/// What the recorder was asked is kept by name for that many different reasons.
+/// Distinct notes in the recorder's own track that keep their names.
 const REASONS_MAX: usize = 256;
 
 impl Recorder {
-    /// Begins to record: the kernel is watched from the return of this on.
+    /// Begins to record.
     pub(super) fn begin(
         capture: Capture,
         marks: Option<Marks>,
@@ -125,12 +125,12 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// When the next round should be at the latest.
+    /// The latest time for the next round.
     pub(super) fn next_round(&self) -> Instant {
         MonotonicClock.now() + self.capture.advised_interval()
     }
 
-    /// Takes everything noted by now. The answer is why a flight recorder should end here, if it should.
+    /// Drains everything up to now. Returns the reason why a flight recorder should end here, if there is one.
     pub(super) fn round(&mut self) -> Result<Option<String>, Broken> {
         let Self { capture, marks, events, entries, .. } = self;
         let tally = capture.drain(&mut |cpu, batch| {
@@ -145,12 +145,12 @@ impl Recorder {
         let mut reason = None;
         if let Some(marks) = marks {
             marks.drain(&mut |task, batch| entries.push((task.clone(), batch.to_vec())));
-            // After the rest: whatever was asked before the newest of it is known now.
+            // Read last: every call made before the newest entry is then known.
             for call in marks.calls() {
                 reason = reason.or(self.called(&call));
             }
         }
-        // Before the events that name them.
+        // Threads come before the events that refer to them.
         self.learn_threads()?;
         self.pass_on()?;
         let now = MonotonicClock.now();
@@ -161,7 +161,7 @@ impl Recorder {
         Ok(reason.or(miss))
     }
 
-    /// Ends the recording, with what is still to be had, and says why where there was a reason.
+    /// Drains the rest and ends the recording; the trace states the reason if there is one.
     pub(super) fn end(mut self, reason: Option<&str>) -> Result<Outcome, Broken> {
         let accounts = Accounts::read();
         self.capture.stop();
@@ -179,7 +179,7 @@ impl Recorder {
             kept.spill(&mut self.file)?;
             said.push(("kept".into(), length.to_string()));
         } else if self.ranges.is_everything() {
-            // Of a part, the accounts of the whole say nothing.
+            // The accounts cover the whole time, so they are left out if only parts were recorded.
             let (start, stop) = (self.accounts, accounts);
             let system = self.capture.is_system();
             said.extend(match system {
@@ -198,7 +198,7 @@ impl Recorder {
         Ok(self.outcome)
     }
 
-    /// What a program asked; a reason to end, if it is one here.
+    /// Handles a program's call. Returns a reason to end if the call is a trigger of this recording.
     fn called(&mut self, call: &Call) -> Option<String> {
         let at = Instant::from_nanos(call.at).min(MonotonicClock.now());
         match call.kind {
@@ -217,7 +217,7 @@ impl Recorder {
         }
     }
 
-    /// Puts something into the recorder's own track.
+    /// Adds a mark to the recorder's own track.
     fn note(&mut self, at: Instant, what: &str) {
         let known = self.own.marks.iter().position(|name| name == what);
         let index = known.unwrap_or(self.own.marks.len());
@@ -238,7 +238,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Gives the round to the file, or to what is kept, without what is not recorded.
+    /// Filters the round and passes it to the file or the flight recorder.
     fn pass_on(&mut self) -> Result<(), Broken> {
         for (cpu, events) in (0..).zip(&mut self.events) {
             self.ranges.filter(cpu, events);
@@ -250,7 +250,7 @@ impl Recorder {
                 Some(kept) => kept.kernel(cpu, events),
                 None => self.file.kernel(cpu, events)?,
             }
-            // What a burst has grown is given back.
+            // Release the memory of a burst.
             events.clear();
             events.shrink_to(ROUND_EVENTS);
         }
@@ -270,5 +270,5 @@ impl Recorder {
     }
 }
 
-/// Events of a processor in a usual round, for which memory is kept.
+/// Events per processor for which memory is kept between rounds.
 const ROUND_EVENTS: usize = 1 << 16;

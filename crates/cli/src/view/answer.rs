@@ -1,7 +1,7 @@
-//! What the page asks for: recordings, windows of their timelines, jobs, figures.
+//! The requests of the page: recordings, windows of their timelines, jobs, figures.
 //!
-//! Times in questions and answers are nanoseconds from the recording's first moment, so that they are exact in a page.
-//! A window is bytes, little-endian, because there are many of them:
+//! Times in requests and responses are nanoseconds from the start of the recording, so that they are exact in the page.
+//! A window has many spans, so it is binary, little-endian:
 //!
 //! ```text
 //! u32             rows
@@ -27,11 +27,11 @@ use hemiola_model::schedulability::verdict;
 use super::plots;
 use super::source::{Loaded, SourceError, Sources};
 
-/// Rows in one question.
+/// Rows in one request.
 const ROWS_MAX: usize = 400;
-/// Jobs or marks of one row told one by one.
+/// Jobs or marks of one row that are listed individually.
 const DETAILS_MAX: usize = 400;
-/// Gaps told one by one.
+/// Gaps that are listed individually.
 const GAPS_MAX: usize = 2_000;
 
 pub(crate) fn routes() -> Router<Arc<Sources>> {
@@ -47,14 +47,14 @@ pub(crate) fn routes() -> Router<Arc<Sources>> {
         .route("/plot/response", get(response))
 }
 
-/// Which recording.
+/// Selects a recording.
 #[derive(Deserialize)]
 pub(crate) struct Of {
     #[serde(default, rename = "r")]
     pub(crate) recording: usize,
 }
 
-/// A stretch of some rows.
+/// Selects a time range of some rows.
 #[derive(Deserialize)]
 struct Stretch {
     #[serde(default, rename = "r")]
@@ -63,12 +63,12 @@ struct Stretch {
     to: u64,
     #[serde(default, rename = "px")]
     pixels: u32,
-    /// Numbers with commas.
+    /// Comma-separated row numbers.
     #[serde(default)]
     rows: String,
 }
 
-/// A moment of a row.
+/// Selects a time, or a job, in a row.
 #[derive(Deserialize)]
 struct Moment {
     #[serde(default, rename = "r")]
@@ -76,12 +76,12 @@ struct Moment {
     row: usize,
     #[serde(default)]
     at: u64,
-    /// The number of the job, in place of a moment.
+    /// The number of the job, instead of a time.
     #[serde(default)]
     job: Option<usize>,
 }
 
-/// Why a question has no answer.
+/// Why a request failed.
 struct Refusal(StatusCode, String);
 
 impl IntoResponse for Refusal {
@@ -100,16 +100,16 @@ fn no_row(row: usize) -> Refusal {
     Refusal(StatusCode::NOT_FOUND, format!("there is no row {row}"))
 }
 
-/// Computes beside the server, so that the page is answered meanwhile.
+/// Computes on another thread, so that the server keeps answering.
 async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "computing it failed".into());
+    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the computation failed".into());
     tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 async fn sources(State(sources): State<Arc<Sources>>) -> Result<Json<Value>, Refusal> {
-    // A recording that is being read is waited for, and the other questions are not to wait with it.
+    // This waits for a recording that is being read; other requests must not wait with it.
     beside(move || Ok(Json(list(&sources)))).await
 }
 
@@ -182,7 +182,7 @@ fn describe(loaded: &Loaded) -> Value {
     })
 }
 
-/// Whether there is anything to see in a row.
+/// Whether a row has anything to show.
 fn is_shown(row: &Row) -> bool {
     match row.subject {
         Subject::Interrupts(_) => row.track.totals().of(Doing::Running) > 0,
@@ -214,7 +214,8 @@ fn describe_row(index: usize, row: &Row) -> Value {
 
 impl Stretch {
     fn rows(&self) -> Result<Vec<usize>, Refusal> {
-        let wrong = |_| Refusal(StatusCode::BAD_REQUEST, "`rows` are numbers with commas".into());
+        let wrong =
+            |_| Refusal(StatusCode::BAD_REQUEST, "`rows` must be comma-separated numbers".into());
         let words = self.rows.split(',').filter(|word| !word.is_empty()).take(ROWS_MAX);
         words.map(|word| word.parse().map_err(wrong)).collect()
     }
@@ -245,7 +246,7 @@ async fn window(
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
 }
 
-/// Jobs and marks of rows, where they are few enough to be told apart.
+/// Jobs and marks of rows, if there are few enough to list.
 async fn details(
     State(sources): State<Arc<Sources>>,
     Query(stretch): Query<Stretch>,
@@ -258,14 +259,14 @@ async fn details(
         for index in stretch.rows()? {
             let Some(row) = loaded.timeline.rows.get(index) else { continue };
             let list = loaded.jobs(index);
-            // Jobs do not overlap much: those before the first that ends within are over.
+            // Jobs hardly overlap, so all jobs before the first that finishes in the range are over.
             let first = list.partition_point(|job| job.finish < from);
             let last = list.partition_point(|job| job.release < to);
             let count = last.saturating_sub(first);
-            let told = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
-            let told: Vec<Value> = list[told.clone()]
+            let listed = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
+            let listed: Vec<Value> = list[listed.clone()]
                 .iter()
-                .zip(told)
+                .zip(listed)
                 .map(|(job, number)| brief(job, number, base))
                 .collect();
             let first = row.marks.partition_point(|mark| mark.at < from);
@@ -278,7 +279,10 @@ async fn details(
                     .collect(),
                 _ => Vec::new(),
             };
-            rows.insert(index.to_string(), json!({ "jobs": told, "count": count, "marks": marks }));
+            rows.insert(
+                index.to_string(),
+                json!({ "jobs": listed, "count": count, "marks": marks }),
+            );
         }
         Ok(Json(Value::Object(rows)))
     })
@@ -298,7 +302,7 @@ fn brief(job: &Job, number: usize, base: u64) -> Value {
     })
 }
 
-/// One job: where its time went, who delayed it, and the same of the median job.
+/// One job and the median job: how each spent its time and what delayed it.
 async fn job(
     State(sources): State<Arc<Sources>>,
     Query(moment): Query<Moment>,
@@ -314,20 +318,20 @@ async fn job(
             Some(job) => Some(job.min(list.len().saturating_sub(1))).filter(|_| !list.is_empty()),
             None => jobs::at(&list, base.saturating_add(moment.at)),
         };
-        let told = |number: usize| told_job(&loaded, moment.row, &list[number], number);
+        let describe = |number: usize| describe_job(&loaded, moment.row, &list[number], number);
         let slowest = (0..list.len()).filter(|index| list[*index].whole);
         let slowest = slowest.max_by_key(|index| list[*index].response());
         Ok(Json(json!({
             "count": list.len(),
-            "job": number.map(told),
-            "median": jobs::median(&list).map(told),
+            "job": number.map(describe),
+            "median": jobs::median(&list).map(describe),
             "slowest": slowest,
         })))
     })
     .await
 }
 
-fn told_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value {
+fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value {
     let timeline = &loaded.timeline;
     let base = timeline.from.nanos();
     let account = jobs::account(timeline, row, job.release, job.finish);
@@ -385,26 +389,26 @@ async fn report(
             .map(|processor| &processor.verdict)
             .chain(&verdict.notes)
             .collect();
-        let mut told = serde_json::to_value(report).map_err(|error| {
+        let mut value = serde_json::to_value(report).map_err(|error| {
             Refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                format!("the figures cannot be told: {error}"),
+                format!("the figures cannot be encoded: {error}"),
             )
         })?;
-        told["verdict"] = json!({ "words": words, "tables": verdict.tables() });
-        Ok(Json(told))
+        value["verdict"] = json!({ "words": words, "tables": verdict.tables() });
+        Ok(Json(value))
     })
     .await
 }
 
-/// Two recordings.
+/// Selects two recordings.
 #[derive(Deserialize)]
 struct Two {
     a: usize,
     b: usize,
 }
 
-/// What differs between two recordings, by more than noise or not.
+/// Compares two recordings; each difference is within noise or not.
 async fn compare(
     State(sources): State<Arc<Sources>>,
     Query(two): Query<Two>,

@@ -1,4 +1,4 @@
-//! The files of the page, part of the program.
+//! The files of the page, embedded in the program.
 
 /// A file of the page.
 pub(crate) struct Asset {
@@ -22,7 +22,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
-/// All of them; the first is the page itself.
+/// All files; the first is the page itself.
 pub(crate) const ASSETS: &[Asset] = assets![
     "index.html": HTML,
     "icon.svg": SVG,
@@ -46,7 +46,7 @@ pub(crate) const ASSETS: &[Asset] = assets![
     "timeline/tiles.js": JS,
 ];
 
-/// The file of that path; the page itself for an empty one.
+/// The file at this path, or the page itself for an empty path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     match path {
         "" => ASSETS.first(),
@@ -60,7 +60,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn every_file_of_the_page_is_part_of_the_program() {
+    fn every_file_of_the_page_is_embedded() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui");
         for folder in ["", "base", "pages", "timeline"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {

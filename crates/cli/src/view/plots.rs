@@ -1,17 +1,17 @@
-//! The plots of the page: utilisation over time, response times over time and by length.
+//! The plots of the page: utilisation over time, response times over time, and their distribution.
 
 use hemiola_analyze::timeline::jobs::Job;
 use hemiola_analyze::timeline::{State, Subject, Timeline};
 use hemiola_report::plot::{Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
 use hemiola_report::text::{duration, percent, round_duration};
 
-/// Stretches a time axis is divided into.
+/// Steps of a time axis.
 const STEPS: u64 = 240;
 
 /// Bars of a distribution.
 const BARS: usize = 60;
 
-/// The share of each processor's time in which something ran, over a stretch given from the first moment on, ns.
+/// Plots the utilisation of each processor. `from` and `to` are in ns from the start of the recording.
 pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
     let length = timeline.to.nanos().saturating_sub(timeline.from.nanos());
     let (from, to) = (from.min(length), to.min(length).max(from.min(length)));
@@ -36,8 +36,7 @@ pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
     let x = Axis::over([from as f64, to.max(from + 1) as f64].into_iter(), Scale::Linear)
         .on(LEFT, RIGHT);
     let y = Axis::over([0.0, 1.0].into_iter(), Scale::Linear).on(height - 44.0, top);
-    let mut drawing =
-        Drawing::new(WIDTH, height, "Share of the time each processor ran something, over time");
+    let mut drawing = Drawing::new(WIDTH, height, "Utilisation of each processor over time");
     drawing.grid_y(&y, &x, percent);
     drawing.grid_x(&x, &y, round_duration);
     for (index, (_, row)) in rows.iter().enumerate() {
@@ -50,7 +49,7 @@ pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
             let totals = track.totals_between(base + begin, base + end);
             let seen = (end - begin).saturating_sub(totals.of(State::Unknown));
             if seen * 2 < end - begin {
-                // Mostly unknown: the line has a hole, and no figure.
+                // Mostly unknown: leave a gap in the line.
                 drawing.curve(&class, &std::mem::take(&mut piece));
                 continue;
             }
@@ -64,16 +63,16 @@ pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
     drawing.finish()
 }
 
-/// The response times of jobs: over time, then how many were how long. Those not seen whole are left out.
+/// Plots the response times of jobs over time, and their distribution. Jobs that were not recorded whole are left out.
 pub(crate) fn response(jobs: &[Job], base: u64) -> String {
     let whole: Vec<&Job> = jobs.iter().filter(|job| job.whole).collect();
     if whole.is_empty() {
-        let mut drawing = Drawing::new(WIDTH, 60.0, "No job of it was seen whole");
+        let mut drawing = Drawing::new(WIDTH, 60.0, "No job was recorded whole");
         drawing.text(
             "label",
             [LEFT, 34.0],
             hemiola_report::plot::Anchor::Start,
-            "No job of it was seen whole, from release to end.",
+            "No job was recorded from its release to its end.",
         );
         return drawing.finish();
     }
@@ -97,7 +96,7 @@ fn over_time(jobs: &[&Job], base: u64) -> String {
     let mut drawing = Drawing::new(WIDTH, height, "Response time of each job over its release");
     drawing.grid_y(&y, &x, round_duration);
     drawing.grid_x(&x, &y, round_duration);
-    // Many jobs fall on one pixel: a stroke from the shortest to the longest of them.
+    // Many jobs fall on one pixel: draw one stroke from the shortest to the longest.
     let mut strokes: Vec<(f64, f64, f64)> = Vec::new();
     let mut late: Vec<(f64, f64, f64)> = Vec::new();
     for job in jobs {
@@ -138,7 +137,7 @@ fn by_length(jobs: &[&Job]) -> String {
     }
     let greatest = bars.iter().copied().max().unwrap_or(1) as f64;
     let y = Axis::over([0.0, greatest].into_iter(), Scale::Linear).on(height - 44.0, 12.0);
-    let mut drawing = Drawing::new(WIDTH, height, "How many jobs had which response time");
+    let mut drawing = Drawing::new(WIDTH, height, "Distribution of the response times");
     drawing.grid_y(&y, &x, |count| format!("{count:.0}"));
     drawing.grid_x(&x, &y, round_duration);
     let width = (RIGHT - LEFT) / BARS as f64;
@@ -156,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plots_of_nothing_are_drawn_too() {
+    fn plots_without_data_are_valid() {
         assert!(utilization(&Timeline::default(), 0, 0).starts_with("<svg"));
         assert!(response(&[], 0).contains("No job"));
         let job = Job { release: 5, finish: 5, deadline: Some(3), cycle: None, whole: true };

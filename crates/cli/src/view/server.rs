@@ -1,4 +1,4 @@
-//! The server: loopback only, a random word in the address, nothing answered without it.
+//! The HTTP server: it listens on loopback only and requires the random token in the address.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -16,35 +16,35 @@ use super::answer;
 use super::assets;
 use super::source::Sources;
 
-/// Nothing from elsewhere, nothing inline: what a recording says can not become code.
+/// Nothing from other hosts and nothing inline, so that text from a recording cannot become code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The report of a result folder carries its style within.
+/// The report of a result folder has inline styles.
 const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'none'";
 
-/// A server that has its port.
+/// A server bound to its port.
 pub(crate) struct Server {
     listener: TcpListener,
     guard: Guard,
     sources: Arc<Sources>,
 }
 
-/// Why there is no page.
+/// Why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerError {
     #[error(
-        "port {port} of this machine cannot be used: {error}\nhint: leave --port out to take any that is free"
+        "port {port} of this machine cannot be used: {error}\nhint: leave out --port to use any free port"
     )]
     Port { port: u16, error: io::Error },
-    #[error("no random address can be made: {0}")]
+    #[error("the random token of the address cannot be created: {0}")]
     Random(io::Error),
     #[error("the page can no longer be served: {0}")]
     Serve(io::Error),
 }
 
-/// Who may ask.
+/// Checks requests.
 #[derive(Clone)]
 struct Guard {
     token: Arc<str>,
@@ -52,7 +52,7 @@ struct Guard {
 }
 
 impl Server {
-    /// Takes the port, or any free one, on 127.0.0.1.
+    /// Binds the port, or any free one, on 127.0.0.1.
     pub(crate) fn bind(port: Option<u16>, sources: Arc<Sources>) -> Result<Self, ServerError> {
         let wanted = port.unwrap_or(0);
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, wanted)));
@@ -68,7 +68,7 @@ impl Server {
         format!("http://127.0.0.1:{}/{}/", self.guard.port, self.guard.token)
     }
 
-    /// Answers until the process ends.
+    /// Serves until the process ends.
     pub(crate) fn serve(self) -> Result<(), ServerError> {
         let file = |Path((_, file)): Path<(String, String)>| async move { asset(&file) };
         let app = Router::new()
@@ -88,14 +88,14 @@ impl Server {
     }
 }
 
-/// 128 bits from the kernel, as a word of the address.
+/// 128 random bits from the kernel, in hexadecimal.
 fn token() -> io::Result<String> {
     Ok(secret::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let mut response = match guard.refusal(&request) {
-        Some((status, words)) => (status, words).into_response(),
+        Some((status, reason)) => (status, reason).into_response(),
         None => next.run(request).await,
     };
     let headers = response.headers_mut();
@@ -103,7 +103,7 @@ async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Re
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // The address holds the word that opens the page: it goes nowhere.
+        // The address contains the token, so it must not leak to other sites.
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
         (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -115,23 +115,23 @@ async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Re
 }
 
 impl Guard {
-    /// Why a request is not answered: it came under another name (another page's name that was made to lead here), it
-    /// does not know the word, or it wants to change something.
+    /// The reason to refuse a request: its `Host` is another name (DNS rebinding), its token is wrong, or its method is
+    /// not a read.
     fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
         if !self.is_host(request.headers()) {
             return Some((
                 StatusCode::MISDIRECTED_REQUEST,
-                "this page is served as 127.0.0.1 only\n",
+                "this page is served only as 127.0.0.1\n",
             ));
         }
-        let word =
+        let token =
             request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
-        if !same(word.as_bytes(), self.token.as_bytes()) {
-            let words = "this is not the address that `hemiola view` printed\n";
-            return Some((StatusCode::FORBIDDEN, words));
+        if !same(token.as_bytes(), self.token.as_bytes()) {
+            let reason = "this is not the address that `hemiola view` printed\n";
+            return Some((StatusCode::FORBIDDEN, reason));
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Some((StatusCode::METHOD_NOT_ALLOWED, "this page is only read\n"));
+            return Some((StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n"));
         }
         None
     }
@@ -144,7 +144,7 @@ impl Guard {
     }
 }
 
-/// Whether two words are the same, in a time that does not tell where they differ.
+/// Compares in constant time, so that the duration does not reveal where two tokens differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
@@ -152,11 +152,11 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 fn asset(path: &str) -> Response {
     match assets::find(path) {
         Some(asset) => ([(header::CONTENT_TYPE, asset.media_type)], asset.bytes).into_response(),
-        None => (StatusCode::NOT_FOUND, "there is no such file\n").into_response(),
+        None => (StatusCode::NOT_FOUND, "no such file\n").into_response(),
     }
 }
 
-/// The page of the result folder a recording is from.
+/// The report page of the recording's result folder.
 async fn report(
     State(sources): State<Arc<Sources>>,
     axum::extract::Query(of): axum::extract::Query<answer::Of>,
@@ -179,13 +179,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_the_same_only_when_they_are() {
+    fn equal_tokens_match_and_others_do_not() {
         assert!(same(b"abc", b"abc"));
         assert!(!same(b"abc", b"abd") && !same(b"ab", b"abc") && !same(b"", b"a"));
     }
 
     #[test]
-    fn no_two_addresses_are_alike() {
+    fn tokens_are_unique() {
         assert_ne!(token().unwrap(), token().unwrap());
         assert_eq!(token().unwrap().len(), 32);
     }

@@ -1,4 +1,4 @@
-//! What can be shown: trace files, and the traces of result folders, loaded when first asked for.
+//! The recordings to show: trace files and the traces of result folders, loaded on first use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,23 +15,23 @@ use crate::diagnostics::Failure;
 use crate::recording;
 use crate::report::PAGE;
 
-/// Recordings held in memory at once; of more, the one not looked at for longest is read again when it is asked for.
+/// Recordings held in memory. Beyond this number the least recently used one is unloaded and read again when needed.
 const LOADED_MAX: usize = 4;
 
-/// A file that did not change for so long is no longer being written.
+/// A file that has not changed for this long is no longer being written.
 const STILL: Duration = Duration::from_secs(5);
 
-/// A growing file is read again after this many times as long as reading it took: most time is left for the page.
+/// A growing file is read again after this multiple of the last reading time, which leaves most time for the page.
 const PAUSE_FACTOR: u32 = 4;
 
-/// Everything a page can show.
+/// All recordings that the page can show.
 pub(crate) struct Sources {
     list: RwLock<Vec<Arc<Source>>>,
     /// Folders of runs that may still add traces.
     folders: Vec<PathBuf>,
-    /// Where those of the second path on the command line begin.
+    /// Index of the first recording of the second path on the command line.
     second: Option<usize>,
-    /// What the command line says of threads.
+    /// The periods given on the command line.
     options: Arc<sched::Options>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Sources {
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// The page of the result folder it is in.
+    /// The report page of its result folder.
     pub(crate) report: Option<PathBuf>,
     options: Arc<sched::Options>,
     held: Mutex<Held>,
@@ -53,13 +53,13 @@ struct Held {
     reading: bool,
 }
 
-/// A recording with all that is computed from it.
+/// A recording with everything computed from it.
 pub(crate) struct Loaded {
-    /// Counts readings of the same file.
+    /// How many times the file has been read.
     pub(crate) version: u64,
     pub(crate) recording: Recording,
     pub(crate) timeline: Timeline,
-    /// What is wrong with the file, in words.
+    /// The problems of the file.
     pub(crate) problems: Vec<String>,
     options: Arc<sched::Options>,
     report: OnceLock<Report>,
@@ -69,23 +69,23 @@ pub(crate) struct Loaded {
     at: Instant,
 }
 
-/// Why something cannot be shown.
+/// Why a recording cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SourceError {
     #[error(
-        "{path} cannot be read: {error}\nhint: give a trace file or a result folder of `hemiola run`"
+        "{path} cannot be read: {error}\nhint: give a trace file, or a result folder of `hemiola run`"
     )]
     Read { path: PathBuf, error: std::io::Error },
-    #[error("{path} holds no trace\nhint: a result folder has them in traces/")]
+    #[error("{path} contains no trace\nhint: a result folder has its traces in traces/")]
     Empty { path: PathBuf },
-    #[error("{path} is no recording: {reason}")]
+    #[error("{path} is not a recording: {reason}")]
     NoRecording { path: PathBuf, reason: String },
     #[error("there is no recording {0}")]
     NoSuch(usize),
 }
 
 impl SourceError {
-    /// As the command says it.
+    /// The failure that the command reports.
     pub(crate) fn into_failure(self) -> Failure {
         match self {
             Self::Read { .. } | Self::NoSuch(_) => Failure::failed(self),
@@ -118,8 +118,8 @@ impl Sources {
         Ok(Self { list: RwLock::new(list), folders, second, options })
     }
 
-    /// Those that the page shows when it opens: the one being recorded now, else the first, and beside it the first of
-    /// the second path.
+    /// The recordings that the page shows first: with two paths the first of each, otherwise the one being recorded
+    /// now, or else the first.
     pub(crate) fn first_shown(&self) -> Vec<usize> {
         if let Some(second) = self.second {
             return vec![0, second];
@@ -132,7 +132,7 @@ impl Sources {
         self.list.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks for traces that a run has begun since.
+    /// Adds traces that a run has begun since the last look.
     pub(crate) fn look_again(&self) {
         for folder in &self.folders {
             let found = traces_of(folder, &self.options).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Sources {
         self.all().get(index).cloned().ok_or(SourceError::NoSuch(index))
     }
 
-    /// The recording of that number, read if it is not in memory.
+    /// The recording at this index, read if it is not in memory.
     pub(crate) fn loaded(&self, index: usize) -> Result<Arc<Loaded>, SourceError> {
         let loaded = self.get(index)?.loaded()?;
         self.forget_beyond(LOADED_MAX);
@@ -198,15 +198,15 @@ impl Source {
         Ok(loaded)
     }
 
-    /// Whether somebody still writes the file.
+    /// Whether the file is still being written.
     fn grows(&self) -> bool {
         let changed = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
         let age = changed.and_then(|at| SystemTime::now().duration_since(at).ok());
         age.is_some_and(|age| age < STILL)
     }
 
-    /// Whether somebody still writes the file, and the version to be shown now. A file that grew is read again beside
-    /// the page, at most for a fifth of the time.
+    /// Whether the file is still being written, and the version to show now. A file that grew is read again in the
+    /// background, for at most a fifth of the time.
     pub(crate) fn state(self: &Arc<Self>) -> (bool, u64) {
         let Ok(metadata) = fs::metadata(&self.path) else { return (false, self.held().version) };
         let grows = self.grows();
@@ -221,7 +221,7 @@ impl Source {
                 let fresh = source.read(version);
                 let mut held = source.held();
                 held.reading = false;
-                // What cannot be read just now is tried again; the last good one stays.
+                // After a failure the last good version stays, and a later request tries again.
                 if let Ok(fresh) = fresh {
                     (held.version, held.loaded) = (version, Some(Arc::new(fresh)));
                 }
@@ -241,7 +241,8 @@ impl Source {
         let timeline = Timeline::build(&recording);
         if timeline.rows.is_empty() {
             let reason = problems.into_iter().next();
-            let reason = reason.unwrap_or_else(|| "nothing in it says what ran when".into());
+            let reason =
+                reason.unwrap_or_else(|| "it contains no scheduling events and no marks".into());
             return Err(SourceError::NoRecording { path: path.into(), reason });
         }
         Ok(Loaded {
@@ -260,16 +261,16 @@ impl Source {
 }
 
 impl Loaded {
-    /// The figures; computed once, when first asked for.
+    /// The figures, computed on first use.
     pub(crate) fn report(&self) -> &Report {
         self.report.get_or_init(|| sched::analyze(&self.recording, &self.options))
     }
 
-    /// The jobs of a row; counted once.
+    /// The jobs of a row, computed on first use.
     pub(crate) fn jobs(&self, row: usize) -> Arc<Vec<jobs::Job>> {
         let figures = self.figures(row);
         let period = figures.and_then(|thread| thread.period_ns);
-        // A period that was given is a deadline too, as in the figures.
+        // A period given by the user is also the deadline, as in the figures.
         let given = figures.and_then(|thread| thread.period_from) == Some(PeriodFrom::Given);
         let count = || {
             let mut found = self.timeline.rows.get(row).map(|row| jobs::of(row, period));
@@ -282,8 +283,7 @@ impl Loaded {
         Arc::clone(known.entry(row).or_insert_with(count))
     }
 
-    /// The figures of a row's thread. Of several threads that had its number, the one that ran as long as the row shows
-    /// is meant.
+    /// The figures of a row's thread. If several threads had its ID, the one with the running time closest to the row's.
     fn figures(&self, row: usize) -> Option<&ThreadReport> {
         let row = self.timeline.rows.get(row)?;
         let Subject::Thread { tid, .. } = row.subject else { return None };
@@ -293,7 +293,7 @@ impl Loaded {
     }
 }
 
-/// The traces of a result folder: as its `run.json` names them, or while the run goes on, those that are there.
+/// The traces of a result folder: those named in its `run.json`, or during the run those found in it.
 fn traces_of(folder: &Path, options: &Arc<sched::Options>) -> Result<Vec<Source>, SourceError> {
     let report = Some(folder.join(PAGE)).filter(|page| page.exists());
     let record = folder.join(FILE_NAME);

@@ -1,4 +1,4 @@
-//! What an RTI says of itself, and how it begins and ends.
+//! Status, metrics, start and end of an RTI.
 
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_rtid::Report;
@@ -58,18 +58,21 @@ fn of_two_rtis_one_has_to_be_said_and_a_name_has_one_rti() {
     let second = Rti::start(&machine, &["--local", &two]);
     let usual = std::fs::read_to_string("/proc/net/unix").unwrap().contains("@hemiola-rti/15164");
     if usual {
-        println!("skipped: needs a machine where nobody else runs the usual RTI");
+        println!("skipped: needs a machine without an RTI of the default name");
     } else {
-        // There may be more, of other people.
+        // Other users may run more RTIs.
         let both = machine.hemiola(&["rti", "status"]).with_code(1).stderr;
-        assert!(both.contains("say which") && both.contains(&format!("shm:{one}")), "{both}");
+        assert!(
+            both.contains("give the address of one") && both.contains(&format!("shm:{one}")),
+            "{both}"
+        );
         assert!(both.contains(&format!("shm:{two}")), "{both}");
     }
     let of_first = machine.hemiola(&["rti", "status", &format!("shm:{one}")]).with_code(0);
     assert!(of_first.stdout.contains(&format!("process {}", first.pid())), "{of_first:?}");
     let port = first.tcp().port();
     let unknown = machine.hemiola(&["rti", "status", &format!("127.0.0.1:{port}")]).with_code(1);
-    assert!(unknown.stderr.contains("there is none of this name"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("this machine has no RTI of this name"), "{}", unknown.stderr);
     let taken = machine.hemiola(&["rti", "--listen", "127.0.0.1:0", "--local", &one]).with_code(1);
     assert!(taken.stderr.contains("another RTI has this name"), "{}", taken.stderr);
     first.stop();
@@ -78,7 +81,7 @@ fn of_two_rtis_one_has_to_be_said_and_a_name_has_one_rti() {
 }
 
 #[test]
-fn sigterm_and_ctrl_c_end_it_in_good_order_with_federates_joined() {
+fn sigterm_and_ctrl_c_stop_an_rti_with_joined_federates_in_order() {
     for signal in [Signal::TERM, Signal::INT] {
         let machine = Machine::take("signals");
         let rti = Rti::start(&machine, &[]);
@@ -93,7 +96,7 @@ fn sigterm_and_ctrl_c_end_it_in_good_order_with_federates_joined() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_holds_up_neither_federates_nor_the_end() {
+fn an_unread_log_delays_neither_federates_nor_the_end() {
     use std::io::{BufRead, BufReader};
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Stdio};
@@ -110,7 +113,7 @@ fn a_log_that_nobody_reads_holds_up_neither_federates_nor_the_end() {
     let mut rti = Killed(command.spawn().unwrap());
     let first = BufReader::new(rti.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
     let address = first.strip_prefix("tcp:").unwrap().parse().unwrap();
-    // Each says a line or two; a pipe holds 64 KiB, the queue behind it 4096 lines.
+    // Each connection logs a line or two; the pipe holds 64 KiB, the queue before it 4096 lines.
     for _ in 0..6000 {
         drop(connect(address));
     }
@@ -122,23 +125,23 @@ fn a_log_that_nobody_reads_holds_up_neither_federates_nor_the_end() {
 }
 
 #[test]
-fn listening_beyond_loopback_says_that_nothing_protects_it() {
+fn listening_beyond_loopback_prints_a_warning() {
     let machine = Machine::take("beyond");
     let rti = Rti::start(&machine, &["--listen", "0.0.0.0:0"]);
-    rti.says("can be reached from other machines and nothing protects it", 1);
+    rti.says("can be reached from other machines, without password or encryption", 1);
     rti.stop();
     let rti = Rti::start(&machine, &[]);
     assert!(!rti.stop().contains("other machines"));
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_with_what_to_do() {
+fn options_that_cannot_be_granted_are_refused_with_a_hint() {
     let machine = Machine::take("refused");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().to_string();
     for (arguments, code, says) in [
-        (&["--listen", taken.as_str()][..], 1, "another RTI may run"),
-        (&["--listen", "192.0.2.1:5000"], 1, "it is no address of this machine"),
+        (&["--listen", taken.as_str()][..], 1, "another RTI may be running"),
+        (&["--listen", "192.0.2.1:5000"], 1, "this is not an address of this machine"),
         (&["--listen", "nonsense"], 2, "write HOST:PORT"),
         (&["--listen", "127.0.0.1:99999"], 2, "write HOST:PORT"),
         (&["--local", "a/b"], 2, "has a bad name"),
@@ -152,7 +155,7 @@ fn what_cannot_be_had_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_real_time_rti_has_the_profile_it_was_given() {
+fn a_real_time_rti_has_the_requested_profile() {
     let machine = Machine::take("profile");
     let asked = ["--priority", "50", "--cpus", "0", "--lock-memory"];
     let arguments = [&["rti", "--listen", "127.0.0.1:0"], &asked[..]].concat();
@@ -172,7 +175,7 @@ fn a_real_time_rti_has_the_profile_it_was_given() {
     assert_eq!(value("Cpus_allowed_list:"), "0");
     assert_ne!(value("VmLck:"), "0 kB");
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", rti.pid())).unwrap();
-    // Field 40 is the real-time priority (proc_pid_stat(5)); names may have blanks, what is behind them none.
+    // Field 40 is the real-time priority (proc_pid_stat(5)). Only the name, in parentheses, may contain blanks.
     let behind: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
     assert_eq!(behind[40 - 3], "50");
     let mut federate = Peer::joined(rti.tcp(), "Real time");

@@ -1,4 +1,4 @@
-//! A report as a terminal shows it.
+//! Tests of the report in a terminal.
 
 use std::collections::BTreeMap;
 
@@ -108,8 +108,8 @@ board 1     Dynamics  12.345      0.005        ✓  12.35  runs                 
 board 2     Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s  1 000  2 000                       0
 view�[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; does not read                  1 000  2 000  4 096 (4 MiB) + 12 TSO
 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-board 1 holds back board 2 and viewer at 12.35 for 1 min 23 s: it has not asked to advance. Not all
-have reached Ready.
+board 1 holds back board 2 and viewer at 12.35 for 1 min 23 s: it has not asked to advance. Not yet
+reached by all federates: Ready.
 
 Not joined
 ────────────────────────────────────────────────────
@@ -123,7 +123,10 @@ Session  From                       Age  Silent for
 #[test]
 fn a_report_of_another_layout_is_refused_with_what_to_do() {
     let text = format!("{{\"layout\": {}, \"new\": 1}}", LAYOUT + 1);
-    assert!(read(&text).is_err_and(|failure| format!("{failure:?}").contains("use the version")));
+    assert!(
+        read(&text)
+            .is_err_and(|failure| format!("{failure:?}").contains("use the version of hemiola"))
+    );
     let text = serde_json::to_string(&report()).unwrap();
     assert!(read(&text).is_ok_and(|read| read == report()));
 }
