@@ -20,7 +20,7 @@ const TESTS: [(&str, &str, &str); 7] = [
     (
         "analytic redundancy",
         "hemiola-simplex",
-        "decision::a_unit_struck_out_retires_and_the_one_before_takes_its_place",
+        "decision::a_unit_with_too_many_strikes_retires_and_its_predecessor_takes_over",
     ),
     (
         "live upgrade",

@@ -133,7 +133,7 @@ fn invalid_input_is_refused_with_the_reason() {
     // The readable part of a truncated recording is shown, with a warning.
     let ended = machine.hemiola(&["analyze", "cut.trace"]).with_code(0);
     assert!(
-        ended.stderr.contains("breaks off") && ended.stdout.contains("urgent"),
+        ended.stderr.contains("the trace ends within") && ended.stdout.contains("urgent"),
         "{}",
         ended.stderr
     );

@@ -16,7 +16,7 @@ fn refused(machine: &Machine, scenario: &str, code: i32) -> String {
 
 fn error_text(machine: &Machine, ended: Ended, code: i32) -> String {
     let ended = ended.with_code(code);
-    assert_eq!(ended.stdout, "", "data was printed although there is none");
+    assert_eq!(ended.stdout, "", "a failed command printed data");
     assert!(!machine.folder().join("result").exists(), "the result folder is there");
     machine.nothing_is_left();
     ended.stderr

@@ -1,4 +1,4 @@
-//! However a run ends, it leaves no process, shared memory, queue or socket behind.
+//! A run leaves no process, shared memory, queue or socket behind, however it ends.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One command: started, signalled, asked for its units, ended.
+//! A running `hemiola` command, and its result.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -20,7 +20,7 @@ pub(crate) struct Running {
     pid: u32,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -45,7 +45,7 @@ impl Running {
         signal_group(self.pid, signal).unwrap();
     }
 
-    /// Its process number.
+    /// Its process ID.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
@@ -65,7 +65,7 @@ impl Running {
         Ended { status: output.status, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// The name of its run, once it can be asked for its units.
+    /// Waits for the control socket and returns the name of the run.
     pub(crate) fn run_name(&mut self) -> String {
         let limit = Instant::now() + PATIENCE;
         let prefix = format!("@hemiola/{:x}-", self.pid);
@@ -73,13 +73,13 @@ impl Running {
             if let Some(name) = objects().into_iter().find(|name| name.starts_with(&prefix)) {
                 return name["@hemiola/".len()..].to_owned();
             }
-            assert!(!self.has_ended(), "it ended before units could be asked for");
+            assert!(!self.has_ended(), "it ended before it opened a control socket");
             assert!(Instant::now() < limit, "it opens no control socket");
             sleep(Duration::from_millis(10));
         }
     }
 
-    /// Asks this run: `hemiola unit …`.
+    /// Runs `hemiola unit …` on this run.
     pub(crate) fn unit(&mut self, machine: &Machine, arguments: &[&str]) -> Ended {
         let run = self.run_name();
         machine.hemiola(&[&["unit", "--run", &run], arguments].concat())

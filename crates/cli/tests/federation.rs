@@ -1,4 +1,4 @@
-//! The third and the fourth example, shortened: federations in all their modes, and ends they should not come to.
+//! The third and fourth example, shortened: federations in all modes, and their failures.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const PAYLOAD: &str = include_str!(concat!(
     "/../../examples/4-formation-payload/scenario.toml"
 ));
 
-/// One mode of the formation, for so long, through an RTI reached like this.
+/// The scenario of an example, reduced to one mode and one way to reach the RTI.
 fn one_mode(example: &str, sync: &str, rti: &str) -> String {
     let edits = [
         ("sync = [\"interaction\", \"time-management\"]", &*format!("sync = \"{sync}\"")),
@@ -33,7 +33,7 @@ fn results(folder: &Path) -> Results {
     Results::open(folder.to_owned())
 }
 
-/// Every federate did what it should, and what the dynamics told each other is where satellites fly.
+/// Asserts that every federate completed its cycles and that the exchanged states lie on the orbits.
 fn assert_whole(variant: &VariantRecord) {
     let federation: &FederationRecord = variant.federation.as_ref().unwrap();
     assert!(!variant.runs.is_empty(), "{}", variant.name);
@@ -87,7 +87,7 @@ fn a_payload_twice_as_fast_flies_along_over_tcp() {
     }
 }
 
-/// A run that would go on for a minute, of which this process gets a signal: what is said then.
+/// Starts a run of a minute and sends a signal to one process. Returns standard error.
 fn signalled(signal: Signal, test: &str, victim: &str, sync: &str, rti: &str) -> String {
     let machine = Machine::take(test);
     machine.write("scenario.toml", &one_mode(FORMATION, sync, rti));
@@ -95,7 +95,7 @@ fn signalled(signal: Signal, test: &str, victim: &str, sync: &str, rti: &str) ->
     let mut run = machine.start(&arguments);
     let nodes = ["node rti", "node board-1", "node board-2", "node dynamics-1", "node dynamics-2"];
     machine.wait_for(&mut run, &nodes);
-    // Into the middle of the run: preparing takes a moment.
+    // Wait until the middle of the run; preparation takes a moment.
     std::thread::sleep(std::time::Duration::from_millis(1_500));
     let processes = machine.processes();
     let is_victim = |(_, line): &&(u32, String)| line.ends_with(&format!("node {victim}"));
@@ -132,7 +132,7 @@ fn a_federate_that_hangs_ends_the_run_after_a_while() {
 }
 
 #[test]
-fn a_name_space_that_is_not_there_is_said_by_who_should_be_in_it() {
+fn a_missing_network_namespace_is_reported_with_the_process_that_needs_it() {
     let machine = Machine::take("no-name-space");
     let scenario = one_mode(FORMATION, "interaction", "tcp");
     let edits = [

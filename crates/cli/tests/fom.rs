@@ -1,4 +1,4 @@
-//! `hemiola fom check` as a developer of object models uses it.
+//! `hemiola fom check`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -41,7 +41,7 @@ fn every_problem_of_every_file_is_printed_at_once() {
 }
 
 #[test]
-fn a_part_of_a_model_says_what_it_needs() {
+fn a_partial_model_lists_what_it_needs() {
     let (output, _, err) = check(&["contrary.xml"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("object class HLAobjectRoot.Building is named but not defined"), "{err}");
@@ -58,7 +58,7 @@ fn a_folder_stands_for_the_modules_in_it() {
 }
 
 #[test]
-fn no_file_is_a_wrong_command_line() {
+fn a_command_line_without_files_is_refused() {
     let (output, ..) = check(&[]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -1,4 +1,4 @@
-//! The kernel's side of a run: recorded where permitted, in the same trace, and a witness of who had the processor.
+//! Kernel events of a run: they are recorded if permitted, in the same trace, and show which thread had the processor.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::privileges::refused;
 use crate::results::Results;
 use crate::scenario::{self, SHARED_MEMORY};
 
-/// Whether the kernel was recorded; where not, that the result says why.
+/// Whether the kernel was recorded. If not, asserts that the result gives the reason.
 fn is_recorded(run: &RunFolder) -> bool {
     if run.kernel.interface.is_none() {
         let why = run.kernel.refused.as_ref().expect("one of the two");
@@ -31,7 +31,7 @@ fn recording(results: &Results, run: &RunFolder) -> Recording {
 }
 
 #[test]
-fn the_trace_of_a_run_has_the_kernels_side_where_permitted() {
+fn the_trace_of_a_run_has_kernel_events_if_permitted() {
     let machine = Machine::take("kernel");
     machine.write("scenario.toml", &scenario::of(&[SHARED_MEMORY]));
     let ended = machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
@@ -62,7 +62,7 @@ fn the_trace_of_a_run_has_the_kernels_side_where_permitted() {
 }
 
 #[test]
-fn a_run_without_it_has_the_programs_alone() {
+fn a_run_without_kernel_recording_has_only_program_events() {
     let machine = Machine::take("no-kernel");
     machine.write("scenario.toml", &scenario::of(&[SHARED_MEMORY]));
     let arguments = ["run", "scenario.toml", "--no-kernel", "--output", "result"];
@@ -75,7 +75,7 @@ fn a_run_without_it_has_the_programs_alone() {
 }
 
 #[test]
-fn what_is_demanded_and_not_permitted_ends_the_run_before_it_begins() {
+fn a_refused_requirement_ends_the_run_before_it_begins() {
     let machine = Machine::take("demanded");
     let ordinary = "policy = \"other\"\n";
     let edits = [
@@ -92,7 +92,7 @@ fn what_is_demanded_and_not_permitted_ends_the_run_before_it_begins() {
 }
 
 #[test]
-fn a_late_cycle_names_who_had_the_processor() {
+fn a_late_cycle_names_the_thread_that_had_the_processor() {
     let machine = Machine::take("witness");
     let intruder = "intruder = { task = \"workload\", rate = \"20Hz\", compute = \"12ms\", \
                     profile = \"io\", priority = 90 }\n[variant.processes.controller]";

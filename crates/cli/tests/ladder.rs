@@ -1,4 +1,4 @@
-//! The first example, half a second a variant: what it leaves in its folder, and what can be made of that.
+//! The first example with half a second per variant: its result folder, and reports made from it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const VARIANTS: [&str; 7] = [
     "simplex-3",
 ];
 
-/// The ladder, run once for all tests that only look at its result.
+/// Runs the ladder once for all tests that only read its result.
 fn ladder(machine: &Machine) -> (&'static Ended, Results) {
     static RUN: OnceLock<Ended> = OnceLock::new();
     let ended = RUN.get_or_init(|| {
@@ -120,7 +120,7 @@ fn the_summary_has_the_figures_other_programs_rely_on() {
             for key in ["deadlines_missed", "timing_overhead_ns", "context_switches_per_cycle"] {
                 assert!(figures[key].is_number(), "{}: {key}", variant["name"]);
             }
-            // Whatever the machine did: a cycle that ran wrote a voltage.
+            // On any machine, a cycle that ran wrote a voltage.
             assert_eq!(figures["actuations_missed"], figures["releases_skipped"]);
         }
         assert!(variant["combined"]["context_switches_per_cycle"].as_f64().unwrap() >= 1.0);
@@ -141,7 +141,7 @@ fn the_folder_holds_the_plan_the_result_and_a_page_that_opens_offline() {
     for foreign in ["src=\"http", "<link", "@import", "url(http"] {
         assert!(!page.contains(foreign), "the page needs the network: {foreign}");
     }
-    // A tick in the table of features names the test that shows it, and it is this one's neighbour.
+    // The table of features names the test of each feature; this one is in this file.
     assert!(page.contains("ladder::every_variant_balances_the_pendulum_in_processes_of_its_own"));
 }
 

@@ -1,4 +1,4 @@
-//! The machine all tests share: one at a time has it, and what a run left behind on it is found.
+//! The machine, which one test uses at a time, and a search for anything that a run left behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,18 +16,18 @@ use crate::command::{Ended, PROGRAM, Running};
 /// Tests run real-time processes on the same processors: two at once would disturb each other.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How long anything that has to happen soon may take on a busy machine before a test fails.
+/// How long a prompt event may take on a busy machine before a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The machine, for one test, with a folder of its own to work in. The folder goes with it.
+/// Exclusive use of the machine for one test, with a working folder that is removed at the end.
 pub(crate) struct Machine {
     folder: PathBuf,
     before: BTreeSet<String>,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Who starts these tests in the background may have told them to ignore Ctrl-C, and what they start would
-/// inherit that. What a process handles itself is the default again in what it executes.
+/// Makes Ctrl-C effective in child processes. A shell that starts these tests in the background may ignore SIGINT,
+/// which children would inherit; a handler here is reset to the default by exec.
 fn hear_ctrl_c() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -41,9 +41,9 @@ fn hear_ctrl_c() {
 }
 
 impl Machine {
-    /// Waits for its turn. `test` names the folder.
+    /// Waits for exclusive use. `test` names the folder.
     pub(crate) fn take(test: &str) -> Self {
-        // A test that failed has nothing half-done here that the next one could trip over.
+        // A failed test leaves no partial state here, so a poisoned lock is harmless.
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         hear_ctrl_c();
         let folder = std::env::temp_dir().join(format!("cli-{}-{test}", std::process::id()));
@@ -93,8 +93,7 @@ impl Machine {
         self.start(arguments).end()
     }
 
-    /// Asserts that of all that was run here, nothing is there any more: no process, nothing in shared
-    /// memory, no queue, no socket, no temporary file. A guardian may need a moment.
+    /// Asserts that no process, shared memory, queue, socket or temporary file remains. Waits a moment for guardians.
     pub(crate) fn nothing_is_left(&self) {
         let mut left = self.left();
         let limit = Instant::now() + PATIENCE;
@@ -123,7 +122,7 @@ impl Machine {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
-            // What has ended is as good as gone: whoever is process 1 here may not collect it at once.
+            // A zombie counts as gone, because process 1 may not reap it at once.
             let words = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
             let is_ours = fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == ours);
             if !words.is_empty() && (is_ours || words.contains(folder)) {
@@ -170,8 +169,8 @@ pub(crate) fn objects() -> BTreeSet<String> {
     found
 }
 
-/// Whether an object belongs to a run of somebody else on this machine: its runner, whose number begins
-/// the run's name, lives and is no program of ours.
+/// Whether an object belongs to another run on this machine: its name begins with the process ID of the runner, which
+/// is alive and not a program of these tests.
 fn is_anothers(object: &str) -> bool {
     let run =
         object.split_once("hemiola").map_or("", |(_, run)| run.trim_start_matches(['-', '/']));

@@ -1,4 +1,4 @@
-//! `hemiola measure`: figures of merit, experiments, comparisons, and what is refused.
+//! `hemiola measure`: figures of merit, experiments, comparisons, and errors.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::machine::Machine;
 
-/// Figures that every machine has, quickly.
+/// Groups of figures that every machine has.
 const FEW: [&str; 7] = [
     "measure",
     "--quick",
@@ -127,7 +127,7 @@ fn an_experiment_without_an_expectation_is_refused_before_anything_is_measured()
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_the_way_out() {
+fn invalid_requests_are_refused_with_a_hint() {
     let machine = Machine::take("measure-wrong");
     let wrong = |arguments: &[&str], said: &str, code: i32| {
         let ended = machine.hemiola(&[&["measure"], arguments].concat()).with_code(code);

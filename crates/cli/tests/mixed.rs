@@ -14,7 +14,7 @@ const EXAMPLE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/5-mixed-load/scenario.toml"));
 
 #[test]
-fn a_load_takes_what_it_takes_and_the_benchmark_tells_what_is_lost_besides() {
+fn the_benchmark_measures_the_overhead_beyond_the_share_of_the_load() {
     let machine = Machine::take("mixed");
     let edits = [
         ("[0, 10, 16, 22, 30, 34.2, 52.2, 75]", "[0, 40]"),
@@ -49,7 +49,7 @@ fn a_load_takes_what_it_takes_and_the_benchmark_tells_what_is_lost_besides() {
             process.name == "load" && !matches!(process.granted.scheduling, Policy::Other { .. })
         });
         if loaded && real_time {
-            // Nothing is above it: it has at least what it asks for, and the benchmark not more than the rest.
+            // Nothing has higher priority: it gets at least its requested share, and the benchmark at most the rest.
             let share = mixed["share"]["value"].as_f64().unwrap();
             assert!(share > 0.9 * mixed["asked_share"].as_f64().unwrap(), "{mixed:#}");
         }

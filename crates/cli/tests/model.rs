@@ -1,4 +1,4 @@
-//! Models from the command line: tables, a folder, and what is wrong with them.
+//! `hemiola model`: tables, a result folder, and errors.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn the_examples_print_the_numbers_of_the_report() {
 }
 
 #[test]
-fn a_folder_has_the_model_the_figures_and_the_page() {
+fn a_result_folder_has_the_model_the_figures_and_the_page() {
     let machine = Machine::take("model-folder");
     let arguments = ["model", &example("9-context-switch-model"), "--output", "result"];
     let ended = machine.hemiola(&arguments).with_code(0);
@@ -72,7 +72,7 @@ fn figures_of_another_result_can_be_taken_over() {
 }
 
 #[test]
-fn what_is_wrong_with_a_model_is_shown_in_its_line() {
+fn an_error_in_a_model_is_shown_in_its_line() {
     let machine = Machine::take("model-bad");
     machine.write(
         "model.toml",
@@ -90,7 +90,7 @@ fn what_is_wrong_with_a_model_is_shown_in_its_line() {
     assert!(ended.stderr.contains("none.toml cannot be read"), "{}", ended.stderr);
 }
 
-/// Figures a prediction needs, made up: what is tested is the way from a run to the tables.
+/// Invented figures for a prediction: the test covers the way from a run to the tables, not the values.
 fn made_up_figures() -> String {
     let names = [
         ("processor.instruction", 0.3),
@@ -112,7 +112,7 @@ fn made_up_figures() -> String {
 }
 
 #[test]
-fn a_run_is_held_against_what_its_machine_predicts() {
+fn a_run_is_compared_with_its_prediction() {
     let machine = Machine::take("model-check");
     let load = "load = { task = \"workload\", compute = \"200us\", rate = \"100Hz\", profile = \"controller\" }\n";
     let scenario = scenario::edited(

@@ -1,4 +1,4 @@
-//! A user without privileges: what is refused is named with its remedy, or recorded as refused.
+//! A user without privileges: each refusal is reported with its remedy, or recorded.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -16,7 +16,7 @@ const NOBODY: &str = "--reuid=65534";
 /// `hemiola` as a user who may have no real-time priority and lock 64 KiB of memory.
 pub(crate) fn unprivileged(machine: &Machine, arguments: &[&str]) -> Option<Ended> {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    // Open to everybody, so that nobody can write there.
+    // Writable for all, so that the user `nobody` can write there.
     for folder in ["", "tmp"] {
         let everybody = fs::Permissions::from_mode(0o777);
         fs::set_permissions(machine.folder().join(folder), everybody).unwrap();
@@ -29,13 +29,13 @@ pub(crate) fn unprivileged(machine: &Machine, arguments: &[&str]) -> Option<Ende
         machine.command(words[0], &words[1..])
     };
     if !command(&[PROGRAM, "schema"]).output().is_ok_and(|output| output.status.success()) {
-        println!("skipped: needs setpriv, prlimit and a target folder that everybody may read");
+        println!("skipped: needs setpriv, prlimit and a target folder readable for all users");
         return None;
     }
     Some(Running::start(command(&[&[PROGRAM], arguments].concat())).end())
 }
 
-/// What is said to somebody without privileges who may not go on with less.
+/// The error text for a user without privileges if the scenario does not allow less.
 pub(crate) fn refused(machine: &Machine, code: i32, edits: &[(&str, &str)]) -> Option<String> {
     let strict = scenario::edited(&scenario::of(&[SHARED_MEMORY]), &[("allow_less = true\n", "")]);
     machine.write("scenario.toml", &scenario::edited(&strict, edits));
@@ -85,7 +85,7 @@ fn memory_that_may_not_be_locked_is_refused_with_the_limit_and_the_way_to_raise_
 }
 
 #[test]
-fn where_less_is_allowed_it_runs_and_keeps_what_was_asked_beside_what_was_granted() {
+fn a_run_with_allow_less_records_the_request_and_the_grant() {
     let machine = Machine::take("less");
     machine.write("scenario.toml", &scenario::of(&[SIMPLEX]));
     let arguments = ["run", "scenario.toml", "--output", "result"];
@@ -105,7 +105,7 @@ fn where_less_is_allowed_it_runs_and_keeps_what_was_asked_beside_what_was_grante
             assert!(matches!(process.asked.scheduling, Policy::Fifo { .. }), "{process:?}");
         }
         for process in &variant.runs[0].processes {
-            // As nice as whoever runs the tests.
+            // The nice value is inherited from the tests.
             assert!(matches!(process.granted.scheduling, Policy::Other { .. }), "{process:?}");
             let [refusal] = &process.granted.refusals[..] else { panic!("{process:?}") };
             assert!(refusal.because.contains("RLIMIT_RTPRIO"), "{refusal}");

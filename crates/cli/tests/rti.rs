@@ -1,4 +1,4 @@
-//! `hemiola rti`: what it says, how it ends, and what it withstands.
+//! `hemiola rti`: its output, its end, and hostile or failing clients.
 
 mod calls;
 mod doors;

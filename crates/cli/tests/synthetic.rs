@@ -1,4 +1,4 @@
-//! A recording of any length of a machine that never was: periodic threads under fixed priorities on two processors.
+//! A synthetic recording of any length: periodic threads under fixed priorities on two processors.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,7 +29,7 @@ const MARKS: (u32, u64) = (103, 450);
 /// When the recording begins, ns.
 const BEGIN: u64 = 5_000_000_000;
 
-/// Writes at least `events` events, and says how many and when the last one was.
+/// Writes at least `events` events. Returns their number and the time of the last one.
 pub(crate) fn write(output: impl io::Write, events: u64) -> io::Result<(u64, u64)> {
     let begin = Instant::from_nanos(BEGIN);
     let mut writer = TraceWriter::new(output, begin, 0, &[("made by", "a simulation")])?;
@@ -66,7 +66,7 @@ pub(crate) fn write(output: impl io::Write, events: u64) -> io::Result<(u64, u64
 struct Processor {
     cpu: u16,
     now: u64,
-    /// Of each thread of it: the next release, what is left of its job, the release of that job.
+    /// For each of its threads: the next release, the remaining time of its job, the release of that job.
     threads: BTreeMap<usize, (u64, u64, u64)>,
     running: Option<usize>,
     events: Vec<Event>,
@@ -100,7 +100,7 @@ impl Processor {
             }
             self.now = at;
             if finish <= release {
-                let done = self.running.expect("somebody finishes");
+                let done = self.running.expect("a thread is running");
                 self.mark(EventKind::Finish, done);
                 self.choose(Left::Sleeping);
             } else {
@@ -118,7 +118,7 @@ impl Processor {
             }
             let (tid, _, cpu, period, [least, most]) = THREADS[*index];
             *next += period * 1_000;
-            // A job that is not done yet swallows the release.
+            // A release during an unfinished job is dropped.
             if *left == 0 {
                 *left = (least * 1_000) + random.below((most - least) * 1_000 + 1);
                 *released = now;
@@ -130,7 +130,7 @@ impl Processor {
         self.choose(Left::Preempted);
     }
 
-    /// Gives the processor to the most urgent that is ready, a little later.
+    /// Switches to the most urgent ready thread, a little later.
     fn choose(&mut self, left: Left) {
         let ready =
             self.threads.iter().find(|(_, (_, left, _))| *left > 0).map(|(index, _)| *index);
@@ -162,7 +162,7 @@ impl Processor {
         let released = self.threads[&index].2;
         let deadline = released + MARKS.1 * 1_000;
         let a = if kind == EventKind::Start { released } else { deadline };
-        // A thread that just got the processor marks a little later.
+        // A thread that was just switched in marks a little later.
         let (at, cycle) = (Instant::from_nanos(self.now + 50), self.cycle);
         self.cycle += u32::from(kind == EventKind::Finish);
         self.marks.push(Entry { at, kind, arg: 0, cycle, a, b: 0 });

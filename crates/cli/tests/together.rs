@@ -26,7 +26,7 @@ fn two_runs_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn with_two_runs_at_once_a_unit_command_has_to_say_which() {
+fn with_two_active_runs_a_unit_command_must_name_one() {
     let machine = Machine::take("which");
     machine.write("scenario.toml", &scenario::of(&[SIMPLEX]));
     let arguments = ["run", "scenario.toml", "--duration", "60s", "--output"];

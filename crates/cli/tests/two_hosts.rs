@@ -1,4 +1,4 @@
-//! The fourth example on two hosts, and what is said of federations.
+//! The fourth example on two hosts, and the reports of federations.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ const FORMATION: &str = include_str!(concat!(
     "/../../examples/3-formation-flight/scenario.toml"
 ));
 
-/// Network name spaces that a script which has ended left; those of others at work now have a process.
+/// Network namespaces left by a script that has ended. Namespaces in use have a process.
 fn left_name_spaces() -> Vec<String> {
     let listed = Command::new("ip").args(["netns", "list"]).output();
     let text = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
@@ -29,7 +29,7 @@ fn left_name_spaces() -> Vec<String> {
     text.lines().filter(ended).map(String::from).collect()
 }
 
-/// Whether name spaces can be made here at all, which a container may refuse to root too.
+/// Whether namespaces can be created here. A container may refuse this even to root.
 fn may_make_name_spaces() -> bool {
     let name = format!("hemiola-may-{}", std::process::id());
     let ip = |verb| Command::new("ip").args(["netns", verb, &name]).output();
@@ -59,11 +59,11 @@ fn the_formation_flies_over_a_cable_between_two_hosts() {
         assert_eq!(mode["transport"], "tcp");
         assert_whole(mode, 6);
     }
-    // The address is that of the cable: on one host nobody would answer there.
+    // The address is that of the cable, so it cannot be reached within one host.
     assert!(results.text("scenario.toml").contains("tcp:10.99.0.1:15164"));
 }
 
-/// What a mode of a working federation says.
+/// Asserts that a mode has the figures of a working federation.
 fn assert_whole(mode: &Value, federates: usize) {
     assert_eq!(mode["federates"].as_array().unwrap().len(), federates, "{mode:#}");
     for federate in mode["federates"].as_array().unwrap() {
@@ -115,7 +115,7 @@ fn a_federation_is_reported_mode_by_mode() {
     compares_with_itself(&machine, &folder);
 }
 
-/// Two runs of a federation are held against each other by their masters' cycles.
+/// Asserts that two runs of a federation are compared by their masters' cycles.
 fn compares_with_itself(machine: &Machine, folder: &Path) {
     let folder = folder.to_str().unwrap();
     let ended = machine.hemiola(&["compare", folder, folder]).with_code(0);

@@ -1,4 +1,4 @@
-//! Replacement units of a running scenario: they come, prove themselves, take over, give back, go.
+//! Replacement units of a running scenario: added, promoted, replaced and removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn started(machine: &Machine, scenario: &str, rate: &str, duration: &str) -> Run
 
 /// A unit's row of `unit list`, as words: slot, name, state, process, answers, faults, strikes, last fault.
 fn row(list: &Ended, name: &str) -> Option<Vec<String>> {
-    // Below who has the plant, and the heads of the columns.
+    // The first two lines are the unit in control and the column heads.
     let rows = list.stdout.lines().skip(2).map(|line| line.split_whitespace().map(str::to_owned));
     rows.map(Iterator::collect::<Vec<_>>).find(|row| row.get(1).is_some_and(|word| word == name))
 }
@@ -78,7 +78,7 @@ fn commanded_by(machine: &Machine, run: &mut Running, who: &str) {
     }
 }
 
-/// Promotes a unit as soon as it may be: it has to prove itself first.
+/// Promotes a unit as soon as it has enough acceptable answers.
 fn promote(machine: &Machine, run: &mut Running, name: &str) {
     let limit = Instant::now() + PATIENCE;
     loop {
@@ -128,7 +128,7 @@ fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
     assert_eq!(said.stdout, "second has replaced experimental\n");
     until(&machine, &mut run, "second", "active");
 
-    // A program that crashes is taken out again, and nothing has changed.
+    // A program that crashes is removed again, and nothing else changes.
     let said = run.unit(&machine, &["replace", "second", "third", "--", crashes]).with_code(1);
     assert!(said.stderr.starts_with("error: third failed and was taken out: "), "{}", said.stderr);
     assert!(said.stderr.ends_with("; second stays\n"), "{}", said.stderr);
@@ -193,7 +193,7 @@ fn a_unit_that_pauses_is_taken_over_and_gets_the_plant_back() {
 }
 
 #[test]
-fn what_cannot_be_done_to_units_is_refused_with_the_reason_and_changes_nothing() {
+fn invalid_unit_commands_are_refused_with_the_reason_and_change_nothing() {
     let machine = Machine::take("unit-errors");
     let mut run = simplex(&machine, "200Hz", "60s");
     let mut refused = |arguments: &[&str]| {
@@ -230,7 +230,7 @@ fn what_cannot_be_done_to_units_is_refused_with_the_reason_and_changes_nothing()
     error: …/no-such-program does not exist
     error: new failed and was taken out: it is failed, last fault: exited (no-such-program cannot be executed: No such file or directory (os error 2))
     "#);
-    // The name of what failed to start is used up; another still comes in.
+    // The name of a unit that failed to start stays reserved; a unit of another name can be added.
     run.unit(&machine, &["add", "newer", "--gain", "baseline"]).with_code(0);
     let list = run.unit(&machine, &["list"]).with_code(0);
     assert_eq!(list.stdout.lines().count(), 4, "{}", list.stdout);
@@ -247,10 +247,10 @@ fn what_cannot_be_done_to_units_is_refused_with_the_reason_and_changes_nothing()
 }
 
 #[test]
-fn a_request_under_way_when_the_run_ends_is_told_so() {
+fn a_request_pending_at_the_end_of_the_run_fails_with_the_reason() {
     let machine = Machine::take("unit-late");
     let mut run = simplex(&machine, "50Hz", "2s");
-    // It needs a second to prove itself; with fewer cycles left than that it cannot be through.
+    // A promotion needs acceptable answers for a second; with fewer cycles left the request cannot complete.
     loop {
         let list = run.unit(&machine, &["list"]);
         let answers = row(&list, "experimental").map_or(0, |row| row[4].parse::<u64>().unwrap());

@@ -1,4 +1,4 @@
-//! The page's server as a browser meets it, as others would like to meet it, and the page itself in a real browser.
+//! The page's server with valid and hostile requests, and the page itself in a real browser.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,7 +24,7 @@ fn trace(machine: &Machine, name: &str, events: u64) -> PathBuf {
 /// A served page; ended when dropped.
 struct Page {
     child: Child,
-    /// Kept, for a server that cannot print is ended.
+    /// Kept open, because a server that cannot print ends.
     _stdout: BufReader<ChildStdout>,
     address: String,
 }
@@ -64,7 +64,7 @@ impl Page {
         (String::from_utf8(answer).unwrap().to_lowercase(), body)
     }
 
-    /// A question of the page: the status and the body.
+    /// A request of the page: returns the status and the body.
     fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (head, body) = self.ask("GET", &format!("/{}/{path}", self.token()), self.host());
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
@@ -83,7 +83,7 @@ impl Drop for Page {
     }
 }
 
-/// What the command says on standard error when it cannot show something.
+/// The exit code and standard error of a command that cannot show its input.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let output =
         Command::new(PROGRAM).arg("view").args(arguments).arg("--no-open").output().unwrap();
@@ -91,7 +91,7 @@ fn refused(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn only_who_knows_the_address_and_asks_as_this_machine_is_answered() {
+fn requests_without_the_token_or_with_another_host_are_refused() {
     let machine = Machine::take("view-guard");
     let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
     let (head, body) = page.ask("GET", &format!("/{}/", page.token()), page.host());
@@ -152,7 +152,7 @@ fn nothing_but_the_page_is_served() {
 }
 
 #[test]
-fn the_page_is_told_what_the_recording_holds() {
+fn the_api_describes_the_recording() {
     let machine = Machine::take("view-answers");
     let page =
         Page::serve(&[&trace(&machine, "a.trace", 60_000), &trace(&machine, "b.trace", 30_000)]);
@@ -194,7 +194,7 @@ fn the_page_is_told_what_the_recording_holds() {
 }
 
 #[test]
-fn a_wrong_question_is_refused_and_the_server_goes_on() {
+fn an_invalid_request_is_refused_and_the_server_continues() {
     let machine = Machine::take("view-questions");
     let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
     let biggest = u64::MAX;
@@ -220,7 +220,7 @@ fn a_wrong_question_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_said_before_there_is_a_page() {
+fn unreadable_input_is_refused_before_the_page_is_served() {
     let machine = Machine::take("view-bad");
     let path = |name: &str, bytes: &[u8]| {
         let path = machine.folder().join(name);
@@ -244,7 +244,7 @@ fn what_cannot_be_shown_is_said_before_there_is_a_page() {
     fs::create_dir(&hollow).unwrap();
     let (code, text) = refused(&[hollow.to_str().unwrap()]);
     assert!(code == Some(2) && text.contains("contains no trace"), "{text}");
-    // One that is cut shows what is there, and says so.
+    // A truncated file shows its readable part and lists the problem.
     let cut = machine.folder().join("cut.trace");
     fs::write(&cut, &whole[..whole.len() - 7]).unwrap();
     let page = Page::serve(&[&cut]);
@@ -252,7 +252,7 @@ fn what_cannot_be_shown_is_said_before_there_is_a_page() {
 }
 
 #[test]
-fn a_taken_port_is_refused_with_a_way_out() {
+fn a_port_in_use_is_refused_with_a_hint() {
     let machine = Machine::take("view-port");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -262,7 +262,7 @@ fn a_taken_port_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn a_file_that_grows_is_read_again() {
+fn a_growing_file_is_read_again() {
     let machine = Machine::take("view-live");
     let whole = fs::read(trace(&machine, "whole.trace", 40_000)).unwrap();
     let live = machine.folder().join("live.trace");
@@ -284,7 +284,7 @@ fn a_file_that_grows_is_read_again() {
     assert!(after["events"].as_u64() > before["events"].as_u64(), "{after}");
 }
 
-/// The folder of the page's own tests, with what they need installed; else what is missing.
+/// The folder of the page's own tests if their packages are installed, otherwise what is missing.
 fn browser() -> Result<PathBuf, &'static str> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/tests");
     let works = |program: &str| {
@@ -312,7 +312,7 @@ fn the_page_works_in_a_browser() {
         Err(missing) => return println!("skipped: needs {missing}"),
     };
     let machine = Machine::take("view-browser");
-    // So many as a program without optimisation can take in a few seconds; with it, as many as the page promises.
+    // A debug build reads this many in a few seconds; a release build is tested with the documented ten million.
     let many = if cfg!(debug_assertions) { 300_000 } else { 10_000_000 };
     let [a, b] = [trace(&machine, "first.trace", 120_000), trace(&machine, "second.trace", 60_000)];
     let large = trace(&machine, "large.trace", many);
@@ -327,7 +327,7 @@ fn the_page_works_in_a_browser() {
 }
 
 #[test]
-fn the_types_of_the_page_hold() {
+fn the_page_passes_the_type_check() {
     let tests = match browser() {
         Ok(tests) if tests.join("node_modules/typescript").exists() => tests,
         Ok(_) => return println!("skipped: needs typescript: npm ci in ui/tests"),

@@ -41,7 +41,7 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     }
     let summary = server.run();
     if let Ok(summary) = &summary {
-        // By the log's thread: nobody may read, and this has to end.
+        // Written by the log thread, because standard error may block and this must end.
         log.print(&format!(
             "stopped: {} sessions, {} calls, {} callbacks in {} of work",
             count(summary.sessions),

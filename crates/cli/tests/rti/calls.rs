@@ -1,4 +1,4 @@
-//! Calls at the wrong time, with wrong handles, and bodies that are no calls.
+//! Calls at the wrong time, with wrong handles, and bodies that are not calls.
 
 use hemiola_fedpro::message;
 use hemiola_hla::call::{
@@ -56,7 +56,7 @@ fn handle(number: u32, bytes: &[u8]) -> Vec<u8> {
     field(number, &field(1, bytes))
 }
 
-/// The answer to a body that may be any.
+/// The answer to an arbitrary body.
 fn answered(peer: &mut Peer, entry: &Entry, arguments: &[u8]) -> Result<Reply, Refusal> {
     let ticket = peer.send(field(entry.number, arguments).into());
     let answer = peer.answer(ticket);
@@ -65,7 +65,7 @@ fn answered(peer: &mut Peer, entry: &Entry, arguments: &[u8]) -> Result<Reply, R
 }
 
 #[test]
-fn every_call_before_connect_is_refused_and_the_session_goes_on() {
+fn every_call_before_connect_is_refused_and_the_session_continues() {
     let scene = Scene::begin("unconnected", &[]);
     let mut peer = Peer::open(scene.address());
     let mut refused = 0;
@@ -99,7 +99,7 @@ fn every_call_that_needs_a_federation_is_refused_before_joining_one() {
     scene.end();
 }
 
-/// What no federate was ever given.
+/// A handle that was never given to a federate.
 fn wrong_handles() -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> =
         [0_i32, -1, i32::MIN, i32::MAX].map(|one| one.to_be_bytes().to_vec()).into();
@@ -109,7 +109,7 @@ fn wrong_handles() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_wrong_handle_gets_the_exception_of_the_service_it_was_given_to() {
+fn a_wrong_handle_causes_the_exception_of_the_called_service() {
     let scene = Scene::begin("handles", &[]);
     let mut peer = Peer::joined(scene.address(), "Handles");
     let services = [
@@ -137,7 +137,7 @@ fn a_wrong_handle_gets_the_exception_of_the_service_it_was_given_to() {
         let entry = all().find(|entry| entry.name == name).unwrap_or_else(|| panic!("{name}"));
         for bytes in wrong_handles() {
             let refusal = answered(&mut peer, entry, &handle(1, &bytes)).expect_err(name);
-            // A federate handle may also be one that nobody has any more.
+            // A federate handle may also be of a federate that has resigned.
             let also = Exception::FederateHandleNotKnown;
             let good = refusal.exception == exception
                 || (name == "GetFederateName" && refusal.exception == also);
@@ -148,7 +148,7 @@ fn a_wrong_handle_gets_the_exception_of_the_service_it_was_given_to() {
 }
 
 #[test]
-fn no_call_with_arguments_of_any_bytes_closes_a_session() {
+fn calls_with_arbitrary_argument_bytes_do_not_close_a_session() {
     let scene = Scene::begin("arguments", &[]);
     let mut peer = Peer::joined(scene.address(), "Arguments");
     let leaves = ["Disconnect", "ResignFederationExecution"];
@@ -179,7 +179,7 @@ fn no_call_with_arguments_of_any_bytes_closes_a_session() {
 }
 
 #[test]
-fn a_body_that_is_no_call_is_answered_with_an_exception() {
+fn a_body_that_is_not_a_call_is_answered_with_an_exception() {
     let scene = Scene::begin("bodies", &[]);
     let mut peer = Peer::connected(scene.address());
     let bodies = [

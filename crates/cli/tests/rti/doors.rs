@@ -1,4 +1,4 @@
-//! Connections that say nothing, and what comes to the local socket and the metrics' port.
+//! Silent connections, and invalid input at the local socket and the metrics port.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use super::scene::Scene;
 use crate::machine::PATIENCE;
 
 #[test]
-fn connections_that_say_nothing_are_closed_in_time() {
+fn silent_connections_are_closed_in_time() {
     let scene = Scene::begin("silent", &["--log", "debug"]);
     let silent: Vec<TcpStream> = (0..200).map(|_| connect(scene.address())).collect();
     scene.others_go_on();
@@ -35,7 +35,7 @@ fn local(scene: &Scene) -> UnixStream {
     stream
 }
 
-/// What comes until the end, however it comes.
+/// Reads until the connection is closed or reset.
 fn rest(mut stream: impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
@@ -58,7 +58,7 @@ fn anything_but_the_known_lines_closes_the_local_socket() {
     ];
     for line in lines {
         let mut stream = local(&scene);
-        // It may be closed before all is written.
+        // The RTI may close the connection before everything is written.
         let _ = stream.write_all(line);
         assert_eq!(rest(&stream), b"", "{:?}", String::from_utf8_lossy(line));
     }
@@ -107,13 +107,13 @@ fn offered(scene: &Scene) -> (UnixStream, [OwnedFd; 3]) {
     (socket, descriptors.try_into().unwrap())
 }
 
-/// Waits until the RTI has hung up.
+/// Waits until the RTI has closed the connection.
 fn is_hung_up(mut socket: &UnixStream) {
     assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);
 }
 
 #[test]
-fn bytes_that_are_no_frames_are_refused_over_shared_memory_too() {
+fn bytes_that_are_not_frames_are_refused_over_shared_memory_too() {
     let scene = Scene::begin("shared-frames", &[]);
     let bad = [vec![0; 64], vec![0xFF; 64], whole(0, 0, 20, &[]), b"GET / HTTP/1.1".to_vec()];
     for bytes in &bad {
@@ -127,7 +127,7 @@ fn bytes_that_are_no_frames_are_refused_over_shared_memory_too() {
 }
 
 #[test]
-fn shared_memory_overwritten_with_anything_harms_the_one_session_alone() {
+fn overwritten_shared_memory_ends_only_its_own_session() {
     let scene = Scene::begin("scribbles", &["--log", "debug"]);
     let mut random = Random::from_seed(7);
     for round in 0..50 {
@@ -139,12 +139,12 @@ fn shared_memory_overwritten_with_anything_harms_the_one_session_alone() {
         if round % 2 == 0 {
             stream.write(&new_session, Urgency::Urgent).unwrap();
         }
-        // Positions and flags stand in front; the bytes behind.
+        // Positions and flags come first, then the bytes.
         for _ in 0..200 {
             let at = random.below(if round % 4 < 2 { 1024 } else { len - 8 });
             memory.write_at(&random.bits().to_le_bytes(), at).unwrap();
         }
-        // Rings its bell, whatever it thinks of the memory by now.
+        // Wakes the RTI up, which may already have closed the session.
         let _ = stream.write(&new_session, Urgency::Urgent);
         drop(stream);
         drop(socket);
@@ -161,7 +161,7 @@ fn a_process_killed_with_its_shared_memory_is_noticed() {
     stream.write(&whole(0, 0, 1, &1_u32.to_be_bytes()), Urgency::Urgent).unwrap();
     scene.rti.says("session opened", 3);
     stream.write(&whole(1, 0, 20, &[0; 100])[..30], Urgency::Urgent).unwrap();
-    // Who is killed does not close the stream: what is left to notice is the socket, which another process has now.
+    // A killed process does not close the stream, so the RTI notices only the socket, which another process has now.
     std::mem::forget(stream);
     let mut process = Command::new("sleep")
         .arg("60")

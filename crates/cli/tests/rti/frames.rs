@@ -1,4 +1,4 @@
-//! Bytes that are no frames, frames that have no place, and connections that end in the middle.
+//! Bytes that are not frames, unexpected frames, and connections that end in the middle of a frame.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -15,7 +15,7 @@ const CALL: u32 = 20;
 const CALLBACK_RESPONSE: u32 = 23;
 const VERSION: [u8; 4] = 1_u32.to_be_bytes();
 
-/// Every frame that begins no connection.
+/// Every frame that may not begin a connection.
 fn no_beginnings() -> Vec<Vec<u8>> {
     let sizes = (0..24).chain([33, 1 << 16, 0x7FFF_FFFF, u32::MAX]);
     let mut all: Vec<Vec<u8>> =
@@ -26,7 +26,7 @@ fn no_beginnings() -> Vec<Vec<u8>> {
         let payloads = (0..=8).filter(|len| *len != right);
         all.extend(payloads.map(|len| whole(0, 0, kind, &vec![0; len])));
     }
-    // A number that is none, no number, a session before there is one.
+    // An invalid sequence number, none at all, and a session ID before a session exists.
     all.push(whole(NO_NUMBER + 1, 0, NEW_SESSION, &VERSION));
     all.push(whole(NO_NUMBER, 0, NEW_SESSION, &VERSION));
     all.push(whole(0, 1, NEW_SESSION, &VERSION));
@@ -56,7 +56,7 @@ fn a_connection_that_begins_with_anything_else_is_closed_with_the_reason() {
 }
 
 #[test]
-fn a_version_that_is_not_spoken_is_told_so() {
+fn an_unsupported_version_is_refused_with_the_reason() {
     let scene = Scene::begin("versions", &[]);
     for version in [0, 2, u32::MAX] {
         let mut stream = connect(scene.address());
@@ -80,7 +80,7 @@ fn resuming_a_session_that_does_not_exist_is_refused() {
     scene.end();
 }
 
-/// Every frame that has no place within a session.
+/// Every frame that is not allowed within a session.
 fn no_places(session: u64) -> Vec<Vec<u8>> {
     let sizes = (0..24).step_by(5).chain([23, (16 << 20) + 1, u32::MAX]);
     let mut all: Vec<Vec<u8>> = sizes.map(|size| frame(size, 1, session, CALL, &[])).collect();
@@ -91,7 +91,7 @@ fn no_places(session: u64) -> Vec<Vec<u8>> {
     all.extend((0..4).map(|len| whole(1, session, CALLBACK_RESPONSE, &vec![0; len])));
     all.extend([NO_NUMBER, NO_NUMBER + 1, u32::MAX].map(|one| whole(one, session, CALL, &[])));
     all.extend([0, session ^ 1, u64::MAX].map(|other| whole(1, other, CALL, &[])));
-    // It says that it has received what was never sent.
+    // It acknowledges a message that was never sent.
     let mut ahead = whole(1, session, CALL, &[]);
     ahead[16..20].copy_from_slice(&4711_u32.to_be_bytes());
     all.push(ahead);
@@ -99,7 +99,7 @@ fn no_places(session: u64) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_session_that_sends_a_frame_without_a_place_ends_with_the_reason_and_cannot_be_resumed() {
+fn an_unexpected_frame_ends_the_session_with_the_reason_and_without_resumption() {
     let scene = Scene::begin("places", &[]);
     let count = no_places(1).len();
     for index in 0..count {
@@ -119,7 +119,7 @@ fn a_session_that_sends_a_frame_without_a_place_ends_with_the_reason_and_cannot_
 }
 
 #[test]
-fn a_connection_cut_at_any_byte_of_a_frame_disturbs_nobody() {
+fn a_connection_cut_at_any_byte_of_a_frame_disturbs_no_other_session() {
     let scene = Scene::begin("cuts", &[]);
     let beginning = whole(0, 0, NEW_SESSION, &VERSION);
     for len in 0..beginning.len() {
@@ -138,10 +138,10 @@ fn a_connection_cut_at_any_byte_of_a_frame_disturbs_nobody() {
 }
 
 #[test]
-fn a_process_killed_in_the_middle_of_a_frame_leaves_the_others_at_their_work() {
+fn a_process_killed_in_the_middle_of_a_frame_does_not_disturb_the_others() {
     let scene = Scene::begin("killed", &["--log", "debug"]);
     for len in [1, 20, 24, 30, 100_000] {
-        // The connection belongs to the process alone when it is killed.
+        // Only the process has the connection open when it is killed.
         let mut federate = Peer::joined(scene.address(), "Others");
         let socket = federate.stream.try_clone().unwrap();
         let mut process = Command::new("cat")
@@ -162,7 +162,7 @@ fn a_process_killed_in_the_middle_of_a_frame_leaves_the_others_at_their_work() {
     scene.end();
 }
 
-/// The number behind the name of a session, which it shows to nobody: from the frame of a heartbeat.
+/// The session ID, which the session does not expose, taken from the frame of a heartbeat.
 fn session_of(federate: &mut Peer) -> u64 {
     let mut bytes = Vec::new();
     let due = federate.session.deadline().expect("a session that runs has a heartbeat");

@@ -1,4 +1,4 @@
-//! Federates that come and go without end.
+//! Many federates that join and leave.
 
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::{Reply, ResignAction};
@@ -32,7 +32,7 @@ fn ten_thousand_joins_of_one_federate_leave_nothing_behind() {
 #[test]
 fn sessions_that_are_abandoned_make_room_for_newcomers() {
     let scene = Scene::begin("goodbyes", &["--sessions-max", "50"]);
-    // Two are the others'. An abandoned session is kept for a while, but not if its room is needed.
+    // Two sessions belong to the others. An abandoned session is kept for a while unless its slot is needed.
     let opened: Vec<u64> = (0..500).map(|_| opened(scene.address()).1).collect();
     assert_eq!(opened.iter().collect::<std::collections::BTreeSet<_>>().len(), 500);
     scene.others_go_on();
@@ -40,7 +40,7 @@ fn sessions_that_are_abandoned_make_room_for_newcomers() {
 }
 
 #[test]
-fn two_thousand_sessions_that_say_goodbye_leave_nothing_behind() {
+fn two_thousand_terminated_sessions_leave_nothing_behind() {
     let scene = Scene::begin("sessions", &["--log", "warn"]);
     let mut early = 0;
     for number in 0..2000 {

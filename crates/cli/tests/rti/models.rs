@@ -1,4 +1,4 @@
-//! Object models that are wrong, contradict each other, or would fill the memory.
+//! Object models that are invalid, contradict each other, or would exhaust the memory.
 
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::FomModule;
@@ -12,7 +12,7 @@ fn file(content: impl Into<Data>) -> FomModule {
     FomModule::File { name: "Wrong.xml".into(), content: content.into() }
 }
 
-/// What creating a federation with this module is refused with.
+/// The exception for creating a federation with this module.
 fn refusal(peer: &mut Peer, fom_module: FomModule) -> Exception {
     let federation_name = "Wrong".into();
     let call = FederationCall::CreateFederationExecution { federation_name, fom_module };
@@ -26,7 +26,7 @@ fn object_model(inside: &str) -> String {
 }
 
 #[test]
-fn modules_that_are_none_are_refused_by_the_exception_for_it() {
+fn data_that_is_not_a_module_is_refused_with_the_exception_for_it() {
     let scene = Scene::begin("no-modules", &[]);
     let mut peer = Peer::connected(scene.address());
     let texts: [&[u8]; 9] = [
@@ -70,7 +70,7 @@ fn modules_with_errors_and_conflicts_are_refused_and_leave_the_federation_as_it_
         let good = [Exception::InvalidFOM, Exception::InconsistentFOM];
         assert!(good.contains(&exception), "{exception}: {text}");
     }
-    // One that contradicts the model of a federation that runs, brought along by who joins.
+    // A joining federate brings a module that contradicts the model of the federation.
     let mut member = Peer::joined(scene.address(), "Sound");
     let contrary = class("Car", &attribute("Speed", "HLAinteger32BE"));
     let join = |module| FederationCall::JoinFederationExecutionWithModules {
@@ -80,18 +80,18 @@ fn modules_with_errors_and_conflicts_are_refused_and_leave_the_federation_as_it_
     };
     let refused = peer.call(join(file(contrary))).expect_err("it contradicts");
     assert_eq!(refused.exception, Exception::InconsistentFOM, "{refused}");
-    // The federation is what it was, and who was refused can join without it.
+    // The federation is unchanged, and the refused federate can join without the module.
     member.register();
     assert!(matches!(peer.call(join(fom())), Ok(Reply::Joined(_))));
     scene.end();
 }
 
 #[test]
-fn text_that_unfolds_or_nests_without_end_is_refused() {
+fn text_with_excessive_expansion_or_nesting_is_refused() {
     let scene = Scene::begin("unfolding", &[]);
     let before = scene.rti.memory_max();
     let mut peer = Peer::connected(scene.address());
-    // Ten entities, each ten of the one before: 10¹⁰ times "lol".
+    // Ten entities, each of which is ten of the previous one: 10¹⁰ times "lol".
     let mut laughs = String::from("<!DOCTYPE objectModel [<!ENTITY l0 \"lol\">");
     for level in 1..=10 {
         let before = format!("&l{};", level - 1).repeat(10);
@@ -114,7 +114,7 @@ fn text_that_unfolds_or_nests_without_end_is_refused() {
     scene.end();
 }
 
-/// A ZIP archive of entries that unpack to so many zeros each, and claim to.
+/// A ZIP archive whose entries declare and unpack to this many zeros each.
 fn bomb(entries: u32, len: usize) -> Vec<u8> {
     let content = vec![0; len];
     let (packed, sum) = (compress_to_vec(&content, 6), rawzip::crc32(&content));
@@ -142,12 +142,12 @@ fn zip_bombs_are_refused_before_they_fill_the_memory() {
     // One entry of 256 MiB; two thousand of 1 MiB; very many empty ones.
     for (entries, len) in [(1, 256 << 20), (2000, 1 << 20), (60_000, 0)] {
         let bytes = bomb(entries, len);
-        assert!(bytes.len() < 10 << 20, "a bomb of {} bytes is none", bytes.len());
+        assert!(bytes.len() < 10 << 20, "a bomb of {} bytes is too large", bytes.len());
         let exception = refusal(&mut peer, FomModule::Compressed(bytes.into()));
         assert_eq!(exception, Exception::ErrorReadingFOM, "{entries} × {len}");
         scene.others_go_on();
     }
-    // A sound archive cut off in many places, and with a byte changed there.
+    // A valid archive truncated at many places, and with a byte changed there.
     let sound = bomb(3, 100);
     for index in (0..sound.len()).step_by(3) {
         let mut changed = sound.clone();
@@ -162,7 +162,7 @@ fn zip_bombs_are_refused_before_they_fill_the_memory() {
 }
 
 #[test]
-fn a_large_model_does_not_keep_the_others_from_their_work() {
+fn a_large_model_does_not_disturb_the_others() {
     let scene = Scene::begin("large", &[]);
     let mut peer = Peer::connected(scene.address());
     let attribute = "<attribute><name>A</name><dataType>HLAfloat64BE</dataType></attribute>";

@@ -1,5 +1,5 @@
-//! A federate for tests: a session of the Federate Protocol over TCP, one step at a time, and bytes that no session
-//! would send.
+//! A federate for tests: a session of the Federate Protocol over TCP, stepped explicitly, and bytes that a correct
+//! session would not send.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
@@ -20,13 +20,13 @@ fn now() -> Instant {
     MonotonicClock.now()
 }
 
-/// A federate. The RTI closing the connection is its end: it does not come back.
+/// A federate. It ends when the RTI closes the connection, and does not resume.
 pub(super) struct Peer {
     pub(super) session: Session<Client>,
     pub(super) stream: TcpStream,
     answers: BTreeMap<Ticket, Data>,
     pub(super) callbacks: VecDeque<Callback>,
-    /// Does it answer callbacks?
+    /// Whether it answers callbacks.
     pub(super) answers_callbacks: bool,
     pub(super) is_closed: bool,
 }
@@ -124,7 +124,7 @@ impl Peer {
         }
     }
 
-    /// Says goodbye, and waits until the RTI has heard it.
+    /// Terminates the session and waits for the confirmation of the RTI.
     pub(super) fn terminate(mut self) {
         self.session.terminate(now());
         while !self.is_closed {
@@ -132,7 +132,7 @@ impl Peer {
         }
     }
 
-    /// Sends what there is, then takes what comes, or waits for it.
+    /// Sends pending data, then receives data or waits for some.
     pub(super) fn step(&mut self) {
         self.events();
         self.write();
@@ -215,7 +215,7 @@ impl Peer {
 pub(super) type Instance = (ObjectInstanceHandle, AttributeHandle);
 
 trait IsThere {
-    /// It was created, now or before by another.
+    /// Whether the federation was created now, or existed already.
     fn is_ok_and_already(&self) -> bool;
 }
 
@@ -256,7 +256,7 @@ pub(super) fn fom() -> FomModule {
     FomModule::File { name: "Car.xml".into(), content: FOM.into() }
 }
 
-/// A connection that gives up waiting some time.
+/// A connection with timeouts.
 pub(super) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
@@ -265,10 +265,10 @@ pub(super) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// What stands for no number in a header.
+/// The header value for "no sequence number".
 pub(super) const NO_NUMBER: u32 = 0x8000_0000;
 
-/// Any frame at all: its numbers are not checked, and its length is what `size` says.
+/// An arbitrary frame with unchecked numbers and the length given by `size`.
 pub(super) fn frame(size: u32, sequence: u32, session: u64, kind: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = size.to_be_bytes().to_vec();
     bytes.extend(sequence.to_be_bytes());
@@ -279,7 +279,7 @@ pub(super) fn frame(size: u32, sequence: u32, session: u64, kind: u32, payload: 
     bytes
 }
 
-/// A frame whose length is right.
+/// A frame with the correct length.
 pub(super) fn whole(sequence: u32, session: u64, kind: u32, payload: &[u8]) -> Vec<u8> {
     frame(24 + payload.len() as u32, sequence, session, kind, payload)
 }
@@ -299,7 +299,7 @@ pub(super) fn until_closed(mut stream: &TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
         Ok(_) => bytes,
-        // It does not read what comes after something it cannot read.
+        // The RTI stops reading after invalid data.
         Err(error) if error.kind() == ErrorKind::ConnectionReset => bytes,
         Err(error) => panic!("the connection stays open: {error}"),
     }

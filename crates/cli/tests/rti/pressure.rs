@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 /// Calls without an answer that a publisher makes.
 const AHEAD: usize = 200;
 
-/// Updates of 1 KiB as fast as the RTI takes them, until it is told to stop. Counts them.
+/// Sends updates of 1 KiB as fast as the RTI accepts them until `stops` is set, and counts them in `sent`.
 fn flood(
     publisher: &mut Peer,
     instance: super::peer::Instance,
@@ -38,7 +38,7 @@ fn flood(
 }
 
 #[test]
-fn a_federate_that_never_reads_is_lost_and_who_waited_for_it_goes_on() {
+fn a_federate_that_never_reads_is_evicted_and_the_others_continue() {
     let scene = Scene::begin("never-reads", &["--stall-max", "500ms"]);
     let before = scene.rti.memory_max();
     let mut publisher = Peer::joined(scene.address(), "Stalled");
@@ -48,7 +48,7 @@ fn a_federate_that_never_reads_is_lost_and_who_waited_for_it_goes_on() {
     let (stops, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     scope(|threads| {
         threads.spawn(|| flood(&mut publisher, instance, &stops, &sent));
-        // It is slowed down, until who does not read is given up; others are not.
+        // The sender is slowed down until the federate that does not read is evicted; others are not.
         scene.rti.says("session evicted", 1);
         let then = sent.load(Ordering::Relaxed);
         while sent.load(Ordering::Relaxed) < then + 10_000 {
@@ -62,7 +62,7 @@ fn a_federate_that_never_reads_is_lost_and_who_waited_for_it_goes_on() {
 }
 
 #[test]
-fn a_federate_that_reads_slowly_slows_down_who_writes_to_it_and_loses_nothing() {
+fn a_slow_reader_slows_down_its_senders_and_loses_nothing() {
     let scene = Scene::begin("slow", &[]);
     let before = scene.rti.memory_max();
     let mut publisher = Peer::joined(scene.address(), "Slow");
@@ -99,7 +99,7 @@ fn a_federate_that_reads_slowly_slows_down_who_writes_to_it_and_loses_nothing() 
 }
 
 #[test]
-fn a_flood_without_a_reader_stays_within_the_memory_and_the_others_go_on() {
+fn a_flood_without_a_reader_stays_within_the_memory_limit_and_the_others_continue() {
     let scene = Scene::begin("flood", &[]);
     let before = scene.rti.memory_max();
     let mut publishers: Vec<Peer> =
@@ -122,7 +122,7 @@ fn a_flood_without_a_reader_stays_within_the_memory_and_the_others_go_on() {
     scene.end();
 }
 
-/// Writes frames of this kind and payload, reading nothing, until the RTI takes no more. Gives the connection.
+/// Writes frames of this kind and payload without reading until the RTI accepts no more. Returns the connection.
 fn pour(scene: &Scene, kind: u32, payload: &[u8]) -> TcpStream {
     let before = scene.rti.memory_max();
     let (mut stream, session) = opened(scene.address());
@@ -139,7 +139,7 @@ fn pour(scene: &Scene, kind: u32, payload: &[u8]) -> TcpStream {
 }
 
 #[test]
-fn calls_whose_answers_are_never_read_stop_being_taken() {
+fn calls_with_unread_answers_are_no_longer_accepted() {
     let scene = Scene::begin("unread-answers", &["--stall-max", "3s"]);
     let _stream = pour(&scene, 20, &[0x0a, 0]);
     scene.rti.says("session evicted", 1);
@@ -147,7 +147,7 @@ fn calls_whose_answers_are_never_read_stop_being_taken() {
 }
 
 #[test]
-fn bodies_that_are_no_calls_stop_being_taken_if_the_answers_are_never_read() {
+fn invalid_bodies_with_unread_answers_are_no_longer_accepted() {
     let scene = Scene::begin("unread-refusals", &["--stall-max", "3s"]);
     let _stream = pour(&scene, 20, &[0xFF]);
     scene.rti.says("session evicted", 1);
@@ -155,15 +155,15 @@ fn bodies_that_are_no_calls_stop_being_taken_if_the_answers_are_never_read() {
 }
 
 #[test]
-fn heartbeats_whose_answers_are_never_read_stop_being_taken() {
+fn heartbeats_with_unread_answers_are_no_longer_accepted() {
     let scene = Scene::begin("unread-heartbeats", &[]);
-    // Nobody waits for it: it is only not listened to, until it counts as silent.
+    // No federate waits for this session, so the RTI only stops reading from it until it counts as silent.
     let _stream = pour(&scene, 3, &[]);
     scene.end();
 }
 
 #[test]
-fn a_federate_that_never_answers_callbacks_goes_on_getting_them() {
+fn a_federate_that_never_answers_callbacks_still_gets_them() {
     let scene = Scene::begin("never-answers", &[]);
     let before = scene.rti.memory_max();
     let mut publisher = Peer::joined(scene.address(), "Silent");
@@ -181,7 +181,7 @@ fn a_federate_that_never_answers_callbacks_goes_on_getting_them() {
 }
 
 #[test]
-fn a_federate_that_never_advances_holds_back_its_own_federation_alone() {
+fn a_federate_that_never_advances_holds_back_only_its_own_federation() {
     let scene = Scene::begin("never-advances", &[]);
     let lookahead = EncodedInterval::from(LogicalInterval::float(1.0).unwrap());
     let mut lazy = Peer::joined(scene.address(), "Held back");
@@ -193,7 +193,7 @@ fn a_federate_that_never_advances_holds_back_its_own_federation_alone() {
     assert_eq!(eager.call(TimeCall::TimeAdvanceRequest { time }), Ok(Reply::Done));
     scene.others_go_on();
     assert!(eager.callbacks.is_empty());
-    // Once it is gone, nobody holds back any more.
+    // After its end, no federate holds back another.
     drop(lazy.stream.shutdown(std::net::Shutdown::Both));
     drop(lazy);
     scene.rti.says("session detached", 1);

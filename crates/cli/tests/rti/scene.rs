@@ -1,4 +1,4 @@
-//! An RTI in a process of its own, with two federates that exchange updates all the time, whatever others do.
+//! An RTI in a separate process, with two federates that exchange updates throughout each test.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ use crate::machine::{Machine, PATIENCE};
 /// The process of an RTI. Killed when dropped.
 pub(super) struct Rti {
     child: Child,
-    /// What it says on standard output before it serves.
+    /// The addresses printed on standard output.
     pub(super) addresses: Vec<String>,
     log: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
@@ -71,7 +71,7 @@ impl Rti {
         self.log.lock().unwrap().clone()
     }
 
-    /// Waits until this is said in the log so many times.
+    /// Waits until the log contains this text this many times.
     pub(super) fn says(&self, what: &str, times: usize) {
         let limit = Instant::now() + PATIENCE;
         while self.log().matches(what).count() < times {
@@ -80,19 +80,19 @@ impl Rti {
         }
     }
 
-    /// Bytes of memory it has at most had (proc_pid_status(5), `VmHWM`).
+    /// Peak memory in bytes (proc_pid_status(5), `VmHWM`).
     pub(super) fn memory_max(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
-    /// Ends it by SIGTERM and gives all it said.
+    /// Ends the RTI with SIGTERM and returns its log.
     pub(super) fn stop(self) -> String {
         self.stop_by(Signal::TERM)
     }
 
-    /// Ends it by this signal and gives all it said.
+    /// Ends the RTI with this signal and returns its log.
     pub(super) fn stop_by(mut self, signal: Signal) -> String {
         signal_group(self.pid(), signal).unwrap();
         let status = self.child.wait().unwrap();
@@ -108,7 +108,7 @@ impl Drop for Rti {
     }
 }
 
-/// An RTI and the two federates that go on.
+/// An RTI and two federates that exchange updates continuously.
 pub(super) struct Scene {
     pub(super) rti: Rti,
     stops: Arc<AtomicBool>,
@@ -117,7 +117,7 @@ pub(super) struct Scene {
     machine: Machine,
 }
 
-/// Exchanges that have to happen before something counts as going on.
+/// Exchanges that prove that the federates still make progress.
 const SOME: u64 = 20;
 
 impl Scene {
@@ -136,7 +136,7 @@ impl Scene {
         self.rti.tcp()
     }
 
-    /// Runs `hemiola` to its good end.
+    /// Runs `hemiola`, which must succeed.
     pub(super) fn hemiola(&self, arguments: &[&str]) -> Ended {
         self.machine.hemiola(arguments).with_code(0)
     }
@@ -153,7 +153,8 @@ impl Scene {
         }
     }
 
-    /// The others have gone on, with nothing lost; the RTI ends in good order and leaves nothing. Gives its log.
+    /// Asserts that the two federates made progress without loss, and that the RTI ends in order and leaves nothing.
+    /// Returns its log.
     pub(super) fn end(mut self) -> String {
         self.others_go_on();
         self.stops.store(true, Ordering::Relaxed);
@@ -183,7 +184,7 @@ fn exchange(address: SocketAddr, stops: &AtomicBool, count: &AtomicU64) {
         assert_eq!(value(subscriber.callback()), number.to_be_bytes()[..]);
         longest = longest.max(begin.elapsed());
         count.store(number + 1, Ordering::Relaxed);
-        // Going on is what counts here, not how fast.
+        // This test checks progress, not speed.
         sleep(Duration::from_millis(1));
     }
 }

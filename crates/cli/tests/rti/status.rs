@@ -9,7 +9,7 @@ use crate::command::PROGRAM;
 use crate::machine::Machine;
 
 #[test]
-fn status_shows_federations_and_who_holds_back_whom() {
+fn status_shows_federations_and_the_federates_that_hold_others_back() {
     use hemiola_hla::call::TimeCall;
     use hemiola_hla::{EncodedInterval, LogicalInterval, LogicalTime};
     let scene = Scene::begin("status", &[]);
@@ -51,7 +51,7 @@ fn status_shows_federations_and_who_holds_back_whom() {
 }
 
 #[test]
-fn of_two_rtis_one_has_to_be_said_and_a_name_has_one_rti() {
+fn one_of_two_rtis_must_be_named_and_a_name_belongs_to_one_rti() {
     let machine = Machine::take("found");
     let [one, two] = ["one", "two"].map(|name| format!("{name}-{}", std::process::id()));
     let first = Rti::start(&machine, &["--local", &one]);
