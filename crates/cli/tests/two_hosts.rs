@@ -88,7 +88,7 @@ fn a_federation_is_reported_mode_by_mode() {
         "Table 1: cycle of the master (dynamics-1 at 100 Hz), ms",
         "beside a bare timer's",
         "The RTI's share of the master's cycle",
-        "What the federates exchanged",
+        "Exchange between the federates",
     ] {
         assert!(ended.stdout.contains(said), "{said}: {}", ended.stdout);
     }
