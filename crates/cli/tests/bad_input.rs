@@ -54,7 +54,7 @@ fn a_wrong_unit_is_shown_in_its_line() {
 #[test]
 fn a_period_of_zero_is_refused() {
     insta::assert_snapshot!(said("zero", MONOLITHIC, &[("\"200Hz\"", "\"0ms\"")]), @r#"
-    error: rate is zero, and what comes never cannot be run
+    error: rate must be above zero
      --> scenario.toml:2:8
       |
     2 | rate = "0ms"
@@ -73,12 +73,12 @@ sends = [\"command\"]
 [variant.processes.controller]";
     let edits = [("[variant.processes.controller]", second)];
     insta::assert_snapshot!(said("writers", SHARED_MEMORY, &edits), @r#"
-    error: "another" and "controller" both write "command", which keeps the newest value of one writer
+    error: "another" and "controller" both write "command", but a latest value has one writer
       --> scenario.toml:43:10
        |
     43 | sends = ["command"]
        |          ^^^^^^^^^ second writer
-       = hint: give each writer a channel of its own
+       = hint: give each writer its own channel
     "#);
 }
 
@@ -102,7 +102,10 @@ fn a_circle_in_the_order_of_starting_is_refused() {
 fn a_processor_that_does_not_exist_is_refused() {
     let text = said("processor", MONOLITHIC, &[("cpus = \"first\"", "cpus = \"1023\"")]);
     // The number of processors depends on the machine.
-    assert!(text.contains("error: processor 1023 is not there; online are 0"), "{text}");
+    assert!(
+        text.contains("error: processor 1023 is not online; the online processors are 0"),
+        "{text}"
+    );
     assert!(text.contains("16 | cpus = \"1023\"\n   |        ^^^^^^\n"), "{text}");
 }
 
@@ -110,12 +113,12 @@ fn a_processor_that_does_not_exist_is_refused() {
 fn a_program_that_does_not_exist_is_refused() {
     let edits = [("gain = \"experimental\"", "command = [\"./no-such-unit\", \"fast\"]")];
     insta::assert_snapshot!(said("program", SIMPLEX, &edits), @r#"
-    error: there is no program "./no-such-unit" to start
+    error: "./no-such-unit" is not an executable program
       --> scenario.toml:44:12
        |
     44 | command = ["./no-such-unit", "fast"]
        |            ^^^^^^^^^^^^^^^^
-       = hint: paths start at the scenario's folder; is it built, and executable (chmod +x)?
+       = hint: paths are relative to the scenario's folder; check that the program is built and executable (chmod +x)
     "#);
 }
 
@@ -152,7 +155,7 @@ fn all_problems_are_reported_at_once() {
        |
     44 | gain = "experimantal"
        |        ^^^^^^^^^^^^^^ did you mean "experimental"?
-       = hint: known are safety, lqr, published-safety, baseline, experimental, lmi, real-system-safety, real-system-baseline, real-system-experimental
+       = hint: choose from safety, lqr, published-safety, baseline, experimental, lmi, real-system-safety, real-system-baseline, real-system-experimental
     "#);
 }
 

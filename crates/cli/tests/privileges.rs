@@ -54,12 +54,12 @@ fn a_priority_beyond_the_limit_is_refused_with_the_way_to_raise_it() {
     // Every profile that asks is shown; the first is enough here.
     let first = text.split("\n\n").next().unwrap();
     insta::assert_snapshot!(first, @r#"
-    error: priority 95 is asked for, but this user may have no real-time priority
+    error: priority 95 is requested, but this user may not use real-time priorities
       --> scenario.toml:10:12
        |
     10 | priority = 95
        |            ^^
-       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=95; or go on with less: allow_less = true
+       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=95; or accept less: allow_less = true
     "#);
 }
 
@@ -92,7 +92,7 @@ fn a_run_with_allow_less_records_the_request_and_the_grant() {
     let Some(ended) = unprivileged(&machine, &arguments) else { return };
     let ended = ended.with_code(0);
     assert!(
-        ended.stderr.contains("note: priorities up to 95 are asked for, but this user may have no"),
+        ended.stderr.contains("note: priorities up to 95 are requested, but this user may not use"),
         "{}",
         ended.stderr
     );

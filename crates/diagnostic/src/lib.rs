@@ -1,6 +1,6 @@
 //! Problems of a text for a person: a sentence, the source line with carets, and a hint.
 //!
-//! * [`Problem`]: what is wrong with one file, as data; [`render`]: such problems as text.
+//! * [`Problem`]: one error in one file, as data; [`render`]: such problems as text.
 //! * [`Diagnostic`] and [`Label`]: one problem as it is shown, with places in any number of files;
 //!   [`render_all`]: diagnostics as text.
 //! * [`nearest`] and [`did_you_mean`]: the known word that a misspelt one probably stands for.

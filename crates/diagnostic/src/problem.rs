@@ -4,17 +4,17 @@ use std::ops::Range;
 
 use crate::render::{Diagnostic, Label, Severity, render_all};
 
-/// One thing wrong with a file.
+/// One error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The bytes of the source that are wrong; `None` for what the whole source lacks, or what the command
-    /// line states.
+    /// The bytes of the source that are wrong; `None` for a part missing from the whole source, or an error on
+    /// the command line.
     pub span: Option<Range<usize>>,
-    /// What is wrong: one sentence without a full stop.
+    /// The error in one sentence without a full stop.
     pub message: String,
     /// The text beside the carets; may be empty.
     pub label: String,
-    /// What to do about it; may be empty.
+    /// The suggested remedy; may be empty.
     pub hint: String,
 }
 

@@ -3,12 +3,12 @@
 use std::fmt::{self, Write};
 use std::ops::Range;
 
-/// Whether a diagnostic refuses the input.
+/// Whether a diagnostic rejects the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// It does.
+    /// The input is rejected.
     Error,
-    /// It does not.
+    /// The input is accepted.
     Warning,
 }
 
@@ -17,11 +17,11 @@ pub enum Severity {
 pub struct Diagnostic<'d> {
     /// The first word of the text.
     pub severity: Severity,
-    /// What is wrong: one sentence without a full stop.
+    /// The error in one sentence without a full stop.
     pub message: &'d str,
     /// The places to look at, the most important one first.
     pub labels: Vec<Label<'d>>,
-    /// What to do about it; may be empty.
+    /// The suggested remedy; may be empty.
     pub hint: &'d str,
 }
 
@@ -39,10 +39,10 @@ pub struct Label<'d> {
     pub text: &'d str,
 }
 
-/// The most diagnostics in one text; finding the line of each takes time in proportion to the source.
+/// The most diagnostics in one text; finding the line of each scans the source.
 const SHOWN_MAX: usize = 100;
 
-/// The most characters of a source line that are shown: a file may hold whole pages in one line.
+/// The most characters shown of a source line: a line may be as long as a file.
 const LINE_LEN_MAX: usize = 160;
 
 /// The items as text, each as `show` describes it: the message, its places with the source line and carets,
@@ -121,7 +121,7 @@ impl MarkedLine {
         let lead = &source[line_start..start];
         let rest = source[start..line_end].trim_end();
         let indent = lead.len() - lead.trim_start().len();
-        // Of a long line, at most a third of what is shown stands before the place.
+        // In a long line, the place starts within the first third of the shown part.
         let fits = lead[indent..].chars().count() + rest.chars().count() <= LINE_LEN_MAX;
         let lead_max = if fits { LINE_LEN_MAX } else { LINE_LEN_MAX / 3 };
         let shown_lead = last_chars(&lead[indent..], lead_max);

@@ -1,4 +1,4 @@
-//! What a document means: every name resolved, every default filled in, every contradiction found.
+//! The semantic checks: they resolve names, fill in defaults and report contradictions.
 
 mod campaign;
 mod decision;
@@ -30,7 +30,7 @@ use hemiola_diagnostic::{Problem, did_you_mean};
 /// The conversions of one cycle: two A/D, one D/A.
 const CONVERSIONS: i64 = 3;
 
-/// What the checks share: the world, what the top of the document says, and what they found.
+/// The state that the checks share: the machine, the values at the top of the document, and the findings.
 struct Checker<'c> {
     facts: &'c Facts<'c>,
     overrides: &'c Overrides,
@@ -38,9 +38,9 @@ struct Checker<'c> {
     /// The rate of variants that state none.
     rate: Rate,
     duration: Span,
-    /// Where it is stated; nowhere in the document when the command line states it.
+    /// Where `duration` is stated; `None` when the command line states it.
     duration_at: Option<Range<usize>>,
-    /// From the start of a run to its end.
+    /// Warm-up plus duration.
     run_length: Span,
     profiles: BTreeMap<String, NamedProfile>,
     rule: Rule,
@@ -59,8 +59,8 @@ struct Checker<'c> {
     notes: Vec<String>,
 }
 
-/// The plan of a document whose shape was checked, and what is wrong with it. The plan is worth
-/// something only when nothing is.
+/// Returns the plan of a document whose shape was checked, and its problems. The plan is valid only when
+/// there are no problems.
 pub(crate) fn check(
     root: &Scenario<'_>,
     facts: &Facts<'_>,
@@ -93,7 +93,7 @@ pub(crate) fn check(
         problems: Vec::new(),
         notes: Vec::new(),
     };
-    checker.overrides_make_sense();
+    checker.overrides_are_in_range();
     checker.profiles(root);
     checker.rule = checker.rule(root.decision.get());
     checker.plant = root.plant.get().map(|plant| checker.plant(plant));
@@ -105,7 +105,7 @@ pub(crate) fn check(
     let campaign = root.campaign.get().map(|campaign| checker.campaign(campaign, root, &variants));
     checker.something_runs(root);
     checker.note_profiles();
-    // What is said for all variants of a list is said once.
+    // The variants of a list share their notes; keep one of each.
     let mut notes: Vec<String> = Vec::new();
     for note in std::mem::take(&mut checker.notes) {
         if !notes.contains(&note) {
@@ -130,7 +130,7 @@ pub(crate) fn check(
     (plan, checker.problems)
 }
 
-/// Whether the kernel's side is recorded: as somebody says, else where permitted.
+/// Whether the kernel's events are recorded: as the command line or the scenario states, else where permitted.
 fn kernel(root: &Scenario<'_>, overrides: &Overrides) -> KernelTrace {
     let stated = root.trace.get().and_then(|trace| trace.kernel.get().copied());
     match overrides.kernel.or(stated) {
@@ -140,24 +140,23 @@ fn kernel(root: &Scenario<'_>, overrides: &Overrides) -> KernelTrace {
     }
 }
 
-/// Checked with when the document's own rate is unreadable; never part of a plan.
+/// The rate used by the checks when the document's own rate is unreadable; never part of a plan.
 fn fallback_rate() -> Rate {
     Rate::from_period(Span::from_millis(20)).expect("20 ms is within a rate's range")
 }
 
 impl Checker<'_> {
-    /// Adds a problem, once: what is stated for all variants may be wrong in each.
+    /// Adds a problem unless it is already known: several variants may share one faulty value.
     fn problem(&mut self, problem: Problem) {
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
     }
 
-    fn overrides_make_sense(&mut self) {
+    fn overrides_are_in_range(&mut self) {
         let Overrides { runs, duration, conversion_time, .. } = *self.overrides;
         if let Some(time) = conversion_time.filter(|time| *time < Span::ZERO) {
-            let message =
-                format!("--conversion-time is {time}; no conversion ends before it begins");
+            let message = format!("--conversion-time is {time}; it must not be negative");
             self.problem(Problem::new(None, message));
         }
         if let Some(runs) = runs.filter(|runs| !(1..=keys::RUNS_MAX).contains(&i64::from(*runs))) {
@@ -173,9 +172,7 @@ impl Checker<'_> {
             let max = crate::shape::LENGTH_MAX;
             self.problem(Problem::new(
                 None,
-                format!(
-                    "--duration is {duration}; it must be longer than nothing and at most {max}"
-                ),
+                format!("--duration is {duration}; it must be above zero and at most {max}"),
             ));
         }
     }
@@ -186,8 +183,11 @@ impl Checker<'_> {
         let step_at = keys.step.stated.as_ref().map_or(&keys.section.at, |step| &step.at);
         if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step) {
             self.problem(
-                Problem::new(step_at.clone(), format!("a plant step of {step} is not possible"))
-                    .hint("the integrator is proven from 100us to 5ms; 1ms is usual"),
+                Problem::new(
+                    step_at.clone(),
+                    format!("the plant's step is {step}; it must be from 100us to 5ms"),
+                )
+                .hint("the integrator is validated for this range; 1ms is usual"),
             );
         }
         self.step_at = Some(step_at.clone());
@@ -222,7 +222,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether plant and card keep up with a cycle, and a run has one.
+    /// Checks that a run has at least one cycle, and that plant and card fit into it.
     fn period_fits(&mut self, period: Span) {
         if self.duration.is_positive() && self.duration < period {
             let message =
@@ -245,10 +245,10 @@ impl Checker<'_> {
             self.problem(
                 Problem::new(
                     self.step_at.clone(),
-                    format!("the plant steps every {step}, less often than the period of {period}"),
+                    format!("the plant steps every {step}, longer than the period of {period}"),
                 )
                 .hint(format!(
-                    "keep the plant's step at or under the period, such as {}",
+                    "keep the plant's step at or below the period, such as {}",
                     period.min(Span::from_millis(1))
                 )),
             );
@@ -261,12 +261,12 @@ impl Checker<'_> {
         if !variants && !root.campaign.is_present && !root.federation.is_present {
             self.problem(
                 Problem::new(root.section.at.clone(), "there is nothing to run")
-                    .hint("write at least one [[variant]], or a [campaign], or a [federation]"),
+                    .hint("add at least one [[variant]], a [campaign] or a [federation]"),
             );
         }
     }
 
-    /// The gain. Reports a name that does not exist.
+    /// Returns the gain, or reports that its name is unknown.
     fn gain(&mut self, gain: &At<Result<Gain, &str>>) -> Gain {
         gain.value.unwrap_or_else(|name| {
             let names: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
@@ -275,7 +275,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The fault of this name. Reports a name that no fault of these classes has.
+    /// Returns the fault of this name, or reports that these classes have none of this name.
     fn fault(&mut self, name: &At<&str>, noun: &str, classes: &[Class]) -> Option<FaultKind> {
         let found = FaultKind::named(name.value).filter(|kind| classes.contains(&kind.class()));
         if found.is_none() {
@@ -290,11 +290,11 @@ impl Checker<'_> {
         self.problem(
             Problem::new(at.clone(), format!("there is no {noun} \"{}\"", name.escape_debug()))
                 .label(did_you_mean(name, names.iter().copied()).unwrap_or_default())
-                .hint(format!("known are {}", names.join(", "))),
+                .hint(format!("choose from {}", names.join(", "))),
         );
     }
 
-    /// The program and its arguments, with a complaint when nobody can start it.
+    /// Returns the program and its arguments. Reports a program that cannot be started.
     fn command(&mut self, command: &Entry<Vec<At<&str>>>) -> (String, Vec<String>) {
         let Some((program, arguments)) = command.items().split_first() else {
             if command.is_array {
@@ -308,14 +308,14 @@ impl Checker<'_> {
         if !(self.facts.executable)(program.value) {
             let name = program.value.escape_debug();
             let hint = if program.value.contains('/') {
-                "paths start at the scenario's folder; is it built, and executable (chmod +x)?"
+                "paths are relative to the scenario's folder; check that the program is built and executable (chmod +x)"
             } else {
-                "a name without a slash is looked up in PATH; beside the scenario is \"./name\""
+                "a name without a slash is looked up in PATH; write \"./name\" for a program beside the scenario"
             };
             self.problem(
                 Problem::new(
                     program.at.clone(),
-                    format!("there is no program \"{name}\" to start"),
+                    format!("\"{name}\" is not an executable program"),
                 )
                 .hint(hint),
             );

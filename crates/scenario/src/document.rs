@@ -1,7 +1,7 @@
-//! TOML files of other parts, checked as strictly as a scenario: known keys only, every problem at once.
+//! Reads TOML files of other crates as strictly as a scenario: only known keys, every problem at once.
 //!
-//! Who reads a file of its own writes a [`Table`] of what may be said and a function from the [`Section`]
-//! that results to what it means; [`read`] does the rest.
+//! A crate declares a [`Table`] of keys and a function that interprets the [`Section`] read; [`read`] does the
+//! rest.
 //!
 //! ```
 //! use hemiola_scenario::document::{Section, Shape, Table, may, must, read};
@@ -31,29 +31,28 @@ pub use crate::section::{At, Entry, FromSection, OneOrMany, Read, Section, Word,
 use crate::shape;
 use hemiola_diagnostic::Problem;
 
-/// The longest file: thousands of times what a person writes.
+/// The longest file, far longer than any written by hand.
 const SOURCE_LEN_MAX: usize = 1 << 20;
 
-/// What `meaning` makes of a document that has the shape `schema` asks for.
+/// Checks a document against `schema` and returns its value from `interpret`.
 ///
-/// `meaning` sees the document whatever its shape, so that what it finds is said together with the
-/// rest: what has the wrong shape reads as absent there.
+/// `interpret` also runs on a document of the wrong shape, so that all problems are reported together. It sees
+/// a value of the wrong shape as absent.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the text; first what has no place in it, because it is
-/// missing or comes from elsewhere. Where a line is no TOML, only its syntax and the shape of the other
-/// lines are reported, because what it would have said is unknown.
+/// All problems in the order of the text, after those without a place in it. If a line is not valid TOML, only
+/// syntax errors and the shape of the other lines are reported, because the line's content is unknown.
 pub fn read<T>(
     source: &str,
     schema: &Table,
-    meaning: impl FnOnce(&Section<'_>) -> (T, Vec<Problem>),
+    interpret: impl FnOnce(&Section<'_>) -> (T, Vec<Problem>),
 ) -> Result<T, Vec<Problem>> {
     if source.len() > SOURCE_LEN_MAX {
-        let message = format!("{} has at most {} KiB", schema.noun, SOURCE_LEN_MAX / 1024);
+        let message = format!("{} may have at most {} KiB", schema.noun, SOURCE_LEN_MAX / 1024);
         return Err(vec![Problem::new(None, message)]);
     }
     let (document, errors) = DeTable::parse_recoverable(source);
-    // What is missing from the whole document is missing nowhere; marked so until the end.
+    // The empty range marks problems of the whole document; `in_order` clears it.
     let start = 0..0;
     let mut problems = Vec::new();
     shape::check(document.get_ref(), schema, start.clone(), &mut problems);
@@ -71,12 +70,12 @@ pub fn read<T>(
         return Err(in_order(problems));
     }
     let root = Section::new(document.get_ref(), start);
-    let (value, found) = meaning(&root);
+    let (value, found) = interpret(&root);
     problems.extend(found);
     if problems.is_empty() { Ok(value) } else { Err(in_order(problems)) }
 }
 
-/// The bytes of the lines a problem is about.
+/// The byte range of the lines that a problem covers.
 fn lines(source: &str, problem: &Problem) -> Range<usize> {
     let at = problem.span.clone().unwrap_or(0..0);
     let bytes = source.as_bytes();

@@ -1,4 +1,4 @@
-//! What the checks must know about the machine. The caller provides it, because this crate does no I/O.
+//! The facts about the machine that the checks need. The caller provides them, because this crate does no I/O.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use hemiola_units::{CpuSet, Rate, Span};
 /// The machine that a scenario is checked for.
 #[derive(Clone)]
 pub struct Facts<'f> {
-    /// Processors that can be used now.
+    /// The processors that are online.
     pub cpus_online: CpuSet,
     /// The highest real-time priority this user may ask for; 0 for none.
     pub priority_max: u8,
-    /// Whether a program can be started, given as the scenario writes it. Paths are relative to the
-    /// scenario's folder; a name without a slash is looked up.
+    /// Whether a program can be started, as written in the scenario: a path relative to the scenario's folder,
+    /// or a name without a slash to look up in `PATH`.
     pub executable: &'f dyn Fn(&str) -> bool,
 }
 
@@ -25,19 +25,18 @@ impl fmt::Debug for Facts<'_> {
     }
 }
 
-/// Values of the command line that replace those of the scenario. They are checked the same way.
+/// Values of the command line that replace those of the scenario, with the same checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Instead of `runs`, and of the runs a kind in a campaign.
+    /// Replaces `runs`, and the runs per kind of fault in a campaign.
     pub runs: Option<u32>,
-    /// Instead of `duration`, and of the durations in a campaign.
+    /// Replaces `duration`, and the durations in a campaign.
     pub duration: Option<Span>,
-    /// Instead of the rate of every variant. Lengths within the cycle that no longer fit the period are
-    /// shortened to fit, each with a note in the plan: the same scenario, only faster. A rate that a
-    /// process states for itself stays.
+    /// Replaces the rate of every variant. Lengths that no longer fit the period are shortened, each with a note
+    /// in the plan. A rate that a process states for itself stays.
     pub rate: Option<Rate>,
-    /// Instead of the card's conversion time.
+    /// Replaces the card's conversion time.
     pub conversion_time: Option<Span>,
-    /// Instead of `trace.kernel`.
+    /// Replaces `trace.kernel`.
     pub kernel: Option<bool>,
 }

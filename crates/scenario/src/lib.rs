@@ -1,14 +1,14 @@
-//! What a user writes down about a run, read and checked whole before anything starts.
+//! Reads a scenario and checks all of it before anything starts.
 //!
 //! In reading order:
 //!
-//! * [`read`]: text in, a [`Plan`] or every [`Problem`](hemiola_diagnostic::Problem) out.
-//! * [`Plan`]: what the text means, with all names resolved and all defaults filled in. A plan that
-//!   exists is sound, so nobody checks again.
-//! * [`Facts`]: what the checks must know about the machine; [`Overrides`]: values of the command line
-//!   that replace those of the scenario.
-//! * [`document`]: the same strictness for the TOML files of other parts.
-//! * [`schema`]: what may be written, for editors.
+//! * [`read`]: turns a text into a [`Plan`], or reports every [`Problem`](hemiola_diagnostic::Problem).
+//! * [`Plan`]: the checked scenario, with all names resolved and all defaults filled in. Its users need no
+//!   further checks.
+//! * [`Facts`]: the machine that the scenario is checked for; [`Overrides`]: values of the command line that
+//!   replace those of the scenario.
+//! * [`document`]: the same strict checks for the TOML files of other crates.
+//! * [`schema`]: the JSON schema of scenarios, for editors.
 //!
 //! ```
 //! use hemiola_diagnostic::render;

@@ -1,8 +1,7 @@
-//! The plan: what a sound scenario means, with every name resolved and every default filled in.
+//! The plan: a checked scenario, with every name resolved and every default filled in.
 //!
-//! A [`Plan`] from [`crate::read`] has passed all checks, so its readers need not look again. It is
-//! plain data and serialises: the runner hands parts of it to the processes it starts and writes the
-//! whole beside the results.
+//! A [`Plan`] from [`crate::read`] needs no further checks. It is plain data and serialises: the runner passes
+//! parts of it to the processes it starts and stores the whole plan with the results.
 
 mod federation;
 
@@ -17,35 +16,35 @@ pub use federation::{
     Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, SATELLITES, Transport,
 };
 
-/// A whole scenario, checked.
+/// A checked scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// One line for headings.
     pub title: String,
-    /// What the scenario is about; may be empty.
+    /// The purpose of the scenario; may be empty.
     pub description: String,
     /// Seed of all randomness.
     pub seed: u64,
     /// The counted part of one run of one variant.
     pub duration: Span,
-    /// What runs before it and is not counted.
+    /// The uncounted part before it.
     pub warmup: Span,
-    /// How often each variant is run; 1 to 10 000.
+    /// The number of runs of each variant; 1 to 10 000.
     pub runs: u32,
-    /// Whether a run goes on when the system grants less than a profile asks for.
+    /// Whether a run continues when the system grants less than a profile requests.
     pub allow_less: bool,
-    /// The apparatus, shared by all variants; `None` when nothing is controlled. Each run has a noise of its own.
+    /// The apparatus, shared by all variants; `None` if nothing is controlled. Each run has its own noise.
     pub plant: Option<hemiola_plant::Settings>,
     /// The converter card between plant and I/O.
     pub card: CardSettings,
     /// The variants in the order written. Not empty unless there is a campaign of simulated faults only.
     pub variants: Vec<Variant>,
-    /// Whether runs record what the kernel does with the processors.
+    /// Whether runs record scheduling events of the kernel.
     pub kernel: KernelTrace,
     /// Faults to inject instead of running the variants one by one.
     pub campaign: Option<Campaign>,
-    /// What the reader should know though it stops nothing: lengths shortened to fit a rate given on
-    /// the command line, priorities that `allow_less` lets through. One sentence each.
+    /// Remarks that are no errors: lengths shortened to fit a rate given on the command line, priorities that
+    /// `allow_less` lets through. One sentence each.
     pub notes: Vec<String>,
 }
 
@@ -72,14 +71,14 @@ impl Plan {
     }
 }
 
-/// Whether a run's trace has the kernel's side: who had which processor, and who woke whom.
+/// Whether a run's trace has the kernel's scheduling switches and wake-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelTrace {
-    /// Where this user may, with a word where not.
+    /// If this user has permission; a note says so otherwise.
     #[default]
     WherePermitted,
-    /// Always: a run that may not ends, unless the scenario allows less.
+    /// Always: a run without permission fails, unless the scenario allows less.
     Required,
     /// Never.
     Off,
@@ -88,44 +87,43 @@ pub enum KernelTrace {
 /// The emulated converter card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardSettings {
-    /// Time one conversion takes; a cycle has two A/D and one D/A.
+    /// Time of one conversion; a cycle has two A/D and one D/A.
     pub conversion_time: Span,
 }
 
-/// One step of the ladder: processes, and how they talk.
+/// One program to compare: processes, and the channels between them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     /// Unique in the plan.
     pub name: String,
-    /// What is special about it; may be empty.
+    /// What distinguishes it; may be empty.
     pub description: String,
     /// The rate of the control cycle.
     pub rate: Rate,
-    /// All channels between processes in the order written; the card and the units' answers are not
-    /// among them, because they follow from the variant.
+    /// All channels between processes in the order written, without those to the card and from the units, which
+    /// follow from the variant.
     pub channels: Vec<Channel>,
-    /// All processes in the order of starting, the plant first; units are not among them.
+    /// All processes in start order, the plant first, without the units.
     pub processes: Vec<Process>,
     /// Replacement units by slot; the decision process starts before them.
     pub units: Vec<Unit>,
-    /// The rule of the decision process; present exactly when there is one.
+    /// The rule of the decision process, if there is one.
     pub decision: Option<hemiola_simplex::Settings>,
-    /// The name of the variant as written, when this is one value of a list in it.
+    /// The name of the variant as written, if a list expanded it into several.
     pub series: Option<String>,
-    /// What its processes have in common, when the variant is a mode of a federation.
+    /// The settings of the federation, if the variant is a mode of one.
     #[serde(default)]
     pub federation: Option<Federation>,
 }
 
-/// A benchmark, and the load it is disturbed by.
+/// A benchmark, and the load that disturbs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mixed<'r> {
     /// The benchmark's process.
     pub benchmark: &'r Process,
     /// The length of one turn.
     pub turn: Span,
-    /// The load that works in the second and the third of every four turns; `None` for the control,
-    /// where nothing does.
+    /// The load that works in the second and third of every four turns; `None` for the control.
     pub load: Option<&'r Process>,
 }
 
@@ -187,7 +185,7 @@ impl Variant {
             (true, _) => (self.units.len() as u32, 2),
             // To the controller and back up.
             (false, Order::ReadFirst { .. }) => (1, 1),
-            // To the controller; what it answers waits for the next cycle.
+            // To the controller; its answer is used in the next cycle.
             (false, Order::WriteFirst) => (1, 0),
         };
         HandOvers { down, up, mechanism }
@@ -197,7 +195,7 @@ impl Variant {
 /// Hand-overs from process to process between the first and the last stamp of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandOvers {
-    /// To a process of lower priority, which runs when the sender goes to sleep.
+    /// To a process of lower priority, which runs when the sender sleeps.
     pub down: u32,
     /// To a process of higher priority, which preempts.
     pub up: u32,
@@ -212,19 +210,19 @@ pub struct Channel {
     pub name: String,
     /// Mechanism and name; unique in the variant.
     pub endpoint: Endpoint,
-    /// What is kept when the receiver is slower.
+    /// The messages kept for a slower receiver.
     pub delivery: Delivery,
-    /// What one message is.
+    /// The type of its messages.
     pub message: Message,
 }
 
-/// What travels over a channel.
+/// The message type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What I/O measured: 64 bytes.
+    /// The measurements of I/O: 64 bytes.
     Sensors,
-    /// What a controller answers: 48 bytes.
+    /// The answer of a controller: 48 bytes.
     Command,
 }
 
@@ -253,15 +251,15 @@ impl fmt::Display for Message {
 pub struct Process {
     /// Unique in the variant, units included.
     pub name: String,
-    /// What it does.
+    /// The task of the process.
     pub task: Task,
-    /// What starts each of its jobs.
+    /// The event that starts each of its jobs.
     pub release: Release,
-    /// The time between its releases: of its own rate, or of whoever sends what releases it.
+    /// The time between its releases, from its own rate or that of the sender that releases it.
     pub period: Span,
     /// From release to the latest finish; never beyond the period.
     pub deadline: Span,
-    /// What it asks the system for.
+    /// The scheduling, processors and memory that it requests.
     pub profile: Profile,
     /// The name of that profile in the scenario; `None` for an ordinary process.
     pub profile_name: Option<String>,
@@ -271,7 +269,7 @@ pub struct Process {
     pub receives: Vec<String>,
 }
 
-/// What a process does.
+/// The task of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum Task {
@@ -279,7 +277,7 @@ pub enum Task {
     Plant,
     /// Reads the card, sends sensors, receives the command, writes the card. One channel each way.
     Io {
-        /// What comes first in a cycle.
+        /// The order of work in a cycle.
         order: Order,
     },
     /// I/O and controller in one process, without a channel.
@@ -295,29 +293,28 @@ pub enum Task {
     /// Supervises the units and holds the safety controller; settings are [`Variant::decision`]. One
     /// channel each way.
     Decision,
-    /// Computes for a while each period: load.
+    /// Computes for a fixed time in each period, as load.
     Workload {
         /// Processor time of one job.
         compute: Span,
-        /// Whether it works only in the second and the third of every four turns of the variant's
-        /// benchmark.
+        /// Whether it works only in the second and third of every four turns of the variant's benchmark.
         takes_turns: bool,
     },
-    /// Computes and walks through memory in several threads without rest, and counts what it gets
-    /// done; `period` is its turn.
+    /// Computes and traverses memory in several threads without pause, and counts the work done; its period
+    /// is the turn.
     Benchmark {
-        /// How many threads; 1 to 64.
+        /// The number of threads; 1 to 64.
         threads: u32,
-        /// What each of them walks through.
+        /// The memory that each thread traverses.
         memory: Bytes,
-        /// The length of a turn: work is counted by turns.
+        /// The interval over which work is counted.
         turn: Span,
     },
     /// Any other program; it paces itself.
     Command {
-        /// As written: a path, relative to the scenario's folder, or a name to look up.
+        /// As written: a path relative to the scenario's folder, or a name to look up in `PATH`.
         program: String,
-        /// What follows it.
+        /// Its arguments.
         arguments: Vec<String>,
     },
     /// The run-time infrastructure of the variant's federation.
@@ -325,14 +322,14 @@ pub enum Task {
         /// The network name space it runs in; `None` for the runner's own.
         namespace: Option<String>,
     },
-    /// A federate of it.
+    /// A federate of the variant's federation.
     Federate(FederateSettings),
-    /// Wakes at every release and does nothing: what waiting alone costs.
+    /// Wakes at every release and does nothing, to measure the cost of waiting alone.
     Timer,
 }
 
 impl Task {
-    /// The word a scenario uses for it.
+    /// The word for it in a scenario.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -355,18 +352,17 @@ impl Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Write the command of the previous cycle, then sample: one whole sample of delay, and nobody is
-    /// waited for.
+    /// Write the command of the previous cycle, then sample: a delay of one sample, and no waiting.
     WriteFirst,
     /// Sample, send, wait for the answer, write it.
     ReadFirst {
-        /// From the release to when waiting ends and 0 V is written; shorter than the period, longer
-        /// than the decision process's [`answer_within`](hemiola_simplex::Settings::answer_within).
+        /// From the release until waiting ends and 0 V is written; shorter than the period, longer than the
+        /// decision process's [`answer_within`](hemiola_simplex::Settings::answer_within).
         command_within: Span,
     },
 }
 
-/// What starts a job.
+/// The event that starts a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Release {
@@ -374,23 +370,23 @@ pub enum Release {
     Every {
         /// How often.
         rate: Rate,
-        /// What happens when a job is still running at the next release.
+        /// The policy for a job that still runs at the next release.
         overrun: Overrun,
-        /// How long before each release it wakes, to warm up and meet the release exactly; 0 for not at
-        /// all, at most half the period.
+        /// The time before each release at which it wakes, to warm its caches and meet the release exactly; 0 for
+        /// never, at most half the period.
         lead: Span,
     },
     /// A message on one of the channels it receives from.
     On {
         /// That channel's name.
         channel: String,
-        /// How long before each release of the loop it wakes to warm up, and then waits on; 0 for not at all,
-        /// at most half the period.
+        /// The time before each release of the loop at which it wakes to warm its caches, before it waits again;
+        /// 0 for never, at most half the period.
         lead: Span,
     },
     /// A pulse or a grant of its federation.
     Federation,
-    /// The program itself.
+    /// None: the program paces itself.
     Own,
 }
 
@@ -399,15 +395,15 @@ pub enum Release {
 pub struct Unit {
     /// Unique in the variant, processes included.
     pub name: String,
-    /// What runs in it.
+    /// The program that it runs.
     pub program: UnitProgram,
-    /// What goes wrong in it on purpose.
+    /// The fault to inject.
     pub fault: Option<InjectedFault>,
-    /// Whether it controls from the start.
+    /// Its initial state.
     pub state: UnitState,
     /// Processor time it may use in a cycle before it is stopped; at most the period.
     pub budget: Span,
-    /// What it asks the system for; always below the decision process.
+    /// The scheduling, processors and memory that it requests; always below the decision process.
     pub profile: Profile,
     /// The name of that profile in the scenario; `None` for an ordinary process.
     pub profile_name: Option<String>,
@@ -417,37 +413,37 @@ pub struct Unit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitProgram {
-    /// Our own unit with this law.
+    /// The built-in controller with this law.
     Gain(Gain),
     /// Any program that keeps the unit contract.
     Command {
-        /// As written: a path, relative to the scenario's folder, or a name to look up.
+        /// As written: a path relative to the scenario's folder, or a name to look up in `PATH`.
         program: String,
-        /// What follows it.
+        /// Its arguments.
         arguments: Vec<String>,
     },
 }
 
-/// A fault injected on purpose.
+/// An injected fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectedFault {
     /// A fault of a unit's output, its messages or its process.
     pub kind: FaultKind,
-    /// When, from the start of the run, warm-up included.
+    /// The time of the fault from the start of the run, warm-up included.
     pub after: Span,
 }
 
-/// How a unit begins.
+/// The initial state of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnitState {
     /// Its answers are used, as long as they are safe; at most one per variant.
     Active,
-    /// Its answers are judged and recorded only.
+    /// Its answers are only judged and recorded.
     Shadow,
 }
 
-/// Faults to inject, and how often.
+/// Faults to inject, and the number of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Campaign {
     /// Faults of a controller's output, in pure simulation.
@@ -461,13 +457,13 @@ pub struct Campaign {
 pub struct SimulatedFaults {
     /// Faults of the class [`Class::Output`](hemiola_simplex::fault::Class::Output).
     pub kinds: Vec<FaultKind>,
-    /// Runs a kind, without and with the decision rule each.
+    /// Runs per kind of fault, each without and with the decision rule.
     pub runs: u32,
     /// Simulated time of one run.
     pub duration: Span,
-    /// When the fault begins.
+    /// The time from the start of the run to the fault.
     pub fault_after: Span,
-    /// The law that goes wrong.
+    /// The faulty control law.
     pub gain: Gain,
     /// The decision rule.
     pub decision: hemiola_simplex::Settings,
@@ -480,14 +476,14 @@ pub struct SimulatedFaults {
 pub struct ProcessFaults {
     /// Faults of a unit's messages or its process.
     pub kinds: Vec<FaultKind>,
-    /// Runs a kind, without and with the decision process each.
+    /// Runs per kind of fault, each without and with the decision process.
     pub runs: u32,
     /// Real time of one run, warm-up included.
     pub duration: Span,
-    /// When the fault begins, from the start of the run.
+    /// The time from the start of the run to the fault.
     pub fault_after: Span,
     /// The variant with a decision process; the fault goes into its active unit.
     pub with: Option<String>,
-    /// The variant without; the fault goes into its controller.
+    /// The variant without one; the fault goes into its controller.
     pub without: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! From text to plan.
+//! Reading a scenario.
 
 use crate::check;
 use crate::document::{self, FromSection};
@@ -7,7 +7,7 @@ use crate::keys::Scenario;
 use crate::plan::Plan;
 use hemiola_diagnostic::Problem;
 
-/// The plan of a scenario in TOML.
+/// Reads a scenario in TOML and returns its plan.
 ///
 /// # Errors
 /// See [`document::read`].

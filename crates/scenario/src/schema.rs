@@ -1,7 +1,6 @@
 //! Tables of a document as data: their keys, and the shape of each value.
 //!
-//! One list serves three readers: [`crate::shape`] checks a document against it, [`schema`] shows it
-//! to editors, and a person finds here what may be written.
+//! [`crate::shape`] checks a document against these tables, and [`schema`] exports them for editors.
 
 use std::ops::Range;
 
@@ -13,9 +12,9 @@ use crate::section::Section;
 /// A table and its keys.
 #[derive(Debug)]
 pub struct Table {
-    /// What the table is, for a sentence: "a profile".
+    /// The table in a sentence: "a profile".
     pub noun: &'static str,
-    /// Keys in the order a person would write them.
+    /// Keys in the usual order.
     pub keys: &'static [Key],
 }
 
@@ -24,20 +23,20 @@ pub struct Table {
 pub struct Key {
     /// The key as it is written.
     pub word: &'static str,
-    /// Whether the table is wrong without it.
+    /// Whether the table must have it.
     pub required: bool,
-    /// What its value looks like.
+    /// The shape of its value.
     pub shape: Shape,
-    /// The words of another key that it belongs to, such as tasks; empty for all.
+    /// The words of another key, such as tasks, that permit this key; empty for all.
     pub of: &'static [&'static str],
-    /// The default as TOML, where it is a constant.
+    /// The default as TOML, if it is a constant.
     pub default: Option<fn() -> String>,
-    /// What it means: a sentence.
+    /// Its meaning in a sentence.
     pub doc: &'static str,
 }
 
 impl Table {
-    /// The keys of a section that belong to other words than `word`, and where they are written.
+    /// The keys of a section that `word` does not permit, and their places in the source.
     pub(crate) fn foreign<'t>(
         &'t self,
         word: &str,
@@ -48,34 +47,34 @@ impl Table {
     }
 }
 
-/// What a value must look like, before anybody asks what it means.
+/// The shape of a value, checked before its meaning.
 #[derive(Debug)]
 pub enum Shape {
     /// Any string.
     Text,
-    /// A string fit for a file name.
+    /// A string that is valid as a file name.
     Name,
     /// An array of strings.
     Texts,
     /// One of these strings.
     Word(&'static [&'static str]),
-    /// The same, or a list of them.
+    /// One of these strings, or a list of them.
     Words(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
-    /// An integer from … to ….
+    /// An integer from a minimum to a maximum.
     Whole(i64, i64),
-    /// A finite number from … to ….
+    /// A finite number from a minimum to a maximum.
     Number(f64, f64),
-    /// A length of time above zero.
+    /// A duration above zero.
     Length,
-    /// A length of time, zero included.
+    /// A duration, zero included.
     LengthOrZero,
     /// A frequency or a period.
     Rate,
-    /// The same, or a list of up to so many.
+    /// A frequency or a period, or a list with at most this many.
     Rates(usize),
-    /// A percentage of a processor, or a list of up to so many.
+    /// A percentage of a processor, or a list with at most this many.
     Shares(usize),
     /// A number of bytes.
     Size,
@@ -91,31 +90,31 @@ pub enum Shape {
     Kinds,
     /// A formula: a string, or a bare number.
     Formula,
-    /// An array of formulas, at most so many.
+    /// An array of at most this many formulas.
     Formulas(usize),
-    /// A table of formulas under names of the user's, at most so many.
+    /// A table of at most this many formulas under names that the user chooses.
     NamedFormulas(usize),
     /// A table.
     One(&'static Table),
-    /// An array of tables, at most so many.
+    /// An array of at most this many tables.
     Many(&'static Table, usize),
-    /// A table of tables under names of the user's, at most so many.
+    /// A table of at most this many tables under names that the user chooses.
     Named(&'static Table, usize),
 }
 
 /// The longest queue: enough for a second of 1 kHz.
 pub(crate) const QUEUE_LEN_MAX: i64 = 1024;
-/// The largest share of a processor, percent: where real-time processes are stopped at 95, more leaves
-/// nothing to measure.
+/// The largest share of a processor, percent. Linux throttles real-time processes at 95 % by default, and the
+/// benchmark needs the rest.
 pub(crate) const SHARE_MAX: f64 = 90.0;
 
-/// A key that may be left out.
+/// An optional key.
 #[must_use]
 pub const fn may(word: &'static str, shape: Shape, doc: &'static str) -> Key {
     Key { word, required: false, shape, of: &[], default: None, doc }
 }
 
-/// A key without which the table is wrong.
+/// A required key.
 #[must_use]
 pub const fn must(word: &'static str, shape: Shape, doc: &'static str) -> Key {
     Key { word, required: true, shape, of: &[], default: None, doc }
@@ -123,7 +122,7 @@ pub const fn must(word: &'static str, shape: Shape, doc: &'static str) -> Key {
 
 /// The JSON schema (draft 2020-12) of a scenario, for editors that complete and check TOML.
 ///
-/// It knows shapes only; what [`crate::read`] finds beyond them needs the whole scenario.
+/// It covers shapes only; the other checks of [`crate::read`] need the whole scenario.
 #[must_use]
 pub fn schema() -> String {
     schema_of(Scenario::TABLE, "Hemiola scenario")
@@ -136,7 +135,7 @@ pub fn schema_of(document: &Table, title: &str) -> String {
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     root.insert("title".into(), json!(title));
     let mut text =
-        serde_json::to_string_pretty(&Value::Object(root)).expect("JSON values can be written");
+        serde_json::to_string_pretty(&Value::Object(root)).expect("a JSON value serialises");
     text.push('\n');
     text
 }
@@ -164,7 +163,7 @@ fn table(table: &Table) -> Map<String, Value> {
 fn toml_value(text: &str) -> Value {
     let table: toml::Table =
         format!("value = {text}").parse().expect("a default is written as TOML");
-    serde_json::to_value(&table["value"]).expect("a TOML value can be JSON")
+    serde_json::to_value(&table["value"]).expect("a TOML value converts to JSON")
 }
 
 fn shape(shape: &Shape) -> Map<String, Value> {
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn no_table_says_a_key_twice() {
+    fn every_key_of_a_table_is_unique() {
         visit(Scenario::TABLE, &mut |table| {
             let mut words: Vec<_> = table.keys.iter().map(|key| key.word).collect();
             words.sort_unstable();
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_is_json_and_has_every_key_with_its_description() {
+    fn the_schema_is_json_and_every_key_has_a_description() {
         let schema: Value = serde_json::from_str(&schema()).unwrap();
         let unit = &schema["properties"]["variant"]["items"]["properties"]["units"]["items"];
         assert_eq!(unit["required"], json!(["name"]));

@@ -1,4 +1,4 @@
-//! Tables of a document as typed values, each with its place.
+//! Tables of a document as typed values, each with its place in the source.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use hemiola_units::{Bytes, Delivery, Endpoint, Rate, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and the bytes of the source that state it.
+/// A value and its place in the source.
 #[derive(Clone, Debug)]
 pub struct At<T> {
-    /// What it says.
+    /// The value.
     pub value: T,
-    /// Where it says so.
+    /// Its bytes in the source.
     pub at: Range<usize>,
 }
 
@@ -21,12 +21,12 @@ pub struct At<T> {
 #[derive(Clone, Debug)]
 pub struct Section<'s> {
     table: &'s DeTable<'s>,
-    /// Where to point when something is missing from it.
+    /// The place to mark when something is missing from it.
     pub at: Range<usize>,
 }
 
 impl<'s> Section<'s> {
-    /// The table that a value is; `at` is where to point when something is missing from it.
+    /// Returns the value as a table, if it is one; `at` is the place to mark when something is missing from it.
     #[must_use]
     pub fn of(value: &'s DeValue<'s>, at: &Range<usize>) -> Option<Self> {
         Some(Self::new(value.as_table()?, at.clone()))
@@ -36,7 +36,7 @@ impl<'s> Section<'s> {
         Self { table, at }
     }
 
-    /// Where the key is written; `None` when the table does not have it.
+    /// The place of the key; `None` if the table does not have it.
     pub(crate) fn find(&self, key: &str) -> Option<Range<usize>> {
         self.table.get_key_value(key).map(|(key, _)| key.span())
     }
@@ -58,13 +58,13 @@ impl<'s> Section<'s> {
     }
 }
 
-/// Values by the text of their key, for files whose tables are not declared with [`sections!`](crate::sections).
+/// Access to values by key, for files whose tables are not declared with [`sections!`](crate::sections).
 impl<'s> Section<'s> {
     fn stated<T: Read<'s>>(&self, key: &str) -> Option<At<T>> {
         self.entry(key).stated
     }
 
-    /// Whether the key is there, whatever its value.
+    /// Whether the table has the key, even with a value of the wrong shape.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
@@ -76,7 +76,7 @@ impl<'s> Section<'s> {
         self.table.get(key).is_some_and(|item| item.get_ref().is_array())
     }
 
-    /// Where the key is written; the table itself when it is not.
+    /// The place of the key, or of the table if it does not have the key.
     #[must_use]
     pub fn key_at(&self, key: &str) -> Range<usize> {
         self.find(key).unwrap_or_else(|| self.at.clone())
@@ -88,7 +88,7 @@ impl<'s> Section<'s> {
         self.stated(key)
     }
 
-    /// A length of time.
+    /// A duration.
     #[must_use]
     pub fn length(&self, key: &str) -> Option<At<Span>> {
         self.stated(key)
@@ -112,7 +112,7 @@ impl<'s> Section<'s> {
         self.table.get(key).and_then(formula)
     }
 
-    /// The formulas of a table from names of the user's to formulas, in the order written.
+    /// The formulas under names that the user chooses, in the order written.
     #[must_use]
     pub fn formulas(&self, key: &str) -> Vec<(At<&'s str>, At<String>)> {
         let Some(table) = self.table.get(key).and_then(|item| item.get_ref().as_table()) else {
@@ -147,7 +147,7 @@ impl<'s> Section<'s> {
         self.entry(key).stated.map_or_else(Vec::new, |stated| stated.value)
     }
 
-    /// The tables under names of the user's, in the order written.
+    /// The tables under names that the user chooses, in the order written.
     #[must_use]
     pub fn named(&self, key: &str) -> Vec<(At<&'s str>, Section<'s>)> {
         self.entry(key).stated.map_or_else(Vec::new, |stated| stated.value)
@@ -174,25 +174,25 @@ impl<'s> Read<'s> for Section<'s> {
 fn formula(item: &Spanned<DeValue<'_>>) -> Option<At<String>> {
     let at = item.span();
     match item.get_ref() {
-        // Behind the opening quote; a multi-line string begins two characters later still, and a caret
-        // there is near enough.
+        // After the opening quote. A multi-line string starts two characters later, which is close enough for a
+        // caret.
         DeValue::String(text) => Some(At { value: text.to_string(), at: at.start + 1..at.end - 1 }),
         value => number(value).map(|number| At { value: number.to_string(), at }),
     }
 }
 
-/// What a table states under one key. `D` is the type of the default: `T`, or nothing.
+/// The entry of a table under one key. `D` is the type of the default: `T`, or `()` without one.
 ///
-/// A value of the wrong shape reads as absent: the check of the shape has reported it already.
+/// A value of the wrong shape reads as absent, because the check of the shape has already reported it.
 #[derive(Clone, Debug)]
 pub struct Entry<T, D = ()> {
-    /// The value, where the table states one.
+    /// The value, if the table states one.
     pub stated: Option<At<T>>,
-    /// Whether the key is there, whatever its value.
+    /// Whether the table has the key, even with a value of the wrong shape.
     pub is_present: bool,
     /// Whether the value is an array.
     pub is_array: bool,
-    /// Where the key is written; the table when it is not.
+    /// The place of the key, or of the table if it does not have the key.
     pub key_at: Range<usize>,
     default: D,
 }
@@ -223,16 +223,16 @@ impl<T: Copy> Entry<T, T> {
 }
 
 impl<T> Entry<Vec<T>> {
-    /// The stated items; none where nothing is stated.
+    /// The stated items; empty if nothing is stated.
     #[must_use]
     pub fn items(&self) -> &[T] {
         self.get().map_or(&[], Vec::as_slice)
     }
 }
 
-/// What can be read from a value of a document.
+/// A type that can be read from a value of a document.
 pub trait Read<'s>: Sized {
-    /// The value; `None` for one of another shape. `key_at` is where its key is written.
+    /// Returns the value, or `None` if it has another shape. `key_at` is the place of its key.
     fn read(value: &'s DeValue<'s>, key_at: &Range<usize>) -> Option<Self>;
 }
 
@@ -247,9 +247,9 @@ pub trait FromSection<'s> {
 
 /// One of several words.
 pub trait Word: Copy + 'static {
-    /// Every meaning, in the order of the words.
+    /// All values, in the order of `WORDS`.
     const ALL: &'static [Self];
-    /// How each is written.
+    /// The word for each value.
     const WORDS: &'static [&'static str];
 
     /// The word for it.
@@ -258,7 +258,7 @@ pub trait Word: Copy + 'static {
         Self: PartialEq,
     {
         let at = Self::ALL.iter().position(|one| *one == self);
-        Self::WORDS[at.expect("every meaning has a word")]
+        Self::WORDS[at.expect("every value has a word")]
     }
 }
 
@@ -319,7 +319,7 @@ impl<'s> Read<'s> for Delivery {
     }
 }
 
-/// A gain, or a name that no gain has.
+/// A gain, or an unknown name.
 impl<'s> Read<'s> for Result<Gain, &'s str> {
     fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
         match value {
@@ -373,7 +373,7 @@ impl<'s, T: FromSection<'s>> Read<'s> for Vec<T> {
     }
 }
 
-/// The tables under names of the user's, in the order written.
+/// The tables under names that the user chooses, in the order written.
 impl<'s, T: FromSection<'s>> Read<'s> for Vec<(At<&'s str>, T)> {
     fn read(value: &'s DeValue<'s>, _: &Range<usize>) -> Option<Self> {
         let mut named: Vec<_> = value
@@ -385,13 +385,13 @@ impl<'s, T: FromSection<'s>> Read<'s> for Vec<(At<&'s str>, T)> {
                 Some((At { value: name.get_ref().as_ref(), at }, T::from_section(section)))
             })
             .collect();
-        // The table keeps its keys sorted; their places say how they were written.
+        // The table sorts its keys; restore the order written.
         named.sort_by_key(|(name, _)| name.at.start);
         Some(named)
     }
 }
 
-/// An integer, if the value is one that fits.
+/// The integer, if the value is one that fits `i64`.
 pub(crate) fn whole(value: &DeValue<'_>) -> Option<i64> {
     let integer = value.as_integer()?;
     i64::from_str_radix(integer.as_str(), integer.radix()).ok()
@@ -406,7 +406,7 @@ pub(crate) fn number(value: &DeValue<'_>) -> Option<f64> {
     f64::is_finite(number).then_some(number)
 }
 
-/// A default as a document would state it.
+/// A default value as TOML.
 pub trait Written {
     /// The TOML text.
     fn written(&self) -> String;
@@ -440,7 +440,7 @@ impl<T: Word + PartialEq> Written for T {
     }
 }
 
-/// The words for the values of a type: of one that exists, or of a new one.
+/// Declares the words for the values of an existing or a new type.
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $vis:vis enum $name:ident { $($variant:ident $word:literal),* $(,)? }) => {
@@ -457,7 +457,7 @@ macro_rules! words {
     };
 }
 
-/// Declares tables: the type that a table is read into, and its [`Table`](crate::document::Table) of keys.
+/// Declares the types that tables are read into, each with its [`Table`](crate::document::Table) of keys.
 ///
 /// ```
 /// use hemiola_scenario::document::Shape;
@@ -473,8 +473,8 @@ macro_rules! words {
 /// assert_eq!(Note::TABLE.keys[1].default.unwrap()(), "1");
 /// ```
 ///
-/// A key states whether the table must have it, its type, its default if it is a constant, its shape, the
-/// words of another key that it belongs to (`of ["io"]`), and what it means.
+/// A key states whether it is required, its type, its default if that is a constant, its shape, the words of
+/// another key that permit it (`of ["io"]`), and its meaning.
 #[macro_export]
 macro_rules! sections {
     ($(

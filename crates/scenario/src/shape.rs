@@ -1,4 +1,4 @@
-//! Whether a document has the right shape: known keys, values of the right kind, size and unit.
+//! Checks the shape of a document: known keys, values of the right type, size and unit.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use hemiola_simplex::Gain;
 use crate::section::{Read, number, whole};
 use hemiola_diagnostic::{Problem, did_you_mean, nearest};
 
-/// The longest name; it becomes part of file names.
+/// The longest name; names become parts of file names.
 const NAME_LEN_MAX: usize = 64;
 
-/// Everything in `table` that is not as `schema` says; `at` is where to point for what is missing.
+/// Adds all deviations of `table` from `schema` to `problems`; `at` is the place of missing keys.
 pub(crate) fn check(
     table: &DeTable<'_>,
     schema: &Table,
@@ -28,7 +28,7 @@ pub(crate) fn check(
             None => problems.push(unknown_key(word.get_ref(), word.span(), schema)),
         }
     }
-    // A key that was misspelt is not missing as well.
+    // A misspelt key is reported as unknown, not as missing too.
     let misspelt = |key: &Key| {
         table.keys().any(|word| {
             let word = word.get_ref().as_ref();
@@ -48,7 +48,7 @@ pub(crate) fn check(
 fn unknown_key(word: &str, at: Range<usize>, schema: &Table) -> Problem {
     let words = schema.keys.iter().map(|key| key.word);
     let hint = did_you_mean(word, words.clone())
-        .unwrap_or_else(|| format!("known are {}", words.collect::<Vec<_>>().join(", ")));
+        .unwrap_or_else(|| format!("choose from {}", words.collect::<Vec<_>>().join(", ")));
     let message = format!("{} has no key \"{}\"", schema.noun, word.escape_debug());
     Problem::new(at, message).label("unknown").hint(hint)
 }
@@ -123,11 +123,14 @@ fn check_value(
 
 fn too_many(word: &str, count: usize, max: usize, at: Range<usize>, problems: &mut Vec<Problem>) {
     if count > max {
-        problems.push(Problem::new(at, format!("{count} {word} are more than the {max} allowed")));
+        problems.push(Problem::new(
+            at,
+            format!("{word} has {count} entries; at most {max} are allowed"),
+        ));
     }
 }
 
-/// What is wrong with a value that is no table.
+/// The problem of a value that is not a table.
 fn leaf_problem(
     word: &str,
     shape: &Shape,
@@ -135,7 +138,7 @@ fn leaf_problem(
     at: Range<usize>,
 ) -> Option<Problem> {
     let wrong = |kind: &str| Some(wrong_kind(word, kind, value, at.clone()));
-    let say = |message: String| Some(Problem::new(at.clone(), message));
+    let problem = |message: String| Some(Problem::new(at.clone(), message));
     let text = value.as_str();
     match shape {
         Shape::Text => text.is_none().then(|| wrong("a string"))?,
@@ -150,12 +153,12 @@ fn leaf_problem(
         Shape::Boolean => value.as_bool().is_none().then(|| wrong("true or false"))?,
         Shape::Whole(min, max) => match whole(value) {
             Some(number) if (*min..=*max).contains(&number) => None,
-            Some(number) => say(format!("{word} is {number}; it must be from {min} to {max}")),
+            Some(number) => problem(format!("{word} is {number}; it must be from {min} to {max}")),
             None => wrong(&format!("a whole number from {min} to {max}")),
         },
         Shape::Number(min, max) => match number(value) {
             Some(number) if (*min..=*max).contains(&number) => None,
-            Some(number) => say(format!("{word} is {number}; it must be from {min} to {max}")),
+            Some(number) => problem(format!("{word} is {number}; it must be from {min} to {max}")),
             None => wrong(&format!("a number from {min} to {max}")),
         },
         Shape::Length | Shape::LengthOrZero => {
@@ -163,12 +166,14 @@ fn leaf_problem(
                 return wrong("a length of time with its unit, such as \"20ms\"");
             };
             match text.parse::<Span>() {
-                Err(error) => say(format!("{word}: {error}")),
-                Ok(span) if span < Span::ZERO => say(format!("{word} is negative")),
+                Err(error) => problem(format!("{word}: {error}")),
+                Ok(span) if span < Span::ZERO => problem(format!("{word} is negative")),
                 Ok(Span::ZERO) if matches!(shape, Shape::Length) => {
-                    say(format!("{word} is zero; it must be longer than that"))
+                    problem(format!("{word} must be above zero"))
                 }
-                Ok(span) if span > LENGTH_MAX => say(format!("{word} is longer than {LENGTH_MAX}")),
+                Ok(span) if span > LENGTH_MAX => {
+                    problem(format!("{word} is longer than {LENGTH_MAX}"))
+                }
                 Ok(_) => None,
             }
         }
@@ -182,7 +187,7 @@ fn leaf_problem(
         Shape::Cpus => match text {
             Some("first" | "last") => None,
             Some(text) => parse_problem::<CpuSet>(word, text, at.clone())
-                .map(|problem| problem.hint("or \"first\" or \"last\", which every machine has")),
+                .map(|problem| problem.hint("\"first\" and \"last\" work on every machine")),
             None => wrong("a set of processors in quotes, such as \"0\" or \"0,2-3\""),
         },
         Shape::Endpoint => match text {
@@ -196,7 +201,7 @@ fn leaf_problem(
         },
         Shape::Kinds => match text {
             Some("all") => None,
-            Some(text) => say(format!("{word} cannot be \"{}\"", text.escape_debug()))
+            Some(text) => problem(format!("{word} cannot be \"{}\"", text.escape_debug()))
                 .map(|problem| problem.hint("write \"all\", or an array of kinds: [\"crash\"]")),
             None if is_texts(value) && value.as_array().is_some_and(|array| !array.is_empty()) => {
                 None
@@ -206,7 +211,7 @@ fn leaf_problem(
         Shape::Formula => (!is_formula(value)).then(|| wrong(FORMULA))?,
         Shape::Formulas(max) => match value.as_array() {
             Some(array) if array.len() > *max => {
-                say(format!("{} {word} are more than the {max} allowed", array.len()))
+                problem(format!("{word} has {} entries; at most {max} are allowed", array.len()))
             }
             Some(array) if array.iter().all(|item| is_formula(item.get_ref())) => None,
             _ => wrong("an array of formulas, such as [\"10 us\", 5]"),
@@ -239,7 +244,7 @@ fn word_problem(
 fn rate_problem(word: &str, value: &DeValue<'_>, at: Range<usize>) -> Option<Problem> {
     match value.as_str() {
         Some(text) if is_zero(text) => Some(
-            Problem::new(at, format!("{word} is zero, and what comes never cannot be run"))
+            Problem::new(at, format!("{word} must be above zero"))
                 .hint("write a rate such as \"50Hz\", or a period such as \"20ms\""),
         ),
         Some(text) => parse_problem::<Rate>(word, text, at),
@@ -261,7 +266,7 @@ fn share_problem(word: &str, value: &DeValue<'_>, at: Range<usize>) -> Option<Pr
     }
 }
 
-/// What is wrong with a value that may be a list of such values.
+/// The problem of a value, or of the first wrong item of a list of such values.
 fn list_problem(
     word: &str,
     value: &DeValue<'_>,
@@ -271,13 +276,13 @@ fn list_problem(
 ) -> Option<Problem> {
     let Some(array) = value.as_array() else { return problem(word, value, at) };
     if !(1..=max).contains(&array.len()) {
-        let message = format!("a list of {word} has from 1 to {max} values, not {}", array.len());
+        let message = format!("{word} lists {} values; it must list from 1 to {max}", array.len());
         return Some(Problem::new(at, message));
     }
     array.iter().find_map(|item| problem(word, item.get_ref(), item.span()))
 }
 
-/// No run lasts longer than a day.
+/// The longest duration: one day.
 pub(crate) const LENGTH_MAX: Span = Span::from_millis(86_400_000);
 
 fn parse_problem<T>(word: &str, text: &str, at: Range<usize>) -> Option<Problem>
@@ -289,7 +294,7 @@ where
     Some(Problem::new(at, format!("{word}: {error}")))
 }
 
-/// Whether a quantity is nothing, whatever its unit.
+/// Whether a quantity is zero, in any unit.
 fn is_zero(text: &str) -> bool {
     let number = text.trim().trim_end_matches(|c: char| !c.is_ascii_digit());
     number.parse::<f64>() == Ok(0.0)
@@ -310,8 +315,8 @@ fn name_problem(name: &str, at: Range<usize>) -> Option<Problem> {
     let fits = (1..=NAME_LEN_MAX).contains(&name.len()) && name.chars().all(good);
     let only_dots = name.chars().all(|c| c == '.');
     (!fits || only_dots).then(|| {
-        Problem::new(at, format!("\"{}\" cannot be a name", name.escape_debug()))
-            .hint("use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'")
+        Problem::new(at, format!("\"{}\" is not a valid name", name.escape_debug()))
+            .hint("use 1 to 64 characters of a-z, A-Z, 0-9, '-', '_' and '.'")
     })
 }
 
@@ -320,14 +325,14 @@ fn delivery_problem(value: &DeValue<'_>, at: Range<usize>) -> Option<Problem> {
         return None;
     }
     let wrong = Problem::new(at, "delivery must be \"latest\" or { queue = N }")
-        .hint("\"latest\" keeps the newest message, a queue keeps N in order");
+        .hint("\"latest\" keeps the newest message; a queue keeps N messages in order");
     let Some(table) = value.as_table() else { return Some(wrong) };
     match table.get("queue").map(|item| (whole(item.get_ref()), item.span())) {
         Some((Some(length), _)) if (1..=QUEUE_LEN_MAX).contains(&length) => {
             (table.len() > 1).then_some(wrong)
         }
         Some((_, at)) => {
-            let message = format!("a queue has from 1 to {QUEUE_LEN_MAX} messages");
+            let message = format!("queue must be from 1 to {QUEUE_LEN_MAX}");
             Some(Problem::new(at, message))
         }
         None => Some(wrong),

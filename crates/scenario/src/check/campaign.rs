@@ -1,4 +1,4 @@
-//! Campaigns: which faults, how often, in which variants.
+//! Checks of campaigns: the faults, the number of runs, and the variants.
 
 use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_units::Span;
@@ -13,7 +13,7 @@ use hemiola_diagnostic::{Problem, did_you_mean};
 const OUTPUT: &[Class] = &[Class::Output];
 const PROCESS: &[Class] = &[Class::Message, Class::Process];
 
-/// How often, how long, and when: what both parts of a campaign say.
+/// The settings that both parts of a campaign have.
 struct Course {
     runs: u32,
     duration: Span,
@@ -30,13 +30,13 @@ impl Checker<'_> {
         if !keys.simulated.is_present && !keys.process.is_present {
             self.problem(
                 Problem::new(keys.section.at.clone(), "the campaign has no faults")
-                    .hint("say simulated = { kinds = \"all\" }, process = { … }, or both"),
+                    .hint("write simulated = { kinds = \"all\" }, process = { … }, or both"),
             );
         }
         if self.plant.is_none() && !root.plant.is_present {
             self.problem(
-                Problem::new(keys.section.at.clone(), "a campaign needs a plant to lose")
-                    .hint("describe the apparatus: [plant]"),
+                Problem::new(keys.section.at.clone(), "a campaign needs a plant")
+                    .hint("add the table [plant]"),
             );
         }
         let (simulated, process) = (keys.simulated.get(), keys.process.get());
@@ -97,7 +97,7 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         keys.without.key_at.clone(),
-                        format!("variant \"{}\" is not one controller without a decision process", variant.name),
+                        format!("variant \"{}\" must have a controller and no decision process", variant.name),
                     )
                     .hint("the fault goes into a process with task = \"controller\" or \"monolithic\""),
                 );
@@ -105,8 +105,8 @@ impl Checker<'_> {
         }
         if !keys.with.is_present && !keys.without.is_present {
             self.problem(
-                Problem::new(keys.section.at.clone(), "process faults need a variant to happen in")
-                    .hint("say with = \"…\" and without = \"…\", the names of two variants"),
+                Problem::new(keys.section.at.clone(), "process faults need a variant to run in")
+                    .hint("write with = \"…\" and without = \"…\", the names of two variants"),
             );
         }
         let name = |variant: Option<&Variant>| variant.map(|variant| variant.name.clone());
@@ -131,14 +131,16 @@ impl Checker<'_> {
         let duration = self.overrides.duration.or(stated).unwrap_or(keys::DURATION);
         let mut fault_after = after.value();
         if fault_after >= duration {
-            // Only what the file itself says can be wrong in the file.
+            // A default, or a duration from the command line, is no error in the file.
             if after.stated.is_some() && self.overrides.duration.is_none() {
                 self.problem(
                     Problem::new(
                         after.key_at.clone(),
-                        format!("the fault would come after {fault_after}, but a run ends after {duration}"),
+                        format!(
+                            "the fault starts after {fault_after}, but a run ends after {duration}"
+                        ),
                     )
-                    .hint("leave time to see what it does"),
+                    .hint("leave time to observe its effect"),
                 );
             } else {
                 let sooner = duration / 2;
@@ -160,9 +162,9 @@ impl Checker<'_> {
         }
         let mut kinds: Vec<FaultKind> = Vec::with_capacity(chosen.items().len());
         for name in chosen.items() {
-            let Some(kind) = self.fault(name, "fault of this sort", classes) else { continue };
+            let Some(kind) = self.fault(name, "fault of this class", classes) else { continue };
             if kinds.contains(&kind) {
-                let message = format!("\"{}\" is in the list already", kind.name());
+                let message = format!("\"{}\" is listed twice", kind.name());
                 self.problem(Problem::new(name.at.clone(), message));
             } else {
                 kinds.push(kind);
@@ -183,8 +185,8 @@ impl Checker<'_> {
                 variants.iter().map(|variant| variant.value.name.as_str()).collect();
             let message = format!("there is no variant \"{}\"", name.value.escape_debug());
             let hint = match names.is_empty() {
-                true => "write it: [[variant]]".into(),
-                false => format!("there are {}", names.join(", ")),
+                true => "add one: [[variant]]".into(),
+                false => format!("choose from {}", names.join(", ")),
             };
             let label = did_you_mean(name.value, names).unwrap_or_default();
             self.problem(Problem::new(name.at.clone(), message).label(label).hint(hint));

@@ -1,4 +1,4 @@
-//! The decision rule: what is stated once, and how it fits the period of each variant.
+//! Checks of the decision rule, on its own and against the period of each variant.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::Checker;
 use crate::keys::{DecisionKeys, PerformanceKeys, RemedyWord};
 use hemiola_diagnostic::Problem;
 
-/// The rule as stated, before it meets a period.
+/// The rule as stated, not yet adapted to a period.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rule {
     settings: Settings,
@@ -41,11 +41,11 @@ impl Checker<'_> {
                 Problem::new(
                     keys.return_below.key_at.clone(),
                     format!(
-                        "control would return at {}, above the {} at which it is taken away",
+                        "return_below is {}, above accept_below, which is {}",
                         settings.return_below, settings.accept_below
                     ),
                 )
-                .hint("keep return_below at or under accept_below"),
+                .hint("keep return_below at or below accept_below"),
             );
         }
         Rule {
@@ -54,14 +54,14 @@ impl Checker<'_> {
         }
     }
 
-    /// The rule for cycles of `period`; `name` is whose.
+    /// Returns the rule for cycles of `period`; `name` appears in messages.
     pub(super) fn settings_for(&mut self, period: Span, name: &str) -> Settings {
         let mut settings = self.rule.settings.clone();
         let stated = settings.answer_within;
         if stated >= period {
             let shorter = period / 2;
             match self.rule.answer_at.clone() {
-                // Nothing was promised, so nothing is broken by a default that fits.
+                // The scenario states no value, so the default may shrink without a note.
                 None => settings.answer_within = shorter,
                 Some(_) if self.overrides.rate.is_some() => {
                     settings.answer_within = shorter;
@@ -71,10 +71,10 @@ impl Checker<'_> {
                 }
                 Some(stated_at) => {
                     let message =
-                        format!("answers may take {stated}, but the period of {name} is {period}");
+                        format!("answer_within is {stated}, but the period of {name} is {period}");
                     self.problem(
                         Problem::new(stated_at, message).hint(format!(
-                            "keep answer_within under the period, such as {shorter}"
+                            "keep answer_within below the period, such as {shorter}"
                         )),
                     );
                 }

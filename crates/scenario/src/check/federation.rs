@@ -1,4 +1,4 @@
-//! A federation: federates, who tells whom, and one variant for each of its modes.
+//! Checks of a federation: its federates and exchanges, and one variant for each of its modes.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -19,22 +19,22 @@ use hemiola_diagnostic::{Problem, did_you_mean};
 
 /// The process of the RTI; no federate may have its name.
 const RTI: &str = "rti";
-/// The largest message: what an RTI's connection takes at once.
+/// The largest message that a connection to the RTI accepts.
 const MESSAGE_MAX: Bytes = Bytes(64 << 10);
 /// Stack touched before the first release, where memory is locked.
 const STACK: Bytes = Bytes(64 << 10);
 
-/// What a mode is made of, beside what all modes share.
+/// Synchronization, priority, and whether processes are pinned to processors.
 type Mode = (Synchronization, PriorityMode, bool);
 
-/// Where a process runs, in the modes that say so.
+/// The priority and processors of a process, in modes that use them.
 struct Placement {
     priority: Priority,
     cpus: Option<CpuSet>,
 }
 
 impl Placement {
-    /// What it asks for in a mode.
+    /// The profile in a mode.
     fn profile(&self, (_, priority, pinned): Mode) -> Profile {
         Profile {
             scheduling: match priority {
@@ -57,13 +57,13 @@ struct Member {
 }
 
 impl Checker<'_> {
-    /// One variant for each mode of the federation.
+    /// Returns one variant for each mode of the federation.
     pub(super) fn federation(
         &mut self,
         keys: &FederationKeys<'_>,
         root: &Scenario<'_>,
     ) -> Vec<At<Variant>> {
-        self.alone(keys, root);
+        self.has_nothing_beside(keys, root);
         self.period_fits(self.rate.period());
         let federates = keys.federates.items();
         let share = keys.compute.value();
@@ -114,8 +114,8 @@ impl Checker<'_> {
         modes(keys).into_iter().map(|mode| At { value: variant(mode), at: at.clone() }).collect()
     }
 
-    /// A federation is all there is in its scenario.
-    fn alone(&mut self, keys: &FederationKeys<'_>, root: &Scenario<'_>) {
+    /// Checks that the scenario has nothing beside its federation.
+    fn has_nothing_beside(&mut self, keys: &FederationKeys<'_>, root: &Scenario<'_>) {
         let others = [
             ("variant", root.variant.is_present, &root.variant.key_at),
             ("campaign", root.campaign.is_present, &root.campaign.key_at),
@@ -124,15 +124,18 @@ impl Checker<'_> {
         for (other, is_present, at) in others {
             if is_present {
                 self.problem(
-                    Problem::new(at.clone(), format!("a federation beside \"{other}\""))
-                        .hint("a federation brings its own processes; write another scenario"),
+                    Problem::new(
+                        at.clone(),
+                        format!("a federation cannot be combined with \"{other}\""),
+                    )
+                    .hint("a federation defines its own processes; write a separate scenario"),
                 );
             }
         }
         if keys.federates.items().is_empty() && keys.federates.is_present {
             self.problem(
                 Problem::new(keys.federates.key_at.clone(), "this federation has no federate")
-                    .hint("write one: [federation.federates.name]"),
+                    .hint("add one: [federation.federates.name]"),
             );
         }
     }
@@ -146,8 +149,8 @@ impl Checker<'_> {
         };
         match (model, &keys.satellite.stated) {
             (Model::Payload, Some(satellite)) => self.problem(
-                Problem::new(satellite.at.clone(), "satellite means nothing to a payload")
-                    .hint("it belongs to the models board and dynamics"),
+                Problem::new(satellite.at.clone(), "a payload has no key \"satellite\"")
+                    .hint("it belongs to the model board or dynamics"),
             ),
             (Model::Board { .. } | Model::Dynamics { .. }, None) if !keys.satellite.is_present => {
                 self.missing(&keys.section, name.value, "satellite", "1 or 2");
@@ -156,15 +159,18 @@ impl Checker<'_> {
         }
         if name.value == RTI {
             self.problem(
-                Problem::new(name.at.clone(), "\"rti\" is the name of the RTI's own process")
+                Problem::new(name.at.clone(), "\"rti\" is reserved for the RTI's process")
                     .hint("choose another name"),
             );
         }
         let every = keys.every.value();
         let period = self.rate.period() * i64::from(every);
         if Rate::from_period(period).is_none() {
-            let message = format!("\"{}\" has a cycle of {period}", name.value.escape_debug());
-            self.problem(Problem::new(keys.every.key_at.clone(), message).hint("1000 s at most"));
+            let message = format!(
+                "the cycle of \"{}\" is {period}; it must be at most 1000s",
+                name.value.escape_debug()
+            );
+            self.problem(Problem::new(keys.every.key_at.clone(), message));
         }
         let share = keys.compute.get().copied().unwrap_or(share);
         Some(Member {
@@ -198,9 +204,9 @@ impl Checker<'_> {
             Some(member) if member.settings.every != 1 => self.problem(
                 Problem::new(
                     named.at.clone(),
-                    format!("the master has a cycle of {} of its own", member.settings.every),
+                    format!("the master has every = {}; it must be 1", member.settings.every),
                 )
-                .hint("the master is the fastest federate: every = 1"),
+                .hint("the other federates count their cycles in cycles of the master"),
             ),
             Some(_) => {}
         }
@@ -208,7 +214,7 @@ impl Checker<'_> {
 
     fn no_federate(&mut self, named: &At<&str>, members: &[Member]) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-        let hint = format!("there are {}", names.join(", "));
+        let hint = format!("choose from {}", names.join(", "));
         let label = did_you_mean(named.value, names).unwrap_or_default();
         let message = format!("there is no federate \"{}\"", named.value.escape_debug());
         self.problem(Problem::new(named.at.clone(), message).label(label).hint(hint));
@@ -232,7 +238,7 @@ impl Checker<'_> {
             let pair = format!("{} to {}", from.value, to.value);
             if from.value == to.value {
                 self.problem(
-                    Problem::new(to.at.clone(), format!("\"{}\" would tell itself", from.value))
+                    Problem::new(to.at.clone(), format!("\"{}\" would send to itself", from.value))
                         .hint("an exchange is between two federates"),
                 );
                 continue;
@@ -240,7 +246,7 @@ impl Checker<'_> {
             if exchanges.iter().any(|known| known.from == from.value && known.to == to.value) {
                 self.problem(
                     Problem::new(keys.section.at.clone(), format!("a second exchange from {pair}"))
-                        .hint("one exchange carries all that one federate tells another"),
+                        .hint("one exchange carries all data from one federate to another"),
                 );
             }
             let mid_cycle = keys.mid_cycle.value();
@@ -248,9 +254,9 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         keys.mid_cycle.key_at.clone(),
-                        format!("{pair} in mid-cycle, but their cycles differ"),
+                        format!("{pair} is in mid-cycle, but their cycles differ"),
                     )
-                    .hint("a reception in mid-cycle is of the sender's same cycle"),
+                    .hint("a mid-cycle reception needs a sender with the same cycle"),
                 );
             }
             let second = exchanges.iter().any(|known| known.mid_cycle && known.to == to.value);
@@ -258,9 +264,9 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         keys.mid_cycle.key_at.clone(),
-                        format!("a second reception of \"{}\" in mid-cycle", to.value),
+                        format!("\"{}\" would receive in mid-cycle twice", to.value),
                     )
-                    .hint("a federate has one at most"),
+                    .hint("a federate has at most one mid-cycle reception"),
                 );
             }
             exchanges.push(Exchange {
@@ -270,7 +276,7 @@ impl Checker<'_> {
                 mid_cycle,
             });
         }
-        self.no_circle(federation, &exchanges, members);
+        self.no_mid_cycle_circle(federation, &exchanges, members);
         exchanges
     }
 
@@ -278,19 +284,25 @@ impl Checker<'_> {
         let least = sender.settings.model.message_min();
         let Some(size) = &keys.size.stated else { return Bytes(least.0.max(64)) };
         if size.value < least || size.value > MESSAGE_MAX {
-            self.problem(
-                Problem::new(
-                    size.at.clone(),
-                    format!("a message of {} from \"{}\"", size.value, sender.name),
-                )
-                .hint(format!("what it says takes {least}; {MESSAGE_MAX} at most")),
-            );
+            self.problem(Problem::new(
+                size.at.clone(),
+                format!(
+                    "size is {}; a message of \"{}\" has from {least} to {MESSAGE_MAX}",
+                    size.value, sender.name
+                ),
+            ));
         }
         size.value
     }
 
-    /// Nobody waits in mid-cycle for one who waits for it: as many steps as federates end every chain.
-    fn no_circle(&mut self, keys: &FederationKeys<'_>, exchanges: &[Exchange], members: &[Member]) {
+    /// Checks that mid-cycle receptions form no circle. A chain without one is shorter than the number of
+    /// federates.
+    fn no_mid_cycle_circle(
+        &mut self,
+        keys: &FederationKeys<'_>,
+        exchanges: &[Exchange],
+        members: &[Member],
+    ) {
         let waits_for = |name: &str| {
             let exchange = exchanges.iter().find(|known| known.mid_cycle && known.to == name)?;
             Some(exchange.from.as_str())
@@ -306,9 +318,9 @@ impl Checker<'_> {
             self.problem(
                 Problem::new(
                     keys.exchanges.key_at.clone(),
-                    format!("\"{}\" would wait in mid-cycle for ever", member.name),
+                    format!("\"{}\" would wait forever in mid-cycle", member.name),
                 )
-                .hint("receptions in mid-cycle must not form a circle"),
+                .hint("mid-cycle receptions must not form a circle"),
             );
         }
     }
@@ -324,11 +336,9 @@ impl Checker<'_> {
             _ => {
                 let address = text.value.escape_debug();
                 self.problem(
-                    Problem::new(
-                        text.at.clone(),
-                        format!("the RTI cannot be reached by \"{address}\""),
-                    )
-                    .hint("write \"shm\", \"tcp\", or where it listens: \"tcp:10.0.0.1:15164\""),
+                    Problem::new(text.at.clone(), format!("rti cannot be \"{address}\"")).hint(
+                        "write \"shm\", \"tcp\" or the listen address: \"tcp:10.0.0.1:15164\"",
+                    ),
                 );
                 Transport::Shm
             }
@@ -353,7 +363,7 @@ impl Checker<'_> {
 impl Member {
     fn process(&self, mode: Mode, master: &str, rate: Rate) -> Process {
         let release = if self.name == master {
-            // A simulation does not skip time: what is late is made up for.
+            // A simulation must not skip time, so it catches up on late cycles.
             Release::Every { rate, overrun: Overrun::CatchUp, lead: Span::ZERO }
         } else {
             Release::Federation
@@ -372,13 +382,13 @@ impl Member {
     }
 }
 
-/// Whether any mode is of high priority.
+/// Whether any mode runs at high priority.
 pub(super) fn runs_high(root: &Scenario<'_>) -> bool {
     let federation = root.federation.get();
     federation.is_none_or(|keys| chosen(&keys.priority).contains(&PriorityMode::High))
 }
 
-/// The words of a list, in the order in which modes are run; every word where none is stated.
+/// The words of a list, in the order in which modes run; all words if the list is absent.
 fn chosen<W: Word + PartialEq>(entry: &Entry<OneOrMany<W>>) -> Vec<W> {
     let stated = match entry.get() {
         Some(OneOrMany::One(word)) => vec![*word],
@@ -389,7 +399,7 @@ fn chosen<W: Word + PartialEq>(entry: &Entry<OneOrMany<W>>) -> Vec<W> {
     W::ALL.iter().filter(is_chosen).copied().collect()
 }
 
-/// Every combination of what is listed, so that neighbours differ as little as possible.
+/// All combinations of the listed words, ordered so that adjacent modes differ little.
 fn modes(keys: &FederationKeys<'_>) -> Vec<Mode> {
     let mut modes = Vec::new();
     for affinity in chosen(&keys.affinity) {

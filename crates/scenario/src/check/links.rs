@@ -1,4 +1,4 @@
-//! Channels: who writes, who reads, and whether the mechanism can serve them.
+//! Checks of channels: their writers, their readers, and whether the mechanism supports both.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::keys::{ChannelKeys, VariantKeys};
 use crate::plan::{Channel, Message, Task};
 use hemiola_diagnostic::Problem;
 
-/// A channel with the place of its name, and of its endpoint.
+/// A channel, and the places of its name and endpoint in the source.
 struct WrittenChannel {
     channel: Channel,
     name_at: Range<usize>,
@@ -26,8 +26,8 @@ struct End<'w> {
 }
 
 impl Checker<'_> {
-    /// Reads the channels of a variant and checks them against its processes. `complete` is whether all
-    /// processes could be read; when not, nobody can say that an end is missing.
+    /// Reads the channels of a variant and checks them against its processes. Missing readers and writers are
+    /// reported only if `complete`: all processes could be read.
     pub(super) fn channels(
         &mut self,
         keys: &VariantKeys<'_>,
@@ -43,7 +43,7 @@ impl Checker<'_> {
         for process in written {
             self.references(process, &names);
         }
-        // An end that was misspelt is not missing as well.
+        // A misspelt end is reported as unknown, not as missing too.
         let spelt = |ends: &[At<&str>]| ends.iter().all(|end| names.contains(&end.value));
         let known = complete && written.iter().all(|process| process.ends_known);
         let writers_known = known && written.iter().all(|process| spelt(&process.sends));
@@ -67,9 +67,9 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         name.at.clone(),
-                        format!("nobody can tell what a message on \"{}\" is", name.value),
+                        format!("the message type of channel \"{}\" is unknown", name.value),
                     )
-                    .hint("say message = \"sensors\" or message = \"command\""),
+                    .hint("write message = \"sensors\" or message = \"command\""),
                 );
                 return None;
             }
@@ -92,15 +92,15 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         written.endpoint_at.clone(),
-                        format!("the endpoint {endpoint} belongs to \"{owner}\" already"),
+                        format!("the endpoint {endpoint} is already used by \"{owner}\""),
                     )
-                    .hint("each channel of a variant has an endpoint of its own"),
+                    .hint("give each channel of a variant its own endpoint"),
                 );
             }
         }
     }
 
-    /// Checks what a process says it sends and receives against what its task does.
+    /// Checks the channels that a process states against those that its task needs.
     fn references(&mut self, process: &Written<'_>, names: &[&str]) {
         let Some((receives, sends)) = ports(&process.process.task) else { return };
         for (verb, ends, message) in
@@ -114,7 +114,7 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         process.name_at.clone(),
-                        format!("\"{}\" says nothing of what it {verb}", process.process.name),
+                        format!("\"{}\" needs \"{verb}\"", process.process.name),
                     )
                     .hint(format!("the task {word} {verb} {message}: {verb} = [\"{message}\"]")),
                 );
@@ -123,7 +123,10 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         extra.at.clone(),
-                        format!("\"{}\" {verb} more than one channel", process.process.name),
+                        format!(
+                            "\"{}\" has more than one channel in \"{verb}\"",
+                            process.process.name
+                        ),
                     )
                     .hint(format!("the task {word} {verb} {message}, over one channel")),
                 );
@@ -179,25 +182,25 @@ impl Checker<'_> {
             );
         }
         if let [first, others @ ..] = &writers[..] {
-            let kept = match delivery {
-                Delivery::Latest => "keeps the newest value of one writer",
-                Delivery::Queue(_) => "keeps the order of one writer",
+            let channel = match delivery {
+                Delivery::Latest => "a latest value",
+                Delivery::Queue(_) => "a queue",
             };
             for other in others {
                 self.problem(
                     Problem::new(
                         other.at.clone(),
                         format!(
-                            "\"{}\" and \"{}\" both write \"{name}\", which {kept}",
+                            "\"{}\" and \"{}\" both write \"{name}\", but {channel} has one writer",
                             first.process, other.process
                         ),
                     )
                     .label("second writer")
-                    .hint("give each writer a channel of its own"),
+                    .hint("give each writer its own channel"),
                 );
             }
         }
-        // Everybody may read a newest value in shared memory, or subscribe; a queue is emptied by one.
+        // A latest value in shared memory and a topic have any number of readers. A queue has one, which empties it.
         let many = match (endpoint, delivery) {
             (Endpoint::PubSub(_), _) => true,
             (Endpoint::SharedMemory(_), delivery) => *delivery == Delivery::Latest,
@@ -207,7 +210,7 @@ impl Checker<'_> {
             for other in others {
                 let (first, second) = (first.process, other.process);
                 let message = format!(
-                    "\"{first}\" and \"{second}\" both read \"{name}\", where each message goes to one of them"
+                    "\"{first}\" and \"{second}\" both read \"{name}\", but each message reaches only one reader"
                 );
                 self.problem(
                     Problem::new(other.at.clone(), message)
@@ -220,26 +223,28 @@ impl Checker<'_> {
             self.problem(
                 Problem::new(
                     written.endpoint_at.clone(),
-                    format!("{endpoint} is memory of one process, but \"{name}\" joins several"),
+                    format!(
+                        "{endpoint} works within one process only, but \"{name}\" connects several"
+                    ),
                 )
                 .hint("use shm:, mq: or pubsub:"),
             );
         }
     }
 
-    /// Units read the decision process's sensors, from a mapping of their own.
+    /// Checks that units can read the sensors of the decision process through their own mapping.
     fn units_can_read(&mut self, written: &WrittenChannel, all: &[Written<'_>]) {
         let Channel { name, endpoint, delivery, .. } = &written.channel;
-        let is_theirs = all.iter().any(|process| {
+        let is_read_by_units = all.iter().any(|process| {
             process.process.task == Task::Decision && process.process.receives.first() == Some(name)
         });
         let readable =
             matches!((endpoint, delivery), (Endpoint::SharedMemory(_), Delivery::Latest));
-        if is_theirs && !readable {
+        if is_read_by_units && !readable {
             self.problem(
                 Problem::new(
                     written.endpoint_at.clone(),
-                    format!("units cannot read \"{name}\" from here"),
+                    format!("units cannot read \"{name}\" through {endpoint}"),
                 )
                 .hint(format!(
                     "units map it read-only: endpoint = \"shm:{}\", delivery = \"latest\"",

@@ -1,4 +1,4 @@
-//! Real-time load beside a benchmark: shares, turns, and lists that make one variant several.
+//! Checks of real-time load beside a benchmark: shares, turns, and lists that expand one variant into several.
 
 use hemiola_units::{Bytes, Rate, Span};
 
@@ -9,12 +9,12 @@ use crate::keys::{ProcessKeys, VariantKeys};
 use crate::plan::Task;
 use hemiola_diagnostic::Problem;
 
-/// The shortest turn: what a thread is in the middle of when a turn ends must not count.
+/// The shortest turn: shorter turns would lose too much of the work in progress when a turn ends.
 const TURN_MIN: Span = Span::from_millis(10);
 /// Turns of one comparison: without the load, with it twice, without it.
 const TURNS: i64 = 4;
 
-/// One value of a list: what is different in one of the variants that a variant with a list stands for.
+/// One value of a list, which sets one of the expanded variants apart.
 pub(super) struct Step<'s> {
     /// The process whose list it is.
     pub(super) process: &'s str,
@@ -29,12 +29,12 @@ enum Value {
 }
 
 impl Step<'_> {
-    /// The rate, where it is one.
+    /// The rate, if the value is one.
     pub(super) fn rate(&self) -> Option<Rate> {
         if let Value::Rate(rate) = self.value { Some(rate) } else { None }
     }
 
-    /// The share of a processor in percent, where it is one.
+    /// The share of a processor in percent, if the value is one.
     fn share(&self) -> Option<f64> {
         if let Value::Share(share) = self.value { Some(share) } else { None }
     }
@@ -49,13 +49,13 @@ fn share(name: &str, keys: &ProcessKeys<'_>, step: Option<&Step<'_>>) -> Option<
     })
 }
 
-/// Whether a process has a share of nothing and is left out: the control of a list of shares.
+/// Whether a process has a share of zero and is left out, as the control of a list of shares.
 pub(super) fn rests(name: &str, keys: &ProcessKeys<'_>, step: Option<&Step<'_>>) -> bool {
     share(name, keys, step) == Some(0.0)
 }
 
 impl Checker<'_> {
-    /// What a variant is to be run for: once for each value of its list, or once.
+    /// Returns the values to expand a variant for: those of its list, or a single `None`.
     pub(super) fn steps<'s>(&mut self, keys: &VariantKeys<'s>) -> Vec<Option<Step<'s>>> {
         let mut steps: Vec<Option<Step<'s>>> = Vec::new();
         for (name, process) in keys.processes.items() {
@@ -70,8 +70,8 @@ impl Checker<'_> {
             {
                 if is_list && !steps.is_empty() {
                     self.problem(
-                        Problem::new(key_at.clone(), "a second list in this variant")
-                            .hint("a variant has one list at most; write another variant"),
+                        Problem::new(key_at.clone(), "this variant has a second list")
+                            .hint("a variant has at most one list; add another variant"),
                     );
                 } else if is_list && *key_at == rate.key_at {
                     if let Some(OneOrMany::Many(rates)) = rate.get() {
@@ -100,9 +100,9 @@ impl Checker<'_> {
             self.problem(
                 Problem::new(
                     keys.share.key_at.clone(),
-                    format!("\"{name}\" has compute and share"),
+                    format!("\"{name}\" has both compute and share"),
                 )
-                .hint("a share is compute over the period; keep one"),
+                .hint("share is compute divided by the period; keep one"),
             );
         }
         if let Some(share) = share(name, keys, step) {
@@ -128,13 +128,14 @@ impl Checker<'_> {
         let turn = keys.turn.value();
         let at = keys.turn.stated.as_ref().map_or(&keys.section.at, |turn| &turn.at).clone();
         if turn < TURN_MIN {
-            let message = format!("a turn of {turn} is too short to count work in");
-            let hint = format!("{TURN_MIN} at least; 100ms is usual");
+            let message = format!("turn is {turn}, too short to count work");
+            let hint = format!("use at least {TURN_MIN}; 100ms is usual");
             self.problem(Problem::new(at, message).hint(hint));
         } else if turn * TURNS > self.duration {
-            let message = format!("a run of {} does not have four turns of {turn}", self.duration);
+            let message =
+                format!("a run of {} is shorter than four turns of {turn}", self.duration);
             let hint =
-                "the load rests in the first, works in the second and third, rests in the fourth";
+                "the load rests in the first and fourth turn and works in the second and third";
             self.problem(Problem::new(at, message).hint(hint));
         }
         turn
@@ -143,15 +144,15 @@ impl Checker<'_> {
     pub(super) fn benchmark(&mut self, keys: &ProcessKeys<'_>, turn: Span) -> Task {
         const MEMORY_MAX: Bytes = Bytes(1 << 30);
         if let Some(memory) = keys.memory.stated.as_ref().filter(|size| size.value > MEMORY_MAX) {
-            let message = format!("each thread would walk through {}", memory.value);
-            let hint = format!("{MEMORY_MAX} at most");
-            self.problem(Problem::new(memory.at.clone(), message).hint(hint));
+            let message = format!("memory is {}; it must be at most {MEMORY_MAX}", memory.value);
+            self.problem(Problem::new(memory.at.clone(), message));
         }
         Task::Benchmark { threads: keys.threads.value(), memory: keys.memory.value(), turn }
     }
 
-    /// One benchmark at most, and one load that takes turns with it, often enough to have any.
-    pub(super) fn turns_are_taken(&mut self, keys: &VariantKeys<'_>, written: &[Written<'_>]) {
+    /// Checks that there is at most one benchmark, and at most one load that takes turns with it and has a
+    /// release in each turn.
+    pub(super) fn turns_fit(&mut self, keys: &VariantKeys<'_>, written: &[Written<'_>]) {
         let turn = |task: &Task| match task {
             Task::Benchmark { turn, .. } => Some(*turn),
             _ => None,
@@ -161,8 +162,8 @@ impl Checker<'_> {
         let benchmark = benchmarks.next();
         for (_, at) in benchmarks {
             self.problem(
-                Problem::new(at.clone(), "a second benchmark")
-                    .hint("a variant has one at most; it can have many threads"),
+                Problem::new(at.clone(), "this variant has a second benchmark")
+                    .hint("a variant has at most one; it can have many threads"),
             );
         }
         let takes_turns =
@@ -171,17 +172,20 @@ impl Checker<'_> {
         let Some(taker) = takers.next() else { return };
         for other in takers {
             self.problem(
-                Problem::new(other.name_at.clone(), "a second load takes turns")
-                    .hint("what one load costs the rest is told by that load alone"),
+                Problem::new(
+                    other.name_at.clone(),
+                    "this variant has a second load that takes turns",
+                )
+                .hint("the benchmark measures the effect of one load at a time"),
             );
         }
         match benchmark {
             None => self.problem(
                 Problem::new(
                     taker.name_at.clone(),
-                    format!("\"{}\" takes turns with nothing", taker.process.name),
+                    format!("\"{}\" takes turns, but there is no benchmark", taker.process.name),
                 )
-                .hint("turns are those of a benchmark: add a process with task = \"benchmark\""),
+                .hint("add a process with task = \"benchmark\""),
             ),
             Some((turn, _)) if taker.process.period > turn => {
                 let at = keys.processes.key_at.clone();

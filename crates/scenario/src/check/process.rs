@@ -1,4 +1,4 @@
-//! One process or unit: its task, its release, its settings.
+//! Checks of one process or unit: its task, its release, its settings.
 
 use std::ops::Range;
 
@@ -15,28 +15,28 @@ use crate::plan::{
 };
 use hemiola_diagnostic::{Problem, did_you_mean};
 
-/// What processes and units of one variant share.
+/// The settings that the processes and units of one variant share.
 pub(super) struct Cycle<'r> {
     pub(super) variant: &'r str,
     pub(super) rate: Rate,
     /// The rule, when the variant has a decision process.
     pub(super) decision: Option<&'r Settings>,
-    /// The value of a list that this variant is for.
+    /// The value of the list that this variant is expanded for.
     pub(super) step: Option<&'r Step<'r>>,
 }
 
-/// A process with the places later checks point at.
+/// A process, and the places in the source that later checks point at.
 pub(super) struct Written<'s> {
     pub(super) process: Process,
     pub(super) name_at: Range<usize>,
     pub(super) sends: Vec<At<&'s str>>,
     pub(super) receives: Vec<At<&'s str>>,
     pub(super) after: Vec<At<&'s str>>,
-    /// Whether what it sends and receives could be read; when not, empty lists mean nothing.
+    /// Whether `sends` and `receives` could be read; if not, they are empty.
     pub(super) ends_known: bool,
 }
 
-/// What a task receives and sends; `None` for tasks without channels.
+/// The messages that a task receives and sends; `None` for tasks without channels.
 pub(super) const fn ports(task: &Task) -> Option<(Message, Message)> {
     match task {
         Task::Io { .. } => Some((Message::Command, Message::Sensors)),
@@ -53,21 +53,21 @@ pub(super) const fn ports(task: &Task) -> Option<(Message, Message)> {
 }
 
 impl Checker<'_> {
-    /// Reads one process; nothing when its task is unreadable.
+    /// Reads one process; `None` if its task is unreadable.
     pub(super) fn process<'s>(
         &mut self,
         name: &At<&'s str>,
         keys: &ProcessKeys<'s>,
         cycle: &Cycle<'_>,
     ) -> Option<Written<'s>> {
-        // The check of the shape has seen a task that is none; its other keys are foreign to it.
+        // The check of the shape has reported an unreadable task. Its other keys cannot be judged.
         let word = *keys.task.get()?;
         for (key, at) in ProcessKeys::TABLE.foreign(word.word(), &keys.section) {
             let hint = match key.word {
-                "rate" => "its cycle has the rate of the variant: write it there".into(),
+                "rate" => "the process runs at the variant's rate: set it there".into(),
                 _ => format!("it belongs to the task {}", key.of.join(" or ")),
             };
-            let message = format!("{} means nothing to the task \"{}\"", key.word, word.word());
+            let message = format!("the task \"{}\" has no key \"{}\"", word.word(), key.word);
             self.problem(Problem::new(at, message).hint(hint));
         }
         let stated = match keys.rate.get() {
@@ -89,7 +89,7 @@ impl Checker<'_> {
                 lead: self.lead(name.value, &keys.lead, period),
             },
             Task::Command { .. } => Release::Own,
-            // It is set off once in a turn, to record what its threads counted in the one before.
+            // It runs once per turn, to record the counts of its threads in the previous turn.
             Task::Benchmark { turn, .. } => Release::Every {
                 rate: Rate::from_period(*turn).unwrap_or(cycle.rate),
                 overrun: Overrun::Skip,
@@ -173,15 +173,15 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         keys.command_within.key_at.clone(),
-                        "command_within means nothing when io writes first, because it waits for nobody",
+                        "command_within has no effect with order = \"write-first\", which waits for no command",
                     )
-                    .hint("say order = \"read-first\""),
+                    .hint("write order = \"read-first\""),
                 );
             }
             return Order::WriteFirst;
         }
         let period = cycle.rate.period();
-        // Half a period when nobody says how long an answer may take.
+        // Half a period if there is no `answer_within`.
         let answer = cycle.decision.map(|decision| decision.answer_within);
         let earliest = answer.unwrap_or(Span::ZERO);
         let midpoint = earliest + (period - earliest) / 2;
@@ -205,10 +205,13 @@ impl Checker<'_> {
             } else {
                 let message = match answer {
                     Some(answer) if stated.value <= answer => format!(
-                        "io would give up after {}, before answers are due at {answer}",
+                        "command_within is {}; it must be above answer_within, which is {answer}",
                         stated.value
                     ),
-                    _ => format!("io would wait {} in a period of {period}", stated.value),
+                    _ => format!(
+                        "command_within is {}; it must be below the period of {period}",
+                        stated.value
+                    ),
                 };
                 self.problem(Problem::new(stated.at.clone(), message).hint(format!(
                     "keep it between answer_within and the period, such as {default}"
@@ -236,13 +239,13 @@ impl Checker<'_> {
                         "the deadline of \"{name}\" is {stated}, beyond its period of {period}"
                     ),
                 )
-                .hint("keep the deadline at or under the period"),
+                .hint("keep the deadline at or below the period"),
             );
         }
         period
     }
 
-    /// How long before its release a process wakes; at another rate than the file's as far as it fits.
+    /// How long before its release a process wakes; shortened to fit a rate from the command line.
     fn lead(&mut self, name: &str, lead: &Entry<Span, Span>, period: Span) -> Span {
         let Some(lead) = &lead.stated else { return Span::ZERO };
         let half = period / 2;
@@ -255,13 +258,14 @@ impl Checker<'_> {
         } else {
             let message =
                 format!("the lead of \"{name}\" is {stated}, beyond half its period of {period}");
-            let hint = "it keeps the processor busy for so long in each period; 100us is usual";
+            let hint =
+                "the process keeps the processor busy for that long in each period; 100us is usual";
             self.problem(Problem::new(lead.at.clone(), message).hint(hint));
         }
         half
     }
 
-    /// Reads one unit; `first` is whether it is in the first slot.
+    /// Reads one unit; `first` states whether it is in the first slot.
     pub(super) fn unit(&mut self, keys: &UnitKeys<'_>, cycle: &Cycle<'_>, first: bool) -> Unit {
         let name = keys.name.get().copied().unwrap_or_default();
         let program = self.unit_program(name, keys);
@@ -274,19 +278,19 @@ impl Checker<'_> {
                     Problem::new(
                         keys.fault_after.key_at.clone(),
                         format!(
-                            "the fault would come after {after}, but a run ends after {}",
+                            "the fault starts after {after}, but a run ends after {}",
                             self.run_length
                         ),
                     )
-                    .hint("a run is warmup and duration"),
+                    .hint("a run lasts warmup plus duration"),
                 );
             }
             InjectedFault { kind, after }
         });
         if keys.fault_after.is_present && !keys.fault.is_present {
             self.problem(
-                Problem::new(keys.fault_after.key_at.clone(), "fault_after without a fault")
-                    .hint("say what goes wrong with fault = \"…\""),
+                Problem::new(keys.fault_after.key_at.clone(), "fault_after needs a fault")
+                    .hint("name the fault: fault = \"…\""),
             );
         }
         let default = if first { UnitState::Active } else { UnitState::Shadow };
@@ -308,9 +312,9 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         keys.command.key_at.clone(),
-                        format!("unit \"{name}\" has a gain and a command"),
+                        format!("unit \"{name}\" has both a gain and a command"),
                     )
-                    .hint("a gain runs our own controller, a command yours; keep one"),
+                    .hint("gain runs the built-in controller, command runs your program; keep one"),
                 );
             }
             (false, false) => self.missing(
@@ -346,15 +350,17 @@ impl Checker<'_> {
             self.problem(
                 Problem::new(
                     budget.at.clone(),
-                    format!("unit \"{name}\" may use {stated} in a period of {period}"),
+                    format!(
+                        "the budget of unit \"{name}\" is {stated}, beyond its period of {period}"
+                    ),
                 )
-                .hint(format!("keep the budget under the period, such as {default}")),
+                .hint(format!("keep the budget at or below the period, such as {default}")),
             );
         }
         default
     }
 
-    /// Complains about a reference to something the variant does not have.
+    /// Reports a reference to something that the variant does not have.
     pub(super) fn no_such<'n>(
         &mut self,
         noun: &str,
@@ -363,9 +369,9 @@ impl Checker<'_> {
     ) {
         let names: Vec<&str> = names.collect();
         let hint = if names.is_empty() {
-            format!("the variant has no {noun} at all")
+            format!("this variant defines no {noun}")
         } else {
-            format!("it has {}", names.join(", "))
+            format!("choose from {}", names.join(", "))
         };
         let label = did_you_mean(text.value, names).unwrap_or_default();
         let message = format!("the variant has no {noun} \"{}\"", text.value.escape_debug());

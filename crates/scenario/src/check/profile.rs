@@ -1,4 +1,5 @@
-//! Profiles: what processes ask the system for, and whether it could be granted.
+//! Checks of profiles: the scheduling, processors and memory that processes request, and whether the
+//! machine can grant them.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub(super) struct NamedProfile {
     profile: Profile,
 }
 
-/// A process's profile with its name.
+/// The profile of a process, with its name.
 pub(super) struct Chosen {
     pub(super) name: Option<String>,
     pub(super) profile: Profile,
@@ -37,9 +38,11 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         keys.cpus.key_at.clone(),
-                        "a deadline profile cannot be bound to some of the processors",
+                        "a deadline profile cannot be pinned to a subset of the processors",
                     )
-                    .hint("the kernel admits SCHED_DEADLINE on all of them only; leave cpus out"),
+                    .hint(
+                        "the kernel admits SCHED_DEADLINE only on all processors; leave out cpus",
+                    ),
                 );
             }
             self.profiles.insert(name.value.into(), NamedProfile { profile });
@@ -47,15 +50,15 @@ impl Checker<'_> {
     }
 
     fn policy(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Policy {
-        // Where the policy cannot be read, the check of the shape has said so.
+        // The check of the shape has reported an unreadable policy.
         let Some(policy) = keys.policy.get() else { return Policy::Other { nice: 0 } };
         let word = policy.word();
         let own = ProfileKeys::TABLE.keys.iter().filter(|key| key.of.contains(&word));
         let own: Vec<&str> = own.map(|key| key.word).collect();
         for (key, at) in ProfileKeys::TABLE.foreign(word, &keys.section) {
             self.problem(
-                Problem::new(at, format!("{} means nothing to the policy \"{word}\"", key.word))
-                    .hint(format!("it takes {}", own.join(", "))),
+                Problem::new(at, format!("the policy \"{word}\" has no key \"{}\"", key.word))
+                    .hint(format!("choose from {}", own.join(", "))),
             );
         }
         match policy {
@@ -76,7 +79,7 @@ impl Checker<'_> {
                             keys.section.at.clone(),
                             format!("profile \"{name}\" needs a priority"),
                         )
-                        .hint("from 1 to 99; higher runs first"),
+                        .hint("it is from 1 to 99; higher priorities run first"),
                     );
                 }
                 lowest()
@@ -84,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The priority, with a complaint when this user may not ask for it and must have it.
+    /// Returns the priority. Reports one above this user's limit unless the scenario allows less.
     pub(super) fn permitted(&mut self, number: &At<u8>) -> Option<Priority> {
         let priority = Priority::try_from(number.value).ok()?;
         let asked = number.value;
@@ -94,10 +97,10 @@ impl Checker<'_> {
         if self.allow_less {
             self.priority_beyond = self.priority_beyond.max(Some(asked));
         } else {
-            let message = format!("priority {asked} is asked for, but {}", self.priority_limit());
+            let message = format!("priority {asked} is requested, but {}", self.priority_limit());
             let hint = format!(
                 "raise it for this shell: sudo prlimit --pid $$ --rtprio={asked}; \
-                 or go on with less: allow_less = true"
+                 or accept less: allow_less = true"
             );
             self.problem(Problem::new(number.at.clone(), message).hint(hint));
         }
@@ -106,19 +109,19 @@ impl Checker<'_> {
 
     fn priority_limit(&self) -> String {
         match self.facts.priority_max {
-            0 => "this user may have no real-time priority".into(),
+            0 => "this user may not use real-time priorities".into(),
             limit => format!("this user's limit is {limit}"),
         }
     }
 
-    /// Says once what `allow_less` let through and what this machine makes of the words for processors.
+    /// Notes once which priorities `allow_less` let through, and that "first" and "last" are one processor.
     pub(super) fn note_profiles(&mut self) {
         if let Some(asked) = self.priority_beyond {
             let limit = self.priority_limit();
-            self.notes.push(format!("priorities up to {asked} are asked for, but {limit}"));
+            self.notes.push(format!("priorities up to {asked} are requested, but {limit}"));
         }
         if self.words_for_cpus.len() == 2 && self.facts.cpus_online.iter().count() == 1 {
-            self.notes.push("\"first\" and \"last\" are the same processor here".into());
+            self.notes.push("\"first\" and \"last\" are the same processor on this machine".into());
         }
     }
 
@@ -126,7 +129,7 @@ impl Checker<'_> {
         for (key, entry) in [("runtime", &keys.runtime), ("period", &keys.period)] {
             if !entry.is_present {
                 let message = format!("profile \"{name}\" needs a {key}");
-                let hint = "the policy \"deadline\" gives runtime within deadline of each period";
+                let hint = "the policy \"deadline\" grants runtime within deadline in each period";
                 self.problems.push(Problem::new(keys.section.at.clone(), message).hint(hint));
             }
         }
@@ -153,7 +156,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The processors stated. Reports those that are not there.
+    /// Returns the stated processors. Reports those that are not online.
     pub(super) fn cpus(&mut self, entry: &Entry<&str>) -> Option<CpuSet> {
         let text = entry.stated.as_ref()?;
         let online = &self.facts.cpus_online;
@@ -170,15 +173,17 @@ impl Checker<'_> {
             self.problem(
                 Problem::new(
                     text.at.clone(),
-                    format!("processor {missing} is not there; online are {online}"),
+                    format!(
+                        "processor {missing} is not online; the online processors are {online}"
+                    ),
                 )
-                .hint("\"first\" and \"last\" fit every machine"),
+                .hint("\"first\" and \"last\" work on every machine"),
             );
         }
         Some(chosen)
     }
 
-    /// The profile a process or unit names, or `default` when it names none, with its own priority.
+    /// Returns the profile that a process or unit names, or else `default`, with its own priority if stated.
     pub(super) fn chosen(
         &mut self,
         named: &Entry<&str>,
@@ -220,9 +225,9 @@ impl Checker<'_> {
     fn no_profile(&mut self, name: &str, at: Range<usize>) {
         let names: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
         let hint = if names.is_empty() {
-            "write one: [profiles.name]".into()
+            "add one: [profiles.name]".into()
         } else {
-            format!("known are {}", names.join(", "))
+            format!("choose from {}", names.join(", "))
         };
         let label = did_you_mean(name, names).unwrap_or_default();
         let message = format!("there is no profile \"{}\"", name.escape_debug());
@@ -230,12 +235,12 @@ impl Checker<'_> {
     }
 }
 
-/// Stands in where the document's own priority is unreadable; never part of a plan.
+/// The priority used by the checks when the document's own is unreadable; never part of a plan.
 pub(super) fn lowest() -> Priority {
     Priority::try_from(1).expect("1 is a priority")
 }
 
-/// Who runs first: 0 for ordinary policies, 1–99 for priorities, above them for deadlines.
+/// The rank of a policy, higher first: 0 for ordinary policies, 1–99 for priorities, 100 for deadlines.
 pub(super) const fn rank(policy: &Policy) -> u8 {
     match policy {
         Policy::Other { .. } => 0,
@@ -244,7 +249,7 @@ pub(super) const fn rank(policy: &Policy) -> u8 {
     }
 }
 
-/// Whether two processes may ever want the same processor.
+/// Whether two processes can run on the same processor.
 pub(super) fn share_a_processor(one: &Profile, other: &Profile) -> bool {
     match (&one.cpus, &other.cpus) {
         (Some(one), Some(other)) => one.iter().any(|cpu| other.contains(cpu)),

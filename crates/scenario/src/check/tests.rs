@@ -1,4 +1,4 @@
-//! Each check with a scenario that fails it, and the examples, which pass all.
+//! A failing scenario for each check, and the examples, which pass all checks.
 
 use proptest::prelude::*;
 
@@ -86,12 +86,12 @@ fn plan_with(source: &str, overrides: &Overrides) -> Plan {
         .unwrap_or_else(|problems| panic!("{}", render(&problems, source, "scenario.toml")))
 }
 
-/// What is said about `source` after replacing text in it.
-fn said(source: &str, edits: &[(&str, &str)]) -> String {
-    said_with(source, edits, &facts(), &Overrides::default())
+/// The rendered problems of `source` after the edits.
+fn problems_of(source: &str, edits: &[(&str, &str)]) -> String {
+    problems_with(source, edits, &facts(), &Overrides::default())
 }
 
-fn said_with(
+fn problems_with(
     source: &str,
     edits: &[(&str, &str)],
     facts: &Facts<'_>,
@@ -99,15 +99,15 @@ fn said_with(
 ) -> String {
     let mut source = source.to_owned();
     for (from, to) in edits {
-        assert!(source.contains(from), "the scenario has no {from}");
+        assert!(source.contains(from), "{from} is not in the scenario");
         source = source.replacen(from, to, 1);
     }
-    let problems = read(&source, facts, overrides).expect_err("the scenario is wrong");
+    let problems = read(&source, facts, overrides).expect_err("the scenario has problems");
     render(&problems, &source, "scenario.toml")
 }
 
 #[test]
-fn the_ladder_has_seven_variants_and_is_sound() {
+fn the_ladder_has_seven_variants_and_no_problems() {
     let plan = plan(LADDER);
     assert_eq!(plan.kind(), "ladder");
     let names: Vec<_> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -130,7 +130,7 @@ fn the_ladder_has_seven_variants_and_is_sound() {
 }
 
 #[test]
-fn the_campaign_has_all_kinds_and_is_sound() {
+fn the_campaign_has_all_kinds_and_no_problems() {
     let of = |classes: &[Class]| faults(classes).collect::<Vec<_>>();
     let plan = plan(CAMPAIGN);
     assert_eq!(plan.kind(), "campaign");
@@ -143,7 +143,7 @@ fn the_campaign_has_all_kinds_and_is_sound() {
 }
 
 #[test]
-fn a_plan_read_back_from_json_is_the_same() {
+fn a_plan_survives_a_round_trip_through_json() {
     for source in [LADDER, CAMPAIGN, MIXED, PAIR, SIMPLEX] {
         let plan = plan(source);
         let json = serde_json::to_string(&plan).unwrap();
@@ -159,8 +159,8 @@ fn the_examples_also_run_on_one_processor_without_privileges() {
         assert_eq!(
             plan.notes,
             [
-                "priorities up to 95 are asked for, but this user may have no real-time priority",
-                "\"first\" and \"last\" are the same processor here"
+                "priorities up to 95 are requested, but this user may not use real-time priorities",
+                "\"first\" and \"last\" are the same processor on this machine"
             ]
         );
     }
@@ -210,7 +210,7 @@ fn plan_simplex() -> crate::Variant {
 }
 
 #[test]
-fn the_ladder_runs_at_one_kilohertz_with_a_note_for_every_length_that_shrinks() {
+fn the_ladder_at_one_kilohertz_notes_every_shortened_length() {
     let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
     let plan = plan_with(LADDER, &overrides);
     for variant in &plan.variants {
@@ -245,9 +245,7 @@ fn the_command_line_may_set_the_conversion_time() {
         ..Overrides::default()
     };
     assert_eq!(plan_with(LADDER, &stated("29us")).card.conversion_time, Span::from_micros(29));
-    for (text, wrong) in
-        [("-1us", "no conversion ends before it begins"), ("8ms", "the period is 20ms")]
-    {
+    for (text, wrong) in [("-1us", "it must not be negative"), ("8ms", "the period is 20ms")] {
         let problems = read(LADDER, &facts(), &stated(text)).unwrap_err();
         assert!(problems.iter().any(|problem| problem.message.contains(wrong)), "{problems:?}");
     }
@@ -256,15 +254,15 @@ fn the_command_line_may_set_the_conversion_time() {
 #[test]
 fn wrong_numbers_on_the_command_line_are_refused() {
     let overrides = Overrides { runs: Some(0), duration: Some(Span::ZERO), ..Overrides::default() };
-    insta::assert_snapshot!(said_with(PAIR, &[], &facts(), &overrides), @r#"
+    insta::assert_snapshot!(problems_with(PAIR, &[], &facts(), &overrides), @"
     error: --runs is 0; it must be from 1 to 10000
 
-    error: --duration is 0s; it must be longer than nothing and at most 24h
-    "#);
+    error: --duration is 0s; it must be above zero and at most 24h
+    ");
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let edits = [
         ("rate = \"50Hz\"", "raet = \"50Hz\""),
         ("\"5s\"", "\"5Hz\""),
@@ -272,7 +270,7 @@ fn everything_wrong_is_said_at_once() {
         ("\"baseline\"", "\"baselin\""),
         ("sends = [\"sensors\"]", "sends = [\"sensor\"]"),
     ];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: a scenario has no key "raet"
      --> scenario.toml:2:1
       |
@@ -297,21 +295,21 @@ fn everything_wrong_is_said_at_once() {
        |
     18 | io = { task = "io", profile = "io", sends = ["sensor"], receives = ["command"] }
        |                                              ^^^^^^^^ did you mean "sensors"?
-       = hint: it has sensors, command
+       = hint: choose from sensors, command
 
     error: there is no gain "baselin"
       --> scenario.toml:19:44
        |
     19 | controller = { task = "controller", gain = "baselin", receives = ["sensors"], sends = ["command"] }
        |                                            ^^^^^^^^^ did you mean "baseline"?
-       = hint: known are safety, lqr, published-safety, baseline, experimental, lmi, real-system-safety, real-system-baseline, real-system-experimental
+       = hint: choose from safety, lqr, published-safety, baseline, experimental, lmi, real-system-safety, real-system-baseline, real-system-experimental
     "#);
 }
 
 #[test]
-fn broken_syntax_is_shown_beside_wrong_shapes_elsewhere() {
+fn syntax_errors_and_wrong_shapes_are_reported_together() {
     let edits = [("title = \"A pair\"", "title = "), ("\"5s\"", "5")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: string values must be quoted, expected literal string
      --> scenario.toml:1:9
       |
@@ -328,8 +326,8 @@ fn broken_syntax_is_shown_beside_wrong_shapes_elsewhere() {
 
 #[test]
 fn a_period_of_zero_is_refused() {
-    insta::assert_snapshot!(said(PAIR, &[("\"50Hz\"", "\"0ms\"")]), @r#"
-    error: rate is zero, and what comes never cannot be run
+    insta::assert_snapshot!(problems_of(PAIR, &[("\"50Hz\"", "\"0ms\"")]), @r#"
+    error: rate must be above zero
      --> scenario.toml:2:8
       |
     2 | rate = "0ms"
@@ -339,8 +337,8 @@ fn a_period_of_zero_is_refused() {
 }
 
 #[test]
-fn a_run_lasts_for_a_period() {
-    insta::assert_snapshot!(said(PAIR, &[("\"5s\"", "\"5ms\"")]), @r#"
+fn a_run_lasts_at_least_one_period() {
+    insta::assert_snapshot!(problems_of(PAIR, &[("\"5s\"", "\"5ms\"")]), @r#"
     error: a run of 5ms is shorter than one period of 20ms
      --> scenario.toml:3:12
       |
@@ -351,7 +349,7 @@ fn a_run_lasts_for_a_period() {
 
 #[test]
 fn zero_runs_are_refused() {
-    insta::assert_snapshot!(said(PAIR, &[("[plant]", "runs = 0\n[plant]")]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("[plant]", "runs = 0\n[plant]")]), @r#"
     error: runs is 0; it must be from 1 to 10000
      --> scenario.toml:4:8
       |
@@ -361,8 +359,8 @@ fn zero_runs_are_refused() {
 }
 
 #[test]
-fn a_key_twice_is_refused() {
-    insta::assert_snapshot!(said(PAIR, &[("duration = \"5s\"", "rate = \"60Hz\"")]), @r#"
+fn a_duplicate_key_is_refused() {
+    insta::assert_snapshot!(problems_of(PAIR, &[("duration = \"5s\"", "rate = \"60Hz\"")]), @r#"
     error: duplicate key
      --> scenario.toml:3:1
       |
@@ -372,9 +370,9 @@ fn a_key_twice_is_refused() {
 }
 
 #[test]
-fn a_word_that_is_none_of_the_possible_ones_is_refused() {
+fn an_unknown_word_is_refused() {
     let edits = [("\"fifo\"", "\"fifi\""), ("\"sei-fit\"", "\"acrobot\"")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: model cannot be "acrobot"
      --> scenario.toml:5:9
       |
@@ -395,13 +393,13 @@ fn a_word_that_is_none_of_the_possible_ones_is_refused() {
 fn a_latest_value_has_one_writer() {
     let second = "another = { task = \"controller\", gain = \"safety\", \
                   receives = [\"sensors\"], sends = [\"command\"] }\ncontroller =";
-    insta::assert_snapshot!(said(PAIR, &[("controller =", second)]), @r#"
-    error: "another" and "controller" both write "command", which keeps the newest value of one writer
+    insta::assert_snapshot!(problems_of(PAIR, &[("controller =", second)]), @r#"
+    error: "another" and "controller" both write "command", but a latest value has one writer
       --> scenario.toml:20:89
        |
     20 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
        |                                                                                         ^^^^^^^^^ second writer
-       = hint: give each writer a channel of its own
+       = hint: give each writer its own channel
     "#);
 }
 
@@ -416,7 +414,7 @@ fn a_queue_has_one_reader() {
         ("[variant.processes]", more),
         ("controller =", third),
     ];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: channel "more" has no reader
       --> scenario.toml:17:1
        |
@@ -424,7 +422,7 @@ fn a_queue_has_one_reader() {
        | ^^^^
        = hint: name it in a process: receives = ["more"]
 
-    error: "another" and "controller" both read "sensors", where each message goes to one of them
+    error: "another" and "controller" both read "sensors", but each message reaches only one reader
       --> scenario.toml:21:68
        |
     21 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
@@ -437,7 +435,7 @@ fn a_queue_has_one_reader() {
 fn a_channel_has_a_writer_and_a_reader() {
     let idle = "idle = { endpoint = \"shm:idle\", delivery = \"latest\", message = \"command\" }\n\
                 [variant.processes]";
-    insta::assert_snapshot!(said(PAIR, &[("[variant.processes]", idle)]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("[variant.processes]", idle)]), @r#"
     error: channel "idle" has no writer
       --> scenario.toml:17:1
        |
@@ -456,23 +454,23 @@ fn a_channel_has_a_writer_and_a_reader() {
 
 #[test]
 fn a_channel_that_does_not_exist_is_refused() {
-    insta::assert_snapshot!(said(PAIR, &[("[\"sensors\"], sends", "[\"sensor\"], sends")]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("[\"sensors\"], sends", "[\"sensor\"], sends")]), @r#"
     error: the variant has no channel "sensor"
       --> scenario.toml:19:68
        |
     19 | controller = { task = "controller", gain = "baseline", receives = ["sensor"], sends = ["command"] }
        |                                                                    ^^^^^^^^ did you mean "sensors"?
-       = hint: it has sensors, command
+       = hint: choose from sensors, command
     "#);
 }
 
 #[test]
-fn a_process_sends_and_receives_what_its_task_does() {
+fn a_process_sends_and_receives_the_messages_of_its_task() {
     let edits = [(
         "sends = [\"sensors\"], receives = [\"command\"]",
         "sends = [\"command\"], receives = []",
     )];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: channel "sensors" has no writer
       --> scenario.toml:15:1
        |
@@ -487,7 +485,7 @@ fn a_process_sends_and_receives_what_its_task_does() {
        | ^^^^^^^
        = hint: name it in a process: receives = ["command"]
 
-    error: "io" says nothing of what it receives
+    error: "io" needs "receives"
       --> scenario.toml:18:1
        |
     18 | io = { task = "io", profile = "io", sends = ["command"], receives = [] }
@@ -501,38 +499,38 @@ fn a_process_sends_and_receives_what_its_task_does() {
        |                                              ^^^^^^^^^
        = hint: the task io sends sensors
 
-    error: "io" and "controller" both write "command", which keeps the newest value of one writer
+    error: "io" and "controller" both write "command", but a latest value has one writer
       --> scenario.toml:19:89
        |
     19 | controller = { task = "controller", gain = "baseline", receives = ["sensors"], sends = ["command"] }
        |                                                                                         ^^^^^^^^^ second writer
-       = hint: give each writer a channel of its own
+       = hint: give each writer its own channel
     "#);
 }
 
 #[test]
 fn an_endpoint_belongs_to_one_channel() {
-    insta::assert_snapshot!(said(PAIR, &[("\"shm:command\"", "\"shm:sensors\"")]), @r#"
-    error: the endpoint shm:sensors belongs to "sensors" already
+    insta::assert_snapshot!(problems_of(PAIR, &[("\"shm:command\"", "\"shm:sensors\"")]), @r#"
+    error: the endpoint shm:sensors is already used by "sensors"
       --> scenario.toml:16:24
        |
     16 | command = { endpoint = "shm:sensors", delivery = "latest" }
        |                        ^^^^^^^^^^^^^
-       = hint: each channel of a variant has an endpoint of its own
+       = hint: give each channel of a variant its own endpoint
     "#);
 }
 
 #[test]
-fn an_endpoint_names_a_mechanism_that_joins_processes() {
+fn an_endpoint_names_a_mechanism_between_processes() {
     let edits = [("\"shm:command\"", "\"local:command\""), ("\"shm:sensors\"", "\"sensors\"")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: endpoint: "sensors" names no mechanism; an endpoint starts with local:, shm:, mq: or pubsub:
       --> scenario.toml:15:24
        |
     15 | sensors = { endpoint = "sensors", delivery = "latest" }
        |                        ^^^^^^^^^
 
-    error: local:command is memory of one process, but "command" joins several
+    error: local:command works within one process only, but "command" connects several
       --> scenario.toml:16:24
        |
     16 | command = { endpoint = "local:command", delivery = "latest" }
@@ -547,8 +545,8 @@ fn a_queue_has_a_bounded_length() {
         ("\"shm:sensors\", delivery = \"latest\"", "\"shm:sensors\", delivery = { queue = 0 }"),
         ("\"shm:command\", delivery = \"latest\"", "\"shm:command\", delivery = \"newest\""),
     ];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: a queue has from 1 to 1024 messages
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
+    error: queue must be from 1 to 1024
       --> scenario.toml:15:60
        |
     15 | sensors = { endpoint = "shm:sensors", delivery = { queue = 0 } }
@@ -559,7 +557,7 @@ fn a_queue_has_a_bounded_length() {
        |
     16 | command = { endpoint = "shm:command", delivery = "newest" }
        |                                                  ^^^^^^^^
-       = hint: "latest" keeps the newest message, a queue keeps N in order
+       = hint: "latest" keeps the newest message; a queue keeps N messages in order
     "#);
 }
 
@@ -569,7 +567,7 @@ fn a_circle_in_the_order_of_starting_is_refused() {
         ("task = \"io\",", "task = \"io\", after = [\"controller\"],"),
         ("task = \"controller\",", "task = \"controller\", after = [\"io\"],"),
     ];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: no process can start first: io after controller after io
       --> scenario.toml:18:30
        |
@@ -580,7 +578,7 @@ fn a_circle_in_the_order_of_starting_is_refused() {
 }
 
 #[test]
-fn processes_start_after_what_they_name() {
+fn processes_start_after_those_in_their_after_list() {
     let source =
         PAIR.replace("task = \"io\",", "task = \"io\", after = [\"controller\", \"plant\"],");
     let order: Vec<_> = plan(&source)
@@ -594,87 +592,87 @@ fn processes_start_after_what_they_name() {
 }
 
 #[test]
-fn a_process_cannot_start_after_one_that_is_not_there() {
+fn a_process_cannot_start_after_an_unknown_one() {
     let edits = [("task = \"io\",", "task = \"io\", after = [\"controler\"],")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: the variant has no process "controler"
       --> scenario.toml:18:30
        |
     18 | io = { task = "io", after = ["controler"], profile = "io", sends = ["sensors"], receives = ["command"] }
        |                              ^^^^^^^^^^^ did you mean "controller"?
-       = hint: it has io, controller
+       = hint: choose from io, controller
     "#);
 }
 
 #[test]
 fn a_priority_beyond_the_limit_is_refused_unless_less_is_allowed() {
     let facts = Facts { priority_max: 50, ..facts() };
-    insta::assert_snapshot!(said_with(PAIR, &[], &facts, &Overrides::default()), @r#"
-    error: priority 80 is asked for, but this user's limit is 50
+    insta::assert_snapshot!(problems_with(PAIR, &[], &facts, &Overrides::default()), @"
+    error: priority 80 is requested, but this user's limit is 50
       --> scenario.toml:10:12
        |
     10 | priority = 80
        |            ^^
-       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=80; or go on with less: allow_less = true
-    "#);
+       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=80; or accept less: allow_less = true
+    ");
     let allowed = PAIR.replace("[plant]", "allow_less = true\n[plant]");
     let plan = read(&allowed, &facts, &Overrides::default()).unwrap();
-    assert_eq!(plan.notes, ["priorities up to 80 are asked for, but this user's limit is 50"]);
+    assert_eq!(plan.notes, ["priorities up to 80 are requested, but this user's limit is 50"]);
 }
 
 #[test]
-fn a_user_without_real_time_priority_is_told_so() {
+fn real_time_priorities_without_permission_are_refused() {
     let facts = Facts { priority_max: 0, ..facts() };
-    insta::assert_snapshot!(said_with(PAIR, &[], &facts, &Overrides::default()), @r#"
-    error: priority 80 is asked for, but this user may have no real-time priority
+    insta::assert_snapshot!(problems_with(PAIR, &[], &facts, &Overrides::default()), @"
+    error: priority 80 is requested, but this user may not use real-time priorities
       --> scenario.toml:10:12
        |
     10 | priority = 80
        |            ^^
-       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=80; or go on with less: allow_less = true
-    "#);
+       = hint: raise it for this shell: sudo prlimit --pid $$ --rtprio=80; or accept less: allow_less = true
+    ");
 }
 
 #[test]
 fn a_processor_that_does_not_exist_is_refused_even_when_less_is_allowed() {
     let edits = [("cpus = \"0\"", "cpus = \"1-3\""), ("[plant]", "allow_less = true\n[plant]")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: processor 2-3 is not there; online are 0-1
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
+    error: processor 2-3 is not online; the online processors are 0-1
       --> scenario.toml:12:8
        |
     12 | cpus = "1-3"
        |        ^^^^^
-       = hint: "first" and "last" fit every machine
+       = hint: "first" and "last" work on every machine
     "#);
 }
 
 #[test]
 fn a_policy_takes_its_own_parameters() {
     let edits = [("policy = \"fifo\"\npriority = 80", "policy = \"other\"\npriority = 80")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: priority means nothing to the policy "other"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
+    error: the policy "other" has no key "priority"
       --> scenario.toml:10:1
        |
     10 | priority = 80
        | ^^^^^^^^
-       = hint: it takes nice
+       = hint: choose from nice
     "#);
     let edits = [("policy = \"fifo\"\npriority = 80", "policy = \"rr\"")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: profile "io" needs a priority
      --> scenario.toml:8:11
       |
     8 | [profiles.io]
       |           ^^
-      = hint: from 1 to 99; higher runs first
+      = hint: it is from 1 to 99; higher priorities run first
     "#);
 }
 
 #[test]
-fn a_deadline_profile_is_possible_and_unbound() {
+fn a_deadline_profile_is_feasible_and_not_pinned() {
     let deadline =
         "policy = \"deadline\"\nruntime = \"5ms\"\ndeadline = \"4ms\"\nperiod = \"20ms\"";
-    insta::assert_snapshot!(said(PAIR, &[("policy = \"fifo\"\npriority = 80", deadline)]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("policy = \"fifo\"\npriority = 80", deadline)]), @r#"
     error: 5ms of processor time within 4ms every 20ms is impossible
       --> scenario.toml:10:1
        |
@@ -682,24 +680,24 @@ fn a_deadline_profile_is_possible_and_unbound() {
        | ^^^^^^^
        = hint: keep runtime ≤ deadline ≤ period
 
-    error: a deadline profile cannot be bound to some of the processors
+    error: a deadline profile cannot be pinned to a subset of the processors
       --> scenario.toml:13:1
        |
     13 | cpus = "0"
        | ^^^^
-       = hint: the kernel admits SCHED_DEADLINE on all of them only; leave cpus out
+       = hint: the kernel admits SCHED_DEADLINE only on all processors; leave out cpus
     "#);
 }
 
 #[test]
 fn a_profile_that_does_not_exist_is_refused() {
-    insta::assert_snapshot!(said(PAIR, &[("profile = \"io\"", "profile = \"oi\"")]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("profile = \"io\"", "profile = \"oi\"")]), @r#"
     error: there is no profile "oi"
       --> scenario.toml:18:31
        |
     18 | io = { task = "io", profile = "oi", sends = ["sensors"], receives = ["command"] }
        |                               ^^^^
-       = hint: known are io
+       = hint: choose from io
     "#);
 }
 
@@ -707,7 +705,7 @@ fn a_profile_that_does_not_exist_is_refused() {
 fn a_priority_of_its_own_needs_a_real_time_profile() {
     let edits =
         [("controller = { task = \"controller\",", "ctl = { task = \"controller\", priority = 7,")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: a priority needs a profile with the policy fifo or rr
       --> scenario.toml:19:30
        |
@@ -718,18 +716,18 @@ fn a_priority_of_its_own_needs_a_real_time_profile() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_refused() {
+fn a_missing_program_is_refused() {
     let edits = [("\"./unit\"", "\"./units/fast\"")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: there is no program "./units/fast" to start
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: "./units/fast" is not an executable program
       --> scenario.toml:32:12
        |
     32 | command = ["./units/fast", "fast"]
        |            ^^^^^^^^^^^^^^
-       = hint: paths start at the scenario's folder; is it built, and executable (chmod +x)?
+       = hint: paths are relative to the scenario's folder; check that the program is built and executable (chmod +x)
     "#);
     let edits = [("[\"./unit\", \"fast\"]", "[]")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
     error: command is empty
       --> scenario.toml:32:1
        |
@@ -742,37 +740,37 @@ fn a_program_that_is_not_there_is_refused() {
         "load = { task = \"command\", command = [\"stress\"] }\n\
          controller = { task = \"controller\",",
     )];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: there is no program "stress" to start
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
+    error: "stress" is not an executable program
       --> scenario.toml:19:39
        |
     19 | load = { task = "command", command = ["stress"] }
        |                                       ^^^^^^^^
-       = hint: a name without a slash is looked up in PATH; beside the scenario is "./name"
+       = hint: a name without a slash is looked up in PATH; write "./name" for a program beside the scenario
     "#);
 }
 
 #[test]
 fn names_are_unique() {
     let twice = format!("{PAIR}{}", &PAIR[PAIR.find("[[variant]]").unwrap()..]);
-    insta::assert_snapshot!(said(&twice, &[]), @r#"
-    error: there is another variant "pair"
+    insta::assert_snapshot!(problems_of(&twice, &[]), @r#"
+    error: another variant is already named "pair"
       --> scenario.toml:21:8
        |
     21 | name = "pair"
        |        ^^^^^^
-       = hint: names are unique; choose another
+       = hint: choose another name
     "#);
-    insta::assert_snapshot!(said(SIMPLEX, &[("name = \"second\"", "name = \"io\"")]), @r#"
-    error: there is another process or unit "io"
+    insta::assert_snapshot!(problems_of(SIMPLEX, &[("name = \"second\"", "name = \"io\"")]), @r#"
+    error: another process or unit is already named "io"
       --> scenario.toml:31:8
        |
     31 | name = "io"
        |        ^^^^
-       = hint: names are unique; choose another
+       = hint: choose another name
     "#);
-    insta::assert_snapshot!(said(SIMPLEX, &[("name = \"second\"", "name = \"plant\"")]), @r#"
-    error: "plant" is the name of the plant's own process
+    insta::assert_snapshot!(problems_of(SIMPLEX, &[("name = \"second\"", "name = \"plant\"")]), @r#"
+    error: "plant" is reserved for the plant's process
       --> scenario.toml:31:8
        |
     31 | name = "plant"
@@ -782,14 +780,14 @@ fn names_are_unique() {
 }
 
 #[test]
-fn names_can_be_file_names() {
-    insta::assert_snapshot!(said(PAIR, &[("name = \"pair\"", "name = \"a/b\"")]), @r#"
-    error: "a/b" cannot be a name
+fn names_are_valid_as_file_names() {
+    insta::assert_snapshot!(problems_of(PAIR, &[("name = \"pair\"", "name = \"a/b\"")]), @r#"
+    error: "a/b" is not a valid name
       --> scenario.toml:13:8
        |
     13 | name = "a/b"
        |        ^^^^^
-       = hint: use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'
+       = hint: use 1 to 64 characters of a-z, A-Z, 0-9, '-', '_' and '.'
     "#);
 }
 
@@ -798,22 +796,22 @@ fn units_need_a_decision_process() {
     let line = SIMPLEX.lines().find(|line| line.starts_with("decision =")).unwrap();
     let controller = "decision = { task = \"controller\", gain = \"safety\", \
                       receives = [\"sensors\"], sends = [\"command\"] }";
-    insta::assert_snapshot!(said(SIMPLEX, &[(line, controller)]), @r#"
-    error: these units have no decision process above them
+    insta::assert_snapshot!(problems_of(SIMPLEX, &[(line, controller)]), @r#"
+    error: units need a decision process
       --> scenario.toml:26:11
        |
     26 | [[variant.units]]
        |           ^^^^^
-       = hint: add a process with task = "decision"; a controller without one is a process with task = "controller"
+       = hint: add a process with task = "decision"; to run a controller without one, write task = "controller"
     "#);
 }
 
 #[test]
-fn units_read_sensors_that_all_may_read() {
+fn units_need_sensors_that_every_process_can_map() {
     let edits =
         [("\"shm:sensors\", delivery = \"latest\"", "\"mq:sensors\", delivery = { queue = 4 }")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: units cannot read "sensors" from here
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: units cannot read "sensors" through mq:sensors
       --> scenario.toml:16:24
        |
     16 | sensors = { endpoint = "mq:sensors", delivery = { queue = 4 } }
@@ -823,22 +821,22 @@ fn units_read_sensors_that_all_may_read() {
 }
 
 #[test]
-fn one_unit_is_active() {
+fn at_most_one_unit_is_active() {
     let edits = [("name = \"second\"", "name = \"second\"\nstate = \"active\"")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
     error: "second" and "first" are both active
       --> scenario.toml:31:8
        |
     31 | name = "second"
        |        ^^^^^^^^
-       = hint: one unit controls; the first does unless it says state = "shadow"
+       = hint: only one unit can be active; the first unit is, unless it has state = "shadow"
     "#);
 }
 
 #[test]
-fn a_unit_is_below_what_supervises_it() {
+fn a_unit_has_a_lower_priority_than_its_supervisor() {
     let edits = [("name = \"second\"", "name = \"second\"\npriority = 80")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
     error: unit "second" at FIFO 80 could keep the processor from "decision" at FIFO 80
       --> scenario.toml:31:8
        |
@@ -856,9 +854,9 @@ fn a_unit_is_below_what_supervises_it() {
 }
 
 #[test]
-fn a_unit_runs_one_thing() {
+fn a_unit_has_either_a_gain_or_a_command() {
     let edits = [("gain = \"experimental\"", "fault_after = \"1s\"")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
     error: "first" needs "gain"
       --> scenario.toml:26:1
        |
@@ -866,44 +864,44 @@ fn a_unit_runs_one_thing() {
        | ^^^^^^^^^^^^^^^^^
        = hint: gain is the name of a gain or four numbers; or write a command
 
-    error: fault_after without a fault
+    error: fault_after needs a fault
       --> scenario.toml:28:1
        |
     28 | fault_after = "1s"
        | ^^^^^^^^^^^
-       = hint: say what goes wrong with fault = "…"
+       = hint: name the fault: fault = "…"
     "#);
     let edits = [("gain = \"experimental\"", "gain = \"safety\"\ncommand = [\"./unit\"]")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: unit "first" has a gain and a command
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: unit "first" has both a gain and a command
       --> scenario.toml:29:1
        |
     29 | command = ["./unit"]
        | ^^^^^^^
-       = hint: a gain runs our own controller, a command yours; keep one
+       = hint: gain runs the built-in controller, command runs your program; keep one
     "#);
 }
 
 #[test]
-fn a_fault_is_known_and_comes_within_the_run() {
+fn a_fault_is_known_and_starts_within_the_run() {
     let edits = [
         ("gain = \"experimental\"", "gain = \"experimental\"\nfault = \"busyloop\""),
         ("name = \"second\"", "name = \"second\"\nfault = \"crash\"\nfault_after = \"6s\""),
     ];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
     error: there is no fault "busyloop"
       --> scenario.toml:29:9
        |
     29 | fault = "busyloop"
        |         ^^^^^^^^^^ did you mean "busy-loop"?
-       = hint: known are none, constant, sign-flipped, square-wave, random-command, not-a-number, stuck, stale-data, drift, burst, gain-tenfold, bias, ripple, wrong-gain, adversary, no-output, late-1, late-2, late-5, duplicated, reordered, other-plant, message-storm, malformed, bit-flip, crash, hang, busy-loop, stop-continue, memory-hog, replace-loop, failure-during-replacement, two-together
+       = hint: choose from none, constant, sign-flipped, square-wave, random-command, not-a-number, stuck, stale-data, drift, burst, gain-tenfold, bias, ripple, wrong-gain, adversary, no-output, late-1, late-2, late-5, duplicated, reordered, other-plant, message-storm, malformed, bit-flip, crash, hang, busy-loop, stop-continue, memory-hog, replace-loop, failure-during-replacement, two-together
 
-    error: the fault would come after 6s, but a run ends after 5500ms
+    error: the fault starts after 6s, but a run ends after 5500ms
       --> scenario.toml:34:1
        |
     34 | fault_after = "6s"
        | ^^^^^^^^^^^
-       = hint: a run is warmup and duration
+       = hint: a run lasts warmup plus duration
     "#);
 }
 
@@ -913,7 +911,7 @@ fn lengths_within_a_cycle_fit_the_period() {
         ("task = \"io\",", "task = \"io\", deadline = \"21ms\","),
         ("conversion_time = \"0us\"", "conversion_time = \"7ms\""),
     ];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
     error: the 3 conversions of a cycle take 21ms, but the period is 20ms
      --> scenario.toml:7:19
       |
@@ -926,30 +924,30 @@ fn lengths_within_a_cycle_fit_the_period() {
        |
     18 | io = { task = "io", deadline = "21ms", profile = "io", sends = ["sensors"], receives = ["command"] }
        |                                ^^^^^^
-       = hint: keep the deadline at or under the period
+       = hint: keep the deadline at or below the period
     "#);
     let edits = [
         ("answer_within = \"4ms\"", "answer_within = \"20ms\""),
         ("name = \"second\"", "name = \"second\"\nbudget = \"30ms\""),
     ];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: answers may take 20ms, but the period of variant "simplex" is 20ms
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: answer_within is 20ms, but the period of variant "simplex" is 20ms
      --> scenario.toml:6:17
       |
     6 | answer_within = "20ms"
       |                 ^^^^^^
-      = hint: keep answer_within under the period, such as 10ms
+      = hint: keep answer_within below the period, such as 10ms
 
-    error: unit "second" may use 30ms in a period of 20ms
+    error: the budget of unit "second" is 30ms, beyond its period of 20ms
       --> scenario.toml:32:10
        |
     32 | budget = "30ms"
        |          ^^^^^^
-       = hint: keep the budget under the period, such as 20ms
+       = hint: keep the budget at or below the period, such as 20ms
     "#);
     let edits = [("order = \"read-first\"", "order = \"read-first\"\ncommand_within = \"3ms\"")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: io would give up after 3ms, before answers are due at 4ms
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: command_within is 3ms; it must be above answer_within, which is 4ms
       --> scenario.toml:23:18
        |
     23 | command_within = "3ms"
@@ -957,18 +955,18 @@ fn lengths_within_a_cycle_fit_the_period() {
        = hint: keep it between answer_within and the period, such as 6ms
     "#);
     let edits = [("rate = \"50Hz\"", "rate = \"2kHz\"")];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: the plant steps every 1ms, less often than the period of 500us
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @"
+    error: the plant steps every 1ms, longer than the period of 500us
      --> scenario.toml:4:2
       |
     4 | [plant]
       |  ^^^^^
-      = hint: keep the plant's step at or under the period, such as 500us
-    "#);
+      = hint: keep the plant's step at or below the period, such as 500us
+    ");
 }
 
 #[test]
-fn the_performance_monitor_watches_unless_it_is_off() {
+fn the_performance_monitor_is_on_by_default() {
     let remedy = |performance: &str| {
         let source = SIMPLEX.replace("[decision]", &format!("[decision]\n{performance}"));
         let decision = plan(&source).variants.remove(0).decision.unwrap();
@@ -981,22 +979,22 @@ fn the_performance_monitor_watches_unless_it_is_off() {
 }
 
 #[test]
-fn control_returns_below_where_it_is_taken() {
+fn return_below_is_at_most_accept_below() {
     let edits = [("[decision]", "[decision]\naccept_below = 0.5\nreturn_below = 0.6")];
-    insta::assert_snapshot!(said(SIMPLEX, &edits), @r#"
-    error: control would return at 0.6, above the 0.5 at which it is taken away
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @"
+    error: return_below is 0.6, above accept_below, which is 0.5
      --> scenario.toml:7:1
       |
     7 | return_below = 0.6
       | ^^^^^^^^^^^^
-      = hint: keep return_below at or under accept_below
-    "#);
+      = hint: keep return_below at or below accept_below
+    ");
 }
 
 #[test]
-fn one_process_moves_the_plant() {
+fn exactly_one_process_moves_the_plant() {
     let both = "mono = { task = \"monolithic\", gain = \"safety\" }\ncontroller =";
-    insta::assert_snapshot!(said(PAIR, &[("controller =", both)]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("controller =", both)]), @r#"
     error: "mono" and "io" both move the plant
       --> scenario.toml:19:1
        |
@@ -1006,21 +1004,21 @@ fn one_process_moves_the_plant() {
     "#);
     let load = "[variant.processes]\nload = { task = \"workload\", compute = \"200us\" }\n";
     let start = PAIR.find("[variant.channels]").unwrap();
-    insta::assert_snapshot!(said(PAIR, &[(&PAIR[start..], load)]), @r#"
-    error: nothing in this variant moves the plant
+    insta::assert_snapshot!(problems_of(PAIR, &[(&PAIR[start..], load)]), @r#"
+    error: no process of this variant moves the plant
       --> scenario.toml:13:1
        |
     13 | name = "pair"
        | ^^^^
        = hint: it needs a process with task = "io" or task = "monolithic"
     "#);
-    insta::assert_snapshot!(said(PAIR, &[("[plant]\nmodel = \"sei-fit\"\n", "")]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("[plant]\nmodel = \"sei-fit\"\n", "")]), @r#"
     error: "io" has no plant to move
       --> scenario.toml:16:1
        |
     16 | io = { task = "io", profile = "io", sends = ["sensors"], receives = ["command"] }
        | ^^
-       = hint: describe the apparatus: [plant]
+       = hint: add the table [plant]
     "#);
 }
 
@@ -1030,20 +1028,20 @@ fn keys_belong_to_their_task() {
         ("task = \"io\", profile = \"io\",", "task = \"io\", gain = \"safety\", rate = \"10Hz\","),
         ("gain = \"baseline\",", "compute = \"1ms\","),
     ];
-    insta::assert_snapshot!(said(PAIR, &edits), @r#"
-    error: gain means nothing to the task "io"
+    insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
+    error: the task "io" has no key "gain"
       --> scenario.toml:18:21
        |
     18 | io = { task = "io", gain = "safety", rate = "10Hz", sends = ["sensors"], receives = ["command"] }
        |                     ^^^^
        = hint: it belongs to the task monolithic or controller
 
-    error: rate means nothing to the task "io"
+    error: the task "io" has no key "rate"
       --> scenario.toml:18:38
        |
     18 | io = { task = "io", gain = "safety", rate = "10Hz", sends = ["sensors"], receives = ["command"] }
        |                                      ^^^^
-       = hint: its cycle has the rate of the variant: write it there
+       = hint: the process runs at the variant's rate: set it there
 
     error: "controller" needs "gain"
       --> scenario.toml:19:1
@@ -1052,7 +1050,7 @@ fn keys_belong_to_their_task() {
        | ^^^^^^^^^^
        = hint: gain is the name of a gain or four numbers
 
-    error: compute means nothing to the task "controller"
+    error: the task "controller" has no key "compute"
       --> scenario.toml:19:37
        |
     19 | controller = { task = "controller", compute = "1ms", receives = ["sensors"], sends = ["command"] }
@@ -1062,9 +1060,9 @@ fn keys_belong_to_their_task() {
 }
 
 #[test]
-fn a_workload_leaves_time_for_others() {
+fn a_workload_computes_for_less_than_its_period() {
     let load = "load = { task = \"workload\", rate = \"1kHz\", compute = \"1ms\" }\ncontroller =";
-    insta::assert_snapshot!(said(PAIR, &[("controller =", load)]), @r#"
+    insta::assert_snapshot!(problems_of(PAIR, &[("controller =", load)]), @r#"
     error: "load" would compute for 1ms in each 1ms
       --> scenario.toml:19:54
        |
@@ -1075,33 +1073,33 @@ fn a_workload_leaves_time_for_others() {
 }
 
 #[test]
-fn a_campaign_names_variants_that_can_bear_its_faults() {
+fn a_campaign_names_variants_that_fit_its_faults() {
     let edits = [
         ("with = \"simplex\"", "with = \"direct\""),
         ("without = \"direct\"", "without = \"indirect\""),
         ("kinds = \"all\"", "kinds = [\"sign-flip\", \"constant\", \"constant\"]"),
         ("fault_after = \"2s\"", "fault_after = \"14s\""),
     ];
-    insta::assert_snapshot!(said(CAMPAIGN, &edits), @r#"
-    error: there is no fault of this sort "sign-flip"
+    insta::assert_snapshot!(problems_of(CAMPAIGN, &edits), @r#"
+    error: there is no fault of this class "sign-flip"
       --> scenario.toml:28:10
        |
     28 | kinds = ["sign-flip", "constant", "constant"]
        |          ^^^^^^^^^^^ did you mean "sign-flipped"?
-       = hint: known are none, constant, sign-flipped, square-wave, random-command, not-a-number, stuck, stale-data, drift, burst, gain-tenfold, bias, ripple, wrong-gain, adversary
+       = hint: choose from none, constant, sign-flipped, square-wave, random-command, not-a-number, stuck, stale-data, drift, burst, gain-tenfold, bias, ripple, wrong-gain, adversary
 
-    error: "constant" is in the list already
+    error: "constant" is listed twice
       --> scenario.toml:28:35
        |
     28 | kinds = ["sign-flip", "constant", "constant"]
        |                                   ^^^^^^^^^^
 
-    error: the fault would come after 14s, but a run ends after 14s
+    error: the fault starts after 14s, but a run ends after 14s
       --> scenario.toml:31:1
        |
     31 | fault_after = "14s"
        | ^^^^^^^^^^^
-       = hint: leave time to see what it does
+       = hint: leave time to observe its effect
 
     error: variant "direct" has no decision process with an active unit
       --> scenario.toml:40:1
@@ -1115,27 +1113,27 @@ fn a_campaign_names_variants_that_can_bear_its_faults() {
        |
     41 | without = "indirect"
        |           ^^^^^^^^^^ did you mean "direct"?
-       = hint: there are direct, simplex
+       = hint: choose from direct, simplex
     "#);
 }
 
 #[test]
-fn a_scenario_runs_something() {
-    insta::assert_snapshot!(said("title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n", &[]), @r#"
+fn a_scenario_has_something_to_run() {
+    insta::assert_snapshot!(problems_of("title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n", &[]), @"
     error: there is nothing to run
-      = hint: write at least one [[variant]], or a [campaign], or a [federation]
-    "#);
+      = hint: add at least one [[variant]], a [campaign] or a [federation]
+    ");
     let nothing = "title = \"x\"\nrate = \"50Hz\"\nduration = \"1s\"\n\
                    [[variant]]\nname = \"x\"\n[variant.processes]\n";
-    insta::assert_snapshot!(said(nothing, &[]), @r#"
+    insta::assert_snapshot!(problems_of(nothing, &[]), @r#"
     error: this variant has no process
      --> scenario.toml:6:10
       |
     6 | [variant.processes]
       |          ^^^^^^^^^
-      = hint: write one: name = { task = "…" }
+      = hint: add one: name = { task = "…" }
     "#);
-    insta::assert_snapshot!(said("", &[]), @r#"
+    insta::assert_snapshot!(problems_of("", &[]), @r#"
     error: a scenario needs "title"
       = hint: title: One line for headings.
 
@@ -1146,11 +1144,11 @@ fn a_scenario_runs_something() {
       = hint: duration: Counted part of one run of one variant.
 
     error: there is nothing to run
-      = hint: write at least one [[variant]], or a [campaign], or a [federation]
+      = hint: add at least one [[variant]], a [campaign] or a [federation]
     "#);
 }
 
-/// Reads any text: problems can be shown, and a plan is what its readers rely on.
+/// Reads any text: a plan is sound, and problems can be rendered.
 fn reads_without_panic(source: &str) {
     match read(source, &facts(), &Overrides::default()) {
         Ok(plan) => assert_sound(&plan),
@@ -1201,7 +1199,7 @@ fn assert_sound(plan: &Plan) {
     }
 }
 
-/// A text cut in pieces, some of them repeated, dropped, or replaced by others' pieces.
+/// The text with some of its words repeated, swapped or replaced.
 fn shuffled(source: &str, moves: &[(usize, usize, u8)]) -> String {
     let mut words: Vec<&str> =
         source.split_inclusive(['\n', ' ', '=', '"', '[', ']', ',']).collect();
@@ -1233,7 +1231,7 @@ proptest! {
     }
 
     #[test]
-    fn any_muddled_scenario_is_read_without_panic(
+    fn any_shuffled_scenario_is_read_without_panic(
         which in 0usize..5,
         moves in prop::collection::vec((any::<usize>(), any::<usize>(), any::<u8>()), 0..12),
     ) {
@@ -1243,7 +1241,7 @@ proptest! {
 }
 
 #[test]
-fn a_list_makes_one_variant_several() {
+fn a_list_expands_one_variant_into_several() {
     let plan = plan(MIXED);
     assert_eq!(plan.kind(), "mixed-load");
     let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -1266,7 +1264,7 @@ fn a_list_makes_one_variant_several() {
 }
 
 #[test]
-fn the_kernel_is_recorded_where_permitted_unless_somebody_says_otherwise() {
+fn the_kernel_is_recorded_where_permitted_by_default() {
     assert_eq!(plan(PAIR).kernel, crate::KernelTrace::WherePermitted);
     let stated = PAIR.replace("[plant]", "[trace]\nkernel = true\n[plant]");
     assert_eq!(plan(&stated).kernel, crate::KernelTrace::Required);
@@ -1275,34 +1273,34 @@ fn the_kernel_is_recorded_where_permitted_unless_somebody_says_otherwise() {
 }
 
 #[test]
-fn what_takes_turns_needs_a_benchmark_to_take_them_with() {
+fn a_load_that_takes_turns_needs_a_benchmark() {
     let benchmark = "benchmark = { task = \"benchmark\", threads = 4, memory = \"256KiB\", \
                      turn = \"100ms\", profile = \"rest\" }\n";
-    insta::assert_snapshot!(said(MIXED, &[(benchmark, "")]), @r#"
-    error: "load" takes turns with nothing
+    insta::assert_snapshot!(problems_of(MIXED, &[(benchmark, "")]), @r#"
+    error: "load" takes turns, but there is no benchmark
       --> scenario.toml:33:1
        |
     33 | load = { task = "workload", share = [0, 10, 16, 22, 30, 34.2, 52.2, 75], takes_turns = true, profile = "load" }
        | ^^^^
-       = hint: turns are those of a benchmark: add a process with task = "benchmark"
+       = hint: add a process with task = "benchmark"
     "#);
     let other = "interactive = { task = \"workload\", takes_turns = true,";
     insta::assert_snapshot!(
-        said(MIXED, &[("interactive = { task = \"workload\",", other)]),
+        problems_of(MIXED, &[("interactive = { task = \"workload\",", other)]),
         @r#"
-    error: a second load takes turns
+    error: this variant has a second load that takes turns
       --> scenario.toml:34:1
        |
     34 | load = { task = "workload", share = [0, 10, 16, 22, 30, 34.2, 52.2, 75], takes_turns = true, profile = "load" }
        | ^^^^
-       = hint: what one load costs the rest is told by that load alone
+       = hint: the benchmark measures the effect of one load at a time
     "#
     );
 }
 
 #[test]
-fn a_share_is_a_percentage_and_no_compute() {
-    insta::assert_snapshot!(said(MIXED, &[("52.2, 75", "52.2, 175")]), @r#"
+fn a_share_is_a_percentage_and_excludes_compute() {
+    insta::assert_snapshot!(problems_of(MIXED, &[("52.2, 75", "52.2, 175")]), @r#"
     error: share is 175; it must be from 0 to 90
       --> scenario.toml:34:69
        |
@@ -1310,57 +1308,57 @@ fn a_share_is_a_percentage_and_no_compute() {
        |                                                                     ^^^
        = hint: it is a percentage of one processor
     "#);
-    insta::assert_snapshot!(said(MIXED, &[("share = [0", "compute = \"1us\", share = [0")]), @r#"
-    error: "load" has compute and share
+    insta::assert_snapshot!(problems_of(MIXED, &[("share = [0", "compute = \"1us\", share = [0")]), @r#"
+    error: "load" has both compute and share
       --> scenario.toml:34:46
        |
     34 | load = { task = "workload", compute = "1us", share = [0, 10, 16, 22, 30, 34.2, 52.2, 75], takes_turns = true, profile = "load" }
        |                                              ^^^^^
-       = hint: a share is compute over the period; keep one
+       = hint: share is compute divided by the period; keep one
     "#);
-    insta::assert_snapshot!(said(MIXED, &[("share = 20", "share = []")]), @r"
-    error: a second list in this variant
+    insta::assert_snapshot!(problems_of(MIXED, &[("share = 20", "share = []")]), @"
+    error: this variant has a second list
       --> scenario.toml:45:1
        |
     45 | share = []
        | ^^^^^
-       = hint: a variant has one list at most; write another variant
+       = hint: a variant has at most one list; add another variant
 
-    error: a list of share has from 1 to 32 values, not 0
+    error: share lists 0 values; it must list from 1 to 32
       --> scenario.toml:45:9
        |
     45 | share = []
        |         ^^
     ");
-    insta::assert_snapshot!(said(MIXED, &[("share = 20", "share = [20, 30]")]), @r"
-    error: a second list in this variant
+    insta::assert_snapshot!(problems_of(MIXED, &[("share = 20", "share = [20, 30]")]), @"
+    error: this variant has a second list
       --> scenario.toml:45:1
        |
     45 | share = [20, 30]
        | ^^^^^
-       = hint: a variant has one list at most; write another variant
+       = hint: a variant has at most one list; add another variant
     ");
 }
 
 #[test]
-fn a_run_has_four_turns() {
-    insta::assert_snapshot!(said(MIXED, &[("turn = \"100ms\"", "turn = \"600ms\"")]), @r#"
-    error: a run of 2s does not have four turns of 600ms
+fn a_run_lasts_at_least_four_turns() {
+    insta::assert_snapshot!(problems_of(MIXED, &[("turn = \"100ms\"", "turn = \"600ms\"")]), @r#"
+    error: a run of 2s is shorter than four turns of 600ms
       --> scenario.toml:32:74
        |
     32 | benchmark = { task = "benchmark", threads = 4, memory = "256KiB", turn = "600ms", profile = "rest" }
        |                                                                          ^^^^^^^
-       = hint: the load rests in the first, works in the second and third, rests in the fourth
+       = hint: the load rests in the first and fourth turn and works in the second and third
     "#);
-    insta::assert_snapshot!(said(MIXED, &[("turn = \"100ms\"", "turn = \"2ms\"")]), @r#"
-    error: a turn of 2ms is too short to count work in
+    insta::assert_snapshot!(problems_of(MIXED, &[("turn = \"100ms\"", "turn = \"2ms\"")]), @r#"
+    error: turn is 2ms, too short to count work
       --> scenario.toml:32:74
        |
     32 | benchmark = { task = "benchmark", threads = 4, memory = "256KiB", turn = "2ms", profile = "rest" }
        |                                                                          ^^^^^
-       = hint: 10ms at least; 100ms is usual
+       = hint: use at least 10ms; 100ms is usual
     "#);
-    insta::assert_snapshot!(said(MIXED, &[("rate = [\"100Hz\"", "rate = [\"4Hz\"")]), @r#"
+    insta::assert_snapshot!(problems_of(MIXED, &[("rate = [\"100Hz\"", "rate = [\"4Hz\"")]), @r#"
     error: "load" has a period of 250ms, longer than a turn of 100ms
       --> scenario.toml:39:10
        |
@@ -1371,7 +1369,7 @@ fn a_run_has_four_turns() {
 }
 
 #[test]
-fn a_federation_is_a_variant_for_each_of_its_modes() {
+fn a_federation_has_one_variant_per_mode() {
     let plan = plan(FORMATION);
     assert_eq!((plan.kind(), plan.variants.len()), ("federation", 8));
     let names: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -1399,27 +1397,27 @@ fn a_faster_master_makes_every_federate_faster() {
 }
 
 #[test]
-fn what_a_federation_cannot_be_is_said() {
+fn mistakes_in_a_federation_are_reported() {
     let cases: [(&[(&str, &str)], &str); 12] = [
         (&[("master = \"dynamics-1\"", "master = \"dynamic-1\"")], "did you mean \"dynamics-1\"?"),
-        (&[("rti = \"shm\"", "rti = \"udp\"")], "the RTI cannot be reached by \"udp\""),
+        (&[("rti = \"shm\"", "rti = \"udp\"")], "rti cannot be \"udp\""),
         (&[("[\"low\", \"high\"]", "[\"low\", \"hi\"]")], "priority cannot be \"hi\""),
-        (&[("[federation]", "[plant]\n[federation]")], "a federation beside \"plant\""),
-        (&[("size = \"64B\"", "size = \"63B\"")], "what it says takes 64B"),
-        (&[("size = \"64B\"", "size = \"65KiB\"")], "64KiB at most"),
-        (&[("to = \"board-2\"", "to = \"dynamics-2\"")], "would tell itself"),
+        (&[("[federation]", "[plant]\n[federation]")], "cannot be combined with \"plant\""),
+        (&[("size = \"64B\"", "size = \"63B\"")], "has from 64B to 64KiB"),
+        (&[("size = \"64B\"", "size = \"65KiB\"")], "size is 65KiB"),
+        (&[("to = \"board-2\"", "to = \"dynamics-2\"")], "would send to itself"),
         (&[("from = \"board-1\"", "from = \"ground\"")], "there is no federate \"ground\""),
-        (&[("board-1 = {", "rti = {")], "the name of the RTI's own process"),
+        (&[("board-1 = {", "rti = {")], "reserved for the RTI's process"),
         (
             &[("satellite = 1, priority = 45,", "satellite = 1, every = 2, priority = 45,")],
-            "the master has a cycle of 2 of its own",
+            "the master has every = 2; it must be 1",
         ),
         (
             &[
                 ("size = \"256B\"", "size = \"256B\"\nmid_cycle = true"),
                 ("size = \"128B\"", "mid_cycle = true"),
             ],
-            "would wait in mid-cycle for ever",
+            "would wait forever in mid-cycle",
         ),
         (
             &[(
@@ -1430,7 +1428,7 @@ fn what_a_federation_cannot_be_is_said() {
         ),
     ];
     for (edits, expected) in cases {
-        let said = said(FORMATION, edits);
-        assert!(said.contains(expected), "{expected}:\n{said}");
+        let text = problems_of(FORMATION, edits);
+        assert!(text.contains(expected), "{expected}:\n{text}");
     }
 }

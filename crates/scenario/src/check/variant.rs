@@ -1,4 +1,4 @@
-//! One variant: its processes, units and channels together.
+//! Checks of one variant: its processes, units and channels together.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::plan::{Process, Release, Task, Unit, UnitState, Variant};
 use hemiola_diagnostic::Problem;
 
 impl Checker<'_> {
-    /// Reads all variants, each with the place of its name.
+    /// Reads all variants, each with the place of its name in the source.
     pub(super) fn variants(&mut self, root: &Scenario<'_>) -> Vec<At<Variant>> {
         let mut names = Names::default();
         let mut variants = Vec::new();
@@ -67,11 +67,11 @@ impl Checker<'_> {
             .collect();
 
         self.no_name_twice(&written, &units);
-        // A process whose task is unreadable is missing here, and what it would have done with it.
+        // `written` lacks processes with an unreadable task, so these checks would report false problems.
         if written.len() == named.len() {
             self.one_actuates(keys, &written);
             self.units_are_supervised(keys, &written, &units);
-            self.turns_are_taken(keys, &written);
+            self.turns_fit(keys, &written);
         }
         let channels =
             self.channels(keys, &written, written.len() == named.len(), !units.is_empty());
@@ -102,7 +102,7 @@ impl Checker<'_> {
                 self.problem(
                     Problem::new(
                         process.name_at.clone(),
-                        "\"plant\" is the name of the plant's own process",
+                        "\"plant\" is reserved for the plant's process",
                     )
                     .hint("choose another name"),
                 );
@@ -112,7 +112,7 @@ impl Checker<'_> {
         for (unit, at) in units.iter().filter(|(unit, _)| !unit.name.is_empty()) {
             if unit.name == "plant" {
                 self.problem(
-                    Problem::new(at.clone(), "\"plant\" is the name of the plant's own process")
+                    Problem::new(at.clone(), "\"plant\" is reserved for the plant's process")
                         .hint("choose another name"),
                 );
             }
@@ -120,25 +120,28 @@ impl Checker<'_> {
         }
     }
 
-    /// Exactly one process moves the plant, if there is one, and none if there is none.
+    /// Checks that exactly one process moves the plant; none if there is no plant.
     fn one_actuates(&mut self, keys: &VariantKeys<'_>, written: &[Written<'_>]) {
         let mut actuating = written.iter().filter(|process| actuates(&process.process.task));
         let first = actuating.next();
         match (first, self.plant.is_some()) {
             (None, false) if written.is_empty() => self.problem(
                 Problem::new(keys.processes.key_at.clone(), "this variant has no process")
-                    .hint("write one: name = { task = \"…\" }"),
+                    .hint("add one: name = { task = \"…\" }"),
             ),
             (None, true) => self.problem(
-                Problem::new(keys.name.key_at.clone(), "nothing in this variant moves the plant")
-                    .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
+                Problem::new(
+                    keys.name.key_at.clone(),
+                    "no process of this variant moves the plant",
+                )
+                .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
             ),
             (Some(process), false) => self.problem(
                 Problem::new(
                     process.name_at.clone(),
                     format!("\"{}\" has no plant to move", process.process.name),
                 )
-                .hint("describe the apparatus: [plant]"),
+                .hint("add the table [plant]"),
             ),
             _ => {}
         }
@@ -154,7 +157,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Units have a decision process above them, and at most one is active.
+    /// Checks that units have a decision process above them and that at most one of them is active.
     fn units_are_supervised(
         &mut self,
         keys: &VariantKeys<'_>,
@@ -165,19 +168,15 @@ impl Checker<'_> {
         let decision = decisions.next();
         for other in decisions {
             self.problem(
-                Problem::new(other.name_at.clone(), "a second decision process")
-                    .hint("a variant has one at most"),
+                Problem::new(other.name_at.clone(), "this variant has a second decision process")
+                    .hint("a variant has at most one"),
             );
         }
         if decision.is_none() && !units.is_empty() {
             self.problem(
-                Problem::new(
-                    keys.units.key_at.clone(),
-                    "these units have no decision process above them",
-                )
-                .hint(
+                Problem::new(keys.units.key_at.clone(), "units need a decision process").hint(
                     "add a process with task = \"decision\"; \
-                         a controller without one is a process with task = \"controller\"",
+                         to run a controller without one, write task = \"controller\"",
                 ),
             );
         }
@@ -189,7 +188,7 @@ impl Checker<'_> {
                         at.clone(),
                         format!("\"{}\" and \"{}\" are both active", other.name, first.name),
                     )
-                    .hint("one unit controls; the first does unless it says state = \"shadow\""),
+                    .hint("only one unit can be active; the first unit is, unless it has state = \"shadow\""),
                 );
             }
         }
@@ -202,7 +201,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A unit that never ends must not keep the processor from what supervises it.
+    /// Checks that a unit in an endless loop cannot keep the processor from its supervisor.
     fn unit_is_below(&mut self, unit: &Unit, at: &Range<usize>, process: &Process) {
         let (below, above) = (&unit.profile.scheduling, &process.profile.scheduling);
         let ordinary = matches!((below, above), (Policy::Other { .. }, Policy::Other { .. }));
@@ -243,7 +242,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The processes in an order that keeps every `after`, otherwise as written.
+    /// Sorts the processes so that every `after` holds; otherwise as written.
     fn start_order(&mut self, written: Vec<Written<'_>>) -> Vec<Process> {
         let names: Vec<String> = written.iter().map(|w| w.process.name.clone()).collect();
         let mut waiting: Vec<Written<'_>> = Vec::with_capacity(written.len());
@@ -273,7 +272,7 @@ impl Checker<'_> {
         ordered
     }
 
-    /// Complains about processes that wait for one another; each of `waiting` waits for another of it.
+    /// Reports processes that wait for one another. Each process in `waiting` waits for another one in it.
     fn start_cycle(&mut self, waiting: &[Written<'_>]) {
         let next = |index: usize| {
             let after = waiting[index].after.iter().enumerate().find_map(|(which, after)| {
@@ -282,7 +281,7 @@ impl Checker<'_> {
             });
             after.expect("a process that is not ready waits for one of these")
         };
-        // After as many steps as there are processes, the walk is on the circle.
+        // After `waiting.len()` steps, the walk is on the circle.
         let start = (0..waiting.len()).fold(0, |index, _| next(index).0);
         let mut circle = vec![waiting[start].process.name.as_str()];
         let mut index = next(start).0;
@@ -300,12 +299,12 @@ impl Checker<'_> {
     }
 }
 
-/// Whether the task reads and writes the card.
+/// Whether the task reads and writes the converter card.
 fn actuates(task: &Task) -> bool {
     matches!(task, Task::Io { .. } | Task::Monolithic { .. })
 }
 
-/// Names given so far.
+/// The names used so far.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 
@@ -313,8 +312,8 @@ impl Names {
     fn claim(&mut self, checker: &mut Checker<'_>, noun: &str, name: &str, at: &Range<usize>) {
         if !self.0.insert(name.into()) {
             checker.problem(
-                Problem::new(at.clone(), format!("there is another {noun} \"{name}\""))
-                    .hint("names are unique; choose another"),
+                Problem::new(at.clone(), format!("another {noun} is already named \"{name}\""))
+                    .hint("choose another name"),
             );
         }
     }

@@ -8,77 +8,77 @@ use crate::document::{OneOrMany, Shape, Word};
 use crate::plan::SATELLITES;
 use crate::{sections, words};
 
-/// Federates of a federation.
+/// The most federates of a federation.
 const FEDERATES_MAX: usize = 30;
-/// Exchanges between them.
+/// The most exchanges between them.
 const EXCHANGES_MAX: usize = 256;
 
 sections! {
     /// `[federation]`
     pub(crate) struct FederationKeys<'s> = "a federation" {
-        must master: &'s str, Shape::Text, "The federate with the timer; the scenario's rate is its.";
+        must master: &'s str, Shape::Text, "The federate with the timer; it runs at the scenario's rate.";
         may sync: OneOrMany<Synchronization>, Shape::Words(Synchronization::WORDS),
-            "How federates keep step; a list runs each; default both.";
+            "Synchronization of the federates; a list runs each; default both.";
         may priority: OneOrMany<PriorityMode>, Shape::Words(PriorityMode::WORDS),
-            "Ordinary processes, or FIFO with the priorities below; a list runs each; default both.";
+            "Ordinary scheduling, or FIFO with the priorities below; a list runs each; default both.";
         may affinity: OneOrMany<Affinity>, Shape::Words(Affinity::WORDS),
-            "Any processor, or those below with memory locked; a list runs each; default both.";
+            "All processors, or those below with memory locked; a list runs each; default both.";
         may rti: &'s str, Shape::Text,
-            "How federates reach the RTI: \"shm\", \"tcp\" or \"tcp:ADDRESS:PORT\"; default shm.";
+            "Transport to the RTI: \"shm\", \"tcp\" or \"tcp:ADDRESS:PORT\"; default shm.";
         may rti_priority: u8 = 50, Shape::Whole(1, 99), "FIFO priority of the RTI.";
-        may rti_cpus: &'s str, Shape::Cpus, "Processors of the RTI; default any.";
+        may rti_cpus: &'s str, Shape::Cpus, "Processors of the RTI; default all.";
         may rti_namespace: &'s str, Shape::Name, "Network name space of the RTI; default the runner's.";
-        may compute: f64 = 25.0, Shape::Number(0.0, 90.0), "Percent of its own cycle that each federate computes.";
+        may compute: f64 = 25.0, Shape::Number(0.0, 90.0), "Percent of its cycle that each federate computes.";
         may bare: Span, Shape::LengthOrZero,
             "Length of the bare timer before and after each run, 0 for none; default a quarter of the duration.";
-        may orbit: OrbitKeys<'s>, Shape::One(OrbitKeys::TABLE), "Where the formation flies.";
+        may orbit: OrbitKeys<'s>, Shape::One(OrbitKeys::TABLE), "Orbit of the formation.";
         must federates: Named<'s, FederateKeys<'s>>, Shape::Named(FederateKeys::TABLE, FEDERATES_MAX),
-            "In the order of starting.";
+            "Federates, in start order.";
         must exchanges: Vec<ExchangeKeys<'s>>, Shape::Many(ExchangeKeys::TABLE, EXCHANGES_MAX),
-            "Which federate sends to which.";
+            "Data that federates send to each other.";
     }
 
     /// `[federation.federates.NAME]`
     pub(crate) struct FederateKeys<'s> = "a federate" {
-        must model: FederateWord, Shape::Word(FederateWord::WORDS), "What it simulates.";
-        may satellite: usize, Shape::Whole(1, SATELLITES as i64), "Of board and dynamics: which.";
-        may every: u32 = 1, Shape::Whole(1, 1000), "Its cycle in cycles of the master.";
-        may compute: f64, Shape::Number(0.0, 90.0), "Instead of the federation's.";
-        may priority: u8 = 40, Shape::Whole(1, 99), "In modes of high priority.";
-        may cpus: &'s str, Shape::Cpus, "In modes with affinity; default any.";
+        must model: FederateWord, Shape::Word(FederateWord::WORDS), "Simulated part of a satellite.";
+        may satellite: usize, Shape::Whole(1, SATELLITES as i64), "Of board and dynamics: number of the satellite.";
+        may every: u32 = 1, Shape::Whole(1, 1000), "Length of its cycle, in cycles of the master.";
+        may compute: f64, Shape::Number(0.0, 90.0), "Replaces the federation's.";
+        may priority: u8 = 40, Shape::Whole(1, 99), "FIFO priority in modes of high priority.";
+        may cpus: &'s str, Shape::Cpus, "Processors in modes with affinity; default all.";
         may namespace: &'s str, Shape::Name, "Network name space; default the runner's.";
     }
 
     /// `[[federation.exchanges]]`
     pub(crate) struct ExchangeKeys<'s> = "an exchange" {
         must from: &'s str, Shape::Text, "The federate that sends, at the end of its cycle.";
-        must to: &'s str, Shape::Text, "The federate that receives, at the beginning of its next.";
-        may size: Bytes, Shape::Size, "Of one message, 64KiB at most; default 64B.";
-        may mid_cycle: bool = false, Shape::Boolean, "Received in the middle of the same cycle instead.";
+        must to: &'s str, Shape::Text, "The federate that receives, at the start of its next cycle.";
+        may size: Bytes, Shape::Size, "Size of one message, at most 64KiB; default 64B.";
+        may mid_cycle: bool = false, Shape::Boolean, "Receive in the middle of the same cycle instead.";
     }
 
     /// `[federation.orbit]`
     pub(crate) struct OrbitKeys<'s> = "the orbit" {
-        may altitude_km: f64 = 700.0, Shape::Number(150.0, 100_000.0), "Above the equator.";
+        may altitude_km: f64 = 700.0, Shape::Number(150.0, 100_000.0), "Altitude above the equator.";
         may satellites: Vec<SatelliteKeys<'s>>, Shape::Many(SatelliteKeys::TABLE, SATELLITES),
-            "Where each flies; default on one ellipse, opposite to each other.";
+            "Path of each satellite; default on one ellipse, opposite each other.";
     }
 
     /// `[[federation.orbit.satellites]]`
     pub(crate) struct SatelliteKeys<'s> = "a satellite" {
         may radial: f64 = 100.0, Shape::Number(0.0, 1e5), "Height of its ellipse, m.";
         may normal: f64 = 50.0, Shape::Number(0.0, 1e5), "Amplitude across the plane, m.";
-        may phase_deg: f64, Shape::Number(-360.0, 360.0), "Where on it; default 0, then 180.";
+        may phase_deg: f64, Shape::Number(-360.0, 360.0), "Initial phase on it; default 0, then 180.";
     }
 }
 
 words!(Synchronization { Interaction "interaction", TimeManagement "time-management" });
 words!(PriorityMode { Low "low", High "high" });
 words! {
-    /// Whether processes have their processors and lock their memory.
+    /// Whether processes are pinned to their processors and lock their memory.
     pub(crate) enum Affinity { Free "free", Pinned "pinned" }
 }
 words! {
-    /// What a federate simulates.
+    /// The models of federates.
     pub(crate) enum FederateWord { Board "board", Dynamics "dynamics", Payload "payload" }
 }

@@ -1,4 +1,4 @@
-//! Federations: federates that exchange data through an RTI and keep step, in several modes of one run.
+//! Federations: federates that exchange data through an RTI and stay synchronized, in several modes.
 
 use std::net::SocketAddr;
 
@@ -6,34 +6,34 @@ use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-/// What the processes of one variant have in common when they are a federation in one of its modes.
+/// The settings of a federation in one of its modes, shared by the processes of a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Federation {
-    /// How the federates keep step.
+    /// The synchronization of the federates.
     pub sync: Synchronization,
-    /// At which priority everybody runs.
+    /// The priority of its processes.
     pub priority: PriorityMode,
-    /// Whether each process has its processors and locks its memory.
+    /// Whether each process is pinned to its processors and locks its memory.
     pub affinity: bool,
-    /// How federates reach the RTI.
+    /// The transport between federates and RTI.
     pub transport: Transport,
-    /// The federate with the timer; the variant's rate is its.
+    /// The federate with the timer; it runs at the variant's rate.
     pub master: String,
-    /// Who tells whom, in the order written. Names are those of federates, and no pair stands twice.
+    /// The data that federates send to each other, in the order written. Each pair of federates occurs once.
     pub exchanges: Vec<Exchange>,
-    /// Where the satellites fly.
+    /// The orbit of the satellites.
     pub orbit: OrbitSettings,
-    /// How long a bare timer runs before and after each run of the mode; zero for not at all.
+    /// The length of the bare timer before and after each run of the mode; zero for none.
     pub bare: Span,
 }
 
-/// How federates reach their RTI.
+/// The transport between federates and RTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Through shared memory.
     Shm,
-    /// Through TCP; the RTI listens here, port 0 for any that is free.
+    /// Through TCP; the RTI listens on this address, with port 0 for any free port.
     Tcp(SocketAddr),
 }
 
@@ -51,22 +51,22 @@ impl Transport {
 /// Data from one federate to another, once in each cycle of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// Who sends at the end of its cycle.
+    /// The federate that sends, at the end of its cycle.
     pub from: String,
-    /// Who receives at the beginning of its next cycle …
+    /// The federate that receives.
     pub to: String,
-    /// How much; at least what the sender's model has to say.
+    /// The size of a message; at least [`Model::message_min`] of the sender.
     pub bytes: Bytes,
-    /// … or in the middle of the same one.
+    /// Whether it receives in the middle of the same cycle, instead of at the start of its next one.
     pub mid_cycle: bool,
 }
 
-/// What a federate computes, and how often.
+/// The model of a federate, its cycle, and its processor time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederateSettings {
-    /// What it simulates.
+    /// The model that it simulates.
     pub model: Model,
-    /// Its cycle in cycles of the master; 1 for the master itself.
+    /// The length of its cycle, in cycles of the master; 1 for the master itself.
     pub every: u32,
     /// Processor time it computes in each cycle, half of it before a reception in mid-cycle and half after.
     pub compute: Span,
@@ -74,29 +74,29 @@ pub struct FederateSettings {
     pub namespace: Option<String>,
 }
 
-/// What a federate simulates.
+/// The model of a federate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// The board computer of a satellite: reads where it is, commands its thrusters.
+    /// The board computer of a satellite: reads its position, commands its thrusters.
     Board {
-        /// Which, from 0.
+        /// The number of the satellite, from 0.
         satellite: usize,
     },
     /// The dynamics of a satellite: integrates its motion under the thrusters.
     Dynamics {
-        /// Which, from 0.
+        /// The number of the satellite, from 0.
         satellite: usize,
     },
-    /// Anything else aboard: it computes, and its data mean nothing to the motion.
+    /// Any other device aboard: it computes, and its data do not affect the motion.
     Payload,
 }
 
 impl Model {
-    /// Bytes of the number every message begins with.
+    /// Bytes of the sequence number at the start of every message.
     const NUMBER: u64 = 8;
 
-    /// The least size of its messages: a number, and what it has to say.
+    /// The smallest size of its messages: the sequence number and the data.
     #[must_use]
     pub const fn message_min(self) -> Bytes {
         match self {
@@ -109,25 +109,25 @@ impl Model {
     }
 }
 
-/// Satellites of a formation.
+/// The number of satellites in a formation.
 pub const SATELLITES: usize = 2;
 
-/// The circular orbit of the formation, and where each satellite is in it.
+/// The circular orbit of the formation, and the path of each satellite relative to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrbitSettings {
     /// Above the Earth's equator, m; 150 km to 100 000 km.
     pub altitude_m: f64,
-    /// Each satellite's own ellipse.
+    /// The ellipse of each satellite.
     pub satellites: [Ellipse; SATELLITES],
 }
 
-/// A motion around the formation's reference point that closes once an orbit.
+/// A closed motion around the formation's reference point, once per orbit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ellipse {
     /// Its height, m; it is twice as long along the track.
     pub radial_m: f64,
     /// Its amplitude across the orbit's plane, m.
     pub normal_m: f64,
-    /// How far from its highest point the satellite starts, degrees.
+    /// The initial angle of the satellite from the highest point, degrees.
     pub phase_deg: f64,
 }
