@@ -1,4 +1,4 @@
-//! From a document to a model: what every text means, and whether all of it fits together.
+//! Builds a model from a document and checks that its parts fit together.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub(super) fn check(
     names(root, p);
     let sound = p.is_empty();
     references(root, &model, p);
-    // With a text that is no formula left out, the rest would seem to lack it.
+    // An invalid formula is left out of the model, so the network would report it as missing.
     if sound {
         networks(root, &model, p);
     }
@@ -127,20 +127,20 @@ fn call(section: &Section<'_>, problems: &mut Vec<Problem>) -> Option<Call> {
             return None;
         }
         Some(_) if name.is_some() => {
-            wrong("a call to an operation has its name", "leave out \"name\"");
+            wrong("a call to an operation takes the operation's name", "leave out \"name\"");
             return None;
         }
         Some(to) => Target::Operation(to.value.to_owned()),
         None if !section.has("cost") => {
             wrong(
-                "a call says what is called",
-                "write to = \"component.operation\", or name and cost of a step",
+                "a call must name its operation or step",
+                "write to = \"component.operation\", or the name and cost of a step",
             );
             return None;
         }
         None => {
             let Some(name) = name else {
-                wrong("a step needs a name", "tables show it under that");
+                wrong("a step needs a name", "tables list the step under it");
                 return None;
             };
             Target::Step { name: name.value.to_owned(), cost: cost? }
@@ -183,7 +183,8 @@ fn observation(
     if let Some(own) = &own
         && own.value.dimension != Dimension::TIME
     {
-        let message = format!("a measured time is time, and this is {}", own.value.dimension);
+        let message =
+            format!("a measured time must be a time, but this is {}", own.value.dimension);
         problems.push(Problem::new(own.at.clone(), message));
     }
     let name = section.text("measured");
@@ -280,15 +281,15 @@ fn cache(name: &At<&str>, section: &Section<'_>, problems: &mut Vec<Problem>) ->
         simulated: section.whole("simulate").map_or(SIMULATED, |requests| requests.value),
         at: section.at.clone(),
     };
-    // Chunks beyond this many for an object, or objects for a chunk, are a unit mistaken.
+    // A larger ratio between chunk and object is a mistaken unit.
     const RATIO_MAX: f64 = 1e6;
     let ratio = cache.chunk / cache.object;
     if !(1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) {
-        let message = "a chunk and an object differ more than a million times in size";
-        problems.push(Problem::new(section.key_at("chunk"), message).hint("look at their units"));
+        let message = "the sizes of a chunk and an object differ by a factor above a million";
+        problems.push(Problem::new(section.key_at("chunk"), message).hint("check their units"));
     } else if cache.geometry().slots == 0 {
         let message = "this cache is too small for one object";
-        let hint = "an object takes up whole chunks; give it a larger size or smaller chunks";
+        let hint = "an object occupies whole chunks; increase the size or reduce the chunks";
         problems.push(Problem::new(section.key_at("size"), message).hint(hint));
     }
     Some(cache)
@@ -297,7 +298,7 @@ fn cache(name: &At<&str>, section: &Section<'_>, problems: &mut Vec<Problem>) ->
 fn bytes(section: &Section<'_>, key: &str, problems: &mut Vec<Problem>) -> Option<f64> {
     let found = constant_of(section, key, problems)?;
     let problem = if found.value.dimension != Dimension::INFORMATION {
-        format!("{key} is {}, and a number of bytes is wanted", found.value.dimension)
+        format!("{key} is {}; expected a number of bytes", found.value.dimension)
     } else if found.value.value <= 0.0 {
         format!("{key} must be above zero")
     } else {
@@ -338,7 +339,8 @@ fn requests(section: &Section<'_>, problems: &mut Vec<Problem>) -> Option<Reques
                     Ok(weight) if weight.dimension == Dimension::NONE && weight.value >= 0.0 => {
                         weights.push(weight.value);
                     }
-                    Ok(_) => problems.push(Problem::new(text.at, "a weight is a number from 0 on")),
+                    Ok(_) => problems
+                        .push(Problem::new(text.at, "a weight must be a number of at least 0")),
                     Err(problem) => problems.push(problem),
                 }
             }
@@ -347,7 +349,7 @@ fn requests(section: &Section<'_>, problems: &mut Vec<Problem>) -> Option<Reques
                 return Some(Requests::Weights(weights));
             }
             if section.has("weights") {
-                let message = "the weights do not add up to anything";
+                let message = "the weights must add up to more than 0";
                 problems.push(Problem::new(section.key_at("weights"), message));
             }
             None
@@ -355,7 +357,7 @@ fn requests(section: &Section<'_>, problems: &mut Vec<Problem>) -> Option<Reques
     }
 }
 
-/// Names a formula can use, none twice.
+/// Checks that names are unique and that formulas can use them.
 fn names(root: &Section<'_>, problems: &mut Vec<Problem>) {
     let mut seen: BTreeMap<String, &'static str> = BTreeMap::new();
     let word = |text: &str| {
@@ -378,7 +380,7 @@ fn names(root: &Section<'_>, problems: &mut Vec<Problem>) {
                 check(operation.value, word(operation.value), &operation.at);
             }
             if ["chain", "overhead"].contains(&parts[0]) {
-                let message = format!("\"{}\" is taken: formulas call the results so", parts[0]);
+                let message = format!("\"{}\" is reserved: formulas use it for results", parts[0]);
                 problems.push(Problem::new(name.at.clone(), message));
             }
             if let Some(other) = seen.insert(name.value.to_owned(), kind) {
@@ -395,7 +397,7 @@ fn names(root: &Section<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Whether everything that is named outside formulas is there.
+/// Checks that all names used outside formulas exist.
 fn references(root: &Section<'_>, model: &Model, problems: &mut Vec<Problem>) {
     let operations = || model.components.iter().flat_map(|component| &component.operations);
     let mut callable: Vec<String> = operations().map(|operation| operation.name.clone()).collect();
@@ -441,7 +443,7 @@ fn references(root: &Section<'_>, model: &Model, problems: &mut Vec<Problem>) {
                 && known.nominal.dimension != value.dimension
             {
                 let own = known.nominal.dimension;
-                let message = format!("{} is {own}, and this is {}", name.value, value.dimension);
+                let message = format!("{} is {own}, but this is {}", name.value, value.dimension);
                 problems.push(Problem::new(text.at, message));
             }
         }
@@ -453,9 +455,9 @@ fn references(root: &Section<'_>, model: &Model, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Whether the formulas fit together, in the model and in every what-if.
+/// Checks that the formulas fit together, in the model and in every what-if.
 fn networks(root: &Section<'_>, model: &Model, problems: &mut Vec<Problem>) {
-    // Whatever the hit ratio, the formulas are the same.
+    // The formulas do not depend on the hit ratio.
     let some = |_: &Cache| HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 };
     let variants = (0..model.what_ifs.len()).map(|index| model.path(index));
     for path in std::iter::once(Vec::new()).chain(variants) {
@@ -465,7 +467,7 @@ fn networks(root: &Section<'_>, model: &Model, problems: &mut Vec<Problem>) {
             }
         }
     }
-    // Without circles every tree has an end.
+    // Without circles every tree is finite.
     if problems.is_empty() {
         for (chain, (name, _)) in model.chains.iter().zip(root.named("chains")) {
             if let Err(error) = tree::nodes(model, chain) {
@@ -477,7 +479,7 @@ fn networks(root: &Section<'_>, model: &Model, problems: &mut Vec<Problem>) {
 
 fn network_problems(root: &Section<'_>, found: Definitions, model: &Model) -> Vec<Problem> {
     let Definitions { inputs, correlations, pieces } = found;
-    // Every formula is held against what all others ought to be, so that one mistake is one problem.
+    // Each formula is checked against the expected dimensions of all others, so that one mistake is one problem.
     let ought = pieces.iter().map(|piece| (piece.definition.name.as_str(), piece.dimension));
     let given = inputs.iter().map(|input| (input.name.as_str(), input.nominal.dimension));
     let dimensions: BTreeMap<&str, Dimension> = ought.chain(given).collect();
@@ -486,7 +488,7 @@ fn network_problems(root: &Section<'_>, found: Definitions, model: &Model) -> Ve
         match definition.expression.dimension(&dimensions) {
             Ok(found) if found == *dimension => {}
             Ok(found) => {
-                let message = format!("this is {found}, and {dimension} is wanted");
+                let message = format!("this is {found}; expected {dimension}");
                 problems.push(Problem::new(at.clone(), message));
             }
             Err(error) => problems.push(problem(at, &error)),
@@ -496,7 +498,7 @@ fn network_problems(root: &Section<'_>, found: Definitions, model: &Model) -> Ve
     if let Err(errors) = Network::new(inputs.clone(), &correlations, definitions) {
         let found = errors.iter().filter_map(|error| network_problem(root, error, &pieces, model));
         problems.extend(found);
-        // What is made of sound formulas has no other mistakes than these.
+        // Errors of derived formulas matter only if all written ones are sound.
         if problems.is_empty() {
             problems.extend(errors.iter().map(|error| Problem::new(None, error.to_string())));
         }
@@ -504,7 +506,7 @@ fn network_problems(root: &Section<'_>, found: Definitions, model: &Model) -> Ve
     problems
 }
 
-/// What the network finds beyond the formulas one by one.
+/// The problem behind an error of the network; `None` if the check of each formula has reported it.
 fn network_problem(
     root: &Section<'_>,
     error: &NetworkError,
@@ -525,7 +527,7 @@ fn network_problem(
             if circle.len() > 1 && circle.first() == circle.last() {
                 circle.pop();
             }
-            // A circle has no beginning: take the one that is written first.
+            // Start the circle with the operation that is written first.
             if let Some(first) = (0..circle.len()).min_by_key(|at| place(&circle[*at])) {
                 circle.rotate_left(first);
             }
@@ -533,7 +535,7 @@ fn network_problem(
             let around: Vec<&str> =
                 circle.iter().chain(circle.first()).map(|name| name.as_str()).collect();
             let problem = Problem::new(at, format!("a circle of calls: {}", around.join(" -> ")));
-            Some(problem.hint("a cost that needs itself has no end; take one of the calls out"))
+            Some(problem.hint("a cost cannot depend on itself; remove one of the calls"))
         }
         NetworkError::Input { name, .. } | NetworkError::Twice { name } => {
             let figures = root.named("figures");

@@ -1,4 +1,4 @@
-//! One value with its range: what a person may write for it, and what a measurement says instead.
+//! A figure: its value and range, as written in the file or taken from a measurement.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use crate::uncertain::{Distribution, Input};
 /// Standard deviations from the middle of a normal distribution to the end of its 95 % range.
 const STDS_95: f64 = 1.959_963_984_540_054;
 
-/// What is wrong with a formula, in its place.
+/// The error of a formula as a problem of the file.
 pub(super) fn problem(at: &Range<usize>, error: &ExpressionError) -> Problem {
     let inner = error.at();
     let start = (at.start + inner.start).min(at.end);
     Problem::new(start..(at.start + inner.end).clamp(start, at.end), error.to_string())
 }
 
-/// The value of a formula that names nothing.
+/// Evaluates a formula without names.
 pub(super) fn constant(text: &At<String>) -> Result<Quantity, Problem> {
     let expression = Expression::parse(&text.value).map_err(|error| problem(&text.at, &error))?;
     if let Some((name, at)) = expression.names().next() {
         let at = text.at.start + at.start..text.at.start + at.end;
-        return Err(Problem::new(at, format!("\"{name}\" is a name, and a value is wanted here"))
+        return Err(Problem::new(at, format!("expected a value, found the name \"{name}\""))
             .hint("write numbers with their units, such as \"80 us\""));
     }
     let nothing = BTreeMap::<&str, Dimension>::new();
@@ -37,11 +37,11 @@ pub(super) fn constant(text: &At<String>) -> Result<Quantity, Problem> {
     if value.is_finite() {
         Ok(Quantity { value, dimension })
     } else {
-        Err(Problem::new(text.at.clone(), "this has no finite value"))
+        Err(Problem::new(text.at.clone(), "the formula has no finite value"))
     }
 }
 
-/// The constant under a key, if it is there and sound.
+/// The constant under a key, if the key is present and its formula valid.
 pub(super) fn constant_of(
     section: &Section<'_>,
     key: &str,
@@ -57,7 +57,7 @@ pub(super) fn constant_of(
     }
 }
 
-/// The value a measurement has under this name.
+/// The value of this name in the measurements.
 pub(super) fn measured(
     name: Option<&At<&str>>,
     measurements: Option<&Measurements>,
@@ -68,7 +68,7 @@ pub(super) fn measured(
     let found = measurements?.get(name.value)?;
     let Ok(unit) = found.unit.parse::<Unit>() else {
         let message =
-            format!("{} was measured in \"{}\", which is no unit", found.name, found.unit);
+            format!("{} was measured in \"{}\", which is not a unit", found.name, found.unit);
         problems.push(Problem::new(name.at.clone(), message));
         return None;
     };
@@ -121,7 +121,7 @@ fn missing(name: &str, section: &Section<'_>, measured: bool) -> Problem {
     let problem = Problem::new(section.at.clone(), format!("{name} has no value"));
     if measured {
         problem.hint(
-            "give the measurements of a machine that have it (--machine FILE), or a value here",
+            "pass the measurements of a machine that include it (--machine FILE), or write a value",
         )
     } else {
         problem.hint("write value, or low and high")
@@ -137,7 +137,7 @@ fn from_measurement(name: &str, value: Quantity, found: &Measured) -> Input {
     if std > 0.0 { input.varying(Distribution::Normal { std }) } else { input }
 }
 
-/// What the file itself says: nothing, something, or something wrong.
+/// The value stated in the file, if any; `Err` if it is wrong and reported.
 fn own(
     name: &str,
     section: &Section<'_>,
@@ -162,7 +162,7 @@ fn own(
             let distribution = match (stochastic, word) {
                 (None, None | Some("exact")) => Distribution::Exact,
                 (None, Some(word)) => {
-                    let message = format!("a {word} distribution has a width");
+                    let message = format!("a {word} distribution needs a width");
                     let hint = "write stochastic, or low and high";
                     return wrong(problems, &section.key_at("distribution"), &message, hint);
                 }
@@ -171,7 +171,7 @@ fn own(
                     return wrong(
                         problems,
                         &section.key_at("distribution"),
-                        "what is exact does not vary",
+                        "an exact value does not vary",
                         hint,
                     );
                 }
@@ -190,7 +190,12 @@ fn own(
                 }
                 (Some(_), Some("log-normal")) => {
                     let hint = "choose another distribution";
-                    return wrong(problems, &value.at, "a log-normal value is above zero", hint);
+                    return wrong(
+                        problems,
+                        &value.at,
+                        "a log-normal value must be above zero",
+                        hint,
+                    );
                 }
                 (Some(std), _) => Distribution::Normal { std },
             };
@@ -206,13 +211,17 @@ fn own(
             let fits = |other: &At<Quantity>| other.value.dimension == dimension;
             if !fits(&high) || value.as_ref().is_some_and(|value| !fits(value)) {
                 let at = if fits(&high) { &section.key_at("value") } else { &high.at };
-                let message = format!("its low end is {dimension}, and this is not");
-                return wrong(problems, at, &message, "write all of them in units of one kind");
+                let message = format!("its low end is {dimension}, but this is not");
+                return wrong(
+                    problems,
+                    at,
+                    &message,
+                    "write all of them in units of the same dimension",
+                );
             }
             let (low, high_at, high) = (low.value.value, high.at, high.value.value);
             if low >= high {
-                let hint =
-                    "low is the smaller one; a value without range is written as value alone";
+                let hint = "low must be below high; write a value without a range as value alone";
                 return wrong(problems, &high_at, "its high end is not above its low end", hint);
             }
             if word == Some("log-normal") && low <= 0.0 {
@@ -220,7 +229,7 @@ fn own(
                 return wrong(
                     problems,
                     &section.key_at("low"),
-                    "a log-normal value is above zero",
+                    "a log-normal value must be above zero",
                     hint,
                 );
             }
@@ -244,14 +253,14 @@ fn own(
                 Some(_) => {
                     let hint = "leave out low and high, or name their distribution";
                     let at = section.key_at("distribution");
-                    return wrong(problems, &at, "what is exact does not vary", hint);
+                    return wrong(problems, &at, "an exact value does not vary", hint);
                 }
             };
             Input::exact(name, Quantity { value: nominal, dimension }).varying(distribution)
         }
         (_, Some(one), None) | (_, None, Some(one)) => {
             let hint = "low and high go together";
-            return wrong(problems, &one.at, "its range has one end only", hint);
+            return wrong(problems, &one.at, "its range has only one end", hint);
         }
     };
     let systematic = amount(section, "systematic", input.nominal, problems)?.unwrap_or(0.0);
@@ -281,7 +290,7 @@ fn amount(
         return Err(());
     };
     if size < 0.0 {
-        problems.push(wrong(format!("{key} is negative"), "a width has no sign"));
+        problems.push(wrong(format!("{key} is negative"), "a width must not be negative"));
         return Err(());
     }
     Ok(Some(size))

@@ -1,4 +1,4 @@
-//! What was measured elsewhere and is taken over into a model.
+//! Measured figures that a model uses.
 
 use std::collections::BTreeMap;
 
@@ -20,25 +20,25 @@ pub struct Measured {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// What calibration may be wrong by; already within low and high where a file does not say it apart.
+    /// The largest calibration error; 0 if the file includes it in low and high.
     #[serde(default)]
     pub systematic: f64,
-    /// Readings behind it.
+    /// The number of readings.
     pub samples: u64,
-    /// What it was measured under.
+    /// The circumstances of the measurement.
     pub circumstances: String,
 }
 
 /// Measured figures by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurements {
-    /// What was measured, for a heading: the machine, or the title of a run.
+    /// The subject for a heading: the machine, or the title of a run.
     pub of: String,
     /// The figures.
     figures: BTreeMap<String, Measured>,
 }
 
-/// A text that has no figures.
+/// An error in a text of measurements.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MeasuredError {
@@ -48,7 +48,7 @@ pub enum MeasuredError {
 }
 
 impl Measurements {
-    /// Those of a machine.
+    /// The figures of a machine.
     #[must_use]
     pub fn of_machine(machine: &Machine) -> Self {
         let figure = |figure: &crate::machine::Figure| Measured {
@@ -64,7 +64,7 @@ impl Measurements {
         Self::new(machine.identity.cpu_model.clone(), machine.figures.iter().map(figure))
     }
 
-    /// Those of any result: the list `figures` of its `summary.json`.
+    /// The figures of any result: the list `figures` of its `summary.json`.
     ///
     /// # Errors
     /// [`MeasuredError::Malformed`].

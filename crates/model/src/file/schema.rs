@@ -1,4 +1,4 @@
-//! What a model file may say.
+//! The keys of a model file.
 
 use hemiola_scenario::document::{Shape, Table, may, must};
 
@@ -11,7 +11,7 @@ pub(super) const SOURCES: [&str; 3] = ["measured", "data sheet", "guess"];
 pub(super) const DISTRIBUTIONS: [&str; 5] =
     ["exact", "normal", "uniform", "triangular", "log-normal"];
 
-/// Bounds that no model written by a person comes near.
+/// Limits far above any model written by hand.
 const FIGURES_MAX: usize = 1_000;
 const COMPONENTS_MAX: usize = 200;
 const OPERATIONS_MAX: usize = 200;
@@ -28,19 +28,31 @@ pub(super) static MODEL: Table = Table {
     noun: "a model",
     keys: &[
         must("title", Shape::Text, "One line for headings."),
-        may("description", Shape::Text, "What the model is about."),
+        may("description", Shape::Text, "The purpose of the model."),
         may("seed", Shape::Whole(0, i64::MAX), "Seed of all randomness; default 1."),
         may(
             "samples",
             Shape::Whole(SAMPLES_MIN as i64, SAMPLES_MAX as i64),
             "Samples of a Monte Carlo propagation; default 100000.",
         ),
-        may("figures", Shape::Named(&FIGURE, FIGURES_MAX), "The values all formulas stand on."),
+        may("figures", Shape::Named(&FIGURE, FIGURES_MAX), "The values that formulas use."),
         may("correlation", Shape::Many(&CORRELATION, TABLES_MAX), "Figures that vary together."),
-        may("components", Shape::Named(&COMPONENT, COMPONENTS_MAX), "What does the work."),
-        may("caches", Shape::Named(&CACHE, CACHES_MAX), "What is kept near."),
-        may("chains", Shape::Named(&CHAIN, CHAINS_MAX), "What somebody waits for."),
-        may("what_if", Shape::Named(&WHAT_IF, WHAT_IFS_MAX), "What could be different."),
+        may(
+            "components",
+            Shape::Named(&COMPONENT, COMPONENTS_MAX),
+            "Components and their operations.",
+        ),
+        may("caches", Shape::Named(&CACHE, CACHES_MAX), "Caches in front of slower storage."),
+        may(
+            "chains",
+            Shape::Named(&CHAIN, CHAINS_MAX),
+            "Chains of calls whose end-to-end time matters.",
+        ),
+        may(
+            "what_if",
+            Shape::Named(&WHAT_IF, WHAT_IFS_MAX),
+            "Alternatives to compare with the model.",
+        ),
         may("overhead", Shape::Many(&OVERHEAD, TABLES_MAX), "Tables of rates against costs."),
     ],
 };
@@ -48,7 +60,7 @@ pub(super) static MODEL: Table = Table {
 static FIGURE: Table = Table {
     noun: "a figure",
     keys: &[
-        may("title", Shape::Text, "What it is."),
+        may("title", Shape::Text, "One line for tables."),
         may("value", Shape::Formula, "The best single value, with its unit."),
         may(
             "stochastic",
@@ -59,7 +71,7 @@ static FIGURE: Table = Table {
         may(
             "systematic",
             Shape::Formula,
-            "The largest offset common to all readings; as stochastic.",
+            "The largest offset common to all readings, written as stochastic.",
         ),
         may("low", Shape::Formula, "Instead of stochastic: the lower end of the range."),
         may("high", Shape::Formula, "Instead of stochastic: the upper end of the range."),
@@ -69,8 +81,8 @@ static FIGURE: Table = Table {
             "Default normal with stochastic, uniform with low and high, exact without; normal and \
              log-normal have 95 % between low and high.",
         ),
-        must("source", Shape::Word(&SOURCES), "Where it comes from."),
-        must("reason", Shape::Text, "Why this value."),
+        must("source", Shape::Word(&SOURCES), "Origin of the value."),
+        must("reason", Shape::Text, "Reason for this value."),
         may("measured", Shape::Name, "The name of the figure in the measurements of a machine."),
     ],
 };
@@ -87,17 +99,21 @@ static CORRELATION: Table = Table {
 static COMPONENT: Table = Table {
     noun: "a component",
     keys: &[
-        may("title", Shape::Text, "What it is."),
-        must("operations", Shape::Named(&OPERATION, OPERATIONS_MAX), "What it does."),
+        may("title", Shape::Text, "One line for tables."),
+        must(
+            "operations",
+            Shape::Named(&OPERATION, OPERATIONS_MAX),
+            "The operations of the component.",
+        ),
     ],
 };
 
 static OPERATION: Table = Table {
     noun: "an operation",
     keys: &[
-        may("title", Shape::Text, "What it is."),
+        may("title", Shape::Text, "One line for tables."),
         may("cost", Shape::Formula, "Its own time, without what it calls."),
-        may("calls", Shape::Many(&CALL, CALLS_MAX), "What it calls."),
+        may("calls", Shape::Many(&CALL, CALLS_MAX), "The operations that it calls."),
     ],
 };
 
@@ -105,36 +121,36 @@ static CALL: Table = Table {
     noun: "a call",
     keys: &[
         may("to", Shape::Text, "The operation, as \"component.operation\" or \"cache.request\"."),
-        may("cost", Shape::Formula, "Or the time of a step that is nobody's operation."),
-        may("name", Shape::Text, "What such a step is called."),
-        may("times", Shape::Formula, "How often; default 1."),
+        may(
+            "cost",
+            Shape::Formula,
+            "The time of a step that belongs to no component, instead of to.",
+        ),
+        may("name", Shape::Text, "The name of such a step."),
+        may("times", Shape::Formula, "Number of calls; default 1."),
     ],
 };
 
 static CHAIN: Table = Table {
     noun: "a chain",
     keys: &[
-        may("title", Shape::Text, "What it is."),
-        must("calls", Shape::Many(&CALL, CALLS_MAX), "What is called."),
-        may("deadline", Shape::Formula, "Within which it should end."),
+        may("title", Shape::Text, "One line for tables."),
+        must("calls", Shape::Many(&CALL, CALLS_MAX), "The calls of the chain."),
+        may("deadline", Shape::Formula, "Time within which the chain should end."),
         may(
             "budget",
             Shape::NamedFormulas(OPERATIONS_MAX),
-            "What an operation may take in it, all its calls together.",
+            "The most time of an operation in the chain, over all its calls.",
         ),
-        may("measured", Shape::Many(&OBSERVATION, TABLES_MAX), "What was measured of it."),
+        may("measured", Shape::Many(&OBSERVATION, TABLES_MAX), "Measured times of the chain."),
     ],
 };
 
 static OBSERVATION: Table = Table {
     noun: "a measured time",
     keys: &[
-        may(
-            "of",
-            Shape::Text,
-            "An operation of the chain, all its calls together; default the chain.",
-        ),
-        must("circumstances", Shape::Text, "What it was measured under."),
+        may("of", Shape::Text, "An operation of the chain, over all its calls; default the chain."),
+        must("circumstances", Shape::Text, "The circumstances of the measurement."),
         may("value", Shape::Formula, "The time."),
         may("measured", Shape::Name, "The name of the figure in the measurements of a machine."),
     ],
@@ -143,17 +159,17 @@ static OBSERVATION: Table = Table {
 static WHAT_IF: Table = Table {
     noun: "a what-if",
     keys: &[
-        may("title", Shape::Text, "What is different."),
-        may("after", Shape::Text, "The what-if it goes on from."),
+        may("title", Shape::Text, "The difference in one line."),
+        may("after", Shape::Text, "An earlier what-if that this one extends."),
         may(
             "figures",
             Shape::NamedFormulas(FIGURES_MAX),
-            "Figures with another value; their ranges grow or shrink in proportion.",
+            "Figures with another value; their ranges scale in proportion.",
         ),
         may(
             "operations",
             Shape::Named(&OPERATION, OPERATIONS_MAX),
-            "Operations that do something else, as \"component.operation\".",
+            "Replaced operations, as \"component.operation\".",
         ),
     ],
 };
@@ -161,28 +177,24 @@ static WHAT_IF: Table = Table {
 static CACHE: Table = Table {
     noun: "a cache",
     keys: &[
-        may("title", Shape::Text, "What it is."),
-        must(
-            "algorithm",
-            Shape::Word(&["lru", "lfu", "clock", "arc"]),
-            "What goes when it is full.",
-        ),
-        must("size", Shape::Formula, "How many bytes it holds."),
-        must("object", Shape::Formula, "Bytes of one object as it is kept."),
-        may("chunk", Shape::Formula, "Bytes fetched and kept at once; default one object."),
-        may("format", Shape::Word(&["raw", "processed"]), "How objects are kept; default raw."),
+        may("title", Shape::Text, "One line for tables."),
+        must("algorithm", Shape::Word(&["lru", "lfu", "clock", "arc"]), "Eviction algorithm."),
+        must("size", Shape::Formula, "Capacity in bytes."),
+        must("object", Shape::Formula, "Bytes of one stored object."),
+        may("chunk", Shape::Formula, "Bytes fetched and stored at once; default one object."),
+        may("format", Shape::Word(&["raw", "processed"]), "Format of stored objects; default raw."),
         may(
             "processing",
             Shape::Formula,
-            "Time to process an object: at every request when kept raw, at a miss when kept processed.",
+            "Time to process an object: at every request if stored raw, at a miss if stored processed.",
         ),
-        must("hit", Shape::Formula, "Time to get a chunk that is there."),
-        must("miss", Shape::Formula, "Time to get a chunk that is not."),
-        must("requests", Shape::One(&REQUESTS), "What is asked for how often."),
+        must("hit", Shape::Formula, "Time to get a cached chunk."),
+        must("miss", Shape::Formula, "Time to get a chunk that is not cached."),
+        must("requests", Shape::One(&REQUESTS), "The distribution of requests over objects."),
         may(
             "simulate",
             Shape::Whole(1_000, 10_000_000),
-            "Requests to count in a simulation; default 200000.",
+            "Requests of a simulation; default 200000.",
         ),
     ],
 };
@@ -193,10 +205,10 @@ static REQUESTS: Table = Table {
         must(
             "distribution",
             Shape::Word(&["zipf", "uniform", "weights"]),
-            "Zipf's law, all alike, or weights that follow.",
+            "Zipf's law, uniform, or the given weights.",
         ),
         may("exponent", Shape::Number(0.0, 10.0), "Of Zipf's law."),
-        may("objects", Shape::Whole(1, cache::OBJECTS_MAX as i64), "How many there are."),
+        may("objects", Shape::Whole(1, cache::OBJECTS_MAX as i64), "Number of objects."),
         may("weights", Shape::Formulas(WEIGHTS_MAX), "One number per object."),
     ],
 };
@@ -204,9 +216,9 @@ static REQUESTS: Table = Table {
 static OVERHEAD: Table = Table {
     noun: "an overhead table",
     keys: &[
-        must("title", Shape::Text, "What is done so often."),
-        must("rates", Shape::Formulas(TABLES_MAX), "How often, as \"500/s\"."),
-        must("costs", Shape::Formulas(10), "What it costs each time."),
+        must("title", Shape::Text, "The repeated activity."),
+        must("rates", Shape::Formulas(TABLES_MAX), "Rates, as \"500/s\"."),
+        must("costs", Shape::Formulas(10), "Costs per repetition."),
     ],
 };
 

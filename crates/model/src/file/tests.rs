@@ -1,41 +1,43 @@
-//! What is wrong with a model is said with its place, all at once.
+//! Problems of a model are reported with their places, all at once.
 
 use hemiola_diagnostic::render;
 
 use super::read;
 use crate::summary::analyze;
 
-/// What is said about a model that is refused.
-fn said(source: &str) -> String {
+/// The rendered problems of a model.
+fn problems_of(source: &str) -> String {
     match read(source, None) {
         Ok(model) => panic!("it was accepted: {model:?}"),
         Err(problems) => render(&problems, source, "model.toml"),
     }
 }
 
-/// A figure named `a` and what follows.
+/// A model with a figure named `a`, followed by `rest`.
 fn with_figure(rest: &str) -> String {
     format!(
         "title = \"t\"\n[figures]\na = {{ value = \"1 ms\", source = \"guess\", reason = \"r\" }}\n{rest}"
     )
 }
 
-/// What is said about a figure of these keys.
-fn figure_said(keys: &str) -> String {
-    said(&format!("title = \"t\"\n[figures.x]\nsource = \"guess\"\nreason = \"r\"\n{keys}"))
+/// The rendered problems of a figure with these keys.
+fn figure_problems(keys: &str) -> String {
+    problems_of(&format!("title = \"t\"\n[figures.x]\nsource = \"guess\"\nreason = \"r\"\n{keys}"))
 }
 
 #[test]
 fn units_that_do_not_fit_are_shown_in_the_formula() {
-    let text = said(&with_figure(
+    let text = problems_of(&with_figure(
         "[chains.c]\ncalls = [{ name = \"s\", cost = \"a + 3 KiB\" }]\ndeadline = \"5\"\n",
     ));
     assert!(text.contains("units do not fit") && text.contains("model.toml:5:"), "{text}");
-    let text = said(&with_figure("[chains.c]\ncalls = [{ name = \"s\", cost = \"a * a\" }]\n"));
-    assert!(text.contains("and time is wanted"), "{text}");
     let text =
-        said(&with_figure("[chains.c]\ncalls = [{ name = \"s\", cost = \"a\", times = \"a\" }]\n"));
-    assert!(text.contains("this is time, and a number is wanted"), "{text}");
+        problems_of(&with_figure("[chains.c]\ncalls = [{ name = \"s\", cost = \"a * a\" }]\n"));
+    assert!(text.contains("expected time"), "{text}");
+    let text = problems_of(&with_figure(
+        "[chains.c]\ncalls = [{ name = \"s\", cost = \"a\", times = \"a\" }]\n",
+    ));
+    assert!(text.contains("this is time; expected a number"), "{text}");
 }
 
 #[test]
@@ -49,13 +51,13 @@ operations.two = { calls = [{ to = "x.one" }] }
 [chains.c]
 calls = [{ to = "x.one" }]
 "#;
-    let text = said(source);
+    let text = problems_of(source);
     assert!(text.contains("a circle of calls: x.one -> y.two -> x.one"), "{text}");
     assert!(text.contains("model.toml:"), "{text}");
 }
 
 #[test]
-fn a_circle_that_only_a_what_if_closes_is_named_too() {
+fn a_circle_closed_by_a_what_if_is_named() {
     let source = r#"
 title = "t"
 [components.x]
@@ -66,16 +68,16 @@ calls = [{ to = "x.two" }]
 [what_if.round]
 operations."x.one" = { calls = [{ to = "x.two" }] }
 "#;
-    assert!(said(source).contains("a circle of calls"), "{}", said(source));
+    assert!(problems_of(source).contains("a circle of calls"), "{}", problems_of(source));
 }
 
 #[test]
 fn unknown_names_come_with_the_nearest_one() {
-    let text = said(&with_figure(
+    let text = problems_of(&with_figure(
         "[components.disk]\noperations.read = { cost = \"aa\" }\n[chains.c]\ncalls = [{ to = \"disk.raed\" }]\n",
     ));
     assert!(text.contains("nothing is named \"aa\""), "{text}");
-    let text = said(&with_figure(
+    let text = problems_of(&with_figure(
         "[components.disk]\noperations.read = { cost = \"a\" }\n[chains.c]\ncalls = [{ to = \"disk.raed\" }]\n\
          [what_if.w]\nfigures = { b = 1 }\nafter = \"v\"\n",
     ));
@@ -87,10 +89,10 @@ fn unknown_names_come_with_the_nearest_one() {
 }
 
 #[test]
-fn everything_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let source = "titel = \"t\"\n[figures.x]\nvalue = \"1 sm\"\nsource = \"rumour\"\n\
                   [chains.c]\ncalls = [{ times = 2 }]\n";
-    insta::assert_snapshot!(said(source), @r#"
+    insta::assert_snapshot!(problems_of(source), @r#"
     error: a model has no key "titel"
      --> model.toml:1:1
       |
@@ -103,7 +105,7 @@ fn everything_wrong_is_said_at_once() {
       |
     2 | [figures.x]
       |          ^
-      = hint: reason: Why this value.
+      = hint: reason: Reason for this value.
 
     error: unknown unit "sm"; did you mean "s"?
      --> model.toml:3:12
@@ -118,35 +120,35 @@ fn everything_wrong_is_said_at_once() {
       |          ^^^^^^^^
       = hint: choose from measured, data sheet, guess
 
-    error: a call says what is called
+    error: a call must name its operation or step
      --> model.toml:6:10
       |
     6 | calls = [{ times = 2 }]
       |          ^^^^^^^^^^^^^
-      = hint: write to = "component.operation", or name and cost of a step
+      = hint: write to = "component.operation", or the name and cost of a step
     "#);
 }
 
 #[test]
-fn a_range_that_cannot_be_is_refused() {
+fn an_impossible_range_is_refused() {
     for (keys, expected) in [
         ("value = \"1 ms\"\nstochastic = \"-1 us\"", "stochastic is negative"),
         ("value = \"1 ms\"\nsystematic = \"-1 us\"", "systematic is negative"),
         ("value = \"1 ms\"\nstochastic = \"1 KiB\"", "stochastic is information"),
         ("value = \"1 ms\"\nstochastic = \"1 us\"\ndistribution = \"exact\"", "does not vary"),
-        ("value = \"1 ms\"\ndistribution = \"normal\"", "a normal distribution has a width"),
+        ("value = \"1 ms\"\ndistribution = \"normal\"", "a normal distribution needs a width"),
         ("low = \"2 ms\"\nhigh = \"1 ms\"", "not above its low end"),
-        ("low = \"2 ms\"", "has one end only"),
+        ("low = \"2 ms\"", "has only one end"),
         ("low = \"1 ms\"\nhigh = \"2 ms\"\nvalue = \"3 ms\"", "outside its range"),
         ("low = \"1 ms\"\nhigh = \"2 ms\"\nstochastic = \"1 ms\"", "stated twice"),
         ("low = \"1 ms\"\nhigh = \"2 KiB\"", "its low end is time"),
         ("low = -1\nhigh = 2\ndistribution = \"log-normal\"", "above zero"),
         ("value = \"1 ms / 0\"", "no finite value"),
-        ("value = \"y\"", "is a name, and a value is wanted"),
+        ("value = \"y\"", "expected a value, found the name"),
         ("measured = \"clock.read\"", "has no value"),
         ("", "has no value"),
     ] {
-        let text = figure_said(keys);
+        let text = figure_problems(keys);
         assert!(text.contains(expected), "{keys}: {text}");
         assert!(text.contains("model.toml:"), "{keys} has no place: {text}");
     }
@@ -154,27 +156,27 @@ fn a_range_that_cannot_be_is_refused() {
 
 #[test]
 fn names_that_formulas_cannot_use_are_refused() {
-    let text = said(
+    let text = problems_of(
         "title = \"t\"\n[figures]\na-b = { value = 1, source = \"guess\", reason = \"r\" }\n\
          chain = { value = 1, source = \"guess\", reason = \"r\" }\n\
          x = { value = 1, source = \"guess\", reason = \"r\" }\n[components.x]\noperations = {}\n",
     );
     assert!(text.contains("\"a-b\" cannot be named in a formula"), "{text}");
-    assert!(text.contains("\"chain\" is taken"), "{text}");
+    assert!(text.contains("\"chain\" is reserved"), "{text}");
     assert!(text.contains("\"x\" is already the name of a figure"), "{text}");
 }
 
 #[test]
-fn caches_that_cannot_be_are_refused() {
+fn impossible_caches_are_refused() {
     let cache = |size: &str, requests: &str| {
-        said(&format!(
+        problems_of(&format!(
             "title = \"t\"\n[caches.k]\nalgorithm = \"lru\"\nsize = \"{size}\"\nobject = \"1 KiB\"\n\
              hit = \"1 us\"\nmiss = \"1 ms\"\nrequests = {{ {requests} }}\n"
         ))
     };
     let uniform = "distribution = \"uniform\", objects = 10";
     assert!(cache("1 B", uniform).contains("too small for one object"));
-    assert!(cache("1 ms", uniform).contains("a number of bytes is wanted"));
+    assert!(cache("1 ms", uniform).contains("expected a number of bytes"));
     assert!(cache("1 MiB", "distribution = \"zipf\", objects = 10").contains("needs \"exponent\""));
     assert!(cache("1 MiB", "distribution = \"weights\", weights = [0, 0]").contains("add up"));
     assert!(
@@ -198,12 +200,12 @@ fn correlations_that_contradict_each_other_are_refused() {
             )
         })
         .concat();
-    let text = said(&format!("title = \"t\"\n[figures]\n{figures}{pairs}"));
+    let text = problems_of(&format!("title = \"t\"\n[figures]\n{figures}{pairs}"));
     assert!(text.contains("not positive semidefinite") && text.contains("model.toml:"), "{text}");
 }
 
 #[test]
-fn a_tree_that_never_seems_to_end_is_refused() {
+fn a_tree_of_too_many_calls_is_refused() {
     // Each operation calls the next one twice: 2³⁰ calls.
     let mut source = String::from("title = \"t\"\n[components.x.operations]\n");
     for index in 0..30 {
@@ -213,11 +215,11 @@ fn a_tree_that_never_seems_to_end_is_refused() {
         );
     }
     source += "o30 = { cost = \"1 ns\" }\n[chains.c]\ncalls = [{ to = \"x.o0\" }]\n";
-    assert!(said(&source).contains("more than 1000 calls"));
+    assert!(problems_of(&source).contains("more than 1000 calls"));
 }
 
 #[test]
-fn what_ifs_go_on_from_each_other() {
+fn a_what_if_extends_an_earlier_one() {
     let source = with_figure(
         "n = { value = 2, source = \"guess\", reason = \"r\" }\n\
          [components.x]\noperations.op = { cost = \"a\" }\n\
@@ -234,9 +236,9 @@ fn what_ifs_go_on_from_each_other() {
 }
 
 #[test]
-fn a_what_if_gives_a_figure_a_value_of_its_own_kind() {
-    let text = said(&with_figure("[what_if.w]\nfigures = { a = \"3 KiB\" }\n"));
-    assert!(text.contains("a is time, and this is information"), "{text}");
+fn a_what_if_keeps_the_dimension_of_a_figure() {
+    let text = problems_of(&with_figure("[what_if.w]\nfigures = { a = \"3 KiB\" }\n"));
+    assert!(text.contains("a is time, but this is information"), "{text}");
     assert!(text.contains("model.toml:5:"), "{text}");
 }
 
@@ -254,7 +256,7 @@ fn another_value_of_a_figure_keeps_its_relative_range() {
 }
 
 #[test]
-fn what_is_called_at_several_places_has_one_allotment() {
+fn an_operation_called_at_several_places_has_one_allotment() {
     let source = with_figure(
         "[components.x]\noperations.op = { cost = \"a\" }\n\
          operations.two = { calls = [{ to = \"x.op\" }, { to = \"x.op\", times = 2 }] }\n\
@@ -274,7 +276,7 @@ fn what_is_called_at_several_places_has_one_allotment() {
 }
 
 #[test]
-fn budgets_that_do_not_add_up_are_remarked() {
+fn budgets_that_do_not_add_up_are_reported() {
     let source = with_figure(
         "[components.x]\noperations.op = { cost = \"a\" }\n\
          [chains.c]\ncalls = [{ to = \"x.op\", times = 3 }]\ndeadline = \"2 ms\"\n\
