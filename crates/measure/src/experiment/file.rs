@@ -1,4 +1,4 @@
-//! The text of an experiment: what may be written, and what it means.
+//! Reads and checks the text of an experiment.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use hemiola_units::{Policy, Priority};
 use super::{Accuracy, Case, Experiment, OwnInput, Second};
 use crate::derive;
 
-/// More are several experiments.
+/// The most cases of one experiment.
 const CASES_MAX: usize = 16;
 const INPUTS_MAX: usize = 64;
 
@@ -22,31 +22,35 @@ static EXPERIMENT: Table = Table {
     noun: "an experiment",
     keys: &[
         must("title", Shape::Text, "One line."),
-        must("need", Shape::Text, "What is to be decided with the result."),
-        must("quantity", Shape::One(&QUANTITY), "What exactly is measured."),
-        must("accuracy", Shape::One(&ACCURACY), "How accurate the result must be for the need."),
+        must("need", Shape::Text, "The decision that depends on the result."),
+        must("quantity", Shape::One(&QUANTITY), "The measured quantity."),
+        must("accuracy", Shape::One(&ACCURACY), "The accuracy that the decision needs."),
         must(
             "circumstances",
             Shape::One(&CIRCUMSTANCES),
-            "What else the machine does, and where it is measured.",
+            "The load and the processor of the measurement.",
         ),
         may(
             "inputs",
             Shape::Named(&INPUT, INPUTS_MAX),
-            "What the expectations stand on besides figures of merit.",
+            "Inputs of the expectations besides figures of merit.",
         ),
-        must("set_up", Shape::One(&SET_UP), "How it is measured."),
+        must("set_up", Shape::One(&SET_UP), "The measurement procedure."),
         must(
             "case",
             Shape::Many(&CASE, CASES_MAX),
-            "A figure, what is expected of it, and a second way to it.",
+            "A figure, its expected value, and a second method.",
         ),
     ],
 };
 
 static QUANTITY: Table = Table {
     noun: "the quantity",
-    keys: &[must("definition", Shape::Text, "From where to where, what counts and what does not.")],
+    keys: &[must(
+        "definition",
+        Shape::Text,
+        "Start and end of the quantity, and what it includes.",
+    )],
 };
 
 static ACCURACY: Table = Table {
@@ -57,8 +61,8 @@ static ACCURACY: Table = Table {
             Shape::Formula,
             "Half the interval at 95 % as a share of the value: \"10 %\".",
         ),
-        may("absolute", Shape::Formula, "Or in the figure's unit: \"200 ns\"."),
-        must("within", Shape::Length, "How long measuring may take: \"60s\"."),
+        may("absolute", Shape::Formula, "Half the interval in the figure's unit: \"200 ns\"."),
+        must("within", Shape::Length, "The longest measuring time: \"60s\"."),
     ],
 };
 
@@ -68,13 +72,13 @@ static CIRCUMSTANCES: Table = Table {
         must(
             "load",
             Shape::Word(&["idle", "busy_neighbour", "cache_polluter"]),
-            "What else the machine does.",
+            "The background load of the machine.",
         ),
-        may("cpu", Shape::Whole(0, 65_535), "The processor; the last one unless said."),
+        may("cpu", Shape::Whole(0, 65_535), "The processor; default the last one."),
         may(
             "priority",
             Shape::Whole(0, 99),
-            "Of FIFO scheduling; 0 for an ordinary thread. 80 unless said.",
+            "FIFO priority; 0 for an ordinary thread; default 80.",
         ),
     ],
 };
@@ -82,39 +86,39 @@ static CIRCUMSTANCES: Table = Table {
 static INPUT: Table = Table {
     noun: "an input",
     keys: &[
-        may(
-            "value",
-            Shape::Formula,
-            "The best single value; the middle of low and high unless said.",
-        ),
-        may("low", Shape::Formula, "The least it may be."),
-        may("high", Shape::Formula, "The most."),
-        must("because", Shape::Text, "Where the value and the range come from."),
+        may("value", Shape::Formula, "The best single value; default the middle of low and high."),
+        may("low", Shape::Formula, "The lower end of the range."),
+        may("high", Shape::Formula, "The upper end of the range."),
+        must("because", Shape::Text, "The origin of the value and the range."),
     ],
 };
 
 static SET_UP: Table = Table {
     noun: "the set-up",
     keys: &[
-        must("description", Shape::Text, "Who does what, and what is subtracted."),
-        may("readings", Shape::Whole(5, 100_000), "Readings in a block: 100 unless said."),
-        may("blocks", Shape::Whole(5, 10_000), "The fewest blocks: 10 unless said."),
+        must(
+            "description",
+            Shape::Text,
+            "The steps of the measurement, and the overhead subtracted.",
+        ),
+        may("readings", Shape::Whole(5, 100_000), "Readings in a block; default 100."),
+        may("blocks", Shape::Whole(5, 10_000), "The fewest blocks; default 10."),
     ],
 };
 
 static CASE: Table = Table {
     noun: "a case",
     keys: &[
-        must("name", Shape::Name, "What it is called."),
-        must("figure", Shape::Text, "The figure of merit that is measured."),
-        // Not `must`: its absence deserves a sentence of its own.
+        must("name", Shape::Name, "The name of the case."),
+        must("figure", Shape::Text, "The measured figure of merit."),
+        // Not `must`: `Reader::expectation` reports its absence with a longer hint.
         may(
             "expectation",
             Shape::Formula,
-            "What is expected: a formula over figures of merit and inputs.",
+            "The expected value: a formula over figures of merit and inputs.",
         ),
         must("because", Shape::Text, "The model behind the expectation, in words."),
-        may("second", Shape::One(&SECOND), "Another way to the same quantity."),
+        may("second", Shape::One(&SECOND), "Another method for the same quantity."),
     ],
 };
 
@@ -122,25 +126,25 @@ static SECOND: Table = Table {
     noun: "the second method",
     keys: &[
         must("value", Shape::Formula, "Another figure, or a formula."),
-        must("near", Shape::Formula, "How near it must come, as a share: \"30 %\"."),
-        must("because", Shape::Text, "Why it should give the same."),
+        must("near", Shape::Formula, "The largest difference, as a share: \"30 %\"."),
+        must("because", Shape::Text, "Why both methods should agree."),
     ],
 };
 
-/// The figures there are, by name, with their units as files write them.
+/// The known figures by name, with their units as files write them.
 pub type Known = BTreeMap<String, &'static str>;
 
-/// An experiment from its text.
+/// Reads an experiment.
 ///
 /// # Errors
-/// Everything that is wrong with it, above all an expectation that is missing or has no range.
+/// All problems of the text, such as an expectation that is missing or has no range.
 pub fn read(source: &str, known: &Known) -> Result<Experiment, Vec<Problem>> {
     let read = document::read(source, &EXPERIMENT, |root| {
         let mut reader = Reader { known, inputs: Vec::new(), problems: Vec::new() };
         let experiment = reader.experiment(root);
         (experiment, reader.problems)
     })?;
-    // Whatever is missing has been complained about.
+    // `Reader` or the check of the shape has reported each missing part.
     read.ok_or_else(|| vec![Problem::new(None, "the experiment is not complete")])
 }
 
@@ -154,7 +158,7 @@ impl Reader<'_> {
     fn experiment(&mut self, root: &Section<'_>) -> Option<Experiment> {
         for (name, section) in root.named("inputs") {
             if self.known.contains_key(name.value) {
-                let message = format!("`{}` is a figure of merit already", name.value);
+                let message = format!("`{}` is already a figure of merit", name.value);
                 self.problems
                     .push(Problem::new(name.at.clone(), message).hint("choose another name"));
             }
@@ -208,10 +212,10 @@ impl Reader<'_> {
         let (nominal, distribution) = match (&value, low, high) {
             (_, Some(low), Some(high)) => {
                 if low.value.dimension != high.value.dimension {
-                    return wrong(high.at, "has ends in units that do not fit", "");
+                    return wrong(high.at, "has low and high in units that do not fit", "");
                 }
                 if low.value.value >= high.value.value {
-                    return wrong(high.at, "ends before it begins", "low must be below high");
+                    return wrong(high.at, "has an empty range", "low must be below high");
                 }
                 let middle = Quantity {
                     value: (low.value.value + high.value.value) / 2.0,
@@ -232,15 +236,15 @@ impl Reader<'_> {
                 if !has {
                     return wrong(
                         name.at.clone(),
-                        "says nothing",
-                        "give low and high, or a value that is exact",
+                        "has no value",
+                        "write low and high, or an exact value",
                     );
                 }
                 return None;
             }
             _ => {
-                let hint = "give low and high, or neither where the value is exact";
-                return wrong(name.at.clone(), "has one end only", hint);
+                let hint = "write both low and high, or neither if the value is exact";
+                return wrong(name.at.clone(), "has only one end of its range", hint);
             }
         };
         Some(OwnInput {
@@ -268,7 +272,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What the paper insists on: who has no expectation cannot judge the result.
+    /// Returns the expectation. It is required because a result can only be judged against one.
     fn expectation(
         &mut self,
         section: &Section<'_>,
@@ -299,8 +303,7 @@ impl Reader<'_> {
             let message = format!("the expectation of the case \"{case}\" has no range");
             let problem = Problem::new(written.at, message).label("a single number");
             self.problems.push(problem.hint(
-                "without a range nobody can tell whether a result is inside it: use an input with low and high, or a \
-                 figure of merit",
+                "a result can only be judged against a range: use an input with low and high, or a figure of merit",
             ));
             return None;
         }
@@ -314,7 +317,7 @@ impl Reader<'_> {
         Some(Second { expression: expression?, near: near?, because: text(section, "because")? })
     }
 
-    /// A formula over what is known, of the figure's dimension.
+    /// Parses a formula over figures and inputs, of the figure's dimension.
     fn formula(&mut self, written: &At<String>, unit: Option<&'static str>) -> Option<Expression> {
         let place = |at: Range<usize>| written.at.start + at.start..written.at.start + at.end;
         let mut refused = |error: ExpressionError| {
@@ -330,18 +333,18 @@ impl Reader<'_> {
         let wanted = dimension(unit?);
         if found != wanted {
             let message =
-                format!("units do not fit: the formula gives {found}, and the figure is {wanted}");
+                format!("units do not fit: the formula gives {found}, but the figure is {wanted}");
             self.problems.push(Problem::new(written.at.clone(), message));
             return None;
         }
         Some(expression)
     }
 
-    /// The unit of a figure that is known.
+    /// The unit of a figure. Reports an unknown figure.
     fn unit(&mut self, figure: &At<&str>) -> Option<&'static str> {
         if derive::is_derived(figure.value) {
             let message = format!(
-                "`{}` is derived from others and cannot be measured by itself",
+                "`{}` is derived from other figures and cannot be measured directly",
                 figure.value
             );
             let hint = "measure a size of the staircase, such as memory.latency.64KiB";
@@ -366,14 +369,14 @@ impl Reader<'_> {
             (false, true) => {
                 let absolute = self.quantity(section, "absolute")?;
                 if absolute.value.value <= 0.0 {
-                    let message = "an accuracy of nothing cannot be reached";
-                    self.problems.push(Problem::new(absolute.at, message).hint("give more than 0"));
+                    let message = "the accuracy must be above 0";
+                    self.problems.push(Problem::new(absolute.at, message));
                     return None;
                 }
                 if let Some(unit) = units.iter().find(|u| dimension(u) != absolute.value.dimension)
                 {
                     let message = format!(
-                        "units do not fit: the accuracy is {}, and a figure is {}",
+                        "units do not fit: the accuracy is {}, but a figure is {}",
                         absolute.value.dimension,
                         dimension(unit)
                     );
@@ -395,8 +398,8 @@ impl Reader<'_> {
     fn share(&mut self, section: &Section<'_>, key: &str) -> Option<f64> {
         let share = self.quantity(section, key)?;
         if share.value.dimension != Dimension::NONE || share.value.value <= 0.0 {
-            let message = format!("\"{key}\" is a share above 0");
-            self.problems.push(Problem::new(share.at, message).hint("as \"10 %\" or 0.1"));
+            let message = format!("\"{key}\" must be a share above 0");
+            self.problems.push(Problem::new(share.at, message).hint("write it as \"10 %\" or 0.1"));
             return None;
         }
         Some(share.value.value)
@@ -419,7 +422,7 @@ fn text(section: &Section<'_>, key: &str) -> Option<String> {
     Some(section.text(key)?.value.to_owned())
 }
 
-/// What a unit of a figure counts.
+/// The dimension of a figure's unit.
 pub(super) fn dimension(unit: &str) -> Dimension {
     unit.parse::<Unit>().map_or(Dimension::NONE, |unit| unit.dimension())
 }

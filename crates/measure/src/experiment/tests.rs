@@ -95,7 +95,7 @@ fn an_expectation_needs_a_range() {
             &text(single, ACCURACY, ""),
             &[
                 "the expectation of the case \"warm\" has no range",
-                "nobody can tell whether a result is inside it",
+                "a result can only be judged against a range",
             ],
         );
     }
@@ -105,7 +105,7 @@ fn an_expectation_needs_a_range() {
 fn incompatible_units_are_reported_with_their_place() {
     rejected(
         &text("expectation = \"instructions * lines\"", ACCURACY, ""),
-        &["units do not fit: the formula gives a number, and the figure is time"],
+        &["units do not fit: the formula gives a number, but the figure is time"],
     );
     rejected(
         &text("expectation = \"storage.l2 + instructions\"", ACCURACY, ""),
@@ -113,7 +113,7 @@ fn incompatible_units_are_reported_with_their_place() {
     );
     rejected(
         &text(EXPECTATION, "absolute = \"3 KiB\"\nwithin = \"1s\"", ""),
-        &["the accuracy is information, and a figure is time"],
+        &["the accuracy is information, but a figure is time"],
     );
 }
 
@@ -126,7 +126,7 @@ fn an_unknown_figure_is_reported_with_the_nearest_name() {
     let wrong = text(EXPECTATION, ACCURACY, "").replace("\"switch.warm\"", "\"switch.worm\"");
     rejected(&wrong, &["no figure is called `switch.worm`", "did you mean `switch.warm`?"]);
     let derived = wrong.replace("switch.worm", "memory.latency.l1");
-    rejected(&derived, &["derived from others and cannot be measured by itself"]);
+    rejected(&derived, &["derived from other figures and cannot be measured directly"]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn all_errors_are_reported_at_once() {
             "is missing",
             "the accuracy needs either \"relative\" or \"absolute\"",
             "a case has no key \"colour\"",
-            "the input \"instructions\" ends before it begins",
+            "the input \"instructions\" has an empty range",
         ],
     );
 }
@@ -146,9 +146,9 @@ fn all_errors_are_reported_at_once() {
 #[test]
 fn an_input_has_both_ends_or_neither() {
     let one_end = text(EXPECTATION, ACCURACY, "").replace("high = 3000\n", "");
-    rejected(&one_end, &["the input \"instructions\" has one end only"]);
+    rejected(&one_end, &["the input \"instructions\" has only one end of its range"]);
     let nothing = text(EXPECTATION, ACCURACY, "").replace("value = 10\n", "");
-    rejected(&nothing, &["the input \"lines\" says nothing"]);
+    rejected(&nothing, &["the input \"lines\" has no value"]);
 }
 
 #[test]
