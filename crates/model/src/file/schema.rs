@@ -37,22 +37,10 @@ pub(super) static MODEL: Table = Table {
         ),
         may("figures", Shape::Named(&FIGURE, FIGURES_MAX), "The values that formulas use."),
         may("correlation", Shape::Many(&CORRELATION, TABLES_MAX), "Figures that vary together."),
-        may(
-            "components",
-            Shape::Named(&COMPONENT, COMPONENTS_MAX),
-            "Components and their operations.",
-        ),
+        may("components", Shape::Named(&COMPONENT, COMPONENTS_MAX), "Their operations."),
         may("caches", Shape::Named(&CACHE, CACHES_MAX), "Caches in front of slower storage."),
-        may(
-            "chains",
-            Shape::Named(&CHAIN, CHAINS_MAX),
-            "Chains of calls whose end-to-end time matters.",
-        ),
-        may(
-            "what_if",
-            Shape::Named(&WHAT_IF, WHAT_IFS_MAX),
-            "Alternatives to compare with the model.",
-        ),
+        may("chains", Shape::Named(&CHAIN, CHAINS_MAX), "Timed chains of calls."),
+        may("what_if", Shape::Named(&WHAT_IF, WHAT_IFS_MAX), "Alternatives."),
         may("overhead", Shape::Many(&OVERHEAD, TABLES_MAX), "Tables of rates against costs."),
     ],
 };
@@ -100,11 +88,7 @@ static COMPONENT: Table = Table {
     noun: "a component",
     keys: &[
         may("title", Shape::Text, "One line for tables."),
-        must(
-            "operations",
-            Shape::Named(&OPERATION, OPERATIONS_MAX),
-            "The operations of the component.",
-        ),
+        must("operations", Shape::Named(&OPERATION, OPERATIONS_MAX), "Its operations."),
     ],
 };
 
@@ -121,11 +105,7 @@ static CALL: Table = Table {
     noun: "a call",
     keys: &[
         may("to", Shape::Text, "The operation, as \"component.operation\" or \"cache.request\"."),
-        may(
-            "cost",
-            Shape::Formula,
-            "The time of a step that belongs to no component, instead of to.",
-        ),
+        may("cost", Shape::Formula, "Instead of to: the time of a step."),
         may("name", Shape::Text, "The name of such a step."),
         may("times", Shape::Formula, "Number of calls; default 1."),
     ],
