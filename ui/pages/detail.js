@@ -66,7 +66,7 @@ function about(pane, row) {
 }
 
 /**
- * Who or what a key of a wake-up or a delay is.
+ * The name for the key of a wake-up or a delay.
  * @param {Pane} pane
  * @param {number | null} key
  */

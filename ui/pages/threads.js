@@ -143,7 +143,7 @@ export function show(place, pane, report) {
       return marked || b.row.running_ns - a.row.running_ns;
     }
     const [left, right] = [column.value(a), column.value(b)];
-    // What has no figure stands last, whichever way.
+    // Rows without a figure are last in either order.
     if (left === null || right === null) return Number(left === null) - Number(right === null);
     const by = typeof left === "string" ? left.localeCompare(String(right)) : left - Number(right);
     return descending ? -by : by;

@@ -1,4 +1,4 @@
-// What is to be drawn of each row, fetched a screen ahead on both sides and kept until something better is there.
+// The data of each row, fetched one screen ahead on both sides and kept until better data arrives.
 
 import { bytes, json, Refused } from "../base/api.js";
 
@@ -33,7 +33,7 @@ export class Tiles {
     this.wish = null;
     this.busy = false;
     this.settle = 0;
-    /** What was last asked for. */
+    /** The last request. */
     this.asked = "";
   }
 

@@ -50,6 +50,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     lines::unsafe_stays_in_its_two_modules,
     lines::todos_say_until_when,
     lines::paths_name_no_machine,
+    lines::sentences_name_their_subject,
     documents::decisions_are_numbered,
     documents::architecture_names_every_crate,
     documents::links_lead_somewhere,

@@ -53,7 +53,7 @@ pub struct FederateStatus {
     pub lookahead: Option<LogicalInterval>,
     /// Is it time-constrained?
     pub constrained: bool,
-    /// What it is waiting for, if anything.
+    /// The object of its wait, if it is waiting.
     pub waiting: Option<Waiting>,
     /// Its GALT and the federate that limits it; `None` if no other federate is time-regulating.
     pub held_back: Option<HeldBack>,

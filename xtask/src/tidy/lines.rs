@@ -3,6 +3,7 @@
 use super::Violation;
 use super::modules::only_for_tests;
 use super::tree::{Tree, code_only};
+use crate::prose;
 
 /// Columns of a line of code.
 const WIDTH: usize = 120;
@@ -98,6 +99,19 @@ pub(super) fn todos_say_until_when(tree: &Tree) -> Vec<Violation> {
         (!ends.iter().any(|end| reason.contains(end)))
             .then(|| format!("a {word} names what would let us remove it"))
     })
+}
+
+/// No sentence opens with a free relative such as "Who reads slowly": it names its subject. `cargo xtask prose` lists
+/// further findings.
+pub(super) fn sentences_name_their_subject(tree: &Tree) -> Vec<Violation> {
+    let findings = prose::findings(tree).into_iter();
+    findings
+        .filter(|finding| finding.fault == prose::Fault::FreeRelative)
+        .map(|finding| {
+            let message = format!("a free relative: {}", finding.sentence);
+            Violation::new(&finding.path, finding.line, message)
+        })
+        .collect()
 }
 
 pub(super) fn paths_name_no_machine(tree: &Tree) -> Vec<Violation> {

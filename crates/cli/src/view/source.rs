@@ -283,7 +283,8 @@ impl Loaded {
         Arc::clone(known.entry(row).or_insert_with(count))
     }
 
-    /// The figures of a row's thread. If several threads had its ID, the one with the running time closest to the row's.
+    /// The figures of a row's thread. If several threads had its ID, the one with the running time closest to the
+    /// row's.
     fn figures(&self, row: usize) -> Option<&ThreadReport> {
         let row = self.timeline.rows.get(row)?;
         let Subject::Thread { tid, .. } = row.subject else { return None };

@@ -227,7 +227,7 @@ proptest! {
     #[test]
     fn any_bytes_decode_to_a_value_or_an_error(bytes in any::<Vec<u8>>()) {
         if let Ok(value) = decode::<Deep>(&bytes) {
-            // What was decoded can be encoded again.
+            // A decoded value can be encoded again.
             let again = encode(&value);
             prop_assert_eq!(encode(&decode::<Deep>(&again).unwrap()), again);
         }
