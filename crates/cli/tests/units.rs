@@ -107,15 +107,15 @@ fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
         said.stdout,
         "in-c runs in shadow; give it the plant with: hemiola unit promote in-c\n"
     );
+    // On a busy machine a unit may miss an answer and lose the plant for a moment.
+    commanded_by(&machine, &mut run, "experimental");
     let list = run.unit(&machine, &["list"]).with_code(0);
-    assert!(list.stdout.starts_with("simplex: experimental has the plant\n"), "{}", list.stdout);
     assert_eq!(row(&list, "in-c").unwrap()[2], "shadow");
 
     promote(&machine, &mut run, "in-c");
     until(&machine, &mut run, "in-c", "active");
     until(&machine, &mut run, "experimental", "standby");
-    let list = run.unit(&machine, &["list"]).with_code(0);
-    assert!(list.stdout.starts_with("simplex: in-c has the plant\n"), "{}", list.stdout);
+    commanded_by(&machine, &mut run, "in-c");
 
     promote(&machine, &mut run, "experimental");
     until(&machine, &mut run, "in-c", "standby");
@@ -132,8 +132,8 @@ fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
     let said = run.unit(&machine, &["replace", "second", "third", "--", crashes]).with_code(1);
     assert!(said.stderr.starts_with("error: third failed and was taken out: "), "{}", said.stderr);
     assert!(said.stderr.ends_with("; second stays\n"), "{}", said.stderr);
+    commanded_by(&machine, &mut run, "second");
     let list = run.unit(&machine, &["list"]).with_code(0);
-    assert!(list.stdout.starts_with("simplex: second has the plant\n"), "{}", list.stdout);
     assert_eq!(row(&list, "third"), None, "{}", list.stdout);
 
     let ended = run.end().with_code(0);

@@ -12,7 +12,7 @@ use crate::derive;
 pub struct Budget {
     /// For all figures together; exceeded only if even the fewest readings take longer.
     pub time: Span,
-    /// The most blocks of each figure, spread over the whole time; if time is short, down to [`BLOCKS_MIN`].
+    /// The most blocks of each figure, spread over the whole time; if time is short, down to `BLOCKS_MIN`.
     pub blocks: u32,
     /// Readings of the first block, which shows the cost of one reading.
     pub pilot: u32,

@@ -24,7 +24,7 @@ pub enum Strategy {
     Timerfd,
     /// Reading the clock until it is time.
     Spin,
-    /// clock_nanosleep(2) until [`APPROACH`] before the time, then reading the clock.
+    /// clock_nanosleep(2) until `APPROACH` before the time, then reading the clock.
     SleepThenSpin,
 }
 

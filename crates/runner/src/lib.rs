@@ -18,7 +18,7 @@
 //! trace::result           ProcessRecord and ProcessRun in run.json
 //! ```
 //!
-//! A new task is one file in `tasks/` with its [`TaskKind`](tasks::TaskKind), a line of [`tasks::kind`], and its
+//! A new task is one file in `tasks/` with its `TaskKind`, a line of `tasks::kind`, and its
 //! declaration in `scenario`. Beside that:
 //!
 //! * `io` and `card`: the I/O code that every program of the ladder shares.

@@ -26,7 +26,7 @@ use crate::tasks::{Body, TaskKind, kind};
 /// Pairs of marks measured before the first release.
 const PAIRS: u32 = 200;
 
-/// The child process: receives its [`NodeSpec`] on standard input, runs its task, reports how it ended.
+/// The child process: receives its `NodeSpec` on standard input, runs its task, reports how it ended.
 #[must_use]
 pub fn node_main() -> ExitCode {
     let Ok(mut line) = Line::of_stdin() else { return ExitCode::from(70) };
