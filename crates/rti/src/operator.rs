@@ -1,4 +1,4 @@
-//! What the operator of an RTI may ask of the kernel, besides what federates call.
+//! Questions and commands of the operator of an RTI, besides the calls of federates.
 
 use crate::input::SessionId;
 use crate::kernel::Kernel;
@@ -10,7 +10,7 @@ impl Kernel {
         self.sessions.get(&session).is_some_and(|session| session.member.is_some())
     }
 
-    /// Destroys a federation execution without members. Returns whether there was one.
+    /// Destroys a federation execution. Returns `false` if there is none, or if it has members.
     pub fn destroy(&mut self, name: &str) -> bool {
         let Some(id) = self.names.get(name).copied() else { return false };
         if !self.federations[&id].joined().is_empty() {

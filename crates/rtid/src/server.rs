@@ -172,7 +172,7 @@ impl Server {
                 }
                 Token::Process(session) => {
                     if let Some(connection) = self.core.process_ended(SessionId(session)) {
-                        self.end_of_peer(connection);
+                        self.network.abandon(connection);
                     }
                 }
             }

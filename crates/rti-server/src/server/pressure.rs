@@ -15,7 +15,7 @@ use hemiola_rti::SessionId;
 
 use super::Server;
 use crate::network::Network;
-use crate::session::{Congestion, Hold};
+use crate::session::{Congestion, Hold, PendingOutput};
 
 /// A sender that has added less since a receiver became congested is not held, in bytes.
 const HARMLESS_LEN: usize = 64 << 10;
@@ -45,10 +45,12 @@ impl Server {
         let added = congestion.by.entry(sender).or_default();
         *added += len;
         let added = *added;
-        let total: usize = congestion.by.values().sum();
         // Less than half of an equal share.
-        let is_minor = 2 * added * congestion.by.len() < total;
-        if added < HARMLESS_LEN || is_minor {
+        let is_minor = || {
+            let total: usize = congestion.by.values().sum();
+            2 * added * congestion.by.len() < total
+        };
+        if added < HARMLESS_LEN || is_minor() {
             return;
         }
         let Some(sending) = self.sessions.by_id.get_mut(&sender) else { return };
@@ -123,7 +125,7 @@ impl Server {
         }
         session.ending.eviction = Some(reason);
         session.protocol.close(self.now);
-        self.mark(id, crate::session::PendingOutput::Lazy);
+        self.mark(id, PendingOutput::Lazy);
     }
 
     /// Draws the consequences after something was written to a session, or could not be.

@@ -102,12 +102,12 @@ pub(super) fn destroy_federation_execution(
     name: &str,
 ) -> Answer {
     connected(kernel, session)?;
-    let id = *kernel.names.get(name).ok_or_else(|| does_not_exist(name))?;
-    if !kernel.federations[&id].joined().is_empty() {
+    if !kernel.names.contains_key(name) {
+        return Err(does_not_exist(name));
+    }
+    if !kernel.destroy(name) {
         return Err(Exception::FederatesCurrentlyJoined.into());
     }
-    kernel.names.remove(name);
-    kernel.federations.remove(&id);
     Ok(Reply::Done)
 }
 
