@@ -376,6 +376,9 @@ pub(crate) struct RtiServe {
     /// The maximum number of concurrent sessions; further ones are refused [default: 2048]
     #[arg(long, value_name = "N")]
     pub(crate) sessions_max: Option<usize>,
+    /// The maximum number of sessions from one host or one local user [default: three quarters of all]
+    #[arg(long, value_name = "N")]
+    pub(crate) peer_sessions_max: Option<usize>,
     /// The memory limit of all sessions together; beyond it the session that uses most ends [default: 1GiB]
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory_max: Option<Bytes>,

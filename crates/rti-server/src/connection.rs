@@ -4,7 +4,7 @@ use hemiola_fedpro::Arrival;
 use hemiola_rti::SessionId;
 use hemiola_units::Instant;
 
-use crate::network::{ConnectionId, ConnectionLost, Network, Urgency};
+use crate::network::{ConnectionId, ConnectionLost, Network, Peer, Urgency};
 
 /// The purpose of a connection.
 #[derive(Debug)]
@@ -31,8 +31,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Connection {
     pub(crate) id: ConnectionId,
     pub(crate) purpose: Purpose,
-    /// The peer's address, shown in reports.
-    pub(crate) peer: String,
+    pub(crate) peer: Peer,
     /// Bytes that the network has not accepted, from `written` on.
     rest: Vec<u8>,
     written: usize,
@@ -49,7 +48,7 @@ pub(crate) struct Connection {
 const SPARE_MAX: usize = 4096;
 
 impl Connection {
-    pub(crate) const fn new(id: ConnectionId, purpose: Purpose, peer: String) -> Self {
+    pub(crate) const fn new(id: ConnectionId, purpose: Purpose, peer: Peer) -> Self {
         Self {
             id,
             purpose,

@@ -23,9 +23,12 @@ pub mod report;
 mod server;
 mod session;
 mod settings;
+mod shares;
 
 pub use meter::Meter;
-pub use network::{ConnectionId, ConnectionLost, Network, Origin, Received, Urgency};
+pub use network::{
+    ConnectionId, ConnectionLost, Network, Origin, Peer, PeerAddress, Received, Urgency,
+};
 pub use report::Report;
 pub use server::{Identity, Server, Summary};
 pub use settings::Settings;

@@ -1,5 +1,8 @@
 //! The outside world, as the core sees it.
 
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
 use hemiola_rti::{Preparation, SessionId};
 
 /// A connection, as the server numbers them. A number is never used twice.
@@ -13,6 +16,46 @@ pub enum Origin {
     Federate,
     /// The local socket: its first line says what it is for.
     Local,
+}
+
+/// The address of a peer, as far as quotas distinguish peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PeerAddress {
+    /// A host, over TCP.
+    Host(IpAddr),
+    /// A user of this machine, over the local socket.
+    User(u32),
+    /// This process.
+    Process,
+}
+
+impl PeerAddress {
+    /// The address of a host. An IPv6 host owns its whole /64 network, so only these 64 bits count; an IPv4 address is
+    /// the same in its IPv6 form.
+    #[must_use]
+    pub const fn host(address: IpAddr) -> Self {
+        Self::Host(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !(u64::MAX as u128)))
+            }
+            address => address,
+        })
+    }
+}
+
+/// The peer of a new connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its address, for quotas.
+    pub address: PeerAddress,
+    /// Its description, for reports and the log.
+    pub name: String,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
 }
 
 /// The result of a read.

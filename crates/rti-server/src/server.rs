@@ -20,6 +20,7 @@ use crate::meter::Meter;
 use crate::network::{ConnectionId, Network};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::shares::Shares;
 
 /// Bytes read from one connection before the next has its turn.
 const READ_LEN: usize = 64 << 10;
@@ -71,6 +72,8 @@ pub struct Server {
 struct Connections {
     by_id: BTreeMap<ConnectionId, Connection>,
     count: u64,
+    /// The peers' shares. A connection that carries no session can make room.
+    shares: Shares<ConnectionId>,
     /// Whether the last connection was closed for lack of room: that is logged once.
     is_full: bool,
 }
@@ -81,6 +84,9 @@ struct Sessions {
     by_id: BTreeMap<SessionId, Session>,
     /// By the secret name that their clients present.
     by_name: BTreeMap<fedpro::SessionId, SessionId>,
+    /// The peers' shares in the sessions that have not ended. A session without a federate can make room; one that is
+    /// detached does so before one that is connected (`true`).
+    shares: Shares<(bool, SessionId)>,
     /// The memory that all use together, in bytes.
     memory: usize,
 }

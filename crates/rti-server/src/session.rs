@@ -8,7 +8,7 @@ use hemiola_rti::SessionId;
 use hemiola_units::Instant;
 
 use crate::meter::Meter;
-use crate::network::ConnectionId;
+use crate::network::{ConnectionId, Peer};
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -17,8 +17,8 @@ pub(crate) struct Session {
     pub(crate) connection: Option<ConnectionId>,
     /// Since when it has none.
     pub(crate) detached_since: Option<Instant>,
-    /// The address of the present or last peer, shown in reports.
-    pub(crate) peer: String,
+    /// The present or last peer.
+    pub(crate) peer: Peer,
     /// Whether the peer's process has ended.
     pub(crate) is_orphaned: bool,
     pub(crate) calls: Calls,
@@ -124,7 +124,7 @@ impl Session {
     pub(crate) fn new(
         protocol: Protocol<ServerSide>,
         connection: ConnectionId,
-        peer: String,
+        peer: Peer,
         now: Instant,
     ) -> Self {
         Self {

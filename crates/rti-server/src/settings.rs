@@ -11,12 +11,17 @@ pub struct Settings {
     pub limits: Limits,
     /// The limits and timeouts of a session.
     pub session: SessionSettings,
-    /// The maximum number of connections. A further connection replaces the oldest one that has not stated its purpose;
-    /// if there is none, it is closed.
+    /// The maximum number of connections. A further connection replaces the oldest one that carries no session, of the
+    /// peer that has most connections; if there is none, it is closed.
     pub connections_max: usize,
-    /// The maximum number of sessions. A further session replaces the oldest one that is detached and has no federate;
-    /// if there is none, it is refused.
+    /// The maximum number of connections of one peer, which is less, so that no peer locks others out. A further
+    /// connection replaces the peer's oldest one that carries no session.
+    pub peer_connections_max: usize,
+    /// The maximum number of sessions. A further session replaces the oldest one without a federate, of the peer that
+    /// has most sessions, and a detached one first; if there is none, it is refused.
     pub sessions_max: usize,
+    /// The maximum number of sessions of one peer, which is less. A further session replaces one of the same peer.
+    pub peer_sessions_max: usize,
     /// The queue of a connected session from which on it is congested, in bytes of memory: the senders that fill it are
     /// held.
     pub congested_len: usize,
@@ -49,7 +54,9 @@ impl Default for Settings {
             limits,
             session,
             connections_max: 4096,
+            peer_connections_max: 3072,
             sessions_max: 2048,
+            peer_sessions_max: 1536,
             congested_len: 4 * MIB,
             backlog_len_max: 64 * MIB,
             memory_max: 1024 * MIB,

@@ -7,16 +7,18 @@ use hemiola_fedpro::{Client, Event, Session, Settings, Ticket, message};
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
 use hemiola_hla::data::FomModule;
 use hemiola_hla::{AttributeHandle, Call, Callback, Data, ObjectInstanceHandle, Refusal, Reply};
-use hemiola_rti_server::ConnectionId;
+use hemiola_rti_server::{ConnectionId, PeerAddress};
 use hemiola_units::Span;
 
-use crate::world::World;
+use crate::world::{HERE, World};
 
 /// How long a federate waits for a response, in turns.
 const WAIT_MAX: u32 = 20_000;
 
 pub(crate) struct Federate {
     pub(crate) session: Session<Client>,
+    /// The address that it connects from.
+    pub(crate) address: PeerAddress,
     pub(crate) connection: Option<ConnectionId>,
     calls: BTreeMap<Ticket, Call>,
     pub(crate) replies: BTreeMap<Ticket, Result<Reply, Refusal>>,
@@ -34,6 +36,7 @@ impl Federate {
         let settings = Settings { retry_every: Span::from_millis(3), ..Settings::default() };
         Self {
             session: Session::open(world.now, settings),
+            address: HERE,
             connection: None,
             calls: BTreeMap::new(),
             replies: BTreeMap::new(),
@@ -43,6 +46,11 @@ impl Federate {
             appetite: 1 << 20,
             unsent: Vec::new(),
         }
+    }
+
+    /// The same from this address.
+    pub(crate) fn at(world: &World, address: PeerAddress) -> Self {
+        Self { address, ..Self::new(world) }
     }
 
     /// Does what is due without waiting.
@@ -83,7 +91,7 @@ impl Federate {
     fn events(&mut self, world: &mut World) {
         while let Some(event) = self.session.poll() {
             match event {
-                Event::Connect => match world.connect() {
+                Event::Connect => match world.connect_from(self.address) {
                     Some(id) => {
                         self.connection = Some(id);
                         self.session.connected(world.now);
@@ -158,7 +166,12 @@ impl Federate {
 
     /// Opens a session and connects.
     pub(crate) fn connect(world: &mut World) -> Self {
-        let mut federate = Self::new(world);
+        Self::new(world).connected(world)
+    }
+
+    /// Connects.
+    pub(crate) fn connected(self, world: &mut World) -> Self {
+        let mut federate = self;
         let answer = federate.call(world, FederationCall::Connect);
         assert!(matches!(answer, Ok(Reply::Configured(_))), "{answer:?}");
         federate
@@ -166,7 +179,12 @@ impl Federate {
 
     /// Connects and joins a federation, which it creates if it does not exist.
     pub(crate) fn join(world: &mut World, federation: &str) -> Self {
-        let mut federate = Self::connect(world);
+        Self::new(world).joined(world, federation)
+    }
+
+    /// Connects and joins a federation, which it creates if it does not exist.
+    pub(crate) fn joined(self, world: &mut World, federation: &str) -> Self {
+        let mut federate = self.connected(world);
         let federation_name = federation.to_owned();
         let _ = federate.call(
             world,

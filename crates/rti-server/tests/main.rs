@@ -1,5 +1,6 @@
 //! The core under simulation: virtual links and time, honest federates beside hostile ones.
 
+mod arrivals;
 mod attacks;
 mod federate;
 mod world;

@@ -1,15 +1,25 @@
 //! A world of virtual links around one server. Time passes by turns.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
 
 use hemiola_rti::{Preparation, SessionId};
 use hemiola_rti_server::{
-    ConnectionId, ConnectionLost, Identity, Network, Origin, Received, Server, Settings, Urgency,
+    ConnectionId, ConnectionLost, Identity, Network, Origin, Peer, PeerAddress, Received, Server,
+    Settings, Urgency,
 };
 use hemiola_units::{Instant, Random, Span};
 
 /// The duration of a turn, and of the way through a link.
 pub(crate) const TURN: Span = Span::from_millis(1);
+
+/// The address of a peer that has no other.
+pub(crate) const HERE: PeerAddress = host(1);
+
+/// The address of a host by its number.
+pub(crate) const fn host(number: u8) -> PeerAddress {
+    PeerAddress::host(IpAddr::V4(Ipv4Addr::new(192, 0, 2, number)))
+}
 
 /// One end-to-end link, as the network of the kernel would hold it.
 #[derive(Default)]
@@ -132,16 +142,22 @@ impl World {
 
     /// A connection to the server, if it takes one.
     pub(crate) fn connect(&mut self) -> Option<ConnectionId> {
-        self.open(Origin::Federate)
+        self.connect_from(HERE)
+    }
+
+    /// A connection from this address.
+    pub(crate) fn connect_from(&mut self, address: PeerAddress) -> Option<ConnectionId> {
+        self.open(Origin::Federate, address)
     }
 
     /// A connection over the local socket.
     pub(crate) fn connect_locally(&mut self) -> Option<ConnectionId> {
-        self.open(Origin::Local)
+        self.open(Origin::Local, PeerAddress::User(1000))
     }
 
-    fn open(&mut self, origin: Origin) -> Option<ConnectionId> {
-        let id = self.server.accept(&mut self.links, origin, "virtual".into())?;
+    fn open(&mut self, origin: Origin, address: PeerAddress) -> Option<ConnectionId> {
+        let peer = Peer { address, name: format!("{address:?}") };
+        let id = self.server.accept(&mut self.links, origin, peer)?;
         self.links.links.insert(id, Link::default());
         Some(id)
     }
@@ -171,6 +187,11 @@ impl World {
             link.wants_room |= len == 0;
         }
         Some(bytes)
+    }
+
+    /// Whether the server has not closed the connection.
+    pub(crate) fn is_open(&self, id: ConnectionId) -> bool {
+        self.links.links.get(&id).is_some_and(|link| !link.is_finished)
     }
 
     /// Breaks the connection.

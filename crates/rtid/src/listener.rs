@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 
 use hemiola_rt::sys::epoll::Epoll;
 use hemiola_rt::sys::local;
-use hemiola_rti_server::Origin;
+use hemiola_rti_server::{Origin, Peer, PeerAddress};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::link::Link;
@@ -39,8 +39,7 @@ pub(crate) enum Listener {
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) link: Link,
-    /// The peer, for people.
-    pub(crate) peer: String,
+    pub(crate) peer: Peer,
     /// The peer's process, if it is on this machine and known.
     pub(crate) process: Option<OwnedFd>,
 }
@@ -92,7 +91,8 @@ impl Listener {
                 socket.set_nonblocking(true)?;
                 // Each turn of the loop writes once, so there is nothing to gain from coalescing.
                 socket.set_nodelay(true)?;
-                let peer = format!("tcp:{peer}");
+                let peer =
+                    Peer { address: PeerAddress::host(peer.ip()), name: format!("tcp:{peer}") };
                 Ok(Incoming { link: Link::Tcp(socket), peer, process: None })
             }
             Self::Local { listener, name } => {
@@ -106,7 +106,10 @@ impl Listener {
                 let pid = i32::try_from(who.pid).ok().and_then(Pid::from_raw);
                 // Without it, the end of the process is noticed by the end of the socket.
                 let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-                let peer = format!("shm:{name} (pid {})", who.pid);
+                let peer = Peer {
+                    address: PeerAddress::User(who.uid),
+                    name: format!("shm:{name} (pid {})", who.pid),
+                };
                 Ok(Incoming { link: Link::Local(socket), peer, process })
             }
         }

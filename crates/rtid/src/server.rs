@@ -6,7 +6,9 @@ use std::sync::Arc;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::epoll::Events;
 use hemiola_rti::SessionId;
-use hemiola_rti_server::{ConnectionId, Identity, Origin, Server as Core, Summary};
+use hemiola_rti_server::{
+    ConnectionId, Identity, Origin, Peer, PeerAddress, Server as Core, Summary,
+};
 use hemiola_units::{Bytes, Instant, Span};
 
 use crate::error::ServeError;
@@ -191,7 +193,8 @@ impl Server {
                 Command::Stop => self.stops = true,
                 Command::Connect(stream) => {
                     let link = Link::Stream { stream, _socket: None, is_abandoned: false };
-                    let peer = "in this process".into();
+                    let name = "in this process".into();
+                    let peer = Peer { address: PeerAddress::Process, name };
                     self.admit(Incoming { link, peer, process: None }, Origin::Federate);
                 }
                 Command::Prepared(session, prepared) => {

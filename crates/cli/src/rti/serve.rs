@@ -75,6 +75,15 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         settings.sessions_max = count;
         // Leave room for connections that resume a session or are refused.
         settings.connections_max = settings.connections_max.max(count.saturating_mul(2));
+        settings.peer_connections_max = three_quarters(settings.connections_max);
+        settings.peer_sessions_max = three_quarters(count);
+    }
+    if let Some(count) = args.peer_sessions_max {
+        settings.peer_sessions_max = count;
+        // Leave the peer room for connections that resume a session or are refused.
+        let both = count.saturating_mul(2);
+        settings.peer_connections_max =
+            settings.peer_connections_max.max(both).min(settings.connections_max);
     }
     if let Some(Bytes(len)) = args.memory_max {
         settings.memory_max = usize::try_from(len).unwrap_or(usize::MAX);
@@ -89,6 +98,11 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         settings.session.resume_window = span;
     }
     Ok(options)
+}
+
+/// The share of one peer: the rest is left to others.
+const fn three_quarters(count: usize) -> usize {
+    count - count / 4
 }
 
 /// The addresses that the text resolves to, without duplicates.

@@ -10,8 +10,10 @@ use hemiola_units::Span;
 
 use super::{ORPHANED, Server};
 use crate::connection::{Connection, Purpose};
-use crate::network::{ConnectionId, Network, Origin, Received, Urgency};
+use crate::network::{ConnectionId, Network, Origin, Peer, PeerAddress, Received, Urgency};
 use crate::session::{PendingOutput, Session};
+use crate::settings::Settings;
+use crate::shares::{Quota, Room};
 
 /// How long a finished connection stays open, so that the last bytes arrive.
 const LINGER: Span = Span::from_millis(2000);
@@ -23,11 +25,9 @@ impl Server {
         &mut self,
         network: &mut dyn Network,
         origin: Origin,
-        peer: String,
+        peer: Peer,
     ) -> Option<ConnectionId> {
-        if self.connections.by_id.len() >= self.settings.connections_max
-            && !self.replace_oldest_arrival(network)
-        {
+        if !self.has_room_for_connection(network, peer.address) {
             // Logged once: a peer that exhausts the connections must not fill the log as well.
             if !self.connections.is_full {
                 tracing::warn!(%peer, "refused: too many connections");
@@ -44,22 +44,22 @@ impl Server {
             Origin::Local => Purpose::Asking { until, line: Vec::new() },
         };
         self.schedule.wake_by(until);
+        self.connections.shares.take(peer.address);
+        self.connections.shares.offer(peer.address, id);
         self.connections.by_id.insert(id, Connection::new(id, purpose, peer));
         self.enqueue(id);
         Some(id)
     }
 
-    /// Closes the connection that has been waiting longest without stating its purpose. Whether there was one.
-    fn replace_oldest_arrival(&mut self, network: &mut dyn Network) -> bool {
-        let is_arriving = |connection: &&Connection| {
-            matches!(connection.purpose, Purpose::Arriving(_) | Purpose::Asking { .. })
-        };
-        let Some(id) = self.connections.by_id.values().find(is_arriving).map(|found| found.id)
-        else {
-            return false;
-        };
-        self.close(network, id);
-        true
+    /// Whether a peer may have another connection, if need be in place of one that carries no session.
+    fn has_room_for_connection(&mut self, network: &mut dyn Network, peer: PeerAddress) -> bool {
+        let Settings { connections_max, peer_connections_max, .. } = self.settings;
+        let quota = Quota { total: connections_max, of_peer: peer_connections_max };
+        let room = self.connections.shares.room_for(peer, quota);
+        if let Room::InPlaceOf(id) = room {
+            self.lose(network, id, "its place was needed for another connection");
+        }
+        room != Room::None
     }
 
     /// Forgets a connection.
@@ -69,6 +69,8 @@ impl Server {
         id: ConnectionId,
     ) -> Option<Connection> {
         let connection = self.connections.by_id.remove(&id)?;
+        self.connections.shares.withdraw(connection.peer.address, id);
+        self.connections.shares.give_back(connection.peer.address);
         network.close(id);
         Some(connection)
     }
@@ -123,17 +125,7 @@ impl Server {
                 let reason = format!("{refusal}: {version}");
                 self.refuse(network, id, &refuse_session(refusal), &reason);
             }
-            Greeting::New if !self.has_room_for_session(network) => {
-                let refusal = SessionRefusal::OutOfResources;
-                self.refuse(network, id, &refuse_session(refusal), &refusal.to_string());
-            }
-            Greeting::New => match self.new_name(network) {
-                Some(name) => self.open(network, id, arrival, name),
-                None => {
-                    let frame = refuse_session(SessionRefusal::Other);
-                    self.refuse(network, id, &frame, "the system provides no random numbers");
-                }
-            },
+            Greeting::New => self.greet_new(network, id, arrival),
             Greeting::Resume(resume) => {
                 let known = self.sessions.by_name.get(&resume.session).copied();
                 let known = known.filter(|id| !self.sessions.by_id[id].protocol.has_ended());
@@ -149,21 +141,44 @@ impl Server {
         }
     }
 
-    /// Whether there is room for another session, if need be in place of one that is detached and has no federate.
-    fn has_room_for_session(&mut self, network: &mut dyn Network) -> bool {
-        if self.sessions.by_id.len() < self.settings.sessions_max {
-            return true;
+    fn greet_new(&mut self, network: &mut dyn Network, id: ConnectionId, arrival: Arrival) {
+        let peer = self.connections.by_id[&id].peer.address;
+        if !self.has_room_for_session(network, peer) {
+            let refusal = SessionRefusal::OutOfResources;
+            let reason = "joined federates use all sessions, or all of this peer";
+            return self.refuse(network, id, &refuse_session(refusal), reason);
         }
-        let is_dispensable = |(id, session): &(&SessionId, &Session)| {
-            session.connection.is_none() && !session.is_ending() && !self.kernel.has_joined(**id)
-        };
-        let sessions = self.sessions.by_id.iter().filter(is_dispensable);
-        let oldest = sessions.min_by_key(|(_, session)| session.detached_since);
-        let Some(id) = oldest.map(|(id, _)| *id) else { return false };
-        self.evict(id, "room was needed for another session");
-        self.drive(network, id);
-        self.settle(network, id);
-        true
+        match self.new_name(network) {
+            Some(name) => self.open(network, id, arrival, name),
+            None => {
+                let frame = refuse_session(SessionRefusal::Other);
+                self.refuse(network, id, &frame, "the system provides no random numbers");
+            }
+        }
+    }
+
+    /// Whether a peer may have another session, if need be in place of one without a federate.
+    fn has_room_for_session(&mut self, network: &mut dyn Network, peer: PeerAddress) -> bool {
+        let Settings { sessions_max, peer_sessions_max, .. } = self.settings;
+        let quota = Quota { total: sessions_max, of_peer: peer_sessions_max };
+        let room = self.sessions.shares.room_for(peer, quota);
+        if let Room::InPlaceOf((_, id)) = room {
+            self.evict(id, "room was needed for another session");
+            self.drive(network, id);
+            self.settle(network, id);
+        }
+        room != Room::None
+    }
+
+    /// Offers the place of a session to others while it has no federate.
+    pub(super) fn offer_session(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.by_id.get(&id) else { return };
+        let (shares, peer) = (&mut self.sessions.shares, session.peer.address);
+        shares.withdraw(peer, (true, id));
+        shares.withdraw(peer, (false, id));
+        if !session.ending.is_over && !self.kernel.has_joined(id) {
+            shares.offer(peer, (session.connection.is_some(), id));
+        }
     }
 
     /// A name that no other session has and no peer can guess.
@@ -190,6 +205,8 @@ impl Server {
         connection.purpose = Purpose::Carrying(session);
         tracing::info!(session = session.0, peer = %connection.peer, "session opened");
         let peer = connection.peer.clone();
+        self.connections.shares.withdraw(peer.address, id);
+        self.sessions.shares.take(peer.address);
         if let Some(deadline) = protocol.deadline() {
             self.schedule.wake_by(deadline);
         }
@@ -197,6 +214,7 @@ impl Server {
         self.sessions.by_id.insert(session, Session::new(protocol, id, peer, self.now));
         network.watch_process(id, session);
         self.kernel.handle(Input::Opened(session), &mut self.buffers.effects);
+        self.offer_session(session);
         self.mark(session, PendingOutput::Urgent);
         self.drive(network, session);
     }
@@ -218,7 +236,14 @@ impl Server {
         let connection = self.connections.get_mut(id).expect("it asked for a session");
         connection.purpose = Purpose::Carrying(session);
         tracing::info!(session = session.0, peer = %connection.peer, "session resumed");
-        found.peer.clone_from(&connection.peer);
+        let peer = std::mem::replace(&mut found.peer, connection.peer.clone());
+        let (shares, address) = (&mut self.sessions.shares, found.peer.address);
+        self.connections.shares.withdraw(address, id);
+        shares.withdraw(peer.address, (false, session));
+        shares.withdraw(peer.address, (true, session));
+        shares.give_back(peer.address);
+        shares.take(address);
+        self.offer_session(session);
         if let Some(before) = before {
             self.close(network, before);
         }
@@ -320,6 +345,7 @@ impl Server {
         found.connection = None;
         found.detached_since = Some(self.now);
         found.protocol.disconnected(self.now);
+        self.offer_session(session);
         self.release_all(session);
         let found = &self.sessions.by_id[&session];
         if found.is_orphaned {
@@ -338,6 +364,8 @@ impl Server {
             let timeout = if is_done { LINGER } else { self.settings.session.greeting_max };
             let until = self.now + timeout;
             connection.leave(network, until);
+            let peer = connection.peer.address;
+            self.connections.shares.offer(peer, id);
             self.schedule.wake_by(until);
             self.enqueue(id);
         }

@@ -143,8 +143,12 @@ impl Server {
         let is_lazy = entry.sends() || (entry.advances() && found.pending.defers_responses);
         let output = if is_lazy { PendingOutput::Lazy } else { PendingOutput::Urgent };
         self.statistics.summary.calls += 1;
+        let may_join = matches!(call, Call::Federation(_));
         let input = Input::Called(session, CallId(request.number()), call);
         self.kernel.handle(input, &mut self.buffers.effects);
+        if may_join {
+            self.offer_session(session);
+        }
         self.deliver(Some(Caller { session, request, number, output }))
     }
 
@@ -205,6 +209,14 @@ impl Server {
         let deadline = session.protocol.deadline();
         let name = session.protocol.id();
         self.sessions.by_name.remove(&name);
+        let (peer, connection) = (session.peer.address, session.connection);
+        self.offer_session(id);
+        self.sessions.shares.give_back(peer);
+        if let Some(connection) = connection
+            && let Some(found) = self.connections.by_id.get(&connection)
+        {
+            self.connections.shares.offer(found.peer.address, connection);
+        }
         let reason = eviction.unwrap_or_else(|| short_reason(end));
         *self.statistics.sessions_ended.entry(reason).or_default() += 1;
         match (eviction, end) {

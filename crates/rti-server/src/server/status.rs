@@ -45,7 +45,7 @@ impl Server {
         };
         SessionReport {
             number,
-            peer: session.peer.clone(),
+            peer: session.peer.name.clone(),
             state,
             age: self.now - session.traffic.opened,
             silence: self.now - session.traffic.heard,
@@ -87,6 +87,9 @@ impl Server {
                 assert_eq!(carried, Some(connection.id), "{id:?}");
             }
         }
+        let running = sessions.values().filter(|session| !session.ending.is_over).count();
+        assert_eq!(self.sessions.shares.counts().0, running);
+        assert_eq!(self.connections.shares.counts().0, self.connections.by_id.len());
         self.kernel.check_invariants();
     }
 }
