@@ -172,11 +172,11 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
 }
 
 /// T of a thread: given, or what was found if the intervals of the whole recording bear it out.
-fn period(state: &State) -> Option<u64> {
+pub(super) fn period(state: &State) -> Option<u64> {
     if state.given.is_some() {
         return state.given;
     }
-    let candidate = state.hint.or(state.finder.period)?;
+    let candidate = state.hint.unwrap_or(state.finder.period)?;
     let intervals = &state.streams.interval;
     let (low, high) = about(candidate);
     let (single, period) = intervals.between(low, high);

@@ -15,12 +15,13 @@ use hemiola_trace::Recording;
 use hemiola_trace::sched::{Context, Event, Left, PRIORITY_UNKNOWN, Tid, What};
 
 use super::accounting::{self, Books};
+use super::assemble::period;
 use super::cpu::Cpu;
 use super::gaps::Gaps;
 use super::marks::Marks;
 use super::report::{Gap, Job, Miss};
 use super::tally::Code;
-use super::threads::{Mode, Threads};
+use super::threads::{Mode, State, Threads};
 use super::{Options, Wanted};
 
 /// The results of the first pass that the second needs.
@@ -28,7 +29,7 @@ use super::{Options, Wanted};
 pub(super) struct Known {
     gaps: Vec<Gap>,
     /// Periods by thread: its number, the time from which the number means this thread, T.
-    periods: Vec<(u32, u64, u64)>,
+    periods: Vec<(u32, u64, Option<u64>)>,
 }
 
 pub(super) struct Engine<'r> {
@@ -60,6 +61,19 @@ pub(super) struct Engine<'r> {
     pub(super) copies: Vec<Books>,
 }
 
+/// What the second pass must know about a thread's period: one that was found late, or one that the recording as a whole
+/// does not bear out although wake-ups were already counted by it.
+fn hint(state: &State) -> Option<Option<u64>> {
+    let is_withdrawn = state.is_merged && state.given.is_none() && period(state).is_none();
+    if is_withdrawn {
+        Some(None)
+    } else if state.finder.late {
+        state.finder.period.map(Some)
+    } else {
+        None
+    }
+}
+
 /// Goes through a recording, twice if the first pass finds gaps or a late period.
 pub(super) fn pass<'r>(
     recording: &'r Recording,
@@ -73,8 +87,7 @@ pub(super) fn pass<'r>(
         gaps: first.gaps.found(),
         periods: states
             .iter()
-            .filter(|state| state.finder.late)
-            .filter_map(|state| Some((state.tid, state.from, state.finder.period?)))
+            .filter_map(|state| Some((state.tid, state.from, hint(state)?)))
             .collect(),
     };
     if known.gaps.is_empty() && known.periods.is_empty() {
@@ -150,6 +163,9 @@ impl<'r> Engine<'r> {
             _ => {}
         }
         if state.mode != Mode::Sleeping {
+            if !gap {
+                self.missed += state.miss_until(end);
+            }
             state.invocation.sound = false;
         }
         self.close(thread);

@@ -91,7 +91,7 @@ fn a_recording_of_trace_cmd() {
     let report = report(include_bytes!("../../../../data/traces/trace-cmd-7.dat"));
     agrees(&report, include_str!("../../../../data/traces/trace-cmd-7.txt"));
     insta::assert_snapshot!(shown(&report), @r"
-kernel-45842a86 [16086] nice 0: 41 jobs, 1 in part; C 52896, response 96282, ran 11450617, waited 170863, 170863 of it for kernel-45842a86
+kernel-45842a86 [16086] nice 0: 55 jobs, 1 in part; C 52896, response 96282, ran 11450617, waited 170863, 170863 of it for kernel-45842a86
 rustc [15772] nice 0: 0 jobs, 1 in part; C –, response –, ran 5536424, waited 4552017, 4007761 of it for opt cgu.2
 opt cgu.2 [16048] nice 0: 0 jobs, 1 in part; C –, response –, ran 4007761, waited 315277, 7251 of it for rcu_preempt
 sleep [16115] nice 0: 1 jobs, 1 in part; C 178605, response 189340, ran 896878, waited 10735, 10735 of it for rustc

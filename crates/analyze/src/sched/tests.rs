@@ -697,12 +697,12 @@ fn the_tables_of_a_known_recording() {
     let text: Vec<String> =
         tables::tables(&report).iter().map(hemiola_report::terminal::table).collect();
     insta::assert_snapshot!(text.join("\n\n"), @r"
-Threads: 411 switches in 189 ms, processors 34.7 % busy, ΣC/T 71.5 %
+Threads: 411 switches in 189 ms, processors 34.7 % busy, ΣC/T 68.9 %
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Thread   Tid   Prio  Jobs   C min     mean      max        T       U  Response p50      p99      max  Preempted   Waited
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 task 11   11  rt 90   190  151 µs   198 µs   249 µs  1.00 ms  19.8 %        196 µs   249 µs   249 µs          0     0 ns
-task 13   13  rt 70    19  803 µs  1.47 ms  2.33 ms  2.85 ms  51.7 %       1.82 ms  2.94 ms  2.94 ms         36  8.28 ms
+task 13   13  rt 70    20  803 µs  1.40 ms  2.19 ms  2.85 ms  49.1 %       1.76 ms  2.85 ms  2.85 ms         36  8.28 ms
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 A job lasts from wake-up to sleep. C: processor time of a job, free of preemption. T: found in the
 wake-ups, or given. U: C/T, without a period the share of the time. Response: from wake-up to sleep.
@@ -720,7 +720,7 @@ Missed deadlines, explained
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
 Released at  Task     Job  Why
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
-0.160000 s   task 13   16  93.1 µs late: 2.33 ms computing (usually 1.41 ms), 445 µs preempted by task
+0.160000 s   task 13   16  93.1 µs late: 2.33 ms computing (usually 1.18 ms), 445 µs preempted by task
                            11, 164 µs waiting while task 11 had the processor
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
 Deadlines missed: 1. Shown: the first 1.
@@ -770,7 +770,7 @@ Its slowest jobs, and the median one last
 ─────────────────────────────────────────────────────────────────────────────────────────
 Released at  Why
 ─────────────────────────────────────────────────────────────────────────────────────────
-0.160000 s   93.1 µs late: 2.33 ms computing (usually 1.41 ms), 445 µs preempted by task
+0.160000 s   93.1 µs late: 2.33 ms computing (usually 1.18 ms), 445 µs preempted by task
              11, 164 µs waiting while task 11 had the processor
 0.040000 s   2.76 ms from release to finish: 2.19 ms computing (usually 1.41 ms), 576 µs
              preempted by task 11

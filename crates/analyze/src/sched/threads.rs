@@ -61,8 +61,10 @@ pub(super) struct State {
     pub(super) released: Option<u64>,
     /// The period the caller gave, with its deadline.
     pub(super) given: Option<u64>,
-    /// The period an earlier pass found.
-    pub(super) hint: Option<u64>,
+    /// What an earlier pass found: a period, or that there is none.
+    pub(super) hint: Option<Option<u64>>,
+    /// Wake-ups were taken for parts of a job because of a period.
+    pub(super) is_merged: bool,
     pub(super) finder: Finder,
     /// Marked tasks of this thread that have a job open.
     pub(super) open_marks: Vec<u32>,
@@ -132,6 +134,29 @@ pub(super) struct Invocation {
     pub(super) delays: Tally<DELAYS_MAX>,
 }
 
+/// An invocation that lasts longer, in periods, counts as one job: it tells nothing about single ones.
+const JOBS_MAX: u64 = 128;
+
+/// The jobs that one invocation consists of, each released one period after the one before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jobs {
+    /// At least 1.
+    pub(super) count: u64,
+    /// T; 0 if it is unknown, and then there is one job.
+    pub(super) period: u64,
+}
+
+impl Jobs {
+    pub(super) fn last_release(self, first: u64) -> u64 {
+        first.saturating_add((self.count - 1).saturating_mul(self.period))
+    }
+
+    /// How many of them were late if the invocation was: each before the last was not finished at the next release.
+    pub(super) fn late(self) -> u64 {
+        (self.count - 1).max(1)
+    }
+}
+
 /// Sums over the whole recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
@@ -184,6 +209,7 @@ impl State {
             released: None,
             given: None,
             hint: None,
+            is_merged: false,
             finder: Finder::default(),
             open_marks: Vec::new(),
             is_identified: false,
@@ -196,7 +222,47 @@ impl State {
     /// T as far as it is known now.
     #[inline]
     pub(super) fn period(&self) -> Option<u64> {
-        self.given.or(self.hint).or(self.finder.period)
+        self.given.or(self.hint.unwrap_or(self.finder.period))
+    }
+
+    /// A wake-up at this moment belongs to the job that the last release began.
+    #[inline]
+    pub(super) fn is_within_job(&mut self, at: u64) -> bool {
+        let release = self.last_release();
+        let within = self.period().is_some_and(|period| at.saturating_sub(release) < period / 2);
+        self.is_merged |= within;
+        within
+    }
+
+    /// The last release of the open invocation, as far as it is known.
+    fn last_release(&self) -> u64 {
+        self.jobs_of_invocation().last_release(self.invocation.release)
+    }
+
+    /// Counts the jobs of an invocation that has not ended at the end of the recording and is late for certain: those
+    /// before the last release. If its begin was not seen, the first release may be up to a period later.
+    pub(super) fn miss_until(&mut self, end: u64) -> u64 {
+        let Some(period) = self.given.filter(|_| self.invocation.open && !self.is_marked) else {
+            return 0;
+        };
+        let releases = end.saturating_sub(self.invocation.release) / period;
+        let late = releases.saturating_sub(u64::from(!self.invocation.sound));
+        self.totals.missed += late;
+        late
+    }
+
+    /// The jobs of the open invocation. A thread that is still busy at its next release begins the next job without
+    /// sleeping, so it is not seen to wake up.
+    #[inline]
+    pub(super) fn jobs_of_invocation(&self) -> Jobs {
+        let length = self.invocation.finish.saturating_sub(self.invocation.release);
+        match self.period() {
+            Some(period) if length > period && !self.is_marked => {
+                let count = length.div_ceil(period);
+                Jobs { count: if count > JOBS_MAX { 1 } else { count }, period }
+            }
+            period => Jobs { count: 1, period: period.unwrap_or(0) },
+        }
     }
 
     /// It begins to run there.

@@ -1,6 +1,6 @@
 //! Task sets of each processor from the threads and marked tasks of a recording.
 
-use hemiola_analyze::sched::{Report, TaskReport, ThreadReport};
+use hemiola_analyze::sched::{PeriodFrom, Report, TaskReport, ThreadReport};
 use serde::Serialize;
 
 /// The first kernel priority that is not real time.
@@ -34,6 +34,9 @@ pub struct Measured {
     pub response_ns: Option<u64>,
     /// Deadlines missed in the recording.
     pub missed: u64,
+    /// T was found in the wake-ups, and most jobs took more than half of it. A thread with half that period that is
+    /// late in every other one and then does not sleep has the same wake-ups.
+    pub is_period_doubtful: bool,
 }
 
 impl Measured {
@@ -73,7 +76,12 @@ pub enum LeftOutReason {
     NotPeriodic,
     /// It has a period, but no job of it was recorded from release to finish.
     NoJobs,
+    /// It never slept in the recording, although it has a period: it is always late.
+    NeverSleeps,
 }
+
+/// Of the recording, a thread must have wanted the processor for this share for its demand to matter.
+const NEGLIGIBLE: f64 = 0.005;
 
 /// The tasks of one processor.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +96,7 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     let marked = |thread: &ThreadReport| {
         report.tasks.iter().any(|task| task.tid == thread.tid && task.period_ns.is_some())
     };
-    let real_time = |thread: &&ThreadReport| is_real_time(thread.priority);
+    let real_time = |thread: &&ThreadReport| may_be_real_time(thread);
     let periodic = |thread: &&ThreadReport| thread.period_ns.is_some() || marked(thread);
     let mut chosen: Vec<&ThreadReport> = report.threads.iter().filter(real_time).collect();
     if !chosen.iter().any(periodic) {
@@ -109,12 +117,16 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
                 why,
             });
         };
-        // A thread that never ran in the recording delays no other.
-        if thread.cpus.is_empty() {
+        // A thread that never wanted to run in the recording delays no other.
+        if thread.cpus.is_empty() && thread.waiting_ns == 0 {
             continue;
         }
         if !periodic(&thread) {
             leave_out(LeftOutReason::NotPeriodic);
+            continue;
+        }
+        if thread.missed > 0 && thread.sleeping_ns == 0 && thread.execution_ns.is_none() {
+            leave_out(LeftOutReason::NeverSleeps);
             continue;
         }
         let Some(cpu) = home(thread) else {
@@ -137,6 +149,64 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
         processor.tasks.sort_by_key(|task| (task.priority.unwrap_or(i16::MAX), task.period_ns));
     }
     (processors, left_out)
+}
+
+/// The real-time threads outside the set of a processor that can delay its tasks.
+#[derive(Debug, Default)]
+pub(super) struct Others {
+    /// With the greatest execution time and the least distance of releases that were observed.
+    pub(super) sporadic: Vec<Measured>,
+    /// Names of threads that used or wanted a considerable share, without a known period.
+    pub(super) unknown: Vec<String>,
+    /// Names of threads that are always late.
+    pub(super) overloaded: Vec<String>,
+}
+
+/// Looks for those threads among the threads that were left out.
+pub(super) fn others(report: &Report, left_out: &[LeftOut], cpu: u16) -> Others {
+    let mut others = Others::default();
+    let length = report.to_ns.saturating_sub(report.from_ns).max(1);
+    for left in left_out.iter().filter(|left| left.cpus.is_empty() || left.cpus.contains(&cpu)) {
+        let thread = report.threads.iter().find(|thread| thread.tid == left.tid);
+        let Some(thread) = thread.filter(may_be_real_time) else { continue };
+        let demand = (thread.running_ns + thread.waiting_ns) as f64 / length as f64;
+        match left.why {
+            LeftOutReason::NeverSleeps => others.overloaded.push(left.name.clone()),
+            LeftOutReason::Migrates => others.sporadic.extend(tasks_of(thread, report)),
+            _ if demand >= NEGLIGIBLE => others.unknown.push(left.name.clone()),
+            _ => others.sporadic.push(sporadic(thread, length)),
+        }
+    }
+    others
+}
+
+/// A thread without a period, as if it always came as often and took as long as it did once.
+fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
+    let longest = thread.execution_ns.as_ref().map(|execution| execution.max);
+    let nearest = thread.interval_ns.as_ref().map(|interval| interval.min);
+    let period_ns = nearest.unwrap_or(length).max(1);
+    Measured {
+        name: thread.name.clone(),
+        tid: thread.tid,
+        priority: thread.priority,
+        jobs: thread.invocations,
+        execution_ns: longest.unwrap_or(thread.running_ns),
+        execution_p99_ns: longest.unwrap_or(thread.running_ns),
+        period_ns,
+        deadline_ns: period_ns,
+        blocking_ns: 0,
+        jitter_ns: 0,
+        response_ns: None,
+        missed: 0,
+        is_period_doubtful: false,
+    }
+}
+
+/// Whether a thread ran at a real-time priority, or waited for a processor from the first event to the last, so that
+/// its priority was never seen.
+fn may_be_real_time(thread: &&ThreadReport) -> bool {
+    let is_starved = thread.priority.is_none() && thread.cpus.is_empty() && thread.waiting_ns > 0;
+    is_real_time(thread.priority) || is_starved
 }
 
 /// The one processor that a thread belongs to, if any.
@@ -180,6 +250,8 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
         response_ns: thread.response_ns.as_ref().map(|response| response.max),
         missed: thread.missed,
+        is_period_doubtful: thread.period_from == Some(PeriodFrom::Found)
+            && thread.response_ns.as_ref().is_some_and(|response| response.p50 > period / 2),
     })
 }
 
@@ -207,6 +279,7 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
         response_ns: task.response_ns.as_ref().map(|response| response.max),
         missed: task.missed,
+        is_period_doubtful: false,
     })
 }
 

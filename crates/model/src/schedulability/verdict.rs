@@ -1,16 +1,15 @@
 //! The verdict on a recording: whether its tasks are schedulable, processor by processor.
 //!
 //! The recording gives C (the greatest observed value, which is not a bound; the verdict says so), T, D, priorities and
-//! B. The first answer ignores release jitter, because on a shared machine a single late timer would decide everything;
-//! the bounds with jitter are shown beside it.
+//! B. The answer is yes only if the recording bears the figures out: see [`ProcessorVerdict::doubts`].
 
 use hemiola_analyze::sched::Report;
 use hemiola_units::Span;
 use serde::Serialize;
 
-use super::measured::{LeftOut, Measured, partition};
+use super::measured::{LeftOut, Measured, Others, others, partition};
 use super::{Answer, Assessment, Fixed, Tolerance, assess, words};
-use crate::response_time::{PriorityOrder, Task, TaskSet};
+use crate::response_time::{PriorityOrder, Response, Task, TaskSet};
 
 /// Larger sets are not tested: their tolerance would take too long.
 pub const TASKS_MAX: usize = 64;
@@ -35,8 +34,10 @@ pub struct ProcessorVerdict {
     pub cpu: u16,
     /// Whether the tasks are judged at the priorities they had, or else at rate-monotonic ones.
     pub as_it_ran: bool,
-    /// Whether every deadline is kept.
+    /// Whether every deadline is kept. It is open if the figures say so but the recording does not bear them out.
     pub answer: Answer,
+    /// Why the answer is open although the figures say yes, one sentence each.
+    pub doubts: Vec<String>,
     /// Its utilisation by all tasks, switches included.
     pub utilization: f64,
     /// The verdict in words.
@@ -77,7 +78,21 @@ impl TaskVerdict {
     pub fn is_outlier(&self) -> bool {
         const FACTOR: u64 = 5;
         self.measured.execution_ns > self.measured.execution_p99_ns.saturating_mul(FACTOR)
-            || (self.measured.jobs <= 100 && self.measured.execution_ns > self.measured.period_ns)
+    }
+
+    /// Whether a job was seen to finish after its deadline.
+    #[must_use]
+    pub fn was_late(&self) -> bool {
+        let measured = &self.measured;
+        measured.missed > 0 || measured.response_ns.is_some_and(|seen| seen > measured.deadline_ns)
+    }
+
+    /// Whether every deadline is kept with punctual releases, but not with the observed jitter.
+    #[must_use]
+    pub fn needs_punctual_releases(&self) -> bool {
+        let keeps =
+            |bound: Option<u64>| bound.is_some_and(|bound| bound <= self.measured.deadline_ns);
+        keeps(self.bound_ns) && !keeps(self.bound_with_jitter_ns)
     }
 }
 
@@ -113,7 +128,8 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
     let mut notes = Vec::new();
     let mut processors = Vec::new();
     for of in found {
-        match judge(of.cpu, of.tasks, cost) {
+        let others = others(report, &left_out, of.cpu);
+        match judge(of.cpu, of.tasks, &others, cost) {
             Ok(processor) => processors.push(processor),
             Err(reason) => notes.push(format!("Processor {} is not judged: {reason}.", of.cpu)),
         }
@@ -127,22 +143,35 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
     Verdict { switch_ns: nanos(cost), processors, left_out, notes }
 }
 
-fn judge(cpu: u16, measured: Vec<Measured>, switch: Span) -> Result<ProcessorVerdict, String> {
+fn judge(
+    cpu: u16,
+    measured: Vec<Measured>,
+    others: &Others,
+    switch: Span,
+) -> Result<ProcessorVerdict, String> {
     if measured.len() > TASKS_MAX {
         return Err(format!("it has {} tasks, the limit is {TASKS_MAX}", measured.len()));
     }
     let as_it_ran = measured.iter().all(Measured::is_real_time);
     let order = if as_it_ran { PriorityOrder::Given } else { PriorityOrder::RateMonotonic };
-    let set = |jitter: bool| {
-        let tasks = measured.iter().map(|task| of_measured(task, jitter)).collect();
+    let set = |jitter: bool, others: &[Measured]| {
+        let all = measured.iter().chain(others);
+        let tasks = all.map(|task| of_measured(task, jitter)).collect();
         TaskSet::new(tasks, order, switch).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             errors.join("; ")
         })
     };
-    let late = set(true)?.responses();
-    let assessment = assess(&set(false)?);
+    let late = set(true, &[])?.responses();
+    let assessment = assess(&set(false, &[])?);
     let fixed = &assessment.fixed[0];
+    let own = measured.len();
+    let disturbed = match others.sporadic.as_slice() {
+        _ if !as_it_ran => false,
+        [] => false,
+        sporadic => set(false, sporadic)
+            .map_or(true, |set| !set.responses()[..own].iter().all(Response::keeps_deadline)),
+    };
     let tasks = measured.into_iter().enumerate().map(|(index, measured)| TaskVerdict {
         utilization: measured.execution_ns as f64 / measured.period_ns as f64,
         bound_ns: fixed.responses[index].bound.map(nanos),
@@ -151,12 +180,26 @@ fn judge(cpu: u16, measured: Vec<Measured>, switch: Span) -> Result<ProcessorVer
         measured,
     });
     let tasks: Vec<TaskVerdict> = tasks.collect();
+    let mut doubts = Vec::new();
+    if as_it_ran {
+        doubts = words::doubts(&tasks, others);
+        doubts.extend(disturbed.then(|| words::disturbed(&others.sporadic)));
+    }
+    let answer = match fixed.answer() {
+        _ if as_it_ran && !others.overloaded.is_empty() => Answer::No,
+        Answer::Yes if !doubts.is_empty() => Answer::Open,
+        answer => answer,
+    };
+    if answer != Answer::Open {
+        doubts.clear();
+    }
     Ok(ProcessorVerdict {
         cpu,
         as_it_ran,
-        answer: fixed.answer(),
+        answer,
         utilization: assessment.utilisation,
-        verdict: words::processor(cpu, as_it_ran, &assessment, &tasks),
+        verdict: words::processor(cpu, as_it_ran, &assessment, &tasks, &doubts, &others.overloaded),
+        doubts,
         tests: tests(&assessment),
         tasks,
     })
@@ -219,5 +262,7 @@ fn nanos(span: Span) -> u64 {
     u64::try_from(span.nanos()).unwrap_or(0)
 }
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod tests;

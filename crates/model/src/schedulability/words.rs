@@ -3,7 +3,7 @@
 use hemiola_report::text::{duration, percent, ratio};
 use hemiola_units::Span;
 
-use super::measured::{LeftOut, LeftOutReason};
+use super::measured::{LeftOut, LeftOutReason, Measured, Others};
 use super::verdict::{ProcessorVerdict, TaskVerdict};
 use super::{Answer, Assessment};
 use crate::response_time::PriorityOrder;
@@ -37,6 +37,8 @@ pub(super) fn processor(
     as_it_ran: bool,
     found: &Assessment,
     tasks: &[TaskVerdict],
+    doubts: &[String],
+    overloaded: &[String],
 ) -> String {
     let fixed = &found.fixed[0];
     let how = if as_it_ran { "as it ran" } else { "with rate-monotonic priorities" };
@@ -47,6 +49,20 @@ pub(super) fn processor(
             format!(" All execution times can grow together to {}.", factor_text(factor))
         }
     };
+    if !overloaded.is_empty() {
+        return format!(
+            "Processor {cpu}: not schedulable {how}. {} never slept in the recording and was late in every period: the \
+             processor is overloaded.",
+            names(overloaded)
+        );
+    }
+    if !doubts.is_empty() {
+        return format!(
+            "Processor {cpu}: cannot tell {how}. The figures of its tasks would allow every deadline to be kept, but the \
+             recording does not bear them out. {}",
+            doubts.join(" ")
+        );
+    }
     if fixed.answer() == Answer::Yes {
         let Some(nearest) = tasks.iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b))) else {
             return format!("Processor {cpu}: no task.");
@@ -84,7 +100,7 @@ pub(super) fn processor(
         0 => String::new(),
         _ => format!(" {} may be late too.", names(&others)),
     };
-    let seen = tasks.iter().map(|task| task.measured.missed).sum::<u64>() == 0;
+    let seen = !tasks.iter().any(TaskVerdict::was_late);
     let seen = if seen { " No miss was recorded: the worst case did not occur." } else { "" };
     let mut other_orders: Vec<&str> = found.fixed[1..]
         .iter()
@@ -112,6 +128,76 @@ pub(super) fn processor(
         },
     );
     format!("Processor {cpu}: not schedulable {how}.{worst}{others}{shrinks}{helps}{seen}")
+}
+
+/// Why a set is not called schedulable although its figures say so.
+pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if !others.unknown.is_empty() {
+        doubts.push(format!(
+            "{} ran at a real-time priority without a known period: give it (--period NAME=T).",
+            names(&others.unknown)
+        ));
+    }
+    for task in tasks.iter().filter(|task| task.measured.is_period_doubtful) {
+        doubts.push(format!(
+            "The period of {} was found in its wake-ups, but most jobs took more than half of it: a thread with half the \
+             period that is always late looks the same. Give its period (--period {}=T).",
+            task.measured.name, task.measured.name
+        ));
+    }
+    for task in tasks.iter().filter(|task| task.was_late()) {
+        let (measured, response) = (&task.measured, task.measured.response_ns);
+        doubts.push(match response.filter(|response| *response > measured.deadline_ns) {
+            Some(response) => format!(
+                "A job of {} took {}, longer than its deadline of {}.",
+                measured.name,
+                time(response),
+                time(measured.deadline_ns)
+            ),
+            None => format!("{} missed {} deadlines.", measured.name, measured.missed),
+        });
+    }
+    let is_in_time = |task: &&TaskVerdict| !task.was_late();
+    doubts.extend(jitter(tasks));
+    doubts.extend(contradictions(tasks.iter().filter(is_in_time)));
+    doubts
+}
+
+/// The doubt that threads without a period would let a deadline pass.
+pub(super) fn disturbed(sporadic: &[Measured]) -> String {
+    let all: Vec<String> = sporadic.iter().map(|task| task.name.clone()).collect();
+    format!(
+        "If {} came as often and took as long as they once did, a deadline would be missed.",
+        names(&all)
+    )
+}
+
+fn jitter(tasks: &[TaskVerdict]) -> Option<String> {
+    let late: Vec<String> = tasks
+        .iter()
+        .filter(|task| task.needs_punctual_releases())
+        .map(|task| task.measured.name.clone())
+        .collect();
+    (!late.is_empty()).then(|| {
+        format!(
+            "With the observed release jitter, the deadlines of {} are not guaranteed.",
+            names(&late)
+        )
+    })
+}
+
+fn contradictions<'t>(tasks: impl IntoIterator<Item = &'t TaskVerdict>) -> Vec<String> {
+    let contradicted = tasks.into_iter().filter(|task| task.is_contradicted());
+    contradicted
+        .map(|task| {
+            format!(
+                "{} once took {}, longer than its bound: something not in the figures delayed it.",
+                task.measured.name,
+                time(task.measured.response_ns.unwrap_or(0))
+            )
+        })
+        .collect()
 }
 
 /// The bound of the response time relative to the deadline.
@@ -142,6 +228,11 @@ pub(super) fn notes(
             LeftOutReason::NoJobs,
             "With a period, but without a completely recorded job",
             "they are in no set",
+        ),
+        (
+            LeftOutReason::NeverSleeps,
+            "Always late, because they never slept in the recording",
+            "their processor is overloaded",
         ),
     ] {
         let of: Vec<String> = left_out
@@ -186,24 +277,10 @@ pub(super) fn notes(
             time(task.measured.execution_p99_ns)
         ));
     }
-    let jitter = |task: &&TaskVerdict| {
-        let deadline = task.measured.deadline_ns;
-        task.bound_ns.is_some_and(|bound| bound <= deadline)
-            && task.bound_with_jitter_ns.is_none_or(|bound| bound > deadline)
-    };
-    let late: Vec<String> = all().filter(jitter).map(|task| task.measured.name.clone()).collect();
-    if !late.is_empty() {
-        notes.push(format!(
-            "With the observed release jitter, the deadlines of {} are not guaranteed.",
-            names(&late)
-        ));
-    }
-    for task in all().filter(|task| task.is_contradicted()) {
-        notes.push(format!(
-            "{} once took {}, longer than its bound: something not in the figures delayed it.",
-            task.measured.name,
-            time(task.measured.response_ns.unwrap_or(0))
-        ));
+    let hypothetical = || processors.iter().filter(|processor| !processor.as_it_ran);
+    for processor in hypothetical() {
+        notes.extend(jitter(&processor.tasks));
+        notes.extend(contradictions(&processor.tasks));
     }
     for processor in processors.iter().filter(|processor| processor.as_it_ran) {
         if processor.utilization > REAL_TIME_SHARE {

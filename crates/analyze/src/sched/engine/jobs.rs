@@ -6,7 +6,7 @@ use hemiola_trace::{Entry, EventKind};
 use super::Engine;
 use crate::sched::report::{DelayKind, Job, Miss};
 use crate::sched::tally::{Code, Taken};
-use crate::sched::threads::{Mode, State};
+use crate::sched::threads::{Invocation, Jobs, Mode, State, Streams};
 use crate::sched::{MISSES_MAX, Of, Who};
 
 impl Engine<'_> {
@@ -21,9 +21,7 @@ impl Engine<'_> {
             && match state.mode {
                 Mode::Blocked => true,
                 _ if state.is_marked => !state.open_marks.is_empty(),
-                _ => state
-                    .period()
-                    .is_some_and(|period| at.saturating_sub(invocation.release) < period / 2),
+                _ => state.is_within_job(at),
             };
         if state.mode != Mode::Blocked && (!state.is_marked || !goes_on) {
             state.finder.wake(at, waker == Code::INTERRUPT);
@@ -82,7 +80,7 @@ impl Engine<'_> {
         }
         let complete = invocation.sound && invocation.started;
         let execution = state.totals.running - invocation.running_before;
-        let response = invocation.finish.saturating_sub(invocation.release);
+        let jobs = state.jobs_of_invocation();
         let deadline = state.given.map(|period| invocation.release.saturating_add(period));
         let late = deadline.map_or(0, |deadline| invocation.finish.saturating_sub(deadline));
         let missed = complete && late > 0 && !state.is_marked;
@@ -112,18 +110,23 @@ impl Engine<'_> {
         let invocation = &mut state.invocation;
         totals.culprits.add_all(&invocation.delays);
         if complete {
-            streams.execution.push(execution);
             streams.latency.push(invocation.start.saturating_sub(invocation.release));
-            streams.response.push(response);
+            push_jobs(streams, invocation, execution, jobs);
+            if jobs.count > 1 {
+                state.released = Some(jobs.last_release(invocation.release));
+            }
             if let Some(blocking) = blocking {
                 streams.blocking.push(blocking);
             }
         } else {
             totals.incomplete += 1;
         }
-        totals.missed += u64::from(missed);
+        if missed {
+            totals.missed += jobs.late();
+            self.missed += jobs.late() - 1;
+        }
         invocation.open = false;
-        invocation.number += 1;
+        invocation.number += jobs.count;
         invocation.delays.clear();
     }
 
@@ -216,6 +219,19 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         (state.given, state.hint, state.is_marked) = (given, hint, is_marked);
         state.is_identified = true;
+    }
+}
+
+/// Adds the times of the jobs of an invocation. Only the first release and the last finish were seen: the jobs share
+/// the execution time equally, and all but the last took longer than a period, or the thread would have slept.
+fn push_jobs(streams: &mut Streams, invocation: &Invocation, execution: u64, jobs: Jobs) {
+    let last = jobs.last_release(invocation.release);
+    streams.response.push(invocation.finish.saturating_sub(last));
+    streams.execution.push(execution - execution / jobs.count * (jobs.count - 1));
+    for _ in 1..jobs.count {
+        streams.interval.push(jobs.period);
+        streams.response.push(jobs.period.saturating_add(1));
+        streams.execution.push(execution / jobs.count);
     }
 }
 
