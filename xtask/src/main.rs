@@ -5,6 +5,7 @@
 //! * `cargo xtask tidy` runs only the rules about the tree itself.
 //! * `cargo xtask prose [CRATE|PATH]` lists sentences whose word order or wording is not plain English.
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
+//! * `cargo xtask attack [NAME …] [over=tcp|shm] [churn-minutes=N]` attacks an RTI and prints the table of the guide.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(
@@ -13,6 +14,7 @@
     reason = "a command: its output is what it is for"
 )]
 
+mod attack;
 mod ci;
 mod dist;
 mod mutants;
@@ -27,6 +29,7 @@ usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask tidy
        cargo xtask prose [CRATE|PATH]
        cargo xtask mutants CRATE [--since REV] [FILTER]
+       cargo xtask attack [NAME …] [over=tcp|shm] [churn-minutes=N] [program=PATH]
        cargo xtask dist [BINARY]";
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
             Some(options) => mutants::run(root, &options),
             None => return usage(),
         },
+        ["attack", ref words @ ..] => attack::run(root, words),
         ["dist"] => dist::run(root, None),
         ["dist", binary] => dist::run(root, Some(binary)),
         ["tidy"] => tidy::run(root),

@@ -27,3 +27,4 @@ mod trace;
 mod two_hosts;
 mod units;
 mod view;
+mod zip;

@@ -87,6 +87,8 @@ const CRATES: [(&str, Nature, &[&str]); 26] = [
             "rtid",
             "hla",
             "fedpro",
+            // Its tests attack an RTI beside a healthy pair of federates.
+            "federate",
         ],
     ),
 ];

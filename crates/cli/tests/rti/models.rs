@@ -3,10 +3,10 @@
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::FomModule;
 use hemiola_hla::{Data, Exception, Reply};
-use miniz_oxide::deflate::compress_to_vec;
 
 use super::peer::{FOM, Peer, fom};
 use super::scene::Scene;
+use crate::zip::archive;
 
 fn file(content: impl Into<Data>) -> FomModule {
     FomModule::File { name: "Wrong.xml".into(), content: content.into() }
@@ -114,26 +114,6 @@ fn text_with_excessive_expansion_or_nesting_is_refused() {
     scene.end();
 }
 
-/// A ZIP archive whose entries declare and unpack to this many zeros each.
-fn bomb(entries: u32, len: usize) -> Vec<u8> {
-    let content = vec![0; len];
-    let (packed, sum) = (compress_to_vec(&content, 6), rawzip::crc32(&content));
-    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
-    for number in 0..entries {
-        let name = format!("{number:04}.xml");
-        let head = [20_u16, 0, 8, 0, 0].map(u16::to_le_bytes).concat();
-        let sizes = [sum, packed.len() as u32, len as u32].map(u32::to_le_bytes).concat();
-        let names = [name.len() as u16, 0].map(u16::to_le_bytes).concat();
-        let at = (bytes.len() as u32).to_le_bytes();
-        directory.extend([b"PK\x01\x02\x14\0", &head[..], &sizes, &names, &[0; 10], &at].concat());
-        directory.extend(name.as_bytes());
-        bytes.extend([b"PK\x03\x04", &head[..], &sizes, &names, name.as_bytes(), &packed].concat());
-    }
-    let count = (entries as u16).to_le_bytes();
-    let end = [directory.len() as u32, bytes.len() as u32].map(u32::to_le_bytes).concat();
-    [&bytes[..], &directory, b"PK\x05\x06\0\0\0\0", &count, &count, &end, &[0, 0]].concat()
-}
-
 #[test]
 fn zip_bombs_are_refused_before_they_fill_the_memory() {
     let scene = Scene::begin("bombs", &[]);
@@ -141,14 +121,14 @@ fn zip_bombs_are_refused_before_they_fill_the_memory() {
     let mut peer = Peer::connected(scene.address());
     // One entry of 256 MiB; two thousand of 1 MiB; very many empty ones.
     for (entries, len) in [(1, 256 << 20), (2000, 1 << 20), (60_000, 0)] {
-        let bytes = bomb(entries, len);
+        let bytes = archive(entries, &vec![0; len]);
         assert!(bytes.len() < 10 << 20, "a bomb of {} bytes is too large", bytes.len());
         let exception = refusal(&mut peer, FomModule::Compressed(bytes.into()));
         assert_eq!(exception, Exception::ErrorReadingFOM, "{entries} × {len}");
         scene.others_go_on();
     }
     // A valid archive truncated at many places, and with a byte changed there.
-    let sound = bomb(3, 100);
+    let sound = archive(3, &[0; 100]);
     for index in (0..sound.len()).step_by(3) {
         let mut changed = sound.clone();
         changed[index] ^= 0xFF;

@@ -1,0 +1,95 @@
+//! Peers that break the rules of the connection itself.
+
+use std::fs::File;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use hemiola_rt::shared::{Stream, Urgency, Wake};
+use hemiola_rt::sys::local;
+use hemiola_units::{Random, RtiAddress};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use super::super::raw::offered;
+use super::{Outcome, Target, text};
+
+/// A frame that requests a new session.
+const NEW_SESSION: [u8; 28] =
+    [0, 0, 0, 28, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];
+
+/// How long the bell stays full.
+const HELD: Duration = Duration::from_secs(3);
+
+/// The descriptors that a peer on shared memory gets, and a second handle of each.
+fn shared(to: &Target) -> Result<(std::os::unix::net::UnixStream, Stream, [OwnedFd; 3]), String> {
+    let RtiAddress::SharedMemory(name) = &to.shm else { return Err("no name".into()) };
+    let (socket, descriptors) = offered(name).map_err(text)?;
+    let clone = |one: &OwnedFd| one.try_clone().expect("a descriptor is available");
+    let copies = descriptors.each_ref().map(clone);
+    Ok((socket, Stream::accept(descriptors).map_err(text)?, copies))
+}
+
+/// Fills the bells and clears `O_NONBLOCK` of them, and asks for a session, so that the RTI rings.
+pub(super) fn bell(to: &Target) -> Outcome {
+    let (_socket, mut stream, [_, own, peer]) = shared(to)?;
+    stream.sleep(Wake::Any);
+    for bell in [&own, &peer] {
+        fill(bell).map_err(text)?;
+    }
+    stream.write(&NEW_SESSION, Urgency::Urgent).map_err(text)?;
+    std::thread::sleep(to.time(HELD));
+    Ok(String::new())
+}
+
+/// Writes to a descriptor until it has no room, and makes further writes to it wait.
+fn fill(bell: &OwnedFd) -> rustix::io::Result<()> {
+    let flags = fcntl_getfl(bell)?;
+    fcntl_setfl(bell, flags | OFlags::NONBLOCK)?;
+    // An event counter is full with one write; a socket or a pipe takes many.
+    for word in [u64::MAX - 1, 1] {
+        while rustix::io::write(bell, &word.to_ne_bytes()).is_ok() {}
+    }
+    fcntl_setfl(bell, flags - OFlags::NONBLOCK)
+}
+
+/// Overwrites the counts of the rings again and again while the RTI works with them.
+pub(super) fn counts(to: &Target) -> Outcome {
+    let mut random = Random::from_seed(7);
+    for _ in 0..to.count(200) {
+        let (_socket, mut stream, [memory, ..]) = shared(to)?;
+        let memory = File::from(memory.as_fd().try_clone_to_owned().map_err(text)?);
+        let _ = stream.write(&NEW_SESSION, Urgency::Urgent);
+        for _ in 0..200 {
+            memory.write_at(&random.bits().to_le_bytes(), random.below(1024)).map_err(text)?;
+        }
+        let _ = memory.set_len(0);
+        let _ = stream.write(&NEW_SESSION, Urgency::Urgent);
+    }
+    Ok(String::new())
+}
+
+/// Connections in one wave.
+const WAVE: usize = 4096;
+
+/// Two waves of connections that never say what they want.
+pub(super) fn half_open(to: &Target) -> Outcome {
+    let mut opened = 0;
+    for _ in 0..2 {
+        let wave: Vec<OwnedFd> = (0..to.count(WAVE)).filter_map(|_| connect(&to.rti)).collect();
+        opened += wave.len();
+        std::thread::sleep(to.time(HELD));
+    }
+    Ok(format!("{opened} opened"))
+}
+
+fn connect(to: &RtiAddress) -> Option<OwnedFd> {
+    match to {
+        RtiAddress::Tcp { host, port } => {
+            TcpStream::connect((host.as_str(), *port)).ok().map(OwnedFd::from)
+        }
+        RtiAddress::SharedMemory(name) => {
+            local::connect(&RtiAddress::socket_name(name)).ok().map(OwnedFd::from)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Calls that make the RTI keep something.
+
+use hemiola_federate::hla::{LogicalInterval, LogicalTime};
+use hemiola_federate::{Error, Options};
+
+use super::super::federation::{Member, pipelined};
+use super::{Outcome, Target, text};
+
+/// Federations with a sender and a receiver of time-stamped messages each.
+const FEDERATIONS: usize = 4;
+
+/// Bytes of a message for the far future.
+const MESSAGE_LEN: usize = 60_000;
+
+/// Messages for the far future in each federation.
+const MESSAGES: usize = 4000;
+
+/// Regulating federates send messages that the constrained receivers will not be granted.
+pub(super) fn far_future(to: &Target) -> Outcome {
+    let mut members = Vec::new();
+    let mut notes = Vec::new();
+    for number in 0..FEDERATIONS {
+        let (sender, receiver, sent) = future(to, &format!("Future {number}")).map_err(text)?;
+        notes.push(sent);
+        members.push((sender, receiver));
+    }
+    Ok(notes.join("; "))
+}
+
+fn future(to: &Target, federation: &str) -> Result<(Member, Member, String), Error> {
+    let mut receiver = Member::join(&to.rti, federation, "Stamped", Options::default())?;
+    receiver.subscribe()?;
+    receiver.federate.enable_time_constrained_and_wait()?;
+    let mut sender = Member::join(&to.rti, federation, "Stamped", pipelined())?;
+    let object = sender.register()?;
+    sender.federate.enable_time_regulation_and_wait(LogicalInterval::integer(1)?)?;
+    let values = [(sender.value, vec![7; MESSAGE_LEN].into())];
+    let count = to.count(MESSAGES);
+    for number in 0..count {
+        let time = LogicalTime::integer(1_000_000 + number as i64)?;
+        let sent = sender.federate.update_attribute_values_with_time(object, &values, "", time);
+        if let Err(error) = sent {
+            return Ok((sender, receiver, format!("after {number} messages: {error}")));
+        }
+    }
+    let answered = sender.federate.query_galt();
+    let note = match answered {
+        Ok(_) => format!("{count} messages"),
+        Err(error) => format!("{count} messages, then: {error}"),
+    };
+    Ok((sender, receiver, note))
+}
+
+/// Names in one call.
+const NAMES: usize = 500;
+
+/// Reserves names of the maximum length until the RTI refuses more.
+pub(super) fn names(to: &Target) -> Outcome {
+    let member = Member::join(&to.rti, "Names", "Body", Options::default()).map_err(text)?;
+    let mut federate = member.federate;
+    for call in 0..to.count(2000) {
+        let names: Vec<String> =
+            (0..NAMES).map(|name| format!("{:0>250}", call * NAMES + name)).collect();
+        if let Err(error) = federate.reserve_multiple_object_instance_names(&names) {
+            return Ok(format!("{} names, then: {error}", call * NAMES));
+        }
+        // The confirmations are read.
+        while federate.evoke(hemiola_units::Span::ZERO).map_err(text)?.is_some() {}
+    }
+    Ok(format!("{} names", to.count(2000) * NAMES))
+}

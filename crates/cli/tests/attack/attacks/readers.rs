@@ -1,0 +1,83 @@
+//! Viewers that read slowly what a flooder publishes in the healthy federation.
+
+use std::time::{Duration, Instant};
+
+use hemiola_hla::Reply;
+use hemiola_hla::call::{DeclarationCall, SupportCall};
+
+use super::super::federation::{HEALTHY, Member, VALUE, pipelined};
+use super::super::raw::Raw;
+use super::{Outcome, Target, text};
+
+/// How long the flood lasts.
+const FLOOD: Duration = Duration::from_secs(6);
+
+/// How long a flooder that is held is waited for.
+const HELD_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes of a value in the flood.
+const VALUE_LEN: usize = 1024;
+
+/// How often the viewer reads.
+const READ_EVERY: Duration = Duration::from_millis(10);
+
+/// A viewer subscribes to the healthy federate and to a flood, and reads this many bytes a second.
+pub(super) fn slow(to: &Target, class: &'static str, bytes_per_s: usize) -> Outcome {
+    let mut flooder = Member::join(&to.rti, HEALTHY, class, pipelined()).map_err(text)?;
+    let object = flooder.register().map_err(text)?;
+    let mut viewer = Raw::join(&to.rti, HEALTHY)?;
+    for class in ["Body", class] {
+        subscribe(&mut viewer, class)?;
+    }
+    let until = Instant::now() + to.time(FLOOD);
+    let flood = std::thread::spawn(move || {
+        let values = [(flooder.value, vec![7; VALUE_LEN].into())];
+        let mut sent = 0_u64;
+        while Instant::now() < until {
+            if flooder.federate.update_attribute_values(object, &values, "").is_err() {
+                break;
+            }
+            sent += 1;
+        }
+        sent
+    });
+    let began = Instant::now();
+    let mut read = 0;
+    while Instant::now() < until && !viewer.is_closed() {
+        let due = (began.elapsed().as_secs_f64() * bytes_per_s as f64) as usize;
+        if due > read {
+            read += viewer.read(due - read);
+            viewer.write();
+        }
+        std::thread::sleep(READ_EVERY);
+    }
+    let patience = Instant::now() + to.time(HELD_MAX);
+    while !flood.is_finished() && Instant::now() < patience {
+        std::thread::sleep(READ_EVERY);
+    }
+    let sent = if flood.is_finished() { flood.join().unwrap_or(0) } else { 0 };
+    let end = if viewer.is_closed() { "was ended" } else { "stayed" };
+    Ok(format!(
+        "flood of {} MiB, viewer read {} KiB and {end}",
+        (sent * VALUE_LEN as u64) >> 20,
+        read >> 10
+    ))
+}
+
+fn subscribe(viewer: &mut Raw, class: &str) -> Result<(), &'static str> {
+    let object_class_name = format!("HLAobjectRoot.{class}");
+    let Reply::ObjectClass(object_class) =
+        viewer.ask(SupportCall::GetObjectClassHandle { object_class_name })?
+    else {
+        return Err("it names no class");
+    };
+    let attribute_name = VALUE.into();
+    let Reply::Attribute(attribute) =
+        viewer.ask(SupportCall::GetAttributeHandle { object_class, attribute_name })?
+    else {
+        return Err("it names no attribute");
+    };
+    let attributes = vec![attribute];
+    viewer.ask(DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes })?;
+    Ok(())
+}

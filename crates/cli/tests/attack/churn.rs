@@ -1,0 +1,77 @@
+//! Federates that join, publish and leave at full speed for minutes: nothing may grow.
+
+use std::time::{Duration, Instant};
+
+use hemiola_federate::hla::ResignAction;
+use hemiola_federate::{Error, Options};
+use hemiola_units::{Bytes, RtiAddress};
+
+use super::federation::Member;
+use super::process::{Orders, Process, is_over, report};
+use super::round::Transport;
+use super::rti::Rti;
+
+/// Federates that come and go at the same time.
+const FEDERATES: usize = 8;
+
+/// Updates of each federate between joining and leaving.
+const UPDATES: usize = 10;
+
+/// How much more memory than after the first tenth counts as growth.
+const GROWTH_MAX: Bytes = Bytes(4 << 20);
+
+/// The role: joins, publishes, and leaves until the parent ends it; reports how often.
+pub(crate) fn visitor(orders: &Orders) {
+    let (address, mut visits) = (orders.address("rti"), 0_u64);
+    while !is_over() {
+        visit(&address).expect("the RTI has room for eight federates");
+        visits += 1;
+    }
+    report(visits);
+}
+
+fn visit(address: &RtiAddress) -> Result<(), Error> {
+    let mut member = Member::join(address, "Churn", "Body", Options::default())?;
+    member.subscribe()?;
+    let object = member.register()?;
+    let values = [(member.value, vec![7; 64].into())];
+    for _ in 0..UPDATES {
+        member.federate.update_attribute_values(object, &values, "")?;
+    }
+    member.federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest)?;
+    member.federate.disconnect()
+}
+
+/// Runs eight visitors for a time. Returns a line with the figures, or what grew.
+pub(crate) fn run(program: &str, transport: Transport, time: Duration) -> Result<String, String> {
+    let local = format!("churn-{}-{}", std::process::id(), transport.word());
+    let rti = Rti::start(program, &["--local".into(), local], None);
+    let address = if transport == Transport::Tcp { &rti.tcp } else { &rti.shm };
+    let visitors: Vec<Process> =
+        (0..FEDERATES).map(|_| Process::start("visitor", &[format!("rti={address}")])).collect();
+    let began = Instant::now();
+    let pause = |until: Duration| std::thread::sleep(until.saturating_sub(began.elapsed()));
+    pause(time / 10);
+    let (first, descriptors) = (rti.memory().0, rti.descriptors());
+    let mut most = descriptors;
+    while began.elapsed() < time {
+        pause(began.elapsed() + (time / 100));
+        most = most.max(rti.descriptors());
+    }
+    let last = rti.memory().0;
+    let visits: u64 = visitors
+        .into_iter()
+        .filter_map(|visitor| visitor.finish(Duration::from_secs(20)).last()?.parse::<u64>().ok())
+        .sum();
+    let remaining = rti.descriptors();
+    rti.stop()?;
+    let line = format!(
+        "churn over {}: {visits} visits in {} s; RSS {} KiB after a tenth, {} KiB at the end; {descriptors} descriptors \
+         after a tenth, at most {most}, {remaining} without federates",
+        transport.word(),
+        began.elapsed().as_secs(),
+        first.0 >> 10,
+        last.0 >> 10,
+    );
+    if last.0 > first.0 + GROWTH_MAX.0 { Err(format!("{line}: memory grew")) } else { Ok(line) }
+}

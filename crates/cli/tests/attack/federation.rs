@@ -1,0 +1,113 @@
+//! The object model of the harness, and a joined federate.
+
+use hemiola_federate::hla::Callback;
+use hemiola_federate::hla::data::FomModule;
+use hemiola_federate::hla::{
+    AttributeHandle, Exception, ObjectClassHandle, ObjectInstanceHandle, TimeImplementation,
+};
+use hemiola_federate::{Error, Federate, Joining, Options, Span};
+use hemiola_units::RtiAddress;
+
+use super::process::{Orders, report};
+
+/// The federation of the healthy pair.
+pub(crate) const HEALTHY: &str = "Healthy";
+
+/// The attribute of every class.
+pub(crate) const VALUE: &str = "Value";
+
+/// `Body` belongs to the healthy pair; `Loud` and `Noise` are for floods, `Stamped` for time-stamped updates.
+pub(crate) const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
+  <objects><objectClass><name>HLAobjectRoot</name>
+    <objectClass><name>Body</name><sharing>PublishSubscribe</sharing><attribute><name>Value</name>
+      <dataType>HLAfloat64BE</dataType><transportation>HLAreliable</transportation><order>Receive</order></attribute>
+    </objectClass>
+    <objectClass><name>Loud</name><sharing>PublishSubscribe</sharing><attribute><name>Value</name>
+      <dataType>HLAfloat64BE</dataType><transportation>HLAreliable</transportation><order>Receive</order></attribute>
+    </objectClass>
+    <objectClass><name>Noise</name><sharing>PublishSubscribe</sharing><attribute><name>Value</name>
+      <dataType>HLAfloat64BE</dataType><transportation>HLAbestEffort</transportation><order>Receive</order></attribute>
+    </objectClass>
+    <objectClass><name>Stamped</name><sharing>PublishSubscribe</sharing><attribute><name>Value</name>
+      <dataType>HLAfloat64BE</dataType><transportation>HLAreliable</transportation><order>TimeStamp</order></attribute>
+    </objectClass>
+  </objectClass></objects>
+</objectModel>"#;
+
+/// Returns the object model as a module.
+pub(crate) fn model() -> FomModule {
+    FomModule::File { name: "Attack.xml".into(), content: MODEL.into() }
+}
+
+/// A joined federate, and the class that it works with.
+pub(crate) struct Member {
+    pub(crate) federate: Federate,
+    pub(crate) class: ObjectClassHandle,
+    pub(crate) value: AttributeHandle,
+}
+
+impl Member {
+    /// Connects and joins a federation, which the first federate creates.
+    pub(crate) fn join(
+        address: &RtiAddress,
+        federation: &str,
+        class: &str,
+        options: Options,
+    ) -> Result<Self, Error> {
+        let mut federate = Federate::connect(address, options)?;
+        create(&mut federate, federation)?;
+        federate.join_federation_execution(Joining::new("Member", federation))?;
+        let class = federate.get_object_class_handle(&format!("HLAobjectRoot.{class}"))?;
+        let value = federate.get_attribute_handle(class, VALUE)?;
+        Ok(Self { federate, class, value })
+    }
+
+    /// Publishes the class and registers an instance of it.
+    pub(crate) fn register(&mut self) -> Result<ObjectInstanceHandle, Error> {
+        self.federate.publish_object_class_attributes(self.class, &[self.value])?;
+        self.federate.register_object_instance(self.class)
+    }
+
+    pub(crate) fn subscribe(&mut self) -> Result<(), Error> {
+        self.federate.subscribe_object_class_attributes(self.class, &[self.value])
+    }
+}
+
+/// Creates a federation unless it exists.
+pub(crate) fn create(federate: &mut Federate, federation: &str) -> Result<(), Error> {
+    let time = TimeImplementation::Integer64;
+    match federate.create_federation_execution(federation, &[model()], time) {
+        Err(error) if error.exception() == Some(Exception::FederationExecutionAlreadyExists) => {
+            Ok(())
+        }
+        created => created,
+    }
+}
+
+/// Returns options for calls that do not wait for their replies, gathered before they are sent.
+pub(crate) fn pipelined() -> Options {
+    Options { pipelined: true, gather: hemiola_units::Bytes(32 << 10), ..Options::default() }
+}
+
+/// The role of the janitor: destroys every federation without federates, and reports how many.
+pub(crate) fn janitor(orders: &Orders) {
+    match destroy_empty(&orders.address("rti")) {
+        Ok(count) => report(count),
+        Err(error) => report(error),
+    }
+}
+
+fn destroy_empty(address: &RtiAddress) -> Result<usize, Error> {
+    let mut federate = Federate::connect(address, Options::default())?;
+    federate.list_federation_executions()?;
+    let mut names = Vec::new();
+    while let Some(callback) = federate.evoke(Span::from_millis(1000))? {
+        if let Callback::ReportFederationExecutions { report } = callback {
+            names = report.into_iter().map(|one| one.federation_name).collect();
+            break;
+        }
+    }
+    // A federation with federates refuses.
+    let destroyed = names.iter().filter(|name| federate.destroy_federation_execution(name).is_ok());
+    Ok(destroyed.count())
+}

@@ -1,0 +1,210 @@
+//! One attack beside the healthy pair: what the pair, the newcomers and the memory show before, during and after it.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_units::{Bytes, Span};
+
+use super::attacks::Attack;
+use super::newcomer::{Newcomers, Reception};
+use super::pair::Pair;
+use super::process::Process;
+use super::rti::Rti;
+use super::timer::BareTimer;
+
+/// The transport between the federates of a round and the RTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Tcp,
+    SharedMemory,
+}
+
+impl Transport {
+    pub(crate) const ALL: [Self; 2] = [Self::Tcp, Self::SharedMemory];
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::SharedMemory => "shm",
+        }
+    }
+}
+
+/// The lengths of the parts of a round, and the scheduling of its processes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// Whether attacks run at their full scale, and the processes at real-time priority.
+    pub(crate) is_full: bool,
+    quiet: Duration,
+    /// An attack that takes longer is ended.
+    attack_max: Duration,
+    /// What an attack leaves behind may still take effect for this long.
+    aftermath: Duration,
+}
+
+/// The form that measures.
+pub(crate) const FULL: Form = Form {
+    is_full: true,
+    quiet: Duration::from_millis(2000),
+    attack_max: Duration::from_secs(20),
+    aftermath: Duration::from_millis(2500),
+};
+
+/// The form of the tests, which measures nothing.
+pub(crate) const SHORT: Form = Form {
+    is_full: false,
+    quiet: Duration::from_millis(50),
+    attack_max: Duration::from_secs(10),
+    aftermath: Duration::from_millis(50),
+};
+
+/// The real-time priorities. The bare timer has the highest, because it stands for the machine alone.
+const TIMER: u8 = 70;
+const RTI: u8 = 60;
+const FEDERATES: u8 = 50;
+
+/// The default `--memory-max` of the RTI.
+const MEMORY_MAX: Bytes = Bytes(1 << 30);
+
+/// The memory of the RTI besides what peers make it keep.
+pub(crate) const MEMORY_BESIDES: Bytes = Bytes(32 << 20);
+
+/// Quantiles of the pair's latency, from the planned release of an update to its reflection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Latency {
+    pub(crate) p50: Span,
+    pub(crate) p99: Span,
+    pub(crate) worst: Span,
+}
+
+impl Latency {
+    fn of(sorted: &[Span]) -> Self {
+        let at = |share: f64| {
+            let rank = (sorted.len().saturating_sub(1) as f64 * share).round() as usize;
+            sorted.get(rank).copied().unwrap_or(Span::MAX)
+        };
+        Self { p50: at(0.5), p99: at(0.99), worst: at(1.0) }
+    }
+}
+
+/// The memory of the RTI.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) limit: Bytes,
+    pub(crate) before: Bytes,
+    pub(crate) peak: Bytes,
+    pub(crate) after: Bytes,
+}
+
+/// The result of a round.
+pub(crate) struct Record {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) transport: Transport,
+    pub(crate) before: Latency,
+    pub(crate) during: Latency,
+    pub(crate) after: Latency,
+    /// The worst lateness of the bare timer during the attack.
+    pub(crate) bare: Span,
+    pub(crate) memory: Memory,
+    pub(crate) sessions: Reception,
+    pub(crate) creates: Reception,
+    /// What the attacker reports.
+    pub(crate) note: String,
+    /// What must never happen: updates that are lost, an RTI that ends or does not end when asked.
+    pub(crate) faults: Vec<String>,
+}
+
+/// Runs one round.
+pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Form) -> Record {
+    let mut rti = Rti::start(program, &options(attack, transport, form), attack.address_space);
+    let address = match transport {
+        Transport::Tcp => &rti.tcp,
+        Transport::SharedMemory => &rti.shm,
+    };
+    let (rti_order, shm_order) = (format!("rti={address}"), format!("shm={}", rti.shm));
+    let healthy = with_priority(form, FEDERATES, &rti_order);
+    let mut timer = BareTimer::start(&with_priority(form, TIMER, "rate=200"));
+    let pair = Pair::start(&healthy);
+    let mut newcomers = [false, true].map(|creates| Newcomers::prepare(&healthy, creates));
+    let quiet_from = MonotonicClock.now();
+    sleep(form.quiet);
+    let (present, _) = rti.memory();
+    timer.worst();
+    newcomers.iter_mut().for_each(Newcomers::start);
+    let attack_from = MonotonicClock.now();
+    let mut orders = vec![rti_order, shm_order, format!("attack={}", attack.name)];
+    orders.extend(form.is_full.then(|| "full".to_owned()));
+    let note = attack_within(form.attack_max, &orders);
+    sleep(form.aftermath);
+    let (bare, attack_to) = (timer.worst(), MonotonicClock.now());
+    let patience = if rti.end().is_some() { Duration::ZERO } else { Duration::from_secs(5) };
+    let [sessions, creates] = newcomers.map(|newcomers| newcomers.finish(patience));
+    tidy_up(&rti.tcp.to_string());
+    let recovery_from = MonotonicClock.now();
+    sleep(form.quiet);
+    let recovery_to = MonotonicClock.now();
+    let (after, peak) = rti.memory();
+    let course = pair.finish();
+    let mut faults = course.faults.clone();
+    faults.extend(rti.stop().err());
+    let limit = attack.memory_mib.map_or(MEMORY_MAX, |mib| Bytes(mib << 20));
+    Record {
+        name: attack.name,
+        what: attack.what,
+        transport,
+        before: Latency::of(&course.within(quiet_from, attack_from)),
+        during: Latency::of(&course.within(attack_from, attack_to)),
+        after: Latency::of(&course.within(recovery_from, recovery_to)),
+        bare,
+        memory: Memory { limit, before: present, peak, after },
+        sessions,
+        creates,
+        note,
+        faults,
+    }
+}
+
+/// Destroys the federations that the attack has left, which would rightly occupy memory.
+fn tidy_up(rti: &str) {
+    let janitor = Process::start("janitor", &[format!("rti={rti}")]);
+    janitor.line(Duration::from_secs(5));
+}
+
+/// Returns the options of the RTI.
+fn options(attack: &Attack, transport: Transport, form: Form) -> Vec<String> {
+    // The name is part of the address, so that rounds do not meet.
+    let local = format!("attack-{}-{}", std::process::id(), transport.word());
+    let mut options = vec!["--local".to_owned(), local];
+    if form.is_full {
+        options.extend(["--priority".to_owned(), RTI.to_string()]);
+    }
+    if let Some(mib) = attack.memory_mib {
+        options.extend(["--memory-max".to_owned(), format!("{mib}MiB")]);
+    }
+    options.extend(attack.options.iter().map(|&option| option.to_owned()));
+    options
+}
+
+fn with_priority(form: Form, priority: u8, order: &str) -> Vec<String> {
+    let mut orders = vec![order.to_owned()];
+    orders.extend(form.is_full.then(|| format!("fifo={priority}")));
+    orders
+}
+
+/// Lets the attacker work, and kills it if it takes too long. Returns what it reports.
+fn attack_within(limit: Duration, orders: &[String]) -> String {
+    let mut attacker = Process::start("attacker", orders);
+    let until = Instant::now() + limit;
+    let note = attacker.line(limit);
+    while note.is_some() && !attacker.has_ended() && Instant::now() < until {
+        sleep(Duration::from_millis(1));
+    }
+    match note.as_deref().map(|line| line.split_once(' ').unwrap_or((line, ""))) {
+        Some(("note", note)) => note.to_owned(),
+        Some((_, reason)) => format!("the attack fails: {reason}"),
+        None if attacker.has_ended() => "the attacker panics".into(),
+        None => format!("ended after {} s", limit.as_secs()),
+    }
+}

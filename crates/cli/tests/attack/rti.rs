@@ -1,0 +1,115 @@
+//! The process of the RTI, and what it uses.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hemiola_rt::sys::process::PidFd;
+use hemiola_rt::sys::process::Signal;
+use hemiola_units::{Bytes, RtiAddress};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use super::process::{Orders, PATIENCE, Process, ROLE};
+
+/// How long the RTI may take to end after SIGTERM.
+const END_MAX: Duration = Duration::from_secs(5);
+
+/// The role of the starter: limits its address space if ordered, and becomes the RTI.
+pub(crate) fn starter(orders: &Orders) {
+    if let Some(len) = orders.number("address-space") {
+        let limit = Rlimit { current: Some(len), maximum: Some(len) };
+        setrlimit(Resource::As, limit).expect("a limit can be lowered");
+    }
+    let given: Vec<String> = std::env::args().skip_while(|word| word != "--").skip(1).collect();
+    let program = orders.text("program").expect("the parent passes it");
+    panic!("{program}: {}", Command::new(program).arg("rti").args(given).exec());
+}
+
+/// A running RTI. It is killed when dropped.
+pub(crate) struct Rti {
+    process: Process,
+    /// Collects its error output.
+    log: JoinHandle<String>,
+    pub(crate) tcp: RtiAddress,
+    pub(crate) shm: RtiAddress,
+}
+
+impl Rti {
+    /// Starts the RTI with these options on a port that the system chooses.
+    pub(crate) fn start(program: &str, options: &[String], address_space: Option<Bytes>) -> Self {
+        let exe = std::env::current_exe().expect("a running program has a path");
+        let mut command = Command::new(exe);
+        command.arg(format!("{ROLE}starter")).arg(format!("program={program}"));
+        command.args(address_space.map(|Bytes(len)| format!("address-space={len}")));
+        command.args(["--", "--listen", "127.0.0.1:0", "--log", "error"]).args(options);
+        command.stderr(Stdio::piped());
+        let mut process = Process::run(command);
+        let mut stderr = process.child.stderr.take().expect("it is piped");
+        let log = std::thread::spawn(move || {
+            let mut text = String::new();
+            // Without its error output, the end of the RTI is still reported.
+            let _ = stderr.read_to_string(&mut text);
+            text
+        });
+        let address = || {
+            let line = process.line(PATIENCE).expect("the RTI prints its addresses");
+            line.parse().expect("the RTI prints addresses")
+        };
+        let (tcp, shm) = (address(), address());
+        Self { process, log, tcp, shm }
+    }
+
+    /// Returns why it has ended, if it has.
+    pub(crate) fn end(&mut self) -> Option<String> {
+        let status = self.process.child.try_wait().expect("it is a child")?;
+        Some(format!("the RTI ended: {status}"))
+    }
+
+    /// Returns its present and its peak memory; zero once it has ended.
+    pub(crate) fn memory(&self) -> (Bytes, Bytes) {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.child.id()));
+        let status = status.unwrap_or_default();
+        let field = |key| {
+            let line = status.lines().find_map(|line: &str| line.strip_prefix(key));
+            let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+            Bytes(kib.unwrap_or(0_u64) * 1024)
+        };
+        (field("VmRSS:"), field("VmHWM:"))
+    }
+
+    /// Returns how many descriptors it has open.
+    pub(crate) fn descriptors(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process.child.id())).map_or(0, Iterator::count)
+    }
+
+    /// Ends it with SIGTERM, which must succeed in time.
+    pub(crate) fn stop(mut self) -> Result<(), String> {
+        if let Some(end) = self.end() {
+            let log = self.log.join().unwrap_or_default();
+            return Err(format!("{end}: {}", log.lines().last().unwrap_or("no message")));
+        }
+        let pidfd = PidFd::open(self.process.child.id()).map_err(|error| error.to_string())?;
+        pidfd.send_signal(Signal::TERM).map_err(|error| error.to_string())?;
+        match self.ended_within(END_MAX) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(format!("after SIGTERM the RTI ended: {status}")),
+            None => Err(format!("the RTI runs {END_MAX:?} after SIGTERM")),
+        }
+    }
+
+    fn ended_within(&mut self, within: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + within;
+        loop {
+            if let Some(status) = self.process.child.try_wait().expect("it is a child") {
+                return Some(status);
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The bare timer: a process that only sleeps at the pair's rate, with a higher priority than all others.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::timer;
+use hemiola_units::Span;
+
+use super::pair::PERIOD;
+use super::process::{Orders, PATIENCE, Process, next_order, report};
+
+static WORST: AtomicI64 = AtomicI64::new(0);
+
+/// The role: upon an order, reports the worst lateness in nanoseconds since the previous order.
+pub(crate) fn bare_timer(_: &Orders) {
+    std::thread::spawn(|| {
+        while next_order().is_some() {
+            report(WORST.swap(0, Ordering::Relaxed));
+        }
+        std::process::exit(0);
+    });
+    let mut release = MonotonicClock.now();
+    loop {
+        release += PERIOD;
+        timer::sleep_until(release);
+        let late = (MonotonicClock.now() - release).nanos();
+        WORST.fetch_max(late, Ordering::Relaxed);
+        if late > PERIOD.nanos() {
+            release = MonotonicClock.now();
+        }
+    }
+}
+
+/// The running timer.
+pub(crate) struct BareTimer(Process);
+
+impl BareTimer {
+    pub(crate) fn start(orders: &[String]) -> Self {
+        Self(Process::start("timer", orders))
+    }
+
+    /// Returns its worst lateness since the previous call.
+    pub(crate) fn worst(&mut self) -> Span {
+        self.0.tell("worst");
+        let worst = self.0.line(PATIENCE).and_then(|line| line.parse().ok());
+        Span::from_nanos(worst.expect("the timer runs"))
+    }
+}
