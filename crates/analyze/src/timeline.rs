@@ -140,7 +140,6 @@ impl Timeline {
     /// time.
     ///
     /// Empty if the row does not exist or the time range is empty or reversed.
-    #[must_use]
     pub fn window(&self, from: u64, to: u64, pixels: u32, row: usize) -> Vec<Span> {
         self.rows.get(row).map_or_else(Vec::new, |row| window::window(&row.track, from, to, pixels))
     }

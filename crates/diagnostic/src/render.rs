@@ -49,7 +49,6 @@ const LINE_LEN_MAX: usize = 160;
 /// and its hint. The text has no colour and depends on nothing else.
 ///
 /// After 100 items, the text ends with the number of those left out.
-#[must_use]
 pub fn render_all<'d, T>(items: &'d [T], show: impl Fn(&'d T) -> Diagnostic<'d>) -> String {
     let mut text = String::new();
     for item in items.iter().take(SHOWN_MAX) {

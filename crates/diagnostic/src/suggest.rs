@@ -1,7 +1,6 @@
 //! Suggestions for misspelt words.
 
 /// `did you mean "…"?` with the candidate nearest to `word`, if one is near enough.
-#[must_use]
 pub fn did_you_mean<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -18,7 +17,6 @@ pub fn did_you_mean<'c>(
 /// assert_eq!(nearest("raet", ["duration", "rate"]), Some("rate"));
 /// assert_eq!(nearest("colour", ["duration", "rate"]), None);
 /// ```
-#[must_use]
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     /// Longer words are not compared: the work grows with the product of both lengths.
     const WORD_LEN_MAX: usize = 64;

@@ -335,13 +335,11 @@ impl Federate {
     }
 
     /// Returns the handle of the federate; `None` while it is not joined.
-    #[must_use]
     pub fn federate(&self) -> Option<FederateHandle> {
         self.joined.map(|joined| joined.federate)
     }
 
     /// Returns the logical time implementation of the federation; `None` while the federate is not joined.
-    #[must_use]
     pub fn time_implementation(&self) -> Option<TimeImplementation> {
         self.joined.map(|joined| joined.time)
     }

@@ -21,19 +21,16 @@ macro_rules! typed {
 
         impl<T: Element> $name<T> {
             /// Wraps a handle whose data type in the object model is `T`.
-            #[must_use]
             pub const fn new(handle: $handle) -> Self {
                 Self { handle, values: PhantomData }
             }
 
             /// Returns the handle.
-            #[must_use]
             pub const fn handle(&self) -> $handle {
                 self.handle
             }
 
             /// Pairs the handle with an encoded value, ready to send.
-            #[must_use]
             pub fn with(&self, value: &T) -> ($handle, Data) {
                 (self.handle, encode(value).into())
             }

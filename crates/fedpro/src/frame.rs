@@ -63,13 +63,11 @@ macro_rules! frame_kinds {
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// Returns the number on the wire.
-            #[must_use]
             pub const fn number(self) -> u32 {
                 match self { $(Self::$name => $number,)* }
             }
 
             /// Returns the kind with this number, if there is one.
-            #[must_use]
             pub const fn from_number(number: u32) -> Option<Self> {
                 match number { $($number => Some(Self::$name),)* _ => None }
             }

@@ -20,7 +20,6 @@ use crate::wire::{Fields, MessageError};
 const BODY_LEN: usize = 120;
 
 /// Encodes a call.
-#[must_use]
 pub fn encode_call(call: &Call) -> Data {
     body(|out| match call {
         Call::Federation(call) => call.put(out),
@@ -54,7 +53,6 @@ pub fn decode_call(body: &Data) -> Result<Call, MessageError> {
 }
 
 /// Encodes a callback. All receivers can share the body.
-#[must_use]
 pub fn encode_callback(callback: &Callback) -> Data {
     body(|out| callback.put(out))
 }

@@ -98,14 +98,12 @@ pub struct Entry<T> {
 
 impl<T> Entry<T> {
     /// Returns the place of a column, or of the name if the column is missing.
-    #[must_use]
     pub fn span_of(&self, column: &str) -> Span {
         let found = self.columns.iter().find(|(name, _)| *name == column);
         found.map_or(self.span, |(_, span)| *span)
     }
 
     /// Whether the entry has this column.
-    #[must_use]
     pub fn says(&self, column: &str) -> bool {
         self.columns.iter().any(|(name, _)| *name == column)
     }

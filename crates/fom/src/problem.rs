@@ -144,7 +144,6 @@ impl Problem {
 
 /// Returns the exception for modules with these problems: that of reading before that of checking, and that of checking
 /// before that of merging. `None` if there are only warnings.
-#[must_use]
 pub fn exception(problems: &[Problem]) -> Option<Exception> {
     problems.iter().map(|problem| problem.kind).min().and_then(ProblemKind::exception)
 }

@@ -13,13 +13,11 @@ macro_rules! enumerations {
             pub const NAMES: &[&str] = &[$($text,)*];
 
             /// Returns the value as written in modules.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
             /// Returns the value that is written like this, if there is one.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$variant),)* _ => None }
             }

@@ -71,7 +71,6 @@ macro_rules! calls {
             )*];
 
             /// Returns the table entry of this call.
-            #[must_use]
             pub fn entry(&self) -> &'static $crate::call::Entry {
                 // The variants are in the table's order, with consecutive numbers.
                 let number = match self { $(Self::$name { .. } => $number,)* };
@@ -155,7 +154,6 @@ impl Call {
     ];
 
     /// Returns the table entry of this call.
-    #[must_use]
     pub fn entry(&self) -> &'static Entry {
         match self {
             Self::Federation(call) => call.entry(),
@@ -169,25 +167,21 @@ impl Call {
     }
 
     /// Returns its case in a `CallRequest`.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.entry().number
     }
 
     /// Returns the name of its message, without `Request`.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.entry().name
     }
 
     /// Returns its clause in IEEE 1516.1-2025.
-    #[must_use]
     pub fn clause(&self) -> &'static str {
         self.entry().clause
     }
 
     /// Returns its service group.
-    #[must_use]
     pub const fn group(&self) -> ServiceGroup {
         match self {
             Self::Federation(_) => ServiceGroup::FederationManagement,
@@ -237,7 +231,6 @@ macro_rules! replies {
 
         impl Reply {
             /// Returns its shape.
-            #[must_use]
             pub const fn shape(&self) -> Shape {
                 match self { $(Self::$name { .. } => Shape::$name,)* }
             }

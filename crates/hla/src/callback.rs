@@ -45,7 +45,6 @@ macro_rules! declare {
             )*];
 
             /// Returns the table entry of this callback.
-            #[must_use]
             pub fn entry(&self) -> &'static Entry {
                 // The variants are in the table's order, numbered consecutively from 1.
                 let number: usize = match self { $(Self::$name { .. } => $number,)* };
@@ -327,13 +326,11 @@ declare! {
 
 impl Callback {
     /// Returns its case in a `CallbackRequest`.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.entry().number
     }
 
     /// Returns the name of its message.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.entry().name
     }

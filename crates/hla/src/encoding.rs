@@ -48,7 +48,6 @@ pub trait Element: Sized {
 }
 
 /// Encodes a value.
-#[must_use]
 pub fn encode<T: Element>(value: &T) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.put(value);

@@ -18,13 +18,11 @@ macro_rules! exceptions {
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// Returns its standard name, as sent on the wire.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
 
             /// Returns a sentence for people.
-            #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)* }
             }
@@ -152,7 +150,6 @@ impl Exception {
     }
 
     /// Returns a refusal with this exception and details.
-    #[must_use]
     pub fn because(self, details: impl Into<String>) -> Refusal {
         Refusal { exception: self, details: details.into() }
     }

@@ -23,38 +23,32 @@ macro_rules! handles {
             pub const LEN: usize = size_of::<$number>();
 
             /// Returns the handle with this number.
-            #[must_use]
             pub const fn new(number: $number) -> Self {
                 Self(number)
             }
 
             /// Returns the handle for an index of a table: index 0 has number 1. An index beyond the range of handles
             /// gives `INVALID`.
-            #[must_use]
             pub fn of_index(index: usize) -> Self {
                 Self(index.checked_add(1).and_then(|number| number.try_into().ok()).unwrap_or(0))
             }
 
             /// Returns its number, which is 0 only for `INVALID`.
-            #[must_use]
             pub const fn number(self) -> $number {
                 self.0
             }
 
             /// Returns its index in a table, or `None` for `INVALID`.
-            #[must_use]
             pub fn index(self) -> Option<usize> {
                 usize::try_from(self.0).ok()?.checked_sub(1)
             }
 
             /// Returns its bytes on the wire.
-            #[must_use]
             pub const fn to_bytes(self) -> [u8; Self::LEN] {
                 self.0.to_be_bytes()
             }
 
             /// Decodes a handle. Invalid bytes give `INVALID`.
-            #[must_use]
             pub fn from_bytes(bytes: &[u8]) -> Self {
                 Self(bytes.try_into().map_or(0, <$number>::from_be_bytes))
             }

@@ -128,13 +128,11 @@ macro_rules! values {
             }
 
             /// Returns its implementation.
-            #[must_use]
             pub const fn implementation(self) -> TimeImplementation {
                 self.implementation
             }
 
             /// Returns the value as a double; integers above 2⁵³ are rounded.
-            #[must_use]
             #[expect(clippy::cast_precision_loss, reason = "said in the documentation")]
             pub fn as_f64(self) -> f64 {
                 match self.implementation {
@@ -144,13 +142,11 @@ macro_rules! values {
             }
 
             /// Returns the value of an `HLAinteger64Time`; `None` for the other implementation.
-            #[must_use]
             pub fn as_integer(self) -> Option<i64> {
                 (self.implementation == TimeImplementation::Integer64).then_some(self.key)
             }
 
             /// Returns its eight bytes, big-endian.
-            #[must_use]
             pub const fn to_bytes(self) -> [u8; 8] {
                 // The big-endian bytes of a double are those of its bits.
                 self.key.to_be_bytes()
@@ -204,13 +200,11 @@ macro_rules! values {
 
         impl $encoded {
             /// Takes these bytes without checking them; decoding checks.
-            #[must_use]
             pub fn new(bytes: &[u8]) -> Self {
                 Self(bytes.try_into().ok())
             }
 
             /// Returns the bytes to send: always eight, because clients decode them without a check.
-            #[must_use]
             pub fn bytes(self) -> [u8; 8] {
                 self.0.unwrap_or_default()
             }

@@ -14,25 +14,21 @@ macro_rules! words {
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Returns its number in the Federate Protocol.
-            #[must_use]
             pub const fn number(self) -> i32 {
                 match self { $(Self::$variant => $number,)* }
             }
 
             /// Returns the value with this number, if there is one.
-            #[must_use]
             pub const fn from_number(number: i32) -> Option<Self> {
                 match number { $($number => Some(Self::$variant),)* _ => None }
             }
 
             /// Returns its name in the standard.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
             /// Returns the value with this standard name, if there is one.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.name() == name)
             }

@@ -40,7 +40,6 @@ pub struct FigureComparison {
 }
 
 /// Compares B with A; `names` are their names in tables.
-#[must_use]
 pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
     let mut remarks = Vec::new();
     for (machine, other, name) in [(a, b, names[0]), (b, a, names[1])] {

@@ -30,7 +30,6 @@ pub struct Series {
 
 impl Series {
     /// A figure without readings.
-    #[must_use]
     pub fn new(name: impl Into<String>, unit: Unit) -> Self {
         Self {
             name: name.into(),
@@ -83,7 +82,6 @@ impl Series {
 
     /// The overhead subtracted from the readings: the median over the blocks, with the greatest uncertainty of any
     /// block.
-    #[must_use]
     pub fn overhead(&self) -> Overhead {
         let values: Vec<f64> = self.overheads.iter().map(|overhead| overhead.value).collect();
         let uncertainty = self.overheads.iter().map(|overhead| overhead.uncertainty);
@@ -151,7 +149,6 @@ pub(crate) fn notes<'s>(all: impl Iterator<Item = &'s Series> + Clone) -> Vec<St
 }
 
 /// A unit's name in files.
-#[must_use]
 pub(crate) const fn unit_text(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => "ns",

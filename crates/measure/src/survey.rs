@@ -31,7 +31,6 @@ pub struct Survey {
 
 impl Survey {
     /// The results of `series`. Under a load, all names have a suffix: `clock.read@busy_neighbour`.
-    #[must_use]
     pub fn of(
         series: &[Series],
         started_unix_s: u64,
@@ -87,7 +86,6 @@ impl Survey {
     }
 
     /// The survey as data for other programs.
-    #[must_use]
     pub fn summary(&self) -> Summary {
         Summary {
             format: summary::FORMAT,
@@ -106,7 +104,6 @@ impl Survey {
 }
 
 /// The suffix of figure names under this load.
-#[must_use]
 pub(crate) const fn suffix(load: Load) -> &'static str {
     match load {
         Load::Idle => "",

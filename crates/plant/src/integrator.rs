@@ -4,7 +4,6 @@
 ///
 /// The order of the floating-point operations is fixed, so the same state gives the same result in every run. Targets
 /// whose `sin` or `exp` round differently may differ in the last bits.
-#[must_use]
 pub fn rk4<const N: usize>(
     state: [f64; N],
     step: f64,

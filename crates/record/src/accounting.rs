@@ -31,7 +31,6 @@ pub struct Accounts {
 
 impl Accounts {
     /// Reads the accounting of every processor and of every readable thread.
-    #[must_use]
     pub fn read() -> Self {
         let at = MonotonicClock.now();
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();

@@ -101,14 +101,12 @@ impl<W: Write> Drain<W> {
     /// # Panics
     ///
     /// If the track does not belong to this drain.
-    #[must_use]
     pub fn tally(&self, track: TrackId) -> Tally {
         let log = self.logs.iter().find(|log| log.track == track);
         log.expect("the track came from this drain's add").tally
     }
 
     /// Returns the trace, to sync its output.
-    #[must_use]
     pub const fn trace(&self) -> &TraceWriter<W> {
         &self.trace
     }

@@ -86,7 +86,6 @@ impl<C: Clock> Recorder<C> {
     }
 
     /// Marks dropped so far because the log was full, by every recorder this log has had.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.log.lost()
     }

@@ -19,7 +19,6 @@ pub struct Table {
 
 impl Table {
     /// A table with names on the left and figures in the other columns, without a note.
-    #[must_use]
     pub fn new(
         title: impl Into<String>,
         heads: impl IntoIterator<Item = impl Into<String>>,

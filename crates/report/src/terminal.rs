@@ -17,7 +17,6 @@ const STYLE: TableStyle = {
 };
 
 /// A report as text: title, tables, problems and conditions, separated by blank lines. Empty parts are left out.
-#[must_use]
 pub fn document(
     title: &str,
     tables: &[Table],

@@ -360,7 +360,6 @@ impl Decision {
     }
 
     /// Returns the module's status for users; this allocates.
-    #[must_use]
     pub fn status(&self) -> Status {
         let units = self.units.iter().zip(0..).filter_map(|(unit, slot)| {
             let unit = unit.as_ref()?;
@@ -383,7 +382,6 @@ impl Decision {
 
     /// Returns the unit in this slot, live or not; `None` if there never was one. Only live units
     /// ([`UnitState::is_live`]) are worth waiting for.
-    #[must_use]
     pub fn unit(&self, slot: u8) -> Option<UnitView> {
         self.units.get(usize::from(slot))?.as_ref().map(Unit::view)
     }

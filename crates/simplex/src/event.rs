@@ -65,13 +65,11 @@ macro_rules! coded {
 
         impl $name {
             /// Returns the number in the record.
-            #[must_use]
             pub const fn code(self) -> u16 {
                 self as u16
             }
 
             /// Returns the name for users.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }

@@ -42,13 +42,11 @@ macro_rules! kinds {
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// Returns the name used in scenarios and reports.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
             /// Returns where it occurs.
-            #[must_use]
             pub const fn class(self) -> Class {
                 match self { $(Self::$variant => Class::$class),+ }
             }
@@ -230,7 +228,6 @@ pub struct Faulty<C> {
 impl<C: Controller> Faulty<C> {
     /// Wraps `inner`, which misbehaves from the cycle of this number on. The adversary knows `region` and
     /// `accept_below` of the decision rule.
-    #[must_use]
     pub fn new(
         inner: C,
         kind: FaultKind,

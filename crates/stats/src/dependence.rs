@@ -9,7 +9,6 @@ use crate::value::Value;
 /// Markov Chain Monte Carlo", 1992, section 3.3): sums of neighbouring autocorrelations are added up
 /// until one is not positive, because from there on noise outweighs the signal. Negative correlation, which would make
 /// readings worth more than their number, is ignored. A constant series is worth its number.
-#[must_use]
 pub fn effective_samples<V: Value>(values: &[V]) -> f64 {
     let n = values.len();
     let Some(series) = Centred::of(values) else { return n as f64 };

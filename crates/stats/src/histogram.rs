@@ -14,7 +14,6 @@ const BINS_PER_DECADE: u32 = 100;
 /// use hemiola_stats::histogram;
 /// assert_eq!(histogram(&[-3, 1000, 1001, 10_000]), [(0.0, 1), (1000.0, 2), (10_000.0, 1)]);
 /// ```
-#[must_use]
 pub fn histogram<V: Value>(values: &[V]) -> Vec<(f64, u64)> {
     let mut counts = BTreeMap::<i64, u64>::new();
     let bins = f64::from(BINS_PER_DECADE);

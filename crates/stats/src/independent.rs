@@ -12,7 +12,6 @@ impl Change {
     /// finite and have at least 2 values.
     ///
     /// Meant for a few nearly normal values, such as the medians of runs.
-    #[must_use]
     pub fn of_means<V: Value>(before: &[V], after: &[V]) -> Option<Self> {
         let (before, after) = (finite(before)?, finite(after)?);
         let (difference, p) = welch(&before, &after)?;

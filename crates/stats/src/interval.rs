@@ -32,7 +32,6 @@ impl Estimate {
     /// The mean of readings in the order they were taken, with Student's interval for the number of
     /// independent readings they are worth ([`effective_samples`]). `None` when they are not finite or worth fewer
     /// than 2.
-    #[must_use]
     pub fn of_mean<V: Value>(values: &[V]) -> Option<Self> {
         let finite = finite(values)?;
         let (value, std) = mean_and_std(&finite)?;
@@ -57,7 +56,6 @@ impl Estimate {
 
     /// The median of readings in the order they were taken, between two order statistics. `None` when they are not
     /// finite or worth fewer than 6 independent ones.
-    #[must_use]
     pub fn of_median<V: Value>(values: &[V]) -> Option<Self> {
         Self::of_quantile(values, 0.5)
     }
@@ -104,7 +102,6 @@ impl Estimate {
 /// The number of observations below the quantile is binomial, so the ranks come from its tails
 /// (David and Nagaraja, "Order Statistics", section 7.1). The interval is too narrow for observations that depend on
 /// each other, as neighbouring cycles do; [`Estimate::of_median`] takes that into account.
-#[must_use]
 pub fn quantile_interval<V: Value>(sorted: &[V], q: f64, level: f64) -> Option<[V; 2]> {
     let [low, high] = ranks(sorted.len(), q, level)?;
     Some([sorted[low], sorted[high]])

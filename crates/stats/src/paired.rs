@@ -17,7 +17,6 @@ use crate::value::{Value, finite};
 /// let difference = paired_difference(&readings).unwrap();
 /// assert_eq!((difference.low, difference.high), (30.0, 30.0));
 /// ```
-#[must_use]
 pub fn paired_difference<V: Value>(readings: &[V]) -> Option<Estimate> {
     let readings = finite(readings)?;
     let rounds = readings.as_chunks::<4>().0.iter();

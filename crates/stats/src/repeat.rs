@@ -26,7 +26,6 @@ use crate::value::{Value, finite, sorted};
 /// of normal values. Without correlation this is t s sqrt(2 / k), the prediction interval for a mean of
 /// k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
 /// towards the interval for a single further block. The tests print how often the interval contains the repeat.
-#[must_use]
 pub fn repeat_interval<V: Value>(blocks: &[impl AsRef<[V]>]) -> Option<Estimate> {
     let blocks: Vec<&[V]> =
         blocks.iter().map(AsRef::as_ref).filter(|block| !block.is_empty()).collect();

@@ -43,7 +43,6 @@ impl Spread {
 /// Mean and standard deviation of the sample (0 for one observation) by Welford's recurrence, which
 /// does not cancel when the spread is small beside the mean ("Note on a Method for Calculating
 /// Corrected Sums of Squares", 1962); `None` for no values.
-#[must_use]
 pub fn mean_and_std<V: Value>(values: &[V]) -> Option<(f64, f64)> {
     let (mut mean, mut squares) = (0.0, 0.0);
     for (n, value) in values.iter().enumerate() {
@@ -64,7 +63,6 @@ pub fn mean_and_std<V: Value>(values: &[V]) -> Option<(f64, f64)> {
 ///
 /// # Panics
 /// When `q` is outside 0 to 1.
-#[must_use]
 pub fn quantile<V: Value>(sorted: &[V], q: f64) -> Option<V> {
     assert!((0.0..=1.0).contains(&q), "a quantile lies between 0 and 1");
     debug_assert!(sorted.is_sorted_by(|a, b| a.order(b).is_le()));
@@ -73,7 +71,6 @@ pub fn quantile<V: Value>(sorted: &[V], q: f64) -> Option<V> {
 }
 
 /// The median of values in any order, itself one of them; `None` without values.
-#[must_use]
 pub fn median<V: Value>(values: &[V]) -> Option<V> {
     quantile(&sorted(values), 0.5)
 }

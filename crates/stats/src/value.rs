@@ -39,7 +39,6 @@ impl Value for f64 {
 }
 
 /// The values in rising order, as [`quantile`](crate::quantile) requires.
-#[must_use]
 pub fn sorted<V: Value>(values: &[V]) -> Vec<V> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(V::order);

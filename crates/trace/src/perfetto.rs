@@ -108,7 +108,6 @@ impl Names {
     }
 
     /// Returns the name of `arg` of `kind`.
-    #[must_use]
     pub fn get(&self, kind: EventKind, arg: u16) -> Option<&str> {
         self.0.get(&(kind, arg)).map(String::as_str)
     }

@@ -120,7 +120,6 @@ impl Recording {
     /// assert!(errors.is_empty());
     /// assert_eq!(recording.events().next(), Some(Event { at, cpu: 0, what }));
     /// ```
-    #[must_use]
     pub fn open(source: Arc<dyn ByteSource>) -> (Self, Vec<ReadError>) {
         let mut window = Window::new(&*source);
         let head = match window.some(0, 16) {

@@ -45,7 +45,6 @@ pub struct VariantComparison {
 }
 
 /// Compares B with A; `names` are what the tables call them.
-#[must_use]
 pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
     let find = |summary: &'_ Summary, name: &str| {
         summary.variants.iter().position(|variant| variant.name == name)

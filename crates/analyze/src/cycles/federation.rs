@@ -123,7 +123,6 @@ pub struct FederateFigures {
 impl Run {
     /// The observations of `processes` in the run `run` of the mode `mode`, whose master has the period `period`.
     /// `bare` holds the records of the bare timers of this run, by the path of their trace.
-    #[must_use]
     pub fn of(
         mode: &FederationRecord,
         run: &RunRecord,

@@ -58,7 +58,6 @@ struct Jobs {
 /// The processes of a run, put together from what the scenario says about them and what the trace
 /// holds. Tracks of one name are one process that was started again; a name the scenario does not
 /// know is a unit added while it ran, outside the cycle.
-#[must_use]
 pub fn processes(
     records: &[ProcessRecord],
     tracks: impl IntoIterator<Item = (String, Vec<Entry>)>,
@@ -86,7 +85,6 @@ pub fn processes(
 impl Observed {
     /// The observations of `processes` in the run described by `record`, whose cycle has the period `period`. `witness`
     /// is the kernel's record, if there is one.
-    #[must_use]
     pub fn of(
         processes: &[Process],
         record: &RunRecord,
@@ -313,7 +311,6 @@ pub struct ProcessFigures {
 
 impl Figures {
     /// The figures of `runs` together; of one run when there is one.
-    #[must_use]
     pub fn of(runs: &[Observed]) -> Self {
         let per_run: Vec<Vec<i64>> = runs.iter().map(Observed::times).collect();
         let mut times: Vec<i64> = per_run.concat();

@@ -45,7 +45,6 @@ pub struct Part {
 
 impl Occupancy {
     /// Builds the occupancy from events; those of each processor must be in order.
-    #[must_use]
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
         let mut cpus = BTreeMap::<u16, Vec<Turn>>::new();
         let mut last = BTreeMap::<u16, Instant>::new();

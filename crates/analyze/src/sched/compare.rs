@@ -109,7 +109,6 @@ pub struct Cause {
 }
 
 /// Compares B with A; `names` are what the table calls them.
-#[must_use]
 pub fn compare(names: [&str; 2], a: &Report, b: &Report) -> Comparison {
     let mut pairs = Vec::new();
     let mut changes = Vec::new();

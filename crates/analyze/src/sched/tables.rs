@@ -34,7 +34,6 @@ pub fn tables(report: &Report) -> Vec<Table> {
 }
 
 /// Everything about one thread. `jobs` are its own; the slowest of them are explained.
-#[must_use]
 pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Vec<Table> {
     let title = format!("{} [{}]", thread.name, thread.tid);
     let distribution = |name: &str, found: &Option<Distribution>| {

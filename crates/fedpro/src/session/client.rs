@@ -18,7 +18,6 @@ impl Side for Client {}
 
 impl Session<Client> {
     /// Requests a session from an RTI. The first event is [`Event::Connect`].
-    #[must_use]
     pub fn open(now: Instant, settings: Settings) -> Self {
         let mut session =
             Self::new(settings, SessionId::NONE, Phase::Disconnected { retry: None }, now);

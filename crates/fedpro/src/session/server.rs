@@ -131,7 +131,6 @@ fn refusal_frame(kind: FrameKind, session: SessionId, numbers: &[u32]) -> Vec<u8
 
 impl Session<Server> {
     /// Creates a session with this name on a connection that requested one.
-    #[must_use]
     pub fn accept(now: Instant, settings: Settings, id: SessionId, arrival: Arrival) -> Self {
         let mut session = Self::new(settings, id, Phase::Running, now);
         session.traffic.push_control(FrameKind::NewSessionStatus, &[0]);

@@ -39,7 +39,6 @@ pub struct HLAASCIIstring(String);
 
 impl HLAASCIIstring {
     /// Creates the text if it is all ASCII.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
         text.is_ascii().then_some(Self(text))

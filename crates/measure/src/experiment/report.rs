@@ -86,7 +86,6 @@ impl Report {
     }
 
     /// The page.
-    #[must_use]
     pub fn page(&self) -> String {
         Page {
             title: self.experiment.title.clone(),

@@ -58,7 +58,6 @@ pub struct Cause {
 const FACTOR_MAX: f64 = 1e4;
 
 /// Compares a measured value with the expected range.
-#[must_use]
 pub(super) fn verdict(measured: Range, expected: Range) -> Verdict {
     if (expected.low..=expected.high).contains(&measured.value) {
         return Verdict::Inside;
@@ -83,7 +82,6 @@ pub(super) fn verdict(measured: Range, expected: Range) -> Verdict {
 
 /// The possible causes of an expectation of `target` instead of its value at the `nominal` inputs: the contributing
 /// inputs, the largest swing first. All in base units; `ranges` has the 95 % range of each input.
-#[must_use]
 pub(crate) fn causes(
     expectation: &Expression,
     nominal: &BTreeMap<String, f64>,

@@ -24,7 +24,6 @@ const PAUSE: usize = 1 << 16;
 const SEED: u64 = 0x5741_4952;
 
 /// The sizes of the catalogue: powers of two from 1 KiB to 1 GiB and, from 2 KiB, one size in between.
-#[must_use]
 pub fn sizes() -> Vec<Bytes> {
     let between = |size: u64| (size > 1 << 10 && size < 1 << 30).then_some(size / 2 * 3);
     let powers = (10..=30).map(|exponent| 1 << exponent);

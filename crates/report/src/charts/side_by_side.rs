@@ -36,7 +36,6 @@ const WORDS: f64 = 220.0;
 impl SideBySide<'_> {
     /// The chart as one SVG element; what is not finite, or has no place on a logarithmic scale, is
     /// left out.
-    #[must_use]
     pub fn draw(&self) -> String {
         let drawable = |value: &Ranged| {
             value.is_finite() && (self.scale == Scale::Linear || value.value > 0.0)

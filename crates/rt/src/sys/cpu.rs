@@ -15,7 +15,6 @@ pub fn online() -> CpuSet {
 /// Returns the processors that the machine has, online or not; if the kernel does not show them, those online.
 ///
 /// Source: `/sys/devices/system/cpu/present`.
-#[must_use]
 pub fn present() -> CpuSet {
     listed("present").unwrap_or_else(online)
 }

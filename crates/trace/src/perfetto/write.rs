@@ -336,7 +336,6 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Returns the output, to sync it.
-    #[must_use]
     pub const fn get_ref(&self) -> &W {
         &self.out
     }
