@@ -44,7 +44,7 @@ macro_rules! calls {
         $(
             $number:literal $clause:literal $name:ident $method:literal
             $({ $($field:ident: $type:ty),* $(,)? })?
-            => $shape:ident [$($exception:ident)*];
+            => $shape:ident [$($exception:ident)* $(..$others:ident)?];
         )*
     ) => {
         $(#[$doc])*
@@ -66,7 +66,7 @@ macro_rules! calls {
                     clause: $clause,
                     method: $method,
                     shape: $crate::call::Shape::$shape,
-                    exceptions: &[$($crate::Exception::$exception,)*],
+                    exceptions: $crate::call::exceptions!([$($exception)*] $($others)?),
                 },
             )*];
 
@@ -89,6 +89,24 @@ macro_rules! calls {
     };
 }
 use calls;
+
+/// The exceptions of a call: its own, then, as `..Name`, those that many calls have in common.
+macro_rules! exceptions {
+    ([$($own:ident)*]) => { &[$($crate::Exception::$own,)*] };
+    // The call needs a connection.
+    ([$($own:ident)*] Connected) => {
+        $crate::call::exceptions!([$($own)* NotConnected RTIinternalError])
+    };
+    // The call needs a joined federate.
+    ([$($own:ident)*] Joined) => {
+        $crate::call::exceptions!([$($own)* FederateNotExecutionMember] Connected)
+    };
+    // The call needs a joined federate, and is refused during a save and a restore.
+    ([$($own:ident)*] Active) => {
+        $crate::call::exceptions!([$($own)* SaveInProgress RestoreInProgress] Joined)
+    };
+}
+use exceptions;
 
 /// The standard's facts about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -81,8 +81,7 @@ declare! {
         report: Vec<FederationExecutionInformation>,
     };
     3 "4.10" ReportFederationExecutionMembers "reportFederationExecutionMembers" {
-        federation_name: String,
-        report: Vec<FederationExecutionMember>,
+        federation_name: String, report: Vec<FederationExecutionMember>,
     };
     4 "4.11" ReportFederationExecutionDoesNotExist "reportFederationExecutionDoesNotExist" {
         federation_name: String,
@@ -92,36 +91,26 @@ declare! {
         synchronization_point_label: String,
     };
     7 "4.15" SynchronizationPointRegistrationFailed "synchronizationPointRegistrationFailed" {
-        synchronization_point_label: String,
-        reason: SynchronizationPointFailureReason,
+        synchronization_point_label: String, reason: SynchronizationPointFailureReason,
     };
     8 "4.16" AnnounceSynchronizationPoint "announceSynchronizationPoint" {
-        synchronization_point_label: String,
-        user_supplied_tag: Data,
+        synchronization_point_label: String, user_supplied_tag: Data,
     };
     9 "4.18" FederationSynchronized "federationSynchronized" {
-        synchronization_point_label: String,
-        failed_to_sync_set: Vec<FederateHandle>,
+        synchronization_point_label: String, failed_to_sync_set: Vec<FederateHandle>,
     };
     10 "4.20" InitiateFederateSave "initiateFederateSave" { label: String };
-    11 "4.20" InitiateFederateSaveWithTime "initiateFederateSave" {
-        label: String,
-        time: EncodedTime,
-    };
+    11 "4.20" InitiateFederateSaveWithTime "initiateFederateSave" { label: String, time: EncodedTime };
     12 "4.23" FederationSaved "federationSaved";
     13 "4.23" FederationNotSaved "federationNotSaved" { reason: SaveFailureReason };
     14 "4.26" FederationSaveStatusResponse "federationSaveStatusResponse" {
         response: Vec<FederateSaveStatus>,
     };
-    15 "4.28" RequestFederationRestoreSucceeded "requestFederationRestoreSucceeded" {
-        label: String,
-    };
+    15 "4.28" RequestFederationRestoreSucceeded "requestFederationRestoreSucceeded" { label: String };
     16 "4.28" RequestFederationRestoreFailed "requestFederationRestoreFailed" { label: String };
     17 "4.29" FederationRestoreBegun "federationRestoreBegun";
     18 "4.30" InitiateFederateRestore "initiateFederateRestore" {
-        label: String,
-        federate_name: String,
-        post_restore_federate_handle: FederateHandle,
+        label: String, federate_name: String, post_restore_federate_handle: FederateHandle,
     };
     19 "4.32" FederationRestored "federationRestored";
     20 "4.32" FederationNotRestored "federationNotRestored" { reason: RestoreFailureReason };
@@ -135,9 +124,7 @@ declare! {
         object_class: ObjectClassHandle,
     };
     24 "5.16" TurnInteractionsOn "turnInteractionsOn" { interaction_class: InteractionClassHandle };
-    25 "5.17" TurnInteractionsOff "turnInteractionsOff" {
-        interaction_class: InteractionClassHandle,
-    };
+    25 "5.17" TurnInteractionsOff "turnInteractionsOff" { interaction_class: InteractionClassHandle };
     26 "6.3" ObjectInstanceNameReservationSucceeded "objectInstanceNameReservationSucceeded" {
         object_instance_name: String,
     };
@@ -151,171 +138,115 @@ declare! {
         object_instance_names: Vec<String>,
     };
     30 "6.9" DiscoverObjectInstance "discoverObjectInstance" {
-        object_instance: ObjectInstanceHandle,
-        object_class: ObjectClassHandle,
-        object_instance_name: String,
+        object_instance: ObjectInstanceHandle, object_class: ObjectClassHandle, object_instance_name: String,
         producing_federate: FederateHandle,
     };
     31 "6.11" ReflectAttributeValues "reflectAttributeValues" {
-        object_instance: ObjectInstanceHandle,
-        attribute_values: AttributeValues,
-        user_supplied_tag: Data,
-        transportation_type: TransportationTypeHandle,
-        producing_federate: FederateHandle,
+        object_instance: ObjectInstanceHandle, attribute_values: AttributeValues, user_supplied_tag: Data,
+        transportation_type: TransportationTypeHandle, producing_federate: FederateHandle,
         sent_regions: Option<Vec<ConveyedRegion>>,
     };
     32 "6.11" ReflectAttributeValuesWithTime "reflectAttributeValues" {
-        object_instance: ObjectInstanceHandle,
-        attribute_values: AttributeValues,
-        user_supplied_tag: Data,
-        transportation_type: TransportationTypeHandle,
-        producing_federate: FederateHandle,
-        sent_regions: Option<Vec<ConveyedRegion>>,
-        time: EncodedTime,
-        sent_order_type: OrderType,
-        received_order_type: OrderType,
-        retraction: Option<MessageRetractionHandle>,
+        object_instance: ObjectInstanceHandle, attribute_values: AttributeValues, user_supplied_tag: Data,
+        transportation_type: TransportationTypeHandle, producing_federate: FederateHandle,
+        sent_regions: Option<Vec<ConveyedRegion>>, time: EncodedTime, sent_order_type: OrderType,
+        received_order_type: OrderType, retraction: Option<MessageRetractionHandle>,
     };
     33 "6.13" ReceiveInteraction "receiveInteraction" {
-        interaction_class: InteractionClassHandle,
-        parameter_values: ParameterValues,
-        user_supplied_tag: Data,
-        transportation_type: TransportationTypeHandle,
-        producing_federate: FederateHandle,
+        interaction_class: InteractionClassHandle, parameter_values: ParameterValues, user_supplied_tag: Data,
+        transportation_type: TransportationTypeHandle, producing_federate: FederateHandle,
         sent_regions: Option<Vec<ConveyedRegion>>,
     };
     34 "6.13" ReceiveInteractionWithTime "receiveInteraction" {
-        interaction_class: InteractionClassHandle,
-        parameter_values: ParameterValues,
-        user_supplied_tag: Data,
-        transportation_type: TransportationTypeHandle,
-        producing_federate: FederateHandle,
-        sent_regions: Option<Vec<ConveyedRegion>>,
-        time: EncodedTime,
-        sent_order_type: OrderType,
-        received_order_type: OrderType,
-        retraction: Option<MessageRetractionHandle>,
+        interaction_class: InteractionClassHandle, parameter_values: ParameterValues, user_supplied_tag: Data,
+        transportation_type: TransportationTypeHandle, producing_federate: FederateHandle,
+        sent_regions: Option<Vec<ConveyedRegion>>, time: EncodedTime, sent_order_type: OrderType,
+        received_order_type: OrderType, retraction: Option<MessageRetractionHandle>,
     };
     35 "6.15" ReceiveDirectedInteraction "receiveDirectedInteraction" {
-        interaction_class: InteractionClassHandle,
-        object_instance: ObjectInstanceHandle,
-        parameter_values: ParameterValues,
-        user_supplied_tag: Data,
-        transportation_type: TransportationTypeHandle,
-        producing_federate: FederateHandle,
+        interaction_class: InteractionClassHandle, object_instance: ObjectInstanceHandle,
+        parameter_values: ParameterValues, user_supplied_tag: Data,
+        transportation_type: TransportationTypeHandle, producing_federate: FederateHandle,
     };
     36 "6.15" ReceiveDirectedInteractionWithTime "receiveDirectedInteraction" {
-        interaction_class: InteractionClassHandle,
-        object_instance: ObjectInstanceHandle,
-        parameter_values: ParameterValues,
-        user_supplied_tag: Data,
-        transportation_type: TransportationTypeHandle,
-        producing_federate: FederateHandle,
-        time: EncodedTime,
-        sent_order_type: OrderType,
-        received_order_type: OrderType,
+        interaction_class: InteractionClassHandle, object_instance: ObjectInstanceHandle,
+        parameter_values: ParameterValues, user_supplied_tag: Data,
+        transportation_type: TransportationTypeHandle, producing_federate: FederateHandle, time: EncodedTime,
+        sent_order_type: OrderType, received_order_type: OrderType,
         retraction: Option<MessageRetractionHandle>,
     };
     37 "6.17" RemoveObjectInstance "removeObjectInstance" {
-        object_instance: ObjectInstanceHandle,
-        user_supplied_tag: Data,
-        producing_federate: FederateHandle,
+        object_instance: ObjectInstanceHandle, user_supplied_tag: Data, producing_federate: FederateHandle,
     };
     38 "6.17" RemoveObjectInstanceWithTime "removeObjectInstance" {
-        object_instance: ObjectInstanceHandle,
-        user_supplied_tag: Data,
-        producing_federate: FederateHandle,
-        time: EncodedTime,
-        sent_order_type: OrderType,
-        received_order_type: OrderType,
+        object_instance: ObjectInstanceHandle, user_supplied_tag: Data, producing_federate: FederateHandle,
+        time: EncodedTime, sent_order_type: OrderType, received_order_type: OrderType,
         retraction: Option<MessageRetractionHandle>,
     };
     39 "6.19" AttributesInScope "attributesInScope" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     40 "6.20" AttributesOutOfScope "attributesOutOfScope" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     41 "6.22" ProvideAttributeValueUpdate "provideAttributeValueUpdate" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
-        user_supplied_tag: Data,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>, user_supplied_tag: Data,
     };
     42 "6.23" TurnUpdatesOnForObjectInstance "turnUpdatesOnForObjectInstance" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     43 "6.23" TurnUpdatesOnForObjectInstanceWithRate "turnUpdatesOnForObjectInstance" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
         update_rate_designator: String,
     };
     44 "6.24" TurnUpdatesOffForObjectInstance "turnUpdatesOffForObjectInstance" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     45 "6.26" ConfirmAttributeTransportationTypeChange "confirmAttributeTransportationTypeChange" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
         transportation_type: TransportationTypeHandle,
     };
     46 "6.29" ReportAttributeTransportationType "reportAttributeTransportationType" {
-        object_instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
+        object_instance: ObjectInstanceHandle, attribute: AttributeHandle,
         transportation_type: TransportationTypeHandle,
     };
     47 "6.31" ConfirmInteractionTransportationTypeChange "confirmInteractionTransportationTypeChange" {
-        interaction_class: InteractionClassHandle,
-        transportation_type: TransportationTypeHandle,
+        interaction_class: InteractionClassHandle, transportation_type: TransportationTypeHandle,
     };
     48 "6.33" ReportInteractionTransportationType "reportInteractionTransportationType" {
-        federate: FederateHandle,
-        interaction_class: InteractionClassHandle,
+        federate: FederateHandle, interaction_class: InteractionClassHandle,
         transportation_type: TransportationTypeHandle,
     };
     49 "7.4" RequestAttributeOwnershipAssumption "requestAttributeOwnershipAssumption" {
-        object_instance: ObjectInstanceHandle,
-        offered_attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, offered_attributes: Vec<AttributeHandle>,
         user_supplied_tag: Data,
     };
     50 "7.5" RequestDivestitureConfirmation "requestDivestitureConfirmation" {
-        object_instance: ObjectInstanceHandle,
-        released_attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, released_attributes: Vec<AttributeHandle>,
         user_supplied_tag: Data,
     };
     51 "7.7" AttributeOwnershipAcquisitionNotification "attributeOwnershipAcquisitionNotification" {
-        object_instance: ObjectInstanceHandle,
-        secured_attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, secured_attributes: Vec<AttributeHandle>,
         user_supplied_tag: Data,
     };
     52 "7.10" AttributeOwnershipUnavailable "attributeOwnershipUnavailable" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
-        user_supplied_tag: Data,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>, user_supplied_tag: Data,
     };
     53 "7.11" RequestAttributeOwnershipRelease "requestAttributeOwnershipRelease" {
-        object_instance: ObjectInstanceHandle,
-        candidate_attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, candidate_attributes: Vec<AttributeHandle>,
         user_supplied_tag: Data,
     };
     54 "7.16" ConfirmAttributeOwnershipAcquisitionCancellation "confirmAttributeOwnershipAcquisitionCancellation" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     55 "7.18" InformAttributeOwnership "informAttributeOwnership" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
-        federate: FederateHandle,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>, federate: FederateHandle,
     };
     56 "7.18" AttributeIsNotOwned "attributeIsNotOwned" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     57 "7.18" AttributeIsOwnedByRTI "attributeIsOwnedByRTI" {
-        object_instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        object_instance: ObjectInstanceHandle, attributes: Vec<AttributeHandle>,
     };
     58 "8.3" TimeRegulationEnabled "timeRegulationEnabled" { time: EncodedTime };
     59 "8.6" TimeConstrainedEnabled "timeConstrainedEnabled" { time: EncodedTime };
