@@ -11,7 +11,6 @@ use hemiola_report::terminal;
 /// Makes a recording of arbitrary bytes, as contradictory as they come, and takes it through the whole analysis.
 ///
 /// # Panics
-///
 /// When a figure contradicts itself.
 pub fn scheduler(bytes: &[u8]) {
     let recording = recording(bytes);

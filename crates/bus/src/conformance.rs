@@ -147,8 +147,7 @@ impl Drop for Peer {
     }
 }
 
-/// A message that can be checked: generation, number, then bytes computed from both. Its length depends on the
-/// number.
+/// A message that can be checked: generation, number, then bytes computed from both. Its length depends on the number.
 fn message(generation: u64, number: u64) -> Vec<u8> {
     let length = 16 + (number % (MESSAGE_SIZE as u64 - 15)) as usize;
     let mut bytes = Vec::with_capacity(length);

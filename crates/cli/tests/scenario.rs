@@ -1,7 +1,6 @@
 //! Small scenarios, put together from parts.
 
-/// A second of a pendulum with whatever privileges there are. At 200 Hz everything that counts cycles is
-/// soon through.
+/// A second of a pendulum with whatever privileges there are. At 200 Hz everything that counts cycles is soon through.
 const HEAD: &str = r#"title = "A small one"
 rate = "200Hz"
 duration = "1s"

@@ -29,9 +29,8 @@ struct Shared {
 
 impl Federate {
     /// Moves the federate to a thread of its own, which passes each callback to `handle` as it arrives. The handler
-    /// makes
-    /// calls with the federate passed to it. It also gets the exceptions of calls that did not wait for their replies,
-    /// and finally the loss of the RTI.
+    /// makes calls with the federate passed to it. It also gets the exceptions of calls that did not wait for their
+    /// replies, and finally the loss of the RTI.
     ///
     /// # Errors
     /// [`Error::System`] if the thread cannot be started.

@@ -25,9 +25,8 @@ const ATTEMPT_EVERY: Span = Span::from_millis(50);
 /// A federate that is connected to an RTI.
 ///
 /// It has no thread of its own: a call blocks until its reply arrives, and callbacks are delivered when they are
-/// evoked. A
-/// federate that neither calls nor evokes for three minutes ([`silence_max`](crate::Settings::silence_max)) loses its
-/// connection; the next call resumes the session, if it comes within ten minutes
+/// evoked. A federate that neither calls nor evokes for three minutes ([`silence_max`](crate::Settings::silence_max))
+/// loses its connection; the next call resumes the session, if it comes within ten minutes
 /// ([`resume_window`](crate::Settings::resume_window)). [`immediate`](Self::immediate) delivers callbacks as they
 /// arrive.
 ///

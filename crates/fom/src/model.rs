@@ -1,9 +1,8 @@
 //! The object model of a federation: all modules merged, in tables indexed by handle.
 //!
 //! Handles are indices of these tables. Within one set of modules, names are numbered in alphabetical order, so the
-//! order
-//! of the modules does not matter. The entries of modules that are added later get the next handles; existing handles
-//! do not change.
+//! order of the modules does not matter. The entries of modules that are added later get the next handles; existing
+//! handles do not change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -14,9 +14,8 @@ use crate::problem::{Problem, ProblemKind};
 pub type Modules = Vec<Arc<Module>>;
 
 /// Reads the modules in these bytes, which are XML or a ZIP archive of modules. Returns the modules and the warnings
-/// about
-/// them. `name` is the designator, for problems and for lists of modules; the modules of an archive have the names of
-/// their entries.
+/// about them. `name` is the designator, for problems and for lists of modules; the modules of an archive have the
+/// names of their entries.
 ///
 /// # Errors
 /// All problems with the modules.

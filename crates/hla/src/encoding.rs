@@ -42,7 +42,6 @@ pub trait Element: Sized {
     /// Reads a value. The reader is at the boundary.
     ///
     /// # Errors
-    ///
     /// If the bytes end too early or do not encode a value.
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
@@ -57,7 +56,6 @@ pub fn encode<T: Element>(value: &T) -> Vec<u8> {
 /// Decodes a value from all of these bytes.
 ///
 /// # Errors
-///
 /// If the bytes end too early, continue after the value or do not encode one.
 pub fn decode<T: Element>(bytes: &[u8]) -> Result<T, DecodeError> {
     let mut reader = Reader::new(bytes);
@@ -198,7 +196,6 @@ impl<'b> Reader<'b> {
     /// Reads a value at its boundary.
     ///
     /// # Errors
-    ///
     /// If the bytes end too early or do not encode a value.
     pub fn get<T: Element>(&mut self) -> Result<T, DecodeError> {
         self.align(T::BOUNDARY)?;
@@ -208,7 +205,6 @@ impl<'b> Reader<'b> {
     /// Reads this number of bytes.
     ///
     /// # Errors
-    ///
     /// If fewer are left.
     pub fn get_bytes(&mut self, len: usize) -> Result<&'b [u8], DecodeError> {
         let too_short = DecodeError::TooShort { at: self.at, needed: len, left: self.left() };
@@ -221,7 +217,6 @@ impl<'b> Reader<'b> {
     /// Reads a fixed number of bytes.
     ///
     /// # Errors
-    ///
     /// If fewer are left.
     pub fn get_array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let bytes = self.get_bytes(N)?;
@@ -232,7 +227,6 @@ impl<'b> Reader<'b> {
     /// encoders leave arbitrary bytes.
     ///
     /// # Errors
-    ///
     /// If the bytes end before.
     pub fn align(&mut self, boundary: usize) -> Result<(), DecodeError> {
         self.get_bytes(self.at.next_multiple_of(boundary) - self.at).map(|_| ())
@@ -241,7 +235,6 @@ impl<'b> Reader<'b> {
     /// Reads the element count of an array whose elements have at least `len_min` bytes.
     ///
     /// # Errors
-    ///
     /// If the count is negative or exceeds what the remaining bytes can hold.
     pub fn get_count(&mut self, len_min: usize) -> Result<usize, DecodeError> {
         let at = self.at;

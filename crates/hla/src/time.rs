@@ -107,7 +107,6 @@ macro_rules! values {
             /// Creates a value of `HLAinteger64Time`.
             ///
             /// # Errors
-            ///
             /// If it is negative.
             pub const fn integer(value: i64) -> Result<Self, TimeError> {
                 if value < 0 {
@@ -119,7 +118,6 @@ macro_rules! values {
             /// Creates a value of `HLAfloat64Time`.
             ///
             /// # Errors
-            ///
             /// If it is negative, infinite or NaN.
             pub fn float(value: f64) -> Result<Self, TimeError> {
                 let implementation = TimeImplementation::Float64;
@@ -155,7 +153,6 @@ macro_rules! values {
             /// Decodes a value of this implementation.
             ///
             /// # Errors
-            ///
             /// If the bytes are not eight or do not encode such a value.
             pub fn from_bytes(
                 bytes: &[u8],
@@ -212,7 +209,6 @@ macro_rules! values {
             /// Decodes the value in a federation of this implementation.
             ///
             /// # Errors
-            ///
             /// If the bytes are not eight or do not encode such a value.
             pub fn decode(self, implementation: TimeImplementation) -> Result<$name, TimeError> {
                 let bytes = self.0.ok_or(TimeError::NotOne(implementation))?;
@@ -259,7 +255,6 @@ impl LogicalTime {
     /// could vanish, and federates would deadlock.
     ///
     /// # Errors
-    ///
     /// If the implementations differ, or the result is after the final time.
     pub fn plus(self, interval: LogicalInterval) -> Result<Self, TimeError> {
         same(self.implementation, interval.implementation)?;
@@ -277,7 +272,6 @@ impl LogicalTime {
     /// Subtracts an interval; a positive interval always gives an earlier time.
     ///
     /// # Errors
-    ///
     /// If the implementations differ, or the result is before the initial time.
     pub fn minus(self, interval: LogicalInterval) -> Result<Self, TimeError> {
         same(self.implementation, interval.implementation)?;
@@ -295,7 +289,6 @@ impl LogicalTime {
     /// Returns the interval from `earlier` to this time.
     ///
     /// # Errors
-    ///
     /// If the implementations differ, or `earlier` is later.
     pub fn since(self, earlier: Self) -> Result<LogicalInterval, TimeError> {
         same(self.implementation, earlier.implementation)?;

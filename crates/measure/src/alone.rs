@@ -32,7 +32,6 @@ impl Alone {
     /// Takes the right to measure.
     ///
     /// # Errors
-    ///
     /// [`NotAlone::Taken`] at once if another process holds it; that may take minutes.
     pub fn on_this_machine() -> Result<Self, NotAlone> {
         Self::named(NAME)

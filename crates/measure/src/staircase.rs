@@ -207,8 +207,7 @@ mod tests {
         powers.flat_map(|size| [size, size + size / 2]).filter(|size| *size <= largest).collect()
     }
 
-    /// Random loads over caches of these sizes and latencies; each hits for the share of the working set that it
-    /// holds.
+    /// Random loads over caches of these sizes and latencies; each hits for the share of the working set that it holds.
     fn model(caches: &[(u64, f64)], memory: f64, largest: u64) -> Vec<Point> {
         let latency = |size: u64| {
             let (mut left, mut sum) = (1.0, 0.0);

@@ -3,22 +3,19 @@
 //!
 //! A *context switch* here is one hand-over: half a round trip between two processes of the same priority. It begins
 //! just before the call that hands over in one process and ends just after the call that waits in the other; the cost
-//! of
-//! the two clock readings is subtracted. So the time is what a program pays for being switched, not only the kernel's
-//! exchange of registers and address space, as in Muller, "Modeling and Analysis: Inputs and Uncertainties", figure
-//! 3.13.
+//! of the two clock readings is subtracted. So the time is what a program pays for being switched, not only the
+//! kernel's exchange of registers and address space, as in Muller, "Modeling and Analysis: Inputs and Uncertainties",
+//! figure 3.13.
 //!
 //! *Walked* means that each process in its turn changes one word of each cache line of its own buffer before it hands
 //! over. The code and data of the switch are evicted from as much cache as the buffer occupies, and are loaded again in
 //! the measured time. The walk itself is outside the two readings. Subtracting it instead would need its time, a
-//! thousand
-//! times that of a switch for the largest buffer, to within a millionth. The later loss of the *interrupted* program,
-//! when it reloads its own data, is not included.
+//! thousand times that of a switch for the largest buffer, to within a millionth. The later loss of the *interrupted*
+//! program, when it reloads its own data, is not included.
 //!
 //! The paper's third row, with the cache disabled, cannot be measured in user space: only the kernel can turn caches
-//! off
-//! (the processor's control register, or uncached memory types). A walk past the last cache is the worst that a program
-//! can do to another.
+//! off (the processor's control register, or uncached memory types). A walk past the last cache is the worst that a
+//! program can do to another.
 
 pub(crate) mod ends;
 pub(crate) mod processes;

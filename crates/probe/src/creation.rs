@@ -49,9 +49,8 @@ pub(crate) fn measure(
 ///
 /// A process is started by posix_spawn(3), which the standard library uses if nothing has to happen between fork and
 /// exec. The child borrows the parent's memory until it executes the program (as by vfork(2)), so the parent's size
-/// does
-/// not matter. The program's own start is included: loading it, its arguments, and its work before it finds that it has
-/// nothing to do.
+/// does not matter. The program's own start is included: loading it, its arguments, and its work before it finds that
+/// it has nothing to do.
 ///
 /// # Errors
 /// `System` when a thread or the program cannot be started or the program fails.

@@ -2,10 +2,9 @@
 //! bare mechanism, measured at the time and place of the request.
 //!
 //! Two processes exchange messages: the *near* one, at the higher priority, sends and sleeps until the answer, which
-//! the
-//! *far* one sends. The time of a hand-over starts just before the sending call in one process and ends just after the
-//! receiving call in the other; it includes one clock reading. *Down* is from the near to the far process, which runs
-//! when the near one goes to sleep; *up* is the answer, which preempts.
+//! the *far* one sends. The time of a hand-over starts just before the sending call in one process and ends just after
+//! the receiving call in the other; it includes one clock reading. *Down* is from the near to the far process, which
+//! runs when the near one goes to sleep; *up* is the answer, which preempts.
 //!
 //! It is the floor of a periodic program's hand-overs, so the two directions are separate and it can be measured at the
 //! program's rate. [`communication`](crate::communication) has every mechanism and size.

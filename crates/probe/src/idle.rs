@@ -2,11 +2,9 @@
 //!
 //! A thread of the lowest real-time priority counts as fast as it can on a processor where two processes of a higher
 //! priority hand over to each other by a pipe at a known rate, alternately a few times and many times in each period.
-//! The
-//! count lost in a window with many is processor time spent on switching, including the parts that clock readings in
-//! the
-//! switching processes cannot see. This validates the direct measurement (Muller, "Modeling and Analysis: Inputs and
-//! Uncertainties", 3.2.10).
+//! The count lost in a window with many is processor time spent on switching, including the parts that clock readings
+//! in the switching processes cannot see. This validates the direct measurement (Muller, "Modeling and Analysis: Inputs
+//! and Uncertainties", 3.2.10).
 
 use std::hint::black_box;
 use std::io;

@@ -42,9 +42,8 @@ pub(crate) fn measure(
 }
 
 /// Takes `count` readings, each the mean over the page faults of touching every page of a fresh mapping of 256. The
-/// cost
-/// of touching them all once more is subtracted. The kernel counts the faults: it may map several pages of a file at
-/// once, so there may be fewer faults than pages.
+/// cost of touching them all once more is subtracted. The kernel counts the faults: it may map several pages of a file
+/// at once, so there may be fewer faults than pages.
 ///
 /// # Errors
 /// `Lacking` when there are no faults because this process locks its memory; `System`.

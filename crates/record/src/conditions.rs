@@ -1,5 +1,4 @@
-//! The conditions of a run or a measurement, read from the kernel. A figure without its conditions cannot be
-//! compared.
+//! The conditions of a run or a measurement, read from the kernel. A figure without its conditions cannot be compared.
 
 use std::fs;
 

@@ -59,7 +59,6 @@ impl<W: Write> Drain<W> {
     /// died.
     ///
     /// # Errors
-    ///
     /// [`AddError`].
     pub fn add(
         &mut self,
@@ -81,7 +80,6 @@ impl<W: Write> Drain<W> {
     /// damaged log loses only its own entries.
     ///
     /// # Errors
-    ///
     /// If the trace cannot be written; entries already taken out of the logs are lost.
     pub fn drain(&mut self) -> io::Result<usize> {
         let mut count = 0;
@@ -99,7 +97,6 @@ impl<W: Write> Drain<W> {
     /// Returns the counts for the log of `track` so far.
     ///
     /// # Panics
-    ///
     /// If the track does not belong to this drain.
     pub fn tally(&self, track: TrackId) -> Tally {
         let log = self.logs.iter().find(|log| log.track == track);

@@ -76,7 +76,6 @@ impl Marks {
     /// Creates memory for 63 tasks at a time, 16 MiB.
     ///
     /// # Errors
-    ///
     /// If the kernel has no memory or descriptor left.
     pub fn create() -> Result<Self, SegmentError> {
         Self::with_sizes(LANES, LANE_ENTRIES)
@@ -85,7 +84,6 @@ impl Marks {
     /// Creates memory for `lanes` tasks at a time, each of which may be `entries` marks ahead of the reader.
     ///
     /// # Errors
-    ///
     /// Like [`Self::create`], and if memory cannot have these sizes.
     pub fn with_sizes(lanes: u32, entries: u32) -> Result<Self, SegmentError> {
         let reader = MarksReader::create("hemiola-marks", lanes, entries)?;

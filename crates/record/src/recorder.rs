@@ -15,7 +15,6 @@ pub const LOG_CAPACITY: u32 = 1 << 14;
 /// Makes the memory a process records into; `label` shows in its `/proc/PID/maps`.
 ///
 /// # Errors
-///
 /// When the kernel gives no memory or no descriptor.
 pub fn create_log(label: &str, capacity: u32) -> Result<Segment, SegmentError> {
     Segment::create(label, SegmentKind::Log, ENTRY_SIZE, capacity)
@@ -35,7 +34,6 @@ impl<C: Clock> Recorder<C> {
     /// The recorder of a log in this process.
     ///
     /// # Errors
-    ///
     /// When the segment is no log, or mapped read-only.
     pub fn new(log: Segment, clock: C) -> Result<Self, SegmentError> {
         Ok(Self { log: LogWriter::attach(log)?, clock })
@@ -44,7 +42,6 @@ impl<C: Clock> Recorder<C> {
     /// The recorder of a log whose descriptor was inherited.
     ///
     /// # Errors
-    ///
     /// When the descriptor is no writable log.
     pub fn attach(fd: OwnedFd, clock: C) -> Result<Self, SegmentError> {
         Self::new(Segment::from_fd(fd, Access::ReadWrite)?, clock)

@@ -40,8 +40,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The axis that contains all `values` with a small margin. Logarithmic axes ignore values that are not
-    /// positive.
+    /// The axis that contains all `values` with a small margin. Logarithmic axes ignore values that are not positive.
     pub fn over(values: impl Iterator<Item = f64>, scale: Scale) -> Self {
         let usable = |value: &f64| value.is_finite() && (scale == Scale::Linear || *value > 0.0);
         let (low, high) = values

@@ -97,8 +97,7 @@ pub struct Calibration {
 const CALIBRATION: Span = Span::from_millis(50);
 /// Readings of both clocks during calibration; the least disturbed one is used.
 const CALIBRATION_TRIES: u32 = 32;
-/// Readings of both clocks for an anchor; the least disturbed one is used, and the first is nearly always good
-/// enough.
+/// Readings of both clocks for an anchor; the least disturbed one is used, and the first is nearly always good enough.
 const ANCHOR_TRIES: u32 = 4;
 
 impl Calibration {

@@ -4,12 +4,10 @@
 //!
 //! * [`clock`]: [`FastClock`](clock::FastClock) reads `CLOCK_MONOTONIC` at the cost of reading a counter;
 //!   [`ManualClock`](clock::ManualClock) is for tests.
-//! * [`periodic`]: absolute releases and the overrun policies of a late task
-//!   ([`Periodic`](periodic::Periodic)).
+//! * [`periodic`]: absolute releases and the overrun policies of a late task ([`Periodic`](periodic::Periodic)).
 //! * [`profile`] and [`privilege`]: requests for priority, processors and locked memory; the answer lists what
 //!   was granted, what was refused, and how to allow it.
-//! * [`shared`]: the latest value, the queue, the log and the stream, in memory that outlives each of its
-//!   users.
+//! * [`shared`]: the latest value, the queue, the log and the stream, in memory that outlives each of its users.
 //! * [`sys`]: the system calls underneath.
 //!
 //! A periodic process begins like this:

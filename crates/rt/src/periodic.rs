@@ -122,8 +122,7 @@ impl Schedule {
 pub struct Periodic {
     schedule: Schedule,
     lead: Span,
-    /// The release that [`approach`](Self::approach) slept for: waking late for it differs from asking for it
-    /// late.
+    /// The release that [`approach`](Self::approach) slept for: waking late for it differs from asking for it late.
     approached: Option<Instant>,
 }
 

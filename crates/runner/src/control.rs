@@ -1,8 +1,7 @@
 //! The control socket of a running scenario, which `hemiola unit …` connects to.
 //!
-//! The socket is in Linux's abstract name space as `hemiola/<run>` (unix(7)): it has no file, so none
-//! is left behind. It answers only the same user and root. A connection carries one request and one answer,
-//! each a line of JSON.
+//! The socket is in Linux's abstract name space as `hemiola/<run>` (unix(7)): it has no file, so none is left behind.
+//! It answers only the same user and root. A connection carries one request and one answer, each a line of JSON.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;

@@ -10,12 +10,11 @@
 //! control after `return_after` acceptable answers in a row, once `V < return_below`. Each loss of control is a
 //! strike. A unit with too many strikes retires, and the previously active unit becomes the candidate.
 //!
-//! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are
-//! bridged by prediction. Persistent outliers, channels that do not change although the pendulum moves, and a
-//! pendulum beyond its limits end in the fail-safe: 0 V, reported, until [`Request::Resume`]. Small offsets, reversed
-//! signs and swapped channels look like a possible state; they are detected only once the pendulum contradicts them,
-//! if at all.
-//! that could be; they are found only once the pendulum contradicts them, if at all.
+//! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are bridged
+//! by prediction. Persistent outliers, channels that do not change although the pendulum moves, and a pendulum beyond
+//! its limits end in the fail-safe: 0 V, reported, until [`Request::Resume`]. Small offsets, reversed signs and swapped
+//! channels look like a possible state; they are detected only once the pendulum contradicts them, if at all. that
+//! could be; they are found only once the pendulum contradicts them, if at all.
 
 use std::ops::Deref;
 

@@ -27,8 +27,7 @@ pub enum Request {
         /// The slot.
         slot: u8,
     },
-    /// Removes a unit. If it was active, the safety controller takes over and the previous unit becomes the
-    /// candidate.
+    /// Removes a unit. If it was active, the safety controller takes over and the previous unit becomes the candidate.
     Remove {
         /// The slot.
         slot: u8,

@@ -112,10 +112,9 @@ pub fn differing(changes: &[Change]) -> Vec<bool> {
     benjamini_hochberg(&p, 1.0 - LEVEL)
 }
 
-/// Which of the hypotheses with these probabilities `p` are rejected when on average at most the share `rate` of
-/// the rejections may be wrong: all up to the greatest p(i) ≤ i / m × rate in rising order
-/// (Benjamini and Hochberg, "Controlling the False Discovery Rate", 1995). Valid for independent and for positively
-/// correlated figures.
+/// Which of the hypotheses with these probabilities `p` are rejected when on average at most the share `rate` of the
+/// rejections may be wrong: all up to the greatest p(i) ≤ i / m × rate in rising order (Benjamini and Hochberg,
+/// "Controlling the False Discovery Rate", 1995). Valid for independent and for positively correlated figures.
 fn benjamini_hochberg(p: &[f64], rate: f64) -> Vec<bool> {
     let mut rising = p.to_vec();
     rising.sort_unstable_by(f64::total_cmp);

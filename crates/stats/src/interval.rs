@@ -29,9 +29,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The mean of readings in the order they were taken, with Student's interval for the number of
-    /// independent readings they are worth ([`effective_samples`]). `None` when they are not finite or worth fewer
-    /// than 2.
+    /// The mean of readings in the order they were taken, with Student's interval for the number of independent
+    /// readings they are worth ([`effective_samples`]). `None` when they are not finite or worth fewer than 2.
     pub fn of_mean<V: Value>(values: &[V]) -> Option<Self> {
         let finite = finite(values)?;
         let (value, std) = mean_and_std(&finite)?;
@@ -95,9 +94,8 @@ impl Estimate {
     }
 }
 
-/// The interval between two order statistics of `sorted` that covers the true quantile `q` with at
-/// least the confidence `level`, whatever the distribution. `None` when there are too few
-/// observations (the median needs 6 at 95 %).
+/// The interval between two order statistics of `sorted` that covers the true quantile `q` with at least the confidence
+/// `level`, whatever the distribution. `None` when there are too few observations (the median needs 6 at 95 %).
 ///
 /// The number of observations below the quantile is binomial, so the ranks come from its tails
 /// (David and Nagaraja, "Order Statistics", section 7.1). The interval is too narrow for observations that depend on

@@ -7,24 +7,22 @@ use crate::interval::{Estimate, LEVEL};
 use crate::spread::{mean_and_std, median};
 use crate::value::{Value, finite, sorted};
 
-/// The median of the medians of `blocks`, with the interval that contains the same figure of a repeat
-/// measurement of as many blocks, at about the confidence [`LEVEL`]. `None` below 2 blocks or
-/// when a reading is not finite. A block is a series of readings taken one after the other. Blocks are taken at
-/// different times and stand in that order; empty ones are ignored. Take at least ten blocks: with five,
-/// Student's factor alone makes the interval a quarter wider.
+/// The median of the medians of `blocks`, with the interval that contains the same figure of a repeat measurement of as
+/// many blocks, at about the confidence [`LEVEL`]. `None` below 2 blocks or when a reading is not finite. A block is a
+/// series of readings taken one after the other. Blocks are taken at different times and stand in that order; empty
+/// ones are ignored. Take at least ten blocks: with five, Student's factor alone makes the interval a quarter wider.
 ///
 /// Only the differences between blocks count, whatever causes them. Readings within a block share
 /// the state of the machine (its *mood* below), the clock's frequency and the place in memory, so thousands of them
 /// suggest an accuracy that the next run does not reproduce.
 ///
 /// # Method
-/// With k block medians, of which the standard deviation is s and the correlation with their neighbour
-/// ρ, the difference between this measurement's mean and a later one's has the variance 2 V σ², where
-/// V = (1 + 2 Σ (1 − h/k) ρʰ) / k is the variance of the mean of a first-order series of length k, and
-/// σ² = s² (1 − 1/k) / (1 − V) undoes what s misses of a mood that outlasts the measurement. The
-/// interval is Student's for k − 1 degrees of freedom, widened because a median varies more than the mean
-/// of normal values. Without correlation this is t s sqrt(2 / k), the prediction interval for a mean of
-/// k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
+/// With k block medians, of which the standard deviation is s and the correlation with their neighbour ρ, the
+/// difference between this measurement's mean and a later one's has the variance 2 V σ², where V = (1 + 2 Σ (1 − h/k)
+/// ρʰ) / k is the variance of the mean of a first-order series of length k, and σ² = s² (1 − 1/k) / (1 − V) undoes what
+/// s misses of a mood that outlasts the measurement. The interval is Student's for k − 1 degrees of freedom, widened
+/// because a median varies more than the mean of normal values. Without correlation this is t s sqrt(2 / k), the
+/// prediction interval for a mean of k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
 /// towards the interval for a single further block. The tests print how often the interval contains the repeat.
 pub fn repeat_interval<V: Value>(blocks: &[impl AsRef<[V]>]) -> Option<Estimate> {
     let blocks: Vec<&[V]> =

@@ -58,8 +58,7 @@ pub fn mean_and_std<V: Value>(values: &[V]) -> Option<(f64, f64)> {
     }
 }
 
-/// The smallest of the `sorted` values that at least the share `q` of them do not exceed; `None`
-/// without values.
+/// The smallest of the `sorted` values that at least the share `q` of them do not exceed; `None` without values.
 ///
 /// # Panics
 /// When `q` is outside 0 to 1.

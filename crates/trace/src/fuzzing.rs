@@ -7,7 +7,6 @@ use crate::sched::{Event, What};
 /// Reads arbitrary bytes as a trace, and writes the decoded part again.
 ///
 /// # Panics
-///
 /// If the rewritten trace differs from the decoded part, or has errors.
 pub fn trace_file(bytes: &[u8]) {
     let (trace, errors) = perfetto::read(bytes);
@@ -37,7 +36,6 @@ pub fn trace_file(bytes: &[u8]) {
 /// Reads arbitrary bytes as a recording of any format, and iterates over the events.
 ///
 /// # Panics
-///
 /// If there are more errors or events than the bytes allow, the events are out of order, or they differ in a second
 /// iteration.
 pub fn recording(bytes: &[u8]) {

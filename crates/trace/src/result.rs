@@ -13,8 +13,7 @@ pub use federation::{
     PriorityMode, SYNCHRONIZED, Synchronization, TURN, Trajectory,
 };
 
-/// The version of this format; a reader rejects a larger one. Format 1 called variants `rungs`;
-/// it is still read.
+/// The version of this format; a reader rejects a larger one. Format 1 called variants `rungs`; it is still read.
 pub const FORMAT: u32 = 2;
 
 /// The file in a result folder that holds a [`RunFolder`].

@@ -11,7 +11,6 @@ pub trait ByteSource: Send + Sync {
     /// Fills the buffer with the bytes from `offset` on.
     ///
     /// # Errors
-    ///
     /// If there are too few bytes, or they cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }

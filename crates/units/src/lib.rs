@@ -2,8 +2,7 @@
 //!
 //! In reading order:
 //!
-//! * [`Instant`] and [`Span`]: a point on the monotonic clock and a signed length of time, both in
-//!   whole nanoseconds.
+//! * [`Instant`] and [`Span`]: a point on the monotonic clock and a signed length of time, both in whole nanoseconds.
 //! * [`Rate`]: how often something happens, stored exactly as a period.
 //! * [`Bytes`], [`Priority`], [`CpuSet`]: sizes, real-time priorities, sets of processors.
 //! * [`Profile`] and [`Granted`]: what a process requests from the operating system, and what it gets.

@@ -1,10 +1,9 @@
 //! Compares two summaries: which medians differ by more than noise.
 //!
-//! With two or more runs on both sides, the noise between runs decides (Welch's interval over the
-//! runs' medians), because cycles within a run depend on each other and a machine's state changes from run
-//! to run. With a single run on either side only the noise within the runs is known, which is smaller;
-//! the verdict then says so. Each program is another chance of a false alarm, so all are
-//! judged together ([`differing`]).
+//! With two or more runs on both sides, the noise between runs decides (Welch's interval over the runs' medians),
+//! because cycles within a run depend on each other and a machine's state changes from run to run. With a single run on
+//! either side only the noise within the runs is known, which is smaller; the verdict then says so. Each program is
+//! another chance of a false alarm, so all are judged together ([`differing`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +36,7 @@ pub struct VariantComparison {
     pub max_ns: [i64; 2],
     /// Deadlines missed in A and B.
     pub deadlines_missed: [u64; 2],
-    /// Difference of the medians with its interval at 95 %, ns; `None` if there are too few runs
-    /// and cycles.
+    /// Difference of the medians with its interval at 95 %, ns; `None` if there are too few runs and cycles.
     pub median_difference_ns: Option<Difference>,
     /// The verdict.
     pub verdict: Verdict,

@@ -71,10 +71,9 @@ pub struct Stamp {
 
 /// One turn of the control loop: what all processes of the loop did under one cycle number.
 ///
-/// Its time is the last stamp minus the first within the processes in the cycle (the report's "last
-/// time minus first time", section 6.1), so waiting for each other counts and slack does not. Work that a
-/// decision module or a unit does after the voltage is out and I/O has finished is not part of it, because no process
-/// waits for it.
+/// Its time is the last stamp minus the first within the processes in the cycle (the report's "last time minus first
+/// time", section 6.1), so waiting for each other counts and slack does not. Work that a decision module or a unit does
+/// after the voltage is out and I/O has finished is not part of it, because no process waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// Its number; gaps are skipped releases.
@@ -213,9 +212,8 @@ pub fn jobs(index: usize, process: &Process) -> Vec<(Job, Vec<Stamp>)> {
 
 /// The cycles of one run in rising number, without the first `warmup` ones.
 ///
-/// A process is expected in every cycle, a replacement unit from its first job to its last only,
-/// since units come and go. The very last cycle is left out when it is incomplete: the run was
-/// stopped in it.
+/// A process is expected in every cycle, a replacement unit from its first job to its last only, since units come and
+/// go. The very last cycle is left out when it is incomplete: the run was stopped in it.
 #[must_use]
 pub fn cycles(processes: &[Process], warmup: u64) -> Vec<Cycle> {
     let mut by_number = BTreeMap::<u32, Cycle>::new();

@@ -236,8 +236,7 @@ pub struct CycleTime {
     /// Their spread.
     #[serde(flatten)]
     pub spread: Spread,
-    /// The maximum without the last observation of each run, taken as the run is stopped (the
-    /// report, section 5).
+    /// The maximum without the last observation of each run, taken as the run is stopped (the report, section 5).
     pub adjusted_max: i64,
 }
 

@@ -1,15 +1,13 @@
 //! Explains every missed deadline from the record, in words with figures.
 //!
-//! The usual behaviour of a cycle is known from all the others: the median of each stretch between two
-//! neighbouring stamps, of each process's processor time and of the wake-up. The stretch that
-//! exceeds its own median most is where the time went. The processor time shows whether its
-//! process was computing (long execution) or not running (stall).
+//! The usual behaviour of a cycle is known from all the others: the median of each stretch between two neighbouring
+//! stamps, of each process's processor time and of the wake-up. The stretch that exceeds its own median most is where
+//! the time went. The processor time shows whether its process was computing (long execution) or not running (stall).
 //!
-//! Processor time has one limit: without interrupt accounting in the kernel
-//! (`CONFIG_IRQ_TIME_ACCOUNTING`), interrupts are charged to the thread they hit. Processes of the
-//! loop run the same straight code in every cycle, so a stretch that is this long
-//! in at most one cycle of [`RARE`] is attributed to an interrupt. A unit's code is unknown, so there it
-//! counts as long execution.
+//! Processor time has one limit: without interrupt accounting in the kernel (`CONFIG_IRQ_TIME_ACCOUNTING`), interrupts
+//! are charged to the thread they hit. Processes of the loop run the same straight code in every cycle, so a stretch
+//! that is this long in at most one cycle of [`RARE`] is attributed to an interrupt. A unit's code is unknown, so there
+//! it counts as long execution.
 
 use std::collections::BTreeMap;
 

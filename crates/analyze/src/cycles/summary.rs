@@ -140,8 +140,7 @@ pub struct VariantSummary {
     pub runs: Vec<RunSummary>,
     /// All runs together.
     pub combined: Figures,
-    /// Cycle times of all runs: lower edge in ns and count of each bin that is not empty, 100 bins a
-    /// decade.
+    /// Cycle times of all runs: lower edge in ns and count of each bin that is not empty, 100 bins a decade.
     pub histogram: Vec<(f64, u64)>,
     /// The benchmark in it and its load; `None` for a loop.
     #[serde(default)]

@@ -20,10 +20,9 @@ pub(crate) const PERIOD: i64 = 20_000 * MICRO;
 /// The first release.
 const EPOCH: i64 = 1_000_000_000;
 
-/// A loop of two processes: `io` starts 3 µs after its release, samples at +1 µs, sends at +2,
-/// takes the command at +8, actuates at +9 and finishes at +10; `controller` starts at +4, receives
-/// at +5, sends at +6 and finishes at +7. Deadlines are the next release; `io` executes for 5 µs,
-/// `controller` for 3 µs. The processor goes over twice.
+/// A loop of two processes: `io` starts 3 µs after its release, samples at +1 µs, sends at +2, takes the command at +8,
+/// actuates at +9 and finishes at +10; `controller` starts at +4, receives at +5, sends at +6 and finishes at +7.
+/// Deadlines are the next release; `io` executes for 5 µs, `controller` for 3 µs. The processor goes over twice.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
     length: u32,

@@ -79,9 +79,8 @@ pub struct CpuReport {
 
 /// The figures of a thread.
 ///
-/// An *invocation* is the work of a thread from its wake-up until it sleeps again. Where a period is known,
-/// wake-ups in the first half of the period belong to the invocation that began it, so a job that waits for a lock
-/// remains one job.
+/// An *invocation* is the work of a thread from its wake-up until it sleeps again. Where a period is known, wake-ups in
+/// the first half of the period belong to the invocation that began it, so a job that waits for a lock remains one job.
 /// Invocations that a gap or an end of the recording cuts count in `incomplete` and in no distribution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadReport {

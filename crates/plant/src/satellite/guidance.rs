@@ -34,9 +34,8 @@ impl Guidance {
         self.orbit.after(self.start, [0.0; 3], seconds)
     }
 
-    /// Returns the thrust, m/s² along each axis, for a satellite observed at `motion`, `seconds` after the start:
-    /// that of a damped spring to its place, zero within the dead band of 1 cm, and at most 0.01 m/s² along each
-    /// axis.
+    /// Returns the thrust, m/s² along each axis, for a satellite observed at `motion`, `seconds` after the start: that
+    /// of a damped spring to its place, zero within the dead band of 1 cm, and at most 0.01 m/s² along each axis.
     #[must_use]
     pub fn thrust(&self, motion: &Motion, seconds: f64) -> [f64; 3] {
         let error = motion.relative_to(&self.place(seconds));

@@ -39,8 +39,7 @@ pub enum ImageRetrieval {
     /// A database process reads, a user interface process requests and forwards, a screen process renders; Unix stream
     /// sockets, 2 × 9 messages of an image and one final acknowledgement: figure 1.3.
     SeveralProcesses,
-    /// As `ReadAndDisplay`, and each image has 100 attributes, each a separate object in a hash map:
-    /// figure 1.4.
+    /// As `ReadAndDisplay`, and each image has 100 attributes, each a separate object in a hash map: figure 1.4.
     WithAttributes,
     /// As `ReadAndDisplay`, with a system call for each line: figure 1.5.
     ByLine,

@@ -43,7 +43,6 @@ impl Capture {
     /// Starts recording. Everything that happens after this returns is in the buffers.
     ///
     /// # Errors
-    ///
     /// [`CaptureError::NotPermitted`] names the missing privilege. [`CaptureError::Unsupported`] means that the
     /// requested interface is not available; another may be.
     pub fn start(options: &Options) -> Result<Self, CaptureError> {
@@ -104,7 +103,6 @@ impl Capture {
     /// The events of one processor are in the order of time, across all calls; a batch never mixes processors.
     ///
     /// # Errors
-    ///
     /// If the kernel does not allow a returning processor to be watched.
     pub fn drain(&mut self, each: &mut dyn FnMut(u16, &[Event])) -> Result<Tally, CaptureError> {
         // Before the buffers are read: a processor that is offline now has nothing more to come.
@@ -148,7 +146,6 @@ impl Capture {
     /// A thread may be reported after its first events, so call this once more after the last [`Self::drain`].
     ///
     /// # Errors
-    ///
     /// If the kernel does not list its threads.
     pub fn threads(&mut self) -> Result<Vec<Thread>, CaptureError> {
         match &mut self.source {

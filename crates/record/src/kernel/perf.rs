@@ -241,8 +241,7 @@ impl Processor {
         let own = matches!(way, Way::Own(_));
         let base = Attributes {
             source: EventSource::Nothing,
-            // Even beside the tracepoint, because the kernel silently drops the tracepoint's records for some
-            // threads.
+            // Even beside the tracepoint, because the kernel silently drops the tracepoint's records for some threads.
             switches: true,
             names: true,
             inherit: own,

@@ -12,8 +12,7 @@ pub struct SideBySide<'a> {
     pub columns: Vec<String>,
     /// The groups, from top to bottom.
     pub groups: Vec<Group>,
-    /// How values become lengths. Bars on a logarithmic scale begin at its left end, so only their
-    /// ends mean something.
+    /// How values become lengths. Bars on a logarithmic scale begin at its left end, so only their ends mean something.
     pub scale: Scale,
     /// How values are written.
     pub show: Show<'a>,
@@ -34,8 +33,7 @@ const GAP: f64 = 12.0;
 const WORDS: f64 = 220.0;
 
 impl SideBySide<'_> {
-    /// The chart as one SVG element; what is not finite, or has no place on a logarithmic scale, is
-    /// left out.
+    /// The chart as one SVG element; what is not finite, or has no place on a logarithmic scale, is left out.
     pub fn draw(&self) -> String {
         let drawable = |value: &Ranged| {
             value.is_finite() && (self.scale == Scale::Linear || value.value > 0.0)

@@ -32,8 +32,7 @@ const ROW: f64 = 30.0;
 const NUMBERS: f64 = 90.0;
 
 impl Tornado<'_> {
-    /// The chart as one SVG element; what is not finite is left out. Effects of the same width keep
-    /// their order.
+    /// The chart as one SVG element; what is not finite is left out. Effects of the same width keep their order.
     #[must_use]
     pub fn draw(&self) -> String {
         let mut effects: Vec<&Effect> = self

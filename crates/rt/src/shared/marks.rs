@@ -17,8 +17,7 @@ use super::slot::ReadError;
 /// The usual number of lanes, which is the number of tasks that can mark at one time. With the slot for calls
 /// they are 64 slots, a power of two.
 pub const LANES: u32 = 63;
-/// The usual number of entries per lane: 256 KiB, enough for two seconds of a task that marks 4,000 times a
-/// second.
+/// The usual number of entries per lane: 256 KiB, enough for two seconds of a task that marks 4,000 times a second.
 pub const LANE_ENTRIES: u32 = 1 << 13;
 
 /// The `state` word of a lane in use.
@@ -28,9 +27,8 @@ const GIVEN_BACK: u32 = 2;
 
 /// The reading end of the marks of foreign programs. There must be only one at a time.
 ///
-/// The writing end is not part of this crate: the crate `hemiola-mark`, its C header and its Python module
-/// follow the [layout](super#layout). Everything they write is checked here, and no content makes the reader
-/// fail.
+/// The writing end is not part of this crate: the crate `hemiola-mark`, its C header and its Python module follow the
+/// [layout](super#layout). Everything they write is checked here, and no content makes the reader fail.
 #[derive(Debug)]
 pub struct MarksReader {
     segment: Segment,
@@ -166,8 +164,7 @@ impl MarksReader {
         self.text(self.at(lane, MARK_NAMES_AT + index * NAME_LEN), NAME_LEN)
     }
 
-    /// Passes every entry of the lane to `take`, oldest first, frees their places, and returns how many there
-    /// were.
+    /// Passes every entry of the lane to `take`, oldest first, frees their places, and returns how many there were.
     ///
     /// # Errors
     /// [`ReadError::Counts`], after which the lane is empty.
@@ -242,8 +239,7 @@ impl MarksReader {
         calls
     }
 
-    /// Returns how many tasks found no free lane, and how many calls found no free place. They were not
-    /// recorded.
+    /// Returns how many tasks found no free lane, and how many calls found no free place. They were not recorded.
     #[must_use]
     pub fn refused(&self) -> (u32, u32) {
         let word = |at| self.segment.u32(at).load(Ordering::Relaxed);

@@ -16,8 +16,7 @@ use super::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The seals that prevent an access inside a mapping from raising SIGBUS.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW);
 
-/// Returns whether the file's size cannot change. A descriptor that does not support seals (EINVAL) counts as
-/// unsealed.
+/// Returns whether the file's size cannot change. A descriptor that does not support seals (EINVAL) counts as unsealed.
 pub(super) fn is_sealed(fd: BorrowedFd<'_>) -> bool {
     fcntl_get_seals(fd).is_ok_and(|seals| seals.contains(SEALS))
 }

@@ -108,8 +108,7 @@ impl QueueReader {
         Ok(Self { segment, consumed })
     }
 
-    /// Takes the oldest message into the front of `buffer`; `None` if the queue is empty. Does not wake the
-    /// writer.
+    /// Takes the oldest message into the front of `buffer`; `None` if the queue is empty. Does not wake the writer.
     ///
     /// # Errors
     /// [`ReadError`]. A damaged message is dropped; damaged counts drop everything published so far.

@@ -157,8 +157,7 @@ impl SharedWords {
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is readable, writable, alive as long as `self` and starts at a page; every bit pattern
-        // is a valid word, and the kernel may change an atomic. Kernel objects do not shrink, so the end stays
-        // mapped.
+        // is a valid word, and the kernel may change an atomic. Kernel objects do not shrink, so the end stays mapped.
         unsafe { std::slice::from_raw_parts(self.0.base.as_ptr().cast(), self.0.len / 8) }
     }
 }

@@ -21,9 +21,8 @@ pub struct Ends {
 /// for a moment.
 ///
 /// # Errors
-/// `EEXIST` if the name is taken; `EINVAL` if a size is zero or beyond `fs.mqueue.msg_max` or
-/// `fs.mqueue.msgsize_max`; `EMFILE` beyond `RLIMIT_MSGQUEUE`; `ENOSPC` beyond `fs.mqueue.queues_max`; `ENOSYS` if
-/// the kernel has no queues.
+/// `EEXIST` if the name is taken; `EINVAL` if a size is zero or beyond `fs.mqueue.msg_max` or `fs.mqueue.msgsize_max`;
+/// `EMFILE` beyond `RLIMIT_MSGQUEUE`; `ENOSPC` beyond `fs.mqueue.queues_max`; `ENOSYS` if the kernel has no queues.
 ///
 /// Source: mq_open(3), mq_unlink(3).
 pub fn create(name: &str, length: u32, message_size: usize) -> io::Result<Ends> {

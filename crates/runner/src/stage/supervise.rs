@@ -87,8 +87,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Whether every process that paces the run has done all its cycles; where none paces it, whether the time is
-    /// over.
+    /// Whether every process that paces the run has done all its cycles; where none paces it, whether the time is over.
     fn pacers_have_ended(&mut self, time_is_over: bool) -> bool {
         let mut pacers = self.members.iter_mut().filter(|member| member.paces).peekable();
         if pacers.peek().is_none() {

@@ -1,10 +1,9 @@
 //! The decision module's process: the core of `simplex`, the units' answers, the runner's requests.
 //!
-//! It has a higher priority than every unit and sleeps until the last of them has answered, or until the
-//! limit after the release: a timer that was set in the cycle before, so a unit cannot keep it from waking.
-//! In a cycle without faults it runs once. Where no unit is expected to answer, the sensors wake it. An
-//! answer that is not there at the limit counts as missing, and a unit that computes instead of answering
-//! loses its priority.
+//! It has a higher priority than every unit and sleeps until the last of them has answered, or until the limit after
+//! the release: a timer that was set in the cycle before, so a unit cannot keep it from waking. In a cycle without
+//! faults it runs once. Where no unit is expected to answer, the sensors wake it. An answer that is not there at the
+//! limit counts as missing, and a unit that computes instead of answering loses its priority.
 
 use std::hint::black_box;
 use std::io::Write;

@@ -1,5 +1,4 @@
-//! The fault campaign against independently computed figures. `HEMIOLA_CAMPAIGN_RUNS` sets the number of runs per
-//! kind.
+//! The fault campaign against independently computed figures. `HEMIOLA_CAMPAIGN_RUNS` sets the number of runs per kind.
 
 use hemiola_simplex::Settings;
 use hemiola_simplex::campaign::Campaign;

@@ -28,7 +28,6 @@ use crate::sched::{Event, Thread};
 /// readable at any time.
 ///
 /// # Errors
-///
 /// Every method fails if the output fails. The file may then end within a packet, so the writer refuses everything
 /// after that.
 #[derive(Debug)]
@@ -50,10 +49,6 @@ pub struct TrackId(usize);
 impl<W: Write> TraceWriter<W> {
     /// Begins a trace at the time `began` on the monotonic clock, which is `unix_ns` nanoseconds since 1970 UTC, with
     /// the conditions of the run as names and texts.
-    ///
-    /// # Errors
-    ///
-    /// If the output fails.
     pub fn new(
         out: W,
         began: Instant,
@@ -103,10 +98,6 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Adds conditions that became known at the time `at`, such as those of the end.
-    ///
-    /// # Errors
-    ///
-    /// If the output fails.
     pub fn conditions(&mut self, at: Instant, conditions: &[(&str, &str)]) -> io::Result<()> {
         let texts = conditions.iter().map(|&(name, text)| DebugAnnotation {
             name: Some(AnnotationName::Text(name.into())),
@@ -130,20 +121,12 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Adds the track of a process; `names` are the names of the numbers in its entries.
-    ///
-    /// # Errors
-    ///
-    /// If the output fails.
     pub fn process(&mut self, pid: u32, name: &str, names: Names) -> io::Result<TrackId> {
         self.track(pid, pid, Some(name), name, names)
     }
 
     /// Adds the track of a task in a thread of a process, whose own name does not change; `names` as above. A thread
     /// may have several tracks.
-    ///
-    /// # Errors
-    ///
-    /// If the output fails.
     pub fn task(&mut self, pid: u32, tid: u32, name: &str, names: Names) -> io::Result<TrackId> {
         self.track(pid, tid, None, name, names)
     }
@@ -151,7 +134,6 @@ impl<W: Write> TraceWriter<W> {
     /// Sets the name of `arg` of `kind` for later entries of the track.
     ///
     /// # Panics
-    ///
     /// If the track belongs to another writer.
     pub fn name(&mut self, track: TrackId, kind: EventKind, arg: u16, name: &str) {
         self.tracks[track.0].names.insert(kind, arg, name);
@@ -231,12 +213,7 @@ impl<W: Write> TraceWriter<W> {
 
     /// Adds entries to a track, in recorded order.
     ///
-    /// # Errors
-    ///
-    /// If the output fails.
-    ///
     /// # Panics
-    ///
     /// If the track belongs to another writer.
     pub fn entries(&mut self, track: TrackId, entries: &[Entry]) -> io::Result<()> {
         for entry in entries {
@@ -253,10 +230,6 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// Each call ends its packets, so few large calls give a smaller file than many small ones. Add the names of
     /// threads first ([`TraceWriter::threads`]), so that Perfetto's own page shows them.
-    ///
-    /// # Errors
-    ///
-    /// If the output fails.
     pub fn kernel(&mut self, cpu: u16, events: &[Event]) -> io::Result<()> {
         self.announce();
         let Self { kernel, buffer, .. } = self;
@@ -265,10 +238,6 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Adds information about threads, in order of time for each thread number.
-    ///
-    /// # Errors
-    ///
-    /// If the output fails.
     pub fn threads(&mut self, threads: &[Thread]) -> io::Result<()> {
         self.announce();
         let (before, since): (Vec<&Thread>, Vec<&Thread>) =
@@ -529,8 +498,7 @@ const fn category_iid(kind: EventKind) -> u64 {
     }
 }
 
-// Numbers of the interned annotation names, the same on every sequence. All are below 128, so that each takes one
-// byte.
+// Numbers of the interned annotation names, the same on every sequence. All are below 128, so that each takes one byte.
 const CYCLE: u64 = 1;
 const LATENESS: u64 = 2;
 const RAW: u64 = 3;
