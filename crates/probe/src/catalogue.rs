@@ -20,41 +20,60 @@ pub struct Figure {
     pub quick: bool,
 }
 
-impl Figure {
-    /// A figure in nanoseconds.
-    pub(crate) fn time(name: impl Into<String>, title: impl Into<String>, quick: bool) -> Self {
-        Self { name: name.into(), title: title.into(), unit: Unit::Nanoseconds, quick }
+/// Takes that many readings of the figure of this name.
+type Take = Box<dyn Fn(&str, &Setting, u32) -> Result<Readings, ProbeError>>;
+
+/// A figure, and how its readings are taken.
+pub(crate) struct Probe {
+    figure: Figure,
+    take: Take,
+}
+
+impl Probe {
+    pub(crate) fn new(
+        figure: Figure,
+        take: impl Fn(&str, &Setting, u32) -> Result<Readings, ProbeError> + 'static,
+    ) -> Self {
+        Self { figure, take: Box::new(take) }
+    }
+
+    /// A probe of a figure in nanoseconds.
+    pub(crate) fn time(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        quick: bool,
+        take: impl Fn(&str, &Setting, u32) -> Result<Readings, ProbeError> + 'static,
+    ) -> Self {
+        let unit = Unit::Nanoseconds;
+        Self::new(Figure { name: name.into(), title: title.into(), unit, quick }, take)
     }
 }
 
-/// A module's figures, and its function that takes readings of a figure by the parts of its name.
-struct Subject {
-    figures: fn() -> Vec<Figure>,
-    measure: fn(&[&str], &Setting, u32) -> Result<Readings, ProbeError>,
+/// The probes of all subjects, in the order of the catalogue.
+fn probes() -> impl Iterator<Item = Probe> {
+    let subjects: [fn() -> Vec<Probe>; 13] = [
+        clock::probes,
+        processor::probes,
+        system_call::probes,
+        context_switch::probes,
+        idle::probes,
+        creation::probes,
+        wake_up::probes,
+        page_fault::probes,
+        memory::probes,
+        hand_over::probes,
+        communication::probes,
+        file::probes,
+        workload::probes,
+    ];
+    subjects.into_iter().flat_map(|probes| probes())
 }
-
-/// In the order of the catalogue.
-const SUBJECTS: [Subject; 13] = [
-    Subject { figures: clock::figures, measure: clock::measure },
-    Subject { figures: processor::figures, measure: processor::measure },
-    Subject { figures: system_call::figures, measure: system_call::measure },
-    Subject { figures: context_switch::figures, measure: context_switch::measure },
-    Subject { figures: idle::figures, measure: idle::measure },
-    Subject { figures: creation::figures, measure: creation::measure },
-    Subject { figures: wake_up::figures, measure: wake_up::measure },
-    Subject { figures: page_fault::figures, measure: page_fault::measure },
-    Subject { figures: memory::figures, measure: memory::measure },
-    Subject { figures: hand_over::figures, measure: hand_over::measure_figure },
-    Subject { figures: communication::figures, measure: communication::measure },
-    Subject { figures: file::figures, measure: file::measure },
-    Subject { figures: workload::figures, measure: workload::measure },
-];
 
 /// All figures of this build, subject by subject. Whether this machine supports a figure is known only when it is
 /// measured.
 #[must_use]
 pub fn catalogue() -> Vec<Figure> {
-    SUBJECTS.iter().flat_map(|subject| (subject.figures)()).collect()
+    probes().map(|probe| probe.figure).collect()
 }
 
 /// Takes `count` readings of the figure `name`. The setting's load must already be running: the readings only carry its
@@ -63,14 +82,12 @@ pub fn catalogue() -> Vec<Figure> {
 /// # Errors
 /// See [`ProbeError`]; the measurement leaves no process and no file behind.
 pub fn measure(name: &str, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
-    let words: Vec<&str> = name.split('.').collect();
-    let has = |subject: &&Subject| (subject.figures)().iter().any(|figure| figure.name == name);
-    let Some(subject) = SUBJECTS.iter().find(has) else {
+    let Some(probe) = probes().find(|probe| probe.figure.name == name) else {
         let catalogue = catalogue();
         let nearest = nearest(name, catalogue.iter().map(|figure| figure.name.as_str()));
         return Err(ProbeError::Unknown { name: name.into(), nearest: nearest.map(Into::into) });
     };
-    (subject.measure)(&words, setting, count.max(1))
+    (probe.take)(name, setting, count.max(1))
 }
 
 #[cfg(test)]

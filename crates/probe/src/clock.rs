@@ -4,113 +4,64 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::clock::{Clock, FastClock, MonotonicClock};
 
-use crate::stage::{BATCH, Stage, empty, pair};
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
-
-/// The measured property of a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClockQuantity {
-    /// One reading of the kernel's clock: `clock_gettime(CLOCK_MONOTONIC)`.
-    Read,
-    /// One reading of the fast clock.
-    FastRead,
-    /// The smallest non-zero step between two consecutive readings of the fast clock.
-    Resolution,
-    /// Two consecutive readings of the fast clock: the part that every interval contains.
-    Pair,
-}
+use crate::catalogue::Probe;
+use crate::stage::{Stage, pair, repeated};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 /// Clock readings for one reading of the resolution.
 const STEPS: usize = 1000;
 
-pub(crate) fn figures() -> Vec<Figure> {
+pub(crate) fn probes() -> Vec<Probe> {
+    let smallest_step = "smallest step between two readings of the fast clock";
+    let back_to_back = "two readings of the fast clock back to back";
     vec![
-        Figure::time("clock.read", "reading the kernel's clock", true),
-        Figure::time("clock.fast_read", "reading the fast clock", true),
-        Figure::time(
-            "clock.resolution",
-            "smallest step between two readings of the fast clock",
-            true,
-        ),
-        Figure::time("clock.pair", "two readings of the fast clock back to back", true),
+        Probe::time("clock.read", "reading the kernel's clock", true, |name, setting, count| {
+            repeated(name, setting, count, &[("clock", "clock_gettime")], |_| {
+                black_box(MonotonicClock.now());
+            })
+        }),
+        Probe::time("clock.fast_read", "reading the fast clock", true, |name, setting, count| {
+            let source = FastClock::from(setting.calibration).source().to_string();
+            repeated(name, setting, count, &[("clock", &source)], |clock| {
+                black_box(clock.now());
+            })
+        }),
+        Probe::time("clock.resolution", smallest_step, true, |name, setting, count| {
+            one_by_one(
+                name,
+                setting,
+                count,
+                |stage| smallest(&steps(stage)),
+                |readings, stage| readings.note(distribution(&steps(stage))),
+            )
+        }),
+        // The part that every interval contains.
+        Probe::time("clock.pair", back_to_back, true, |name, setting, count| {
+            one_by_one(name, setting, count, |stage| stage.time(|| ()), |readings, _| readings)
+        }),
     ]
 }
 
-pub(crate) fn measure(
-    words: &[&str],
+/// `count` readings of the fast clock's property `value`, then `finish`.
+fn one_by_one(
+    name: &str,
     setting: &Setting,
     count: u32,
+    value: impl Fn(&mut Stage) -> f64 + Send,
+    finish: impl FnOnce(Readings, &mut Stage) -> Readings + Send,
 ) -> Result<Readings, ProbeError> {
-    let quantity = match words {
-        [_, "read"] => ClockQuantity::Read,
-        [_, "fast_read"] => ClockQuantity::FastRead,
-        [_, "resolution"] => ClockQuantity::Resolution,
-        _ => ClockQuantity::Pair,
-    };
-    clock(quantity, setting, count)
-}
-
-/// Takes `count` readings of `quantity`.
-///
-/// # Errors
-/// `System` when no thread can be started.
-pub fn clock(
-    quantity: ClockQuantity,
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    Stage::run(setting, setting.cpu, |stage| {
-        let clock = stage.clock.clone();
-        let source = clock.source().to_string();
-        let fast = [("clock", source.as_str())];
-        let name = match quantity {
-            ClockQuantity::Read => "clock.read",
-            ClockQuantity::FastRead => "clock.fast_read",
-            ClockQuantity::Resolution => "clock.resolution",
-            ClockQuantity::Pair => "clock.pair",
-        };
-        let (batch, taken) = match quantity {
-            ClockQuantity::Read => batched(stage, count, &mut |batch| {
-                (0..batch).for_each(|_| {
-                    black_box(MonotonicClock.now());
-                });
-            }),
-            ClockQuantity::FastRead => batched(stage, count, &mut |batch| {
-                (0..batch).for_each(|_| {
-                    black_box(clock.now());
-                });
-            }),
-            ClockQuantity::Resolution => {
-                let values = (0..count).map(|_| smallest(&steps(stage))).collect();
-                (1, (values, Overhead::default()))
-            }
-            ClockQuantity::Pair => {
-                pair(&stage.clock);
-                let values = (0..count).map(|_| stage.time(|| ())).collect();
-                (1, (values, Overhead::default()))
-            }
-        };
-        let circumstances: &[_] =
-            if quantity == ClockQuantity::Read { &[("clock", "clock_gettime")] } else { &fast };
-        let granted = stage.granted.clone();
-        let readings =
-            Readings::new(name, Unit::Nanoseconds, taken, batch, (setting, granted), circumstances);
-        Ok(match quantity {
-            ClockQuantity::Resolution => readings.note(distribution(&steps(stage))),
-            _ => readings,
-        })
+    Stage::run(setting, setting.cpu, move |stage| {
+        // The first readings of the clock load its code.
+        pair(&stage.clock);
+        let values = (0..count).map(|_| value(stage)).collect();
+        let source = stage.clock.source().to_string();
+        let (taken, place) = ((values, Overhead::default()), (setting, stage.granted.clone()));
+        let circumstances = [("clock", source.as_str())];
+        let readings = Readings::new(name, Unit::Nanoseconds, taken, 1, place, &circumstances);
+        Ok(finish(readings, stage))
     })
-}
-
-fn batched(
-    stage: &mut Stage,
-    count: u32,
-    work: &mut impl FnMut(u64),
-) -> (u64, (Vec<f64>, Overhead)) {
-    let batch = stage.batch(BATCH, work);
-    (batch, stage.compare(count, batch, work, &mut empty))
 }
 
 /// The steps between consecutive readings, in nanoseconds.

@@ -12,6 +12,7 @@
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_units::{Bytes, Span};
 
+use crate::catalogue::Probe;
 use crate::link::Object;
 use crate::peer::{Part, Peer, gather, place};
 use crate::{Figure, Overhead, Placement, ProbeError, Readings, Setting, Unit};
@@ -93,18 +94,11 @@ const TIMEOUT_MARGIN: Span = Span::from_millis(20_000);
 /// Longer than an undisturbed hand-over by any mechanism.
 const HAND_OVER_MAX: Span = Span::from_micros(250);
 
-pub(crate) fn figures() -> Vec<Figure> {
-    exchanges().iter().map(Exchange::figure).collect()
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let name = words.join(".");
-    let known = exchanges().into_iter().find(|exchange| exchange.name() == name);
-    known.ok_or(ProbeError::Unknown { name, nearest: None })?.measure(setting, count)
+pub(crate) fn probes() -> Vec<Probe> {
+    let probe = |exchange: Exchange| {
+        Probe::new(exchange.figure(), move |_, setting, count| exchange.measure(setting, count))
+    };
+    exchanges().into_iter().map(probe).collect()
 }
 
 /// The communications possible on this machine, in the order of the catalogue.
@@ -303,7 +297,7 @@ mod tests {
 
     #[test]
     fn oversized_messages_and_spinning_on_one_core_are_not_in_the_catalogue() {
-        let names: Vec<String> = figures().into_iter().map(|figure| figure.name).collect();
+        let names: Vec<String> = exchanges().iter().map(Exchange::name).collect();
         let has = |name: &str| names.iter().any(|known| known == name);
         assert!(has("communication.udp.latency.across.16KiB"));
         assert!(!has("communication.udp.latency.across.64KiB"));
@@ -314,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_quick_set_is_part_of_the_catalogue() {
-        let quick = figures().iter().filter(|figure| figure.quick).count();
+        let quick = exchanges().iter().filter(|exchange| exchange.figure().quick).count();
         assert_eq!(quick, QUICK_SAME_CORE.len() + QUICK_ACROSS.len());
     }
 

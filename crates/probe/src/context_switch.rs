@@ -24,8 +24,9 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::Probe;
 use crate::peer::{Part, Peer, gather, place};
-use crate::{Figure, Overhead, Placement, ProbeError, Readings, Setting, Unit};
+use crate::{Overhead, Placement, ProbeError, Readings, Setting, Unit};
 use ends::Objects;
 pub(crate) use processes::{Orders, run_peer};
 use processes::{Report, Role};
@@ -33,7 +34,7 @@ use processes::{Report, Role};
 /// The mechanism of a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mechanism {
+pub(crate) enum Mechanism {
     /// sched_yield(2), and a word of shared memory that holds the turn. On one processor only.
     Yield,
     /// A pipe each way, four bytes.
@@ -79,43 +80,29 @@ const WALK_MAX: Span = Span::from_millis(1);
 /// Time allowed for the processes beyond that.
 const TIMEOUT_MARGIN: Span = Span::from_millis(20_000);
 
-pub(crate) fn figures() -> Vec<Figure> {
-    let mut figures = Vec::new();
+pub(crate) fn probes() -> Vec<Probe> {
+    let mut probes = Vec::new();
     for mechanism in Mechanism::ALL {
         for placement in Placement::ALL.into_iter().filter(|place| mechanism.works(*place)) {
             for walked in WALKS {
-                let how = match walked {
-                    Bytes(0) => "from cache".into(),
-                    walked => format!("after each process walked {walked}"),
+                let (memory, how) = match walked {
+                    Bytes(0) => ("warm".into(), "from cache".into()),
+                    _ => {
+                        (format!("walked_{walked}"), format!("after each process walked {walked}"))
+                    }
                 };
-                let title = format!("handing over by {}, {placement}, {how}", mechanism.word());
+                let word = mechanism.word();
+                let name = format!("context_switch.{word}.{}.{memory}", placement.word());
+                let title = format!("handing over by {word}, {placement}, {how}");
                 // The pipe, the most common mechanism, answers the paper's question.
                 let quick = walked == Bytes(0) || mechanism == Mechanism::Pipe;
-                figures.push(Figure::time(name(mechanism, placement, walked), title, quick));
+                probes.push(Probe::time(name, title, quick, move |name, setting, count| {
+                    context_switch(mechanism, placement, walked, name, setting, count)
+                }));
             }
         }
     }
-    figures
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let is = |mechanism: &&Mechanism| mechanism.word() == words[1];
-    let mechanism = Mechanism::ALL.iter().find(is).expect("the catalogue lists every mechanism");
-    let placement = if words[2] == "across" { Placement::Across } else { Placement::SameCore };
-    let walked = words[3].strip_prefix("walked_").and_then(|size| size.parse().ok());
-    context_switch(*mechanism, placement, walked.unwrap_or(Bytes(0)), setting, count)
-}
-
-fn name(mechanism: Mechanism, placement: Placement, walked: Bytes) -> String {
-    let walked = match walked {
-        Bytes(0) => "warm".into(),
-        walked => format!("walked_{walked}"),
-    };
-    format!("context_switch.{}.{}.{walked}", mechanism.word(), placement.word())
+    probes
 }
 
 /// Takes `count` readings of a hand-over between two processes, each of which walks `walked` bytes of its own before it
@@ -123,30 +110,17 @@ fn name(mechanism: Mechanism, placement: Placement, walked: Bytes) -> String {
 ///
 /// The clocks of two processes differ by some nanoseconds with opposite signs in the two directions, so half a round
 /// trip is exact.
-///
-/// # Errors
-/// `Lacking` without a required second processor, and for impossible combinations: yielding to a process on another
-/// processor, spinning on the only processor. `Peer` and `System` as they occur.
-pub fn context_switch(
+fn context_switch(
     mechanism: Mechanism,
     placement: Placement,
     walked: Bytes,
+    name: &str,
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    let name = name(mechanism, placement, walked);
-    if !mechanism.works(placement) {
-        let what = match placement {
-            Placement::SameCore => "two processors, because one process spins while the other runs",
-            Placement::Across => {
-                "one processor, because sched_yield(2) cannot hand over to another one"
-            }
-        };
-        return Err(ProbeError::lacking(&name, what));
-    }
     let far_cpu = match placement {
         Placement::SameCore => setting.cpu,
-        Placement::Across => setting.across(&name)?,
+        Placement::Across => setting.across(name)?,
     };
     let batch = match (mechanism, walked) {
         (Mechanism::SharedMemory, Bytes(0)) => SHORT_BATCH,
@@ -184,5 +158,5 @@ pub fn context_switch(
     let circumstances = [("placement", placed.as_str()), ("memory", memory.as_str())];
     let place = (setting, near.granted.clone());
     let taken: (Vec<f64>, Overhead) = (values, overhead);
-    Ok(Readings::new(&name, Unit::Nanoseconds, taken, 2 * batch, place, &circumstances))
+    Ok(Readings::new(name, Unit::Nanoseconds, taken, 2 * batch, place, &circumstances))
 }

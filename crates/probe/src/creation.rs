@@ -6,13 +6,14 @@ use std::thread;
 
 use hemiola_units::Profile;
 
+use crate::catalogue::Probe;
 use crate::peer::{Part, command};
 use crate::stage::{Stage, pair};
-use crate::{Figure, ProbeError, Readings, Setting, Unit};
+use crate::{ProbeError, Readings, Setting, Unit};
 
 /// The created object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Creation {
+enum Creation {
     /// A thread that does nothing, started and joined.
     Thread,
     /// This program executed again with nothing to do, started and waited for.
@@ -22,27 +23,18 @@ pub enum Creation {
 /// Uncounted first creations, which load files into the cache.
 const WARM_UP: u32 = 3;
 
-pub(crate) fn figures() -> Vec<Figure> {
+pub(crate) fn probes() -> Vec<Probe> {
+    let probe = |name, title, kind, how| {
+        Probe::time(name, title, true, move |name, setting, count| {
+            creation(kind, how, name, setting, count)
+        })
+    };
+    let thread = "starting a thread that does nothing, to its end";
+    let process = "executing this program with nothing to do, to its end";
     vec![
-        Figure::time("creation.thread", "starting a thread that does nothing, to its end", true),
-        Figure::time(
-            "creation.process",
-            "executing this program with nothing to do, to its end",
-            true,
-        ),
+        probe("creation.thread", thread, Creation::Thread, "pthread_create, pthread_join"),
+        probe("creation.process", process, Creation::Process, "posix_spawn, waitpid"),
     ]
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    creation(
-        if words[1..] == ["process"] { Creation::Process } else { Creation::Thread },
-        setting,
-        count,
-    )
 }
 
 /// Takes `count` readings. Thread and process inherit processor and scheduling from the measuring thread.
@@ -51,14 +43,13 @@ pub(crate) fn measure(
 /// exec. The child borrows the parent's memory until it executes the program (as by vfork(2)), so the parent's size
 /// does not matter. The program's own start is included: loading it, its arguments, and its work before it finds that
 /// it has nothing to do.
-///
-/// # Errors
-/// `System` when a thread or the program cannot be started or the program fails.
-pub fn creation(kind: Creation, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
-    let (name, how) = match kind {
-        Creation::Thread => ("creation.thread", "pthread_create, pthread_join"),
-        Creation::Process => ("creation.process", "posix_spawn, waitpid"),
-    };
+fn creation(
+    kind: Creation,
+    how: &str,
+    name: &str,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
     Stage::run(setting, setting.cpu, |stage| {
         let mut command =
             command(&setting.peers, Profile::ordinary(), setting.calibration, Part::Nothing);

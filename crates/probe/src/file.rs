@@ -18,8 +18,9 @@ use hemiola_units::{Bytes, Random};
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
+use crate::catalogue::Probe;
 use crate::stage::{BATCH, Stage, empty, pair};
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 mod mount;
 
@@ -52,29 +53,16 @@ const QUICK: usize = 4 << 10;
 /// Size of the file: many blocks, but quick to write.
 const LENGTH: usize = 16 << 20;
 
-pub(crate) fn figures() -> Vec<Figure> {
-    let figure = |(name, _, title): &(&str, Operation, &str), block: usize| {
-        let block_name = Bytes(block as u64);
-        let title = format!("{title}, {block_name}");
-        Figure::time(format!("file.{name}.{block_name}"), title, block == QUICK)
+pub(crate) fn probes() -> Vec<Probe> {
+    let probe = |(word, operation, title): (&str, Operation, &str), block: usize| {
+        let size = Bytes(block as u64);
+        let (name, title) = (format!("file.{word}.{size}"), format!("{title}, {size}"));
+        Probe::time(name, title, block == QUICK, move |_, setting, count| {
+            file(operation, block, setting, count)
+        })
     };
-    OPERATIONS
-        .iter()
-        .flat_map(|operation| BLOCKS.into_iter().map(move |block| figure(operation, block)))
-        .collect()
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let unknown = || ProbeError::Unknown { name: words.join("."), nearest: None };
-    let [_, operation, block] = words else { return Err(unknown()) };
-    let operation = OPERATIONS.iter().find(|(name, ..)| name == operation);
-    let block = BLOCKS.into_iter().find(|known| Bytes(*known as u64).to_string() == *block);
-    let (Some((_, operation, _)), Some(block)) = (operation, block) else { return Err(unknown()) };
-    file(*operation, block, setting, count)
+    let all = |operation| BLOCKS.into_iter().map(move |block| probe(operation, block));
+    OPERATIONS.into_iter().flat_map(all).collect()
 }
 
 /// Takes `count` readings of `operation` on blocks of `block` bytes, at most 16 MiB, in a file in the setting's

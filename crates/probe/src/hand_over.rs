@@ -14,9 +14,10 @@ use hemiola_rt::sys::timer;
 use hemiola_units::{Granted, Instant, Policy, Priority, Rate, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::Probe;
 use crate::link::{Description, Link, Object};
 use crate::peer::{Part, Peer, PeerProcess, gather, place};
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 pub use crate::link::Mechanism;
 
@@ -77,7 +78,7 @@ impl Circumstances {
 }
 
 /// The mechanisms that connect processes in scenarios, with their words in figures' names.
-const MECHANISMS: [(&str, Mechanism); 3] =
+static MECHANISMS: [(&str, Mechanism); 3] =
     [("futex", Mechanism::Futex), ("mq", Mechanism::MessageQueue), ("pubsub", Mechanism::PubSub)];
 
 /// The directions of a figure.
@@ -92,47 +93,45 @@ fn circumstances() -> Vec<Circumstances> {
     std::iter::once(Circumstances::BackToBack).chain(rates.map(Circumstances::AtRate)).collect()
 }
 
-pub(crate) fn figures() -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for (word, _) in MECHANISMS {
+pub(crate) fn probes() -> Vec<Probe> {
+    let mut probes = Vec::new();
+    for (word, mechanism) in &MECHANISMS {
         for (direction, target) in DIRECTIONS {
             for when in circumstances() {
-                let title = match when {
-                    Circumstances::BackToBack => {
-                        format!("a hand-over {target}, back to back")
-                    }
+                let how = match when {
+                    Circumstances::BackToBack => ", back to back".into(),
                     Circumstances::AtRate(rate) => {
-                        format!("a hand-over {target} at {rate}, the processor idle in between")
+                        format!(" at {rate}, the processor idle in between")
                     }
                 };
                 let name = format!("hand_over.{word}.{direction}.{}", when.word());
-                figures.push(Figure::time(name, title, false));
+                let title = format!("a hand-over {target}{how}");
+                probes.push(Probe::time(name, title, false, move |name, setting, count| {
+                    one_direction(name, mechanism, direction, when, setting, count)
+                }));
             }
         }
     }
-    figures
+    probes
 }
 
 /// Takes readings of one direction, each including one clock reading.
-pub(crate) fn measure_figure(
-    words: &[&str],
+fn one_direction(
+    name: &str,
+    mechanism: &Mechanism,
+    direction: &str,
+    when: Circumstances,
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    let name = words.join(".");
-    let unknown = || ProbeError::Unknown { name: name.clone(), nearest: None };
-    let [_, mechanism, direction, when] = words else { return Err(unknown()) };
-    let (_, mechanism) =
-        MECHANISMS.iter().find(|(word, _)| word == mechanism).ok_or_else(unknown)?;
-    let when = circumstances().into_iter().find(|c| c.word() == *when).ok_or_else(unknown)?;
     let samples = measure(setting, mechanism, when, count.into()).map_err(|error| match error {
-        ProbeError::Lacking { what, .. } => ProbeError::lacking(&name, what),
+        ProbeError::Lacking { what, .. } => ProbeError::lacking(name, what),
         other => other,
     })?;
-    let nanos = if *direction == "up" { samples.up } else { samples.down };
+    let nanos = if direction == "up" { samples.up } else { samples.down };
     let values = nanos.into_iter().map(|nanos| nanos as f64).collect();
     Ok(Readings::new(
-        &name,
+        name,
         Unit::Nanoseconds,
         (values, Overhead::default()),
         1,

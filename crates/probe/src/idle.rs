@@ -16,12 +16,13 @@ use hemiola_rt::sys::timer::sleep_until;
 use hemiola_units::{Bytes, Granted, Instant, Policy, Priority, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::Probe;
 use crate::context_switch::Mechanism;
 use crate::context_switch::ends::{Description, Objects};
 use crate::context_switch::processes::{self, LAST_BIT, Role, STEP};
 use crate::peer::{Part, Peer, PeerProcess, gather, place};
 use crate::stage::Stage;
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 const NAME: &str = "idle.context_switch";
 
@@ -83,12 +84,9 @@ fn window() -> Span {
 /// The background task's count at a time.
 type Sample = (Instant, u64);
 
-pub(crate) fn figures() -> Vec<Figure> {
-    vec![Figure::time(NAME, "processor time a background task loses to a context switch", false)]
-}
-
-pub(crate) fn measure(_: &[&str], setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
-    context_switch(setting, count)
+pub(crate) fn probes() -> Vec<Probe> {
+    let title = "processor time a background task loses to a context switch";
+    vec![Probe::time(NAME, title, false, |_, setting, count| context_switch(setting, count))]
 }
 
 /// Takes `count` readings of the processor time lost in a hand-over by pipe between two processes on one processor;
@@ -98,7 +96,7 @@ pub(crate) fn measure(_: &[&str], setting: &Setting, count: u32) -> Result<Readi
 /// # Errors
 /// `Lacking` when the processes are refused a real-time priority, without which the background task would not yield.
 /// `Peer` also when they do not start within half a second. `System` as it occurs.
-pub fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
+fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
     let objects = Objects::create(Mechanism::Pipe).map_err(ProbeError::doing("make a pipe"))?;
     let place = place(setting.cpu, setting.scheduling, false);
     let far = processes::Orders {

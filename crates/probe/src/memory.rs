@@ -5,28 +5,14 @@ mod latency;
 
 use hemiola_units::Bytes;
 
-pub use bandwidth::{Transfer, bandwidth};
 pub use hemiola_rt::sys::mapping::Pages;
-pub use latency::{LINE, latency, sizes};
+pub use latency::latency;
 
-use crate::{Figure, ProbeError, Readings, Setting};
+use crate::ProbeError;
+use crate::catalogue::Probe;
 
-pub(crate) fn figures() -> Vec<Figure> {
-    [latency::figures(), bandwidth::figures()].concat()
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let size = words.last().and_then(|word| word.parse().ok()).unwrap_or(Bytes(0));
-    match words {
-        [_, "latency", _] => latency(size, Pages::Unasked, setting, count),
-        [_, _, "read", _] => bandwidth(Transfer::Read, size, setting, count),
-        [_, _, "write", _] => bandwidth(Transfer::Write, size, setting, count),
-        _ => bandwidth(Transfer::Copy, size, setting, count),
-    }
+pub(crate) fn probes() -> Vec<Probe> {
+    latency::probes().chain(bandwidth::probes()).collect()
 }
 
 /// Rejects more than a quarter of the free memory: taking it would evict other programs' memory and measure that.

@@ -10,12 +10,13 @@ use hemiola_rt::sys::mapping::{Anonymous, FileView, Pages, page_size};
 use hemiola_rt::sys::usage::thread_faults;
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 
+use crate::catalogue::Probe;
 use crate::stage::Stage;
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 /// The content of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backing {
+enum Backing {
     /// None yet: the kernel provides a page of zeros at the first write.
     Anonymous,
     /// A file whose pages are in the kernel's cache; touched by a read.
@@ -25,33 +26,30 @@ pub enum Backing {
 /// Pages touched in one reading.
 const PAGES: usize = 256;
 
-pub(crate) fn figures() -> Vec<Figure> {
+pub(crate) fn probes() -> Vec<Probe> {
+    let probe = |name, title, backing, access| {
+        Probe::time(name, title, true, move |name, setting, count| {
+            page_fault(backing, access, name, setting, count)
+        })
+    };
+    let anonymous = "first write to a fresh page of memory";
+    let file = "first read of a mapped file that is cached";
     vec![
-        Figure::time("page_fault.anonymous", "first write to a fresh page of memory", true),
-        Figure::time("page_fault.file", "first read of a mapped file that is cached", true),
+        probe("page_fault.anonymous", anonymous, Backing::Anonymous, "write"),
+        probe("page_fault.file", file, Backing::File, "read"),
     ]
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let backing = if words[1..] == ["file"] { Backing::File } else { Backing::Anonymous };
-    page_fault(backing, setting, count)
 }
 
 /// Takes `count` readings, each the mean over the page faults of touching every page of a fresh mapping of 256. The
 /// cost of touching them all once more is subtracted. The kernel counts the faults: it may map several pages of a file
 /// at once, so there may be fewer faults than pages.
-///
-/// # Errors
-/// `Lacking` when there are no faults because this process locks its memory; `System`.
-pub fn page_fault(backing: Backing, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
-    let (name, access) = match backing {
-        Backing::Anonymous => ("page_fault.anonymous", "write"),
-        Backing::File => ("page_fault.file", "read"),
-    };
+fn page_fault(
+    backing: Backing,
+    access: &str,
+    name: &str,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
     let file = match backing {
         Backing::File => {
             Some(cached_file(&setting.directory).map_err(ProbeError::doing("make a file to map"))?)

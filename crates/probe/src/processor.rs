@@ -2,62 +2,39 @@
 
 use std::hint::black_box;
 
+use crate::catalogue::Probe;
 use crate::stage::{BATCH, Stage};
-use crate::{Figure, ProbeError, Readings, Setting, Unit};
-
-/// The measured property of the processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessorQuantity {
-    /// An integer addition that depends on the previous one.
-    Instruction,
-    /// A call of a function that does nearly nothing, with its return.
-    Call,
-}
+use crate::{ProbeError, Readings, Setting, Unit};
 
 /// Additions in one operation of a batch.
 const ADDITIONS: u64 = 64;
 /// Calls in one operation of a batch.
 const CALLS: u64 = 16;
 
-pub(crate) fn figures() -> Vec<Figure> {
+pub(crate) fn probes() -> Vec<Probe> {
+    let probe = |name, title, run: fn(u64, u64) -> u64, each| {
+        Probe::time(name, title, true, move |name, setting, count| {
+            chained(run, each, name, setting, count)
+        })
+    };
+    let addition = "an integer addition that depends on the last";
     vec![
-        Figure::time("processor.instruction", "an integer addition that depends on the last", true),
-        Figure::time("processor.call", "calling a function and returning from it", true),
+        probe("processor.instruction", addition, add, ADDITIONS),
+        probe("processor.call", "calling a function and returning from it", call, CALLS),
     ]
 }
 
-pub(crate) fn measure(
-    words: &[&str],
+/// Takes `count` readings of one of the `each` steps of a chain that `run` repeats. Only the clock's own cost is
+/// subtracted: the loop runs in parallel with the chain and adds nothing.
+fn chained(
+    run: fn(u64, u64) -> u64,
+    each: u64,
+    name: &str,
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    let quantity = if words[1..] == ["instruction"] {
-        ProcessorQuantity::Instruction
-    } else {
-        ProcessorQuantity::Call
-    };
-    processor(quantity, setting, count)
-}
-
-/// Takes `count` readings of `quantity`. Only the clock's own cost is subtracted: the loop runs in parallel with the
-/// chain of additions or calls and adds nothing.
-///
-/// # Errors
-/// `System` when no thread can be started.
-pub fn processor(
-    quantity: ProcessorQuantity,
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let (name, each): (_, u64) = match quantity {
-        ProcessorQuantity::Instruction => ("processor.instruction", ADDITIONS),
-        ProcessorQuantity::Call => ("processor.call", CALLS),
-    };
     Stage::run(setting, setting.cpu, |stage| {
-        let mut work = |batch: u64| match quantity {
-            ProcessorQuantity::Instruction => _ = black_box(add(black_box(1), batch)),
-            ProcessorQuantity::Call => _ = black_box(call(black_box(1), batch)),
-        };
+        let mut work = |batch: u64| _ = black_box(run(black_box(1), batch));
         let batch = stage.batch(BATCH, &mut work);
         let (values, overhead) = stage.compare(count, batch, &mut work, &mut |_| ());
         let taken = (values.iter().map(|nanos| nanos / each as f64).collect(), overhead.per(each));

@@ -9,7 +9,7 @@ use hemiola_rt::sys::timer::sleep_until;
 use hemiola_units::{Granted, Instant, Policy, Span};
 
 use crate::peer::place;
-use crate::{Overhead, ProbeError, Setting};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 /// The longest time a real-time thread runs without a rest. The kernel throttles real-time threads for 50 ms in each
 /// second (sched(7), "Limiting the CPU usage of real-time and deadline processes"); a rest before that avoids a stop in
@@ -127,6 +127,24 @@ pub(crate) fn pair(clock: &FastClock) -> Overhead {
     // The first ones load the code.
     pairs.drain(..PAIRS / 10);
     Overhead::of(pairs)
+}
+
+/// `count` readings of `call`, which gets the stage's clock. They are taken in batches, without the cost of the loop.
+pub(crate) fn repeated(
+    name: &str,
+    setting: &Setting,
+    count: u32,
+    circumstances: &[(&str, &str)],
+    call: impl Fn(&FastClock) + Send,
+) -> Result<Readings, ProbeError> {
+    Stage::run(setting, setting.cpu, move |stage| {
+        let clock = stage.clock.clone();
+        let mut work = |batch: u64| (0..batch).for_each(|_| call(&clock));
+        let batch = stage.batch(BATCH, &mut work);
+        let taken = stage.compare(count, batch, &mut work, &mut empty);
+        let place = (setting, stage.granted.clone());
+        Ok(Readings::new(name, Unit::Nanoseconds, taken, batch, place, circumstances))
+    })
 }
 
 /// The empty loop.

@@ -12,12 +12,13 @@ use rustix::time::{
     timerfd_settime,
 };
 
+use crate::catalogue::Probe;
 use crate::stage::{Stage, pair};
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 /// The way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+enum Strategy {
     /// clock_nanosleep(2) to an absolute time.
     Nanosleep,
     /// read(2) of a timerfd_create(2) that expires with the period.
@@ -29,7 +30,7 @@ pub enum Strategy {
 }
 
 /// The interval of wake-ups.
-pub const PERIOD: Span = Span::from_millis(1);
+const PERIOD: Span = Span::from_millis(1);
 
 /// How long before the time [`Strategy::SleepThenSpin`] stops sleeping.
 const APPROACH: Span = Span::from_micros(200);
@@ -37,59 +38,45 @@ const APPROACH: Span = Span::from_micros(200);
 /// Uncounted first wake-ups.
 const WARM_UP: u32 = 5;
 
-pub(crate) fn figures() -> Vec<Figure> {
-    let figure = |(word, how): (&str, &str), quick| {
+pub(crate) fn probes() -> Vec<Probe> {
+    let strategies = [
+        ("nanosleep", Strategy::Nanosleep, "by clock_nanosleep to an absolute time"),
+        ("timerfd", Strategy::Timerfd, "by reading a timerfd"),
+        ("spin", Strategy::Spin, "by reading the clock until it is time"),
+        (
+            "sleep_then_spin",
+            Strategy::SleepThenSpin,
+            "by sleeping until 200 µs before, then reading the clock",
+        ),
+    ];
+    let probe = |(word, strategy, how): (&str, Strategy, &'static str)| {
         let title = format!("lateness of a thread that wakes every millisecond {how}");
-        Figure::time(format!("timer.wake_up.{word}"), title, quick)
+        let quick = strategy == Strategy::Nanosleep;
+        Probe::time(format!("timer.wake_up.{word}"), title, quick, move |name, setting, count| {
+            wake_up(strategy, how, name, setting, count)
+        })
     };
-    let strategies =
-        [Strategy::Nanosleep, Strategy::Timerfd, Strategy::Spin, Strategy::SleepThenSpin];
-    strategies.map(|strategy| figure(words(strategy), strategy == Strategy::Nanosleep)).into()
-}
-
-/// The word in the figure's name, and a description.
-fn words(strategy: Strategy) -> (&'static str, &'static str) {
-    match strategy {
-        Strategy::Nanosleep => ("nanosleep", "by clock_nanosleep to an absolute time"),
-        Strategy::Timerfd => ("timerfd", "by reading a timerfd"),
-        Strategy::Spin => ("spin", "by reading the clock until it is time"),
-        Strategy::SleepThenSpin => {
-            ("sleep_then_spin", "by sleeping until 200 µs before, then reading the clock")
-        }
-    }
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let strategy = match words {
-        [.., "nanosleep"] => Strategy::Nanosleep,
-        [.., "timerfd"] => Strategy::Timerfd,
-        [.., "spin"] => Strategy::Spin,
-        _ => Strategy::SleepThenSpin,
-    };
-    wake_up(strategy, setting, count)
+    strategies.map(probe).into()
 }
 
 /// Takes `count` readings, one every [`PERIOD`]: from the wake-up time to the thread's first clock reading, minus the
 /// cost of that reading.
-///
-/// # Errors
-/// `System` when no thread can be started or the kernel refuses a timer.
-pub fn wake_up(strategy: Strategy, setting: &Setting, count: u32) -> Result<Readings, ProbeError> {
+fn wake_up(
+    strategy: Strategy,
+    how: &str,
+    name: &str,
+    setting: &Setting,
+    count: u32,
+) -> Result<Readings, ProbeError> {
     Stage::run(setting, setting.cpu, |stage| {
         // A lateness starts at a time and not at a clock reading, so it includes half a pair.
         let overhead = pair(&stage.clock).per(2);
         let late = lateness(strategy, stage, count).map_err(ProbeError::doing("set a timer"))?;
         let values = late.iter().map(|late| late.nanos() as f64 - overhead.value).collect();
         let place = (setting, stage.granted.clone());
-        let (word, how) = words(strategy);
-        let name = format!("timer.wake_up.{word}");
         let taken: (Vec<f64>, Overhead) = (values, overhead);
         let circumstances = [("waiting", how), ("period", "1 ms")];
-        Ok(Readings::new(&name, Unit::Nanoseconds, taken, 1, place, &circumstances))
+        Ok(Readings::new(name, Unit::Nanoseconds, taken, 1, place, &circumstances))
     })
 }
 

@@ -8,8 +8,9 @@
 //! Files are in the setting's directory and in the page cache: reading one costs its system call and its copy, not the
 //! device.
 
+use crate::catalogue::Probe;
 use crate::stage::{Stage, pair};
-use crate::{Figure, Overhead, ProbeError, Readings, Setting};
+use crate::{Overhead, ProbeError};
 
 mod image_retrieval;
 mod picture_cache;
@@ -18,23 +19,9 @@ pub use image_retrieval::ImageRetrieval;
 pub(crate) use image_retrieval::{Orders, run_peer};
 pub use picture_cache::PictureCache;
 
-pub(crate) fn figures() -> Vec<Figure> {
-    let images = ImageRetrieval::ALL.into_iter().map(ImageRetrieval::figure);
-    images.chain(PictureCache::ALL.into_iter().map(PictureCache::figure)).collect()
-}
-
-pub(crate) fn measure(
-    words: &[&str],
-    setting: &Setting,
-    count: u32,
-) -> Result<Readings, ProbeError> {
-    let name = words.join(".");
-    let images = ImageRetrieval::ALL.into_iter().find(|work| work.figure().name == name);
-    if let Some(work) = images {
-        return work.measure(setting, count);
-    }
-    let pictures = PictureCache::ALL.into_iter().find(|work| work.figure().name == name);
-    pictures.ok_or(ProbeError::Unknown { name, nearest: None })?.measure(setting, count)
+pub(crate) fn probes() -> Vec<Probe> {
+    let images = ImageRetrieval::ALL.into_iter().map(ImageRetrieval::probe);
+    images.chain(PictureCache::ALL.into_iter().map(PictureCache::probe)).collect()
 }
 
 /// `count` readings of one `run` each, after an uncounted one; a run has `operations` operations.

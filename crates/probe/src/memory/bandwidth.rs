@@ -6,12 +6,13 @@ use hemiola_rt::sys::mapping::Anonymous;
 use hemiola_units::{Bytes, Span};
 
 use super::{Pages, no_memory, within_free_memory};
+use crate::catalogue::Probe;
 use crate::stage::{Stage, pair};
 use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
 
 /// The operation on the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transfer {
+enum Transfer {
     /// Sums words of eight bytes.
     Read,
     /// Fills words of eight bytes with one value.
@@ -27,51 +28,37 @@ const SIZES: [Bytes; 3] = [Bytes(16 << 10), Bytes(256 << 10), Bytes(128 << 20)];
 /// The minimum duration of a reading, so that a clock reading is less than a thousandth of it.
 const LASTING: Span = Span::from_micros(100);
 
-pub(super) fn figures() -> Vec<Figure> {
-    let figure = |(transfer, size): (Transfer, Bytes)| Figure {
-        name: name(transfer, size),
-        title: format!("bytes {} per second in {size}", participle(transfer)),
-        unit: Unit::BytesPerSecond,
-        quick: true,
+pub(super) fn probes() -> impl Iterator<Item = Probe> {
+    let transfers = [
+        ("read", Transfer::Read, "read"),
+        ("write", Transfer::Write, "written"),
+        ("copy", Transfer::Copy, "copied"),
+    ];
+    let probe = |(word, transfer, participle): (&str, Transfer, &str), size: Bytes| {
+        let figure = Figure {
+            name: format!("memory.bandwidth.{word}.{size}"),
+            title: format!("bytes {participle} per second in {size}"),
+            unit: Unit::BytesPerSecond,
+            quick: true,
+        };
+        Probe::new(figure, move |name, setting, count| {
+            bandwidth(transfer, size, name, setting, count)
+        })
     };
-    [Transfer::Read, Transfer::Write, Transfer::Copy]
-        .into_iter()
-        .flat_map(|transfer| SIZES.map(|size| (transfer, size)))
-        .map(figure)
-        .collect()
-}
-
-fn name(transfer: Transfer, size: Bytes) -> String {
-    let word = match transfer {
-        Transfer::Read => "read",
-        Transfer::Write => "write",
-        Transfer::Copy => "copy",
-    };
-    format!("memory.bandwidth.{word}.{size}")
-}
-
-fn participle(transfer: Transfer) -> &'static str {
-    match transfer {
-        Transfer::Read => "read",
-        Transfer::Write => "written",
-        Transfer::Copy => "copied",
-    }
+    transfers.into_iter().flat_map(move |transfer| SIZES.map(|size| probe(transfer, size)))
 }
 
 /// Takes `count` readings of the bytes moved per second, repeatedly over the same `size` bytes. Reading and writing use
 /// the instructions of this build (vectors of 16 bytes in a generic x86-64 build), copying uses those of the C library;
 /// inside the caches that is the limit. The cost of reading the clock is not subtracted but stated as the uncertainty.
-///
-/// # Errors
-/// `Lacking` for more than a quarter of the free memory; `System` when the memory cannot be mapped.
-pub fn bandwidth(
+fn bandwidth(
     transfer: Transfer,
     size: Bytes,
+    name: &str,
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    let name = name(transfer, size);
-    within_free_memory(&name, size)?;
+    within_free_memory(name, size)?;
     let len = usize::try_from(size.0).unwrap_or(usize::MAX).max(16);
     Stage::run(setting, setting.cpu, |stage| {
         let mut memory = Anonymous::map(len, Pages::Unasked).map_err(no_memory)?;
@@ -97,7 +84,7 @@ pub fn bandwidth(
         let taken = (values, Overhead { value: 0.0, uncertainty });
         let place = (setting, stage.granted.clone());
         let circumstances = [("order", "rising addresses")];
-        Ok(Readings::new(&name, Unit::BytesPerSecond, taken, passes, place, &circumstances))
+        Ok(Readings::new(name, Unit::BytesPerSecond, taken, passes, place, &circumstances))
     })
 }
 

@@ -6,11 +6,12 @@ use hemiola_rt::sys::mapping::Anonymous;
 use hemiola_units::{Bytes, Random};
 
 use super::{Pages, no_memory, within_free_memory};
+use crate::catalogue::Probe;
 use crate::stage::Stage;
-use crate::{Figure, ProbeError, Readings, Setting, Unit};
+use crate::{ProbeError, Readings, Setting, Unit};
 
 /// The distance of loaded words in bytes: a cache line of common processors.
-pub const LINE: usize = 64;
+const LINE: usize = 64;
 
 /// Loads in one reading; at 1 ns each, 5000 times the error of a clock reading. As many warm up the near caches before
 /// the first reading. A buffer larger than the 6 MiB they reach was just written, so as much of it as fits is in the
@@ -24,19 +25,20 @@ const PAUSE: usize = 1 << 16;
 const SEED: u64 = 0x5741_4952;
 
 /// The sizes of the catalogue: powers of two from 1 KiB to 1 GiB and, from 2 KiB, one size in between.
-pub fn sizes() -> Vec<Bytes> {
+fn sizes() -> Vec<Bytes> {
     let between = |size: u64| (size > 1 << 10 && size < 1 << 30).then_some(size / 2 * 3);
     let powers = (10..=30).map(|exponent| 1 << exponent);
     powers.flat_map(|size: u64| [Some(size), between(size)]).flatten().map(Bytes).collect()
 }
 
-pub(super) fn figures() -> Vec<Figure> {
-    let figure = |size: Bytes| {
-        let name = format!("memory.latency.{size}");
+pub(super) fn probes() -> impl Iterator<Item = Probe> {
+    sizes().into_iter().map(|size| {
+        let title = format!("a load that depends on the last, anywhere in {size}");
         let quick = size.0.is_power_of_two() && size <= Bytes(128 << 20);
-        Figure::time(name, format!("a load that depends on the last, anywhere in {size}"), quick)
-    };
-    sizes().into_iter().map(figure).collect()
+        Probe::time(format!("memory.latency.{size}"), title, quick, move |_, setting, count| {
+            latency(size, Pages::Unasked, setting, count)
+        })
+    })
 }
 
 /// Takes `count` readings of a load somewhere in `size` bytes from an address that the previous load returned.

@@ -13,10 +13,11 @@ use hemiola_rt::sys::process::clear_cloexec;
 use serde::{Deserialize, Serialize};
 
 use super::{runs, shown, window};
+use crate::catalogue::Probe;
 use crate::file::filled;
 use crate::peer::{Part, Peer, PeerProcess, place};
 use crate::stage::Stage;
-use crate::{Figure, ProbeError, Readings, Setting, Unit};
+use crate::{ProbeError, Readings, Setting, Unit};
 
 /// Pixels of an image's side and bytes of a line.
 const SIDE: usize = 512;
@@ -60,8 +61,9 @@ impl ImageRetrieval {
         Self::Attribute,
     ];
 
-    pub(super) fn figure(self) -> Figure {
-        let (word, title) = match self {
+    /// The last word of its name, and its description.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
             Self::ReadAndDisplay => ("read_and_display", "9 images read and rendered"),
             Self::SeveralProcesses => (
                 "several_processes",
@@ -73,8 +75,17 @@ impl ImageRetrieval {
             Self::ByLine => ("by_line", "9 images read line by line and rendered"),
             Self::Render => ("render", "one image rendered"),
             Self::Attribute => ("attribute", "one attribute object created, kept and dropped"),
-        };
-        Figure::time(format!("workload.image_retrieval.{word}"), title, false)
+        }
+    }
+
+    fn name(self) -> String {
+        format!("workload.image_retrieval.{}", self.words().0)
+    }
+
+    pub(super) fn probe(self) -> Probe {
+        Probe::time(self.name(), self.words().1, false, move |_, setting, count| {
+            self.measure(setting, count)
+        })
     }
 
     /// Takes `count` readings, each of one whole run.
@@ -127,7 +138,7 @@ impl ImageRetrieval {
         })?;
         let images = format!("{GRID} × {GRID}, {SIDE} × {SIDE} bytes");
         let circumstances = [("images", images.as_str()), ("placement", "one core")];
-        let name = self.figure().name;
+        let name = self.name();
         let given = (setting, granted);
         Ok(Readings::new(&name, Unit::Nanoseconds, taken, operations, given, &circumstances))
     }

@@ -9,9 +9,10 @@ use std::os::unix::fs::FileExt;
 use hemiola_units::Random;
 
 use super::{runs, shown, window};
+use crate::catalogue::Probe;
 use crate::file::filled;
 use crate::stage::Stage;
-use crate::{Figure, ProbeError, Readings, Setting, Unit};
+use crate::{ProbeError, Readings, Setting, Unit};
 
 /// Bytes of a stored picture.
 const PICTURE: usize = 16 << 10;
@@ -52,8 +53,9 @@ impl PictureCache {
     pub const ALL: [Self; 6] =
         [Self::Uncached, Self::LruRaw, Self::LruProcessed, Self::Fetch, Self::Process, Self::Hit];
 
-    pub(super) fn figure(self) -> Figure {
-        let (word, title) = match self {
+    /// The last word of its name, and its description.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
             Self::Uncached => ("uncached", "a request for a picture, without a cache"),
             Self::LruRaw => ("lru_raw", "a request for a picture, with a cache of stored pictures"),
             Self::LruProcessed => {
@@ -62,8 +64,17 @@ impl PictureCache {
             Self::Fetch => ("fetch", "one picture read from the file"),
             Self::Process => ("process", "one picture processed"),
             Self::Hit => ("hit", "one picture found processed and copied"),
-        };
-        Figure::time(format!("workload.picture_cache.{word}"), title, false)
+        }
+    }
+
+    fn name(self) -> String {
+        format!("workload.picture_cache.{}", self.words().0)
+    }
+
+    pub(super) fn probe(self) -> Probe {
+        Probe::time(self.name(), self.words().1, false, move |_, setting, count| {
+            self.measure(setting, count)
+        })
     }
 
     /// Takes `count` readings, each the mean request of a run of 1000.
@@ -105,7 +116,7 @@ impl PictureCache {
         let cached = matches!(self, Self::LruRaw | Self::LruProcessed);
         let circumstances = [("pictures", shop.as_str()), ("cache", cache.as_str())];
         let readings = Readings::new(
-            &self.figure().name,
+            &self.name(),
             Unit::Nanoseconds,
             taken,
             REQUESTS as u64,
