@@ -107,139 +107,120 @@ fn clash(column: &'static str, part: &str) -> Clash {
     Clash { column, part: part.to_owned() }
 }
 
+/// Merges the columns of two data types of the same kind that are only filled in.
+macro_rules! filled_in {
+    ($clashes:ident, $mine:ident, $other:ident: $($kind:ident { $($field:ident $element:literal,)* })*) => {$($(
+        if let (Datatype::$kind { $field: mine, .. }, Datatype::$kind { $field: other, .. }) = (&mut *$mine, $other) {
+            column($clashes, $element, mine, other);
+        }
+    )*)*};
+}
+
 impl Columns for Datatype {
     fn merge(&mut self, other: &Self) -> Vec<Clash> {
         let mut clashes = Vec::new();
         let c = &mut clashes;
-        match (self, other) {
+        filled_in! {
+            c, self, other:
             // The interpretation of the bits is prose.
-            (
-                Self::Basic { size, endian, .. },
-                Self::Basic { size: size2, endian: endian2, .. },
-            ) => {
-                column(c, "size", size, size2);
-                column(c, "endian", endian, endian2);
+            Basic { size "size", endian "endian", }
+            Simple {
+                representation "representation", units "units", resolution "resolution", accuracy "accuracy",
             }
-            (
-                Self::Simple { representation, units, resolution, accuracy },
-                Self::Simple {
-                    representation: representation2,
-                    units: units2,
-                    resolution: resolution2,
-                    accuracy: accuracy2,
-                },
-            ) => {
-                column(c, "representation", representation, representation2);
-                column(c, "units", units, units2);
-                column(c, "resolution", resolution, resolution2);
-                column(c, "accuracy", accuracy, accuracy2);
+            Reference {
+                representation "representation", class "referenceClass", attribute "referencedAttribute",
             }
+            Enumerated { representation "representation", }
+            Array { datatype "dataType", encoding "encoding", }
+            FixedRecord { encoding "encoding", include "include", }
+            VariantRecord { discriminant "discriminant", datatype "dataType", encoding "encoding", }
+        }
+        match (self, other) {
             (
-                Self::Reference { representation, class, attribute },
-                Self::Reference {
-                    representation: representation2,
-                    class: class2,
-                    attribute: attribute2,
-                },
-            ) => {
-                column(c, "representation", representation, representation2);
-                column(c, "referenceClass", class, class2);
-                column(c, "referencedAttribute", attribute, attribute2);
+                Self::Enumerated { enumerators: mine, .. },
+                Self::Enumerated { enumerators: other, .. },
+            ) => merge_enumerators(c, mine, other),
+            (Self::Array { cardinality: mine, .. }, Self::Array { cardinality: other, .. }) => {
+                fill_list(c, "cardinality", mine, other, |_| "");
+            }
+            (Self::FixedRecord { fields: mine, .. }, Self::FixedRecord { fields: other, .. }) => {
+                fill_list(c, "field", mine, other, |field| &field.name);
             }
             (
-                Self::Enumerated { representation, enumerators },
-                Self::Enumerated { representation: representation2, enumerators: enumerators2 },
+                Self::VariantRecord { alternatives: mine, encoding, .. },
+                Self::VariantRecord { alternatives: other, .. },
             ) => {
-                column(c, "representation", representation, representation2);
-                // Any module may add enumerators.
-                let mut new: BTreeMap<&str, &Enumerator> =
-                    enumerators2.iter().map(|two| (two.name.as_str(), two)).collect();
-                for one in enumerators.iter() {
-                    if let Some(two) = new.remove(one.name.as_str())
-                        && one.values != two.values
-                    {
-                        let (first, second) = (one.values.join(", "), two.values.join(", "));
-                        c.push(clash("enumerator", &format!("{} ({first}; {second})", one.name)));
-                    }
-                }
-                let new = enumerators2.iter().filter(|two| new.contains_key(two.name.as_str()));
-                enumerators.extend(new.cloned());
-            }
-            (
-                Self::Array { datatype, cardinality, encoding },
-                Self::Array { datatype: datatype2, cardinality: cardinality2, encoding: encoding2 },
-            ) => {
-                column(c, "dataType", datatype, datatype2);
-                column(c, "encoding", encoding, encoding2);
-                if cardinality.is_empty() {
-                    cardinality.clone_from(cardinality2);
-                } else if !cardinality2.is_empty() && cardinality != cardinality2 {
-                    c.push(clash("cardinality", ""));
+                if encoding.as_deref() == Some(EXTENDABLE) && !mine.is_empty() {
+                    merge_alternatives(c, mine, other);
+                } else {
+                    fill_list(c, "alternative", mine, other, |_| "");
                 }
             }
-            (
-                Self::FixedRecord { encoding, include, fields },
-                Self::FixedRecord { encoding: encoding2, include: include2, fields: fields2 },
-            ) => {
-                column(c, "encoding", encoding, encoding2);
-                column(c, "include", include, include2);
-                if fields.is_empty() {
-                    fields.clone_from(fields2);
-                } else if !fields2.is_empty() && fields != fields2 {
-                    let differ = fields.iter().zip(fields2).find(|(one, two)| one != two);
-                    c.push(clash("field", differ.map_or("", |(one, _)| &one.name)));
-                }
+            (one, two) if one.kind() != two.kind() => {
+                c.push(clash("kind", &format!("{}, {}", one.kind(), two.kind())));
             }
-            (
-                Self::VariantRecord { discriminant, datatype, alternatives, encoding },
-                Self::VariantRecord {
-                    discriminant: discriminant2,
-                    datatype: datatype2,
-                    alternatives: alternatives2,
-                    encoding: encoding2,
-                },
-            ) => {
-                column(c, "discriminant", discriminant, discriminant2);
-                column(c, "dataType", datatype, datatype2);
-                column(c, "encoding", encoding, encoding2);
-                let extendable = encoding.as_deref() == Some(EXTENDABLE);
-                if alternatives.is_empty() {
-                    alternatives.clone_from(alternatives2);
-                    return clashes;
-                }
-                if !extendable && !alternatives2.is_empty() && alternatives != alternatives2 {
-                    c.push(clash("alternative", ""));
-                    return clashes;
-                }
-                // Two alternatives are the same if an enumerator chooses both.
-                let mut by_enumerator: BTreeMap<&str, (usize, &Alternative)> = BTreeMap::new();
-                let mut new = Vec::new();
-                for (at, one) in alternatives.iter().enumerate() {
-                    for name in &one.enumerators {
-                        by_enumerator.entry(name).or_insert((at, one));
-                    }
-                }
-                for two in alternatives2 {
-                    let chosen = two.enumerators.iter();
-                    let same = chosen.filter_map(|name| by_enumerator.get(name.as_str()));
-                    match same.min_by_key(|(at, _)| *at) {
-                        Some((_, one)) if *one == two => {}
-                        Some(_) => c.push(clash("alternative", &two.enumerators.join(", "))),
-                        None => {
-                            for name in &two.enumerators {
-                                by_enumerator.insert(name, (alternatives.len() + new.len(), two));
-                            }
-                            new.push(two.clone());
-                        }
-                    }
-                }
-                alternatives.extend(new);
-            }
-            (one, two) => {
-                let part = format!("{}, {}", one.kind(), two.kind());
-                c.push(clash("kind", &part));
-            }
+            _ => {}
         }
         clashes
     }
+}
+
+/// Fills in an empty list, or notes a clash. `part` names the first element that differs.
+fn fill_list<T: PartialEq + Clone>(
+    clashes: &mut Vec<Clash>,
+    column: &'static str,
+    mine: &mut Vec<T>,
+    other: &[T],
+    part: impl Fn(&T) -> &str,
+) {
+    if mine.is_empty() {
+        mine.extend_from_slice(other);
+    } else if !other.is_empty() && mine != other {
+        let differ = mine.iter().zip(other).find(|(one, two)| one != two);
+        clashes.push(clash(column, differ.map_or("", |(one, _)| part(one))));
+    }
+}
+
+/// Adds enumerators: any module may.
+fn merge_enumerators(clashes: &mut Vec<Clash>, mine: &mut Vec<Enumerator>, other: &[Enumerator]) {
+    let mut new: BTreeMap<&str, &Enumerator> =
+        other.iter().map(|two| (two.name.as_str(), two)).collect();
+    for one in mine.iter() {
+        if let Some(two) = new.remove(one.name.as_str())
+            && one.values != two.values
+        {
+            let (first, second) = (one.values.join(", "), two.values.join(", "));
+            clashes.push(clash("enumerator", &format!("{} ({first}; {second})", one.name)));
+        }
+    }
+    mine.extend(other.iter().filter(|two| new.contains_key(two.name.as_str())).cloned());
+}
+
+/// Adds alternatives. Two are the same if an enumerator chooses both.
+fn merge_alternatives(
+    clashes: &mut Vec<Clash>,
+    mine: &mut Vec<Alternative>,
+    other: &[Alternative],
+) {
+    let mut by_enumerator: BTreeMap<&str, (usize, &Alternative)> = BTreeMap::new();
+    let mut new = Vec::new();
+    for (at, one) in mine.iter().enumerate() {
+        for name in &one.enumerators {
+            by_enumerator.entry(name).or_insert((at, one));
+        }
+    }
+    for two in other {
+        let same = two.enumerators.iter().filter_map(|name| by_enumerator.get(name.as_str()));
+        match same.min_by_key(|(at, _)| *at) {
+            Some((_, one)) if *one == two => {}
+            Some(_) => clashes.push(clash("alternative", &two.enumerators.join(", "))),
+            None => {
+                for name in &two.enumerators {
+                    by_enumerator.insert(name, (mine.len() + new.len(), two));
+                }
+                new.push(two.clone());
+            }
+        }
+    }
+    mine.extend(new);
 }
