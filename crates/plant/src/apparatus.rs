@@ -225,7 +225,7 @@ impl Apparatus {
     /// The cart stops at an end stop, and the rod at its own. The first time that the cart is at a stop or the rod
     /// beyond 30° is recorded as the [`Fall`]. The simulation continues afterwards.
     pub fn step(&mut self, output: Code) {
-        self.volts = self.output_volts(self.wiring.output_volts(output));
+        self.volts = self.output_volts(self.wiring.output.volts(output));
         let (parameters, volts) = (self.parameters, self.volts);
         let next = rk4(self.state.to_array(), self.seconds, |x| parameters.derivative(x, volts));
         self.state = State::from_array(next);

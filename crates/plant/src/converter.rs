@@ -36,72 +36,37 @@ impl Range {
             Self::Unipolar5 => 0.0,
         }
     }
-
-    /// Returns the nearest code; saturates and never wraps. Not-a-number becomes the code of 0 V, because Rust's own
-    /// conversion would make it code 0, which is full scale on a bipolar range.
-    fn code(self, volts: f64, lsb: f64) -> Code {
-        let code = (volts / lsb).round() + self.zero_code();
-        if code.is_nan() { self.zero_code() as Code } else { code.clamp(0.0, CODE_MAX) as Code }
-    }
-
-    fn volts(self, code: Code, lsb: f64) -> f64 {
-        (f64::from(code).min(CODE_MAX) - self.zero_code()) * lsb
-    }
 }
 
-/// An analogue-to-digital channel with its programmable amplifier.
+/// A channel: analogue to digital behind a programmable amplifier, or digital to analogue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AnalogInput {
+pub struct Channel {
     /// The jumper's range.
     pub range: Range,
-    /// The amplifier's gain: 1, 2, 4 or 8 on the DT2811-PGH; must not be zero.
+    /// The amplifier's gain: 1, 2, 4 or 8 for an input of the DT2811-PGH, 1 for an output; must not be zero.
     pub gain: u8,
 }
 
-impl AnalogInput {
+impl Channel {
     /// Volts at the terminal per code.
     #[must_use]
     pub fn lsb(&self) -> f64 {
         self.range.width() / CODES / f64::from(self.gain)
     }
 
-    /// Returns the code for this voltage; saturates.
+    /// Returns the nearest code; saturates and never wraps. Not-a-number becomes the code of 0 V, because Rust's own
+    /// conversion would make it code 0, which is full scale on a bipolar range.
     #[must_use]
     pub fn code(&self, volts: f64) -> Code {
-        self.range.code(volts, self.lsb())
+        let zero = self.range.zero_code();
+        let code = (volts / self.lsb()).round() + zero;
+        if code.is_nan() { zero as Code } else { code.clamp(0.0, CODE_MAX) as Code }
     }
 
     /// Returns the voltage at the terminal for this code.
     #[must_use]
     pub fn volts(&self, code: Code) -> f64 {
-        self.range.volts(code, self.lsb())
-    }
-}
-
-/// A digital-to-analogue channel.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AnalogOutput {
-    /// The jumper's range.
-    pub range: Range,
-}
-
-impl AnalogOutput {
-    /// Volts per code.
-    #[must_use]
-    pub fn lsb(&self) -> f64 {
-        self.range.width() / CODES
-    }
-
-    /// Returns the code nearest to this voltage; saturates, and not-a-number gives 0 V.
-    #[must_use]
-    pub fn code(&self, volts: f64) -> Code {
-        self.range.code(volts, self.lsb())
-    }
-
-    /// Returns the output voltage of this code.
-    #[must_use]
-    pub fn volts(&self, code: Code) -> f64 {
-        self.range.volts(code, self.lsb())
+        (f64::from(code).min(CODE_MAX) - self.range.zero_code()) * self.lsb()
     }
 }
 
@@ -109,11 +74,11 @@ impl AnalogOutput {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wiring {
     /// The cart potentiometer's channel.
-    pub position: AnalogInput,
+    pub position: Channel,
     /// The rod potentiometer's channel.
-    pub angle: AnalogInput,
+    pub angle: Channel,
     /// The motor amplifier's channel; the amplifier's gain is 1.
-    pub output: AnalogOutput,
+    pub output: Channel,
     /// Metres per volt of the cart potentiometer.
     pub metres_per_volt: f64,
     /// Radians per volt of the rod potentiometer.
@@ -125,9 +90,9 @@ impl Default for Wiring {
     /// negative towards positive positions; here the wires are swapped.
     fn default() -> Self {
         Self {
-            position: AnalogInput { range: Range::Bipolar5, gain: 1 },
-            angle: AnalogInput { range: Range::Bipolar5, gain: 2 },
-            output: AnalogOutput { range: Range::Bipolar5 },
+            position: Channel { range: Range::Bipolar5, gain: 1 },
+            angle: Channel { range: Range::Bipolar5, gain: 2 },
+            output: Channel { range: Range::Bipolar5, gain: 1 },
             metres_per_volt: 0.0931,
             radians_per_volt: 0.2482,
         }
@@ -152,18 +117,6 @@ impl Wiring {
     pub fn sensor_volts(&self, position: f64, angle: f64) -> [f64; 2] {
         [position / self.metres_per_volt, angle / self.radians_per_volt]
     }
-
-    /// Returns the code nearest to this motor voltage.
-    #[must_use]
-    pub fn output_code(&self, volts: f64) -> Code {
-        self.output.code(volts)
-    }
-
-    /// Returns the motor voltage of this code.
-    #[must_use]
-    pub fn output_volts(&self, code: Code) -> f64 {
-        self.output.volts(code)
-    }
 }
 
 #[cfg(test)]
@@ -175,11 +128,9 @@ mod tests {
     #[test]
     fn every_code_survives_a_round_trip_through_volts() {
         for range in RANGES {
-            let output = AnalogOutput { range };
             for code in 0..4096 {
-                assert_eq!(output.code(output.volts(code)), code);
                 for gain in [1, 2, 4, 8] {
-                    let input = AnalogInput { range, gain };
+                    let input = Channel { range, gain };
                     assert_eq!(input.code(input.volts(code)), code);
                 }
             }
@@ -188,20 +139,20 @@ mod tests {
 
     #[test]
     fn full_scale_saturates_and_never_wraps() {
-        let output = AnalogOutput { range: Range::Bipolar5 };
+        let output = Channel { range: Range::Bipolar5, gain: 1 };
         for volts in [5.0, 5.1, 1e300, f64::INFINITY] {
             assert_eq!((output.code(volts), output.code(-volts)), (4095, 0));
         }
         assert_eq!(output.volts(4095), 5.0 - output.lsb());
         assert_eq!(output.volts(0), -5.0);
         assert_eq!(output.volts(u16::MAX), output.volts(4095));
-        assert_eq!(AnalogInput { range: Range::Unipolar5, gain: 1 }.code(-0.1), 0);
+        assert_eq!(Channel { range: Range::Unipolar5, gain: 1 }.code(-0.1), 0);
     }
 
     #[test]
     fn not_a_number_gives_zero_volts() {
         for range in RANGES {
-            let output = AnalogOutput { range };
+            let output = Channel { range, gain: 1 };
             assert_eq!(output.volts(output.code(f64::NAN)), 0.0);
         }
     }
@@ -211,6 +162,6 @@ mod tests {
         let wiring = Wiring::default();
         assert!((wiring.position(2049) - 0.2273e-3).abs() < 1e-7);
         assert!((wiring.angle(2049) - 0.303e-3).abs() < 1e-6);
-        assert!((wiring.output_volts(2049) - 2.441e-3).abs() < 1e-6);
+        assert!((wiring.output.volts(2049) - 2.441e-3).abs() < 1e-6);
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! * [`Parameters`] and [`State`]: the nonlinear rod-on-cart dynamics.
 //! * [`rk4`]: the fixed-step integrator, and [`Linear`]: the dynamics linearized about upright.
-//! * [`AnalogInput`], [`AnalogOutput`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
+//! * [`Channel`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
 //! * [`Noise`] and [`LowPass`]: noise and filtering of a sensor's voltage before conversion.
 //! * [`Apparatus`]: all of these together, advanced one integrator step at a time.
 //! * [`satellite`]: relative motion about an orbit, its closed form, and the messages of a formation's federates.
@@ -15,7 +15,7 @@
 //! let wiring = Wiring::default();
 //! let mut apparatus = Apparatus::new(&Settings::default()).unwrap();
 //! for _ in 0..100 {
-//!     apparatus.step(wiring.output_code(4.95)); // 100 steps of 1 ms at almost full voltage
+//!     apparatus.step(wiring.output.code(4.95)); // 100 steps of 1 ms at almost full voltage
 //! }
 //! let [position, angle] = apparatus.codes();
 //! assert!(wiring.position(position) > 0.03 && wiring.angle(angle) < -0.07);
@@ -38,7 +38,7 @@ pub use apparatus::{
     ANGLE_LOST, Apparatus, ApparatusFault, Fall, FaultKind, Model, POSITION_STOP, Settings,
     SettingsError,
 };
-pub use converter::{AnalogInput, AnalogOutput, Code, Range, Wiring};
+pub use converter::{Channel, Code, Range, Wiring};
 pub use disturbance::{LowPass, Noise};
 pub use integrator::rk4;
 pub use linear::Linear;

@@ -114,13 +114,13 @@ impl Card {
 
     /// One D/A conversion. Returns the volts that really leave the converter.
     pub(crate) fn write(&mut self, volts: f64) -> f64 {
-        let code = self.wiring.output_code(volts);
+        let code = self.wiring.output.code(volts);
         self.convert();
         let mut bytes = [0; REGISTER_SIZE];
         bytes[..2].copy_from_slice(&code.to_le_bytes());
         // The plant polls at its own rate: waking it up would waste a system call.
         self.outputs.publish_quiet(&bytes).expect("a register is as long as its message");
-        self.wiring.output_volts(code)
+        self.wiring.output.volts(code)
     }
 
     fn convert(&self) {

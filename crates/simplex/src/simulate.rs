@@ -230,14 +230,14 @@ impl Simulation {
             // No process was woken, so none answers the I/O code.
             wanted = 0.0;
         }
-        let code = self.apparatus.wiring().output_code(wanted);
-        let old = self.apparatus.wiring().output_code(self.volts);
+        let code = self.apparatus.wiring().output.code(wanted);
+        let old = self.apparatus.wiring().output.code(self.volts);
         for i in 0..steps {
             self.apparatus.step(if i < delay { old } else { code });
             self.look();
         }
-        let written = self.apparatus.wiring().output_volts(code);
-        self.applied = (f64::from(delay) * self.apparatus.wiring().output_volts(old)
+        let written = self.apparatus.wiring().output.volts(code);
+        self.applied = (f64::from(delay) * self.apparatus.wiring().output.volts(old)
             + f64::from(steps - delay) * written)
             / f64::from(steps.max(1));
         self.volts = written;

@@ -51,7 +51,7 @@ impl Plant {
         let Some(plant) = &spec.run.plant else { return mismatch() };
         let settings = Settings { seed: spec.run.seed, ..plant.clone() };
         let apparatus = Apparatus::new(&settings).map_err(|e| e.to_string())?;
-        let zero = apparatus.wiring().output_code(0.0);
+        let zero = apparatus.wiring().output.code(0.0);
         let mut plant = Self {
             card: PlantSide::open(spec, zero)?,
             steps_max: whole(spec.run.length(), settings.step),

@@ -108,7 +108,7 @@ fn with_the_exact_state_v_never_exceeds_one() {
         for step in 0..1500 {
             let x = apparatus.state().to_array();
             peak = peak.max(Region::SAFETY.value(&x));
-            let code = wiring.output_code(safety.command(&x));
+            let code = wiring.output.code(safety.command(&x));
             // A loop of 50 Hz: 20 steps with the code held.
             if step % 20 == 0 {
                 for _ in 0..20 {
