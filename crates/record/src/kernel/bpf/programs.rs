@@ -8,7 +8,10 @@ use std::os::fd::BorrowedFd;
 
 use hemiola_rt::sys::bpf::Place;
 
-use super::assembler::{Assembler, Function, Label, Operation, Register, Size, When};
+use super::assembler::Operation::{Add, And, Move, Or, ShiftLeft, ShiftRight, Subtract};
+use super::assembler::Register::{R0, R1, R2, R3, R6, R7, R8, R10};
+use super::assembler::Size::{Double, Word};
+use super::assembler::{Assembler, Function, Label, Register, When};
 use super::btf::{Btf, Kind as Described};
 use super::ring::{NESTED, RUNNING, Shape, append, open};
 use super::word::{Kind, SHIFT_FIRST, SHIFT_NUMBER, SHIFT_PRIORITY, SHIFT_SECOND, State};
@@ -145,7 +148,7 @@ impl<'a> Writer<'a> {
                 [("page_fault_user", Kind::FaultInUser), ("page_fault_kernel", Kind::FaultInKernel)]
             {
                 programs.push(self.program(name, &[false], |asm| {
-                    asm.by(Operation::Move, Register::R7, kind as i32);
+                    asm.by(Move, R7, kind as i32);
                     self.append_event(asm, |_| ());
                 })?);
             }
@@ -173,11 +176,7 @@ impl<'a> Writer<'a> {
         let all: Vec<_> = devices.into_iter().chain(local).collect();
         let write = |asm: &mut Assembler, kind: Kind, base| {
             let entry = matches!(kind, Kind::HardEntry | Kind::SoftEntry);
-            asm.load(Size::Double, Register::R7, Register::R6, 0).by(
-                Operation::Or,
-                Register::R7,
-                base,
-            );
+            asm.load(Double, R7, R6, 0).by(Or, R7, base);
             pack_number(asm, kind);
             match record {
                 true => self.append_event(asm, |asm| {
@@ -214,19 +213,17 @@ impl<'a> Writer<'a> {
         let mut asm = Assembler::default();
         let end = asm.label();
         // The argument is { meta: { seq, … }, task }; at the end there is one more call without a task.
-        asm.with(Operation::Move, Register::R6, Register::R1)
-            .load(Size::Double, Register::R7, Register::R6, 8)
-            .jump(When::Equal, Register::R7, 0, end);
-        self.copy_name(&mut asm, Register::R7);
-        self.pack_identity(&mut asm, Register::R7);
-        asm.store_number(Size::Double, Register::R10, STACK_RECORD, 0)
-            .store(Size::Double, Register::R10, STACK_RECORD + 8, Register::R7)
-            .store_number(Size::Double, Register::R10, STACK_NEW, 0)
-            .load(Size::Double, Register::R1, Register::R6, 0)
-            .load(Size::Double, Register::R1, Register::R1, 0)
-            .with(Operation::Move, Register::R2, Register::R10)
-            .by(Operation::Add, Register::R2, STACK_RECORD.into())
-            .by(Operation::Move, Register::R3, NAME_RECORD as i32)
+        asm.with(Move, R6, R1).load(Double, R7, R6, 8).jump(When::Equal, R7, 0, end);
+        self.copy_name(&mut asm, R7);
+        self.pack_identity(&mut asm, R7);
+        asm.store_number(Double, R10, STACK_RECORD, 0)
+            .store(Double, R10, STACK_RECORD + 8, R7)
+            .store_number(Double, R10, STACK_NEW, 0)
+            .load(Double, R1, R6, 0)
+            .load(Double, R1, R1, 0)
+            .with(Move, R2, R10)
+            .by(Add, R2, STACK_RECORD.into())
+            .by(Move, R3, NAME_RECORD as i32)
             .call(Function::SequenceWrite)
             .place(end)
             .exit(0);
@@ -250,7 +247,7 @@ impl<'a> Writer<'a> {
             return Err(format!("its tracepoint {name} has other arguments than expected"));
         }
         let mut asm = Assembler::default();
-        asm.with(Operation::Move, Register::R6, Register::R1);
+        asm.with(Move, R6, R1);
         write(&mut asm);
         let name = CString::new(name).expect("names of tracepoints have no zero");
         Ok(Program { name, place: Place::Tracepoint(id), code: asm.finish() })
@@ -260,62 +257,60 @@ impl<'a> Writer<'a> {
     fn switch(&self, asm: &mut Assembler) {
         let (load, rt_lock, preempted, packed) =
             (asm.label(), asm.label(), asm.label(), asm.label());
-        asm.load(Size::Double, Register::R1, Register::R6, 8)
-            .load(Size::Word, Register::R7, Register::R1, self.tid)
-            .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
-            .load(Size::Double, Register::R2, Register::R6, 16)
-            .load(Size::Word, Register::R3, Register::R2, self.tid)
-            .by(Operation::ShiftLeft, Register::R3, SHIFT_SECOND)
-            .with(Operation::Or, Register::R7, Register::R3)
-            .load(Size::Word, Register::R3, Register::R2, self.priority)
-            .by(Operation::And, Register::R3, 0xff)
-            .by(Operation::ShiftLeft, Register::R3, SHIFT_PRIORITY)
-            .with(Operation::Or, Register::R7, Register::R3)
-            .load(Size::Double, Register::R1, Register::R6, 0)
-            .jump(When::NotEqual, Register::R1, 0, preempted)
-            .load(Size::Double, Register::R1, Register::R6, 24)
-            .with(Operation::Move, Register::R3, Register::R1)
-            .by(Operation::And, Register::R3, STATE_REPORTED)
-            .jump(When::AnyBit, Register::R1, STATE_NO_LOAD, load)
-            .jump(When::AnyBit, Register::R1, STATE_RT_LOCK_OR_FROZEN, rt_lock)
-            .jump(When::Always, Register::R0, 0, packed)
+        asm.load(Double, R1, R6, 8)
+            .load(Word, R7, R1, self.tid)
+            .by(ShiftLeft, R7, SHIFT_FIRST)
+            .load(Double, R2, R6, 16)
+            .load(Word, R3, R2, self.tid)
+            .by(ShiftLeft, R3, SHIFT_SECOND)
+            .with(Or, R7, R3)
+            .load(Word, R3, R2, self.priority)
+            .by(And, R3, 0xff)
+            .by(ShiftLeft, R3, SHIFT_PRIORITY)
+            .with(Or, R7, R3)
+            .load(Double, R1, R6, 0)
+            .jump(When::NotEqual, R1, 0, preempted)
+            .load(Double, R1, R6, 24)
+            .with(Move, R3, R1)
+            .by(And, R3, STATE_REPORTED)
+            .jump(When::AnyBit, R1, STATE_NO_LOAD, load)
+            .jump(When::AnyBit, R1, STATE_RT_LOCK_OR_FROZEN, rt_lock)
+            .jump(When::Always, R0, 0, packed)
             .place(load)
-            .by(Operation::Or, Register::R3, State::PARKED.into())
-            .jump(When::Always, Register::R0, 0, packed)
+            .by(Or, R3, State::PARKED.into())
+            .jump(When::Always, R0, 0, packed)
             .place(rt_lock)
-            .by(Operation::Or, Register::R3, State::UNINTERRUPTIBLE.into())
-            .jump(When::Always, Register::R0, 0, packed)
+            .by(Or, R3, State::UNINTERRUPTIBLE.into())
+            .jump(When::Always, R0, 0, packed)
             .place(preempted)
-            .by(Operation::Move, Register::R3, State::PREEMPTED.into())
+            .by(Move, R3, State::PREEMPTED.into())
             .place(packed)
-            .by(Operation::ShiftLeft, Register::R3, SHIFT_NUMBER)
-            .with(Operation::Or, Register::R7, Register::R3)
-            .by(Operation::Or, Register::R7, Kind::Switch as i32);
+            .by(ShiftLeft, R3, SHIFT_NUMBER)
+            .with(Or, R7, R3)
+            .by(Or, R7, Kind::Switch as i32);
         self.append_event(asm, |asm| {
-            asm.with(Operation::Move, Register::R1, Register::R7)
-                .by(Operation::ShiftRight, Register::R1, SHIFT_SECOND)
-                .store(Size::Double, Register::R8, RUNNING, Register::R1);
+            asm.with(Move, R1, R7).by(ShiftRight, R1, SHIFT_SECOND).store(Double, R8, RUNNING, R1);
         });
     }
 
     /// `sched_exit_tp(switched)`: the arriving thread has its processor.
     fn arrival(&self, asm: &mut Assembler) {
         let known = asm.label();
-        asm.load(Size::Double, Register::R1, Register::R6, 0)
-            .jump(When::Equal, Register::R1, 0, known)
+        asm.load(Double, R1, R6, 0)
+            .jump(When::Equal, R1, 0, known)
             .call(Function::CurrentTask)
-            .load(Size::Word, Register::R7, Register::R0, self.tid)
-            .load(Size::Word, Register::R6, Register::R0, self.priority);
+            .load(Word, R7, R0, self.tid)
+            .load(Word, R6, R0, self.priority);
         let none = self.open_events(asm);
-        asm.load(Size::Double, Register::R1, Register::R8, RUNNING)
-            .with(Operation::Subtract, Register::R1, Register::R7)
-            .jump(When::Equal, Register::R1, 0, known)
-            .store(Size::Double, Register::R8, RUNNING, Register::R7)
-            .by(Operation::ShiftLeft, Register::R7, SHIFT_SECOND)
-            .by(Operation::And, Register::R6, 0xff)
-            .by(Operation::ShiftLeft, Register::R6, SHIFT_PRIORITY)
-            .with(Operation::Or, Register::R7, Register::R6)
-            .by(Operation::Or, Register::R7, Kind::Arrival as i32);
+        asm.load(Double, R1, R8, RUNNING)
+            .with(Subtract, R1, R7)
+            .jump(When::Equal, R1, 0, known)
+            .store(Double, R8, RUNNING, R7)
+            .by(ShiftLeft, R7, SHIFT_SECOND)
+            .by(And, R6, 0xff)
+            .by(ShiftLeft, R6, SHIFT_PRIORITY)
+            .with(Or, R7, R6)
+            .by(Or, R7, Kind::Arrival as i32);
         let shape = Shape { slots: self.maps.event_slots, slot_words: 2 };
         append(asm, none, shape, true, |_| ());
         asm.place(known).exit(0);
@@ -323,32 +318,35 @@ impl<'a> Writer<'a> {
 
     /// `sched_waking(thread)` and `sched_wakeup_new(thread)`.
     fn wake(&self, asm: &mut Assembler, context: Context) {
-        asm.load(Size::Double, Register::R1, Register::R6, 0)
-            .load(Size::Word, Register::R7, Register::R1, self.processor)
-            .by(Operation::ShiftLeft, Register::R7, SHIFT_SECOND)
-            .load(Size::Word, Register::R3, Register::R1, self.tid)
-            .by(Operation::ShiftLeft, Register::R3, SHIFT_FIRST)
-            .with(Operation::Or, Register::R7, Register::R3)
-            .by(Operation::Or, Register::R7, Kind::Wake as i32);
+        asm.load(Double, R1, R6, 0)
+            .load(Word, R7, R1, self.processor)
+            .by(ShiftLeft, R7, SHIFT_SECOND)
+            .load(Word, R3, R1, self.tid)
+            .by(ShiftLeft, R3, SHIFT_FIRST)
+            .with(Or, R7, R3)
+            .by(Or, R7, Kind::Wake as i32);
         match context {
             Context::Counted => {}
             Context::Variable(id, offset) => {
-                asm.variable(Register::R1, id)
-                    .call(Function::ThisCpuPointer)
-                    .load(Size::Word, Register::R1, Register::R0, offset)
-                    .by(Operation::And, Register::R1, IN_INTERRUPT);
+                asm.variable(R1, id).call(Function::ThisCpuPointer).load(Word, R1, R0, offset).by(
+                    And,
+                    R1,
+                    IN_INTERRUPT,
+                );
                 by_interrupt(asm);
             }
             Context::Current(offset) => {
-                asm.call(Function::CurrentTask)
-                    .load(Size::Word, Register::R1, Register::R0, offset)
-                    .by(Operation::And, Register::R1, IN_INTERRUPT);
+                asm.call(Function::CurrentTask).load(Word, R1, R0, offset).by(
+                    And,
+                    R1,
+                    IN_INTERRUPT,
+                );
                 by_interrupt(asm);
             }
         }
         self.append_event(asm, |asm| {
             if context == Context::Counted {
-                asm.load(Size::Double, Register::R1, Register::R8, NESTED);
+                asm.load(Double, R1, R8, NESTED);
                 by_interrupt(asm);
             }
         });
@@ -356,7 +354,7 @@ impl<'a> Writer<'a> {
 
     /// `sys_enter(registers, number)`.
     fn call_entry(&self, asm: &mut Assembler) {
-        asm.load(Size::Double, Register::R7, Register::R6, 8);
+        asm.load(Double, R7, R6, 8);
         pack_number(asm, Kind::CallEntry);
         self.append_event(asm, |_| ());
     }
@@ -365,13 +363,8 @@ impl<'a> Writer<'a> {
     fn call_exit(&self, asm: &mut Assembler) {
         let field = |name| self.btf.offset("pt_regs", &[name]);
         match field("orig_ax").or_else(|| field("syscallno")) {
-            Some(offset) => asm.load(Size::Double, Register::R1, Register::R6, 0).load(
-                Size::Word,
-                Register::R7,
-                Register::R1,
-                offset,
-            ),
-            None => asm.by(Operation::Move, Register::R7, -1),
+            Some(offset) => asm.load(Double, R1, R6, 0).load(Word, R7, R1, offset),
+            None => asm.by(Move, R7, -1),
         };
         pack_number(asm, Kind::CallExit);
         self.append_event(asm, |_| ());
@@ -379,57 +372,52 @@ impl<'a> Writer<'a> {
 
     /// `task_newtask(thread, flags)`: the thread still has its parent's name.
     fn new_thread(&self, asm: &mut Assembler) {
-        asm.load(Size::Double, Register::R7, Register::R6, 0);
-        self.copy_name(asm, Register::R7);
-        asm.store_number(Size::Double, Register::R10, STACK_NEW, 1);
-        self.pack_identity(asm, Register::R7);
+        asm.load(Double, R7, R6, 0);
+        self.copy_name(asm, R7);
+        asm.store_number(Double, R10, STACK_NEW, 1);
+        self.pack_identity(asm, R7);
         self.append_name(asm);
     }
 
     /// `task_rename(thread, name)`.
     fn renamed(&self, asm: &mut Assembler) {
-        asm.store_number(Size::Double, Register::R10, STACK_NAME, 0)
-            .store_number(Size::Double, Register::R10, STACK_NAME + 8, 0)
-            .with(Operation::Move, Register::R1, Register::R10)
-            .by(Operation::Add, Register::R1, STACK_NAME.into())
-            .by(Operation::Move, Register::R2, NAME_LEN)
-            .load(Size::Double, Register::R3, Register::R6, 8)
+        asm.store_number(Double, R10, STACK_NAME, 0)
+            .store_number(Double, R10, STACK_NAME + 8, 0)
+            .with(Move, R1, R10)
+            .by(Add, R1, STACK_NAME.into())
+            .by(Move, R2, NAME_LEN)
+            .load(Double, R3, R6, 8)
             .call(Function::ProbeReadKernelString)
-            .store_number(Size::Double, Register::R10, STACK_NEW, 0)
-            .load(Size::Double, Register::R7, Register::R6, 0);
-        self.pack_identity(asm, Register::R7);
+            .store_number(Double, R10, STACK_NEW, 0)
+            .load(Double, R7, R6, 0);
+        self.pack_identity(asm, R7);
         self.append_name(asm);
     }
 
     /// `thread = process << 32 | its number`.
     fn pack_identity(&self, asm: &mut Assembler, thread: Register) {
-        asm.load(Size::Word, Register::R1, thread, self.tid)
-            .load(Size::Word, Register::R2, thread, self.pid)
-            .by(Operation::ShiftLeft, Register::R2, 32)
-            .with(Operation::Or, Register::R1, Register::R2)
-            .with(Operation::Move, thread, Register::R1);
+        asm.load(Word, R1, thread, self.tid)
+            .load(Word, R2, thread, self.pid)
+            .by(ShiftLeft, R2, 32)
+            .with(Or, R1, R2)
+            .with(Move, thread, R1);
     }
 
     /// Copies the name of `thread` to the stack.
     fn copy_name(&self, asm: &mut Assembler, thread: Register) {
         for half in [0, 8] {
-            asm.load(Size::Double, Register::R1, thread, self.name + half).store(
-                Size::Double,
-                Register::R10,
+            asm.load(Double, R1, thread, self.name + half).store(
+                Double,
+                R10,
                 STACK_NAME + half,
-                Register::R1,
+                R1,
             );
         }
     }
 
     /// `R8 = ` the ring of this processor.
     fn open_events(&self, asm: &mut Assembler) -> Label {
-        asm.call(Function::GetProcessorId).store(
-            Size::Word,
-            Register::R10,
-            STACK_KEY,
-            Register::R0,
-        );
+        asm.call(Function::GetProcessorId).store(Word, R10, STACK_KEY, R0);
         open(asm, self.maps.events)
     }
 
@@ -443,17 +431,12 @@ impl<'a> Writer<'a> {
 
     /// Stores R7 and the record on the stack with the time in the ring of names.
     fn append_name(&self, asm: &mut Assembler) {
-        asm.store_number(Size::Word, Register::R10, STACK_KEY, 0);
+        asm.store_number(Word, R10, STACK_KEY, 0);
         let none = open(asm, self.maps.names);
         let shape = Shape { slots: self.maps.name_slots, slot_words: NAME_WORDS };
         append(asm, none, shape, false, |asm| {
             for offset in [16, 24, 32] {
-                asm.load(Size::Double, Register::R1, Register::R10, STACK_RECORD + offset).store(
-                    Size::Double,
-                    Register::R8,
-                    offset,
-                    Register::R1,
-                );
+                asm.load(Double, R1, R10, STACK_RECORD + offset).store(Double, R8, offset, R1);
             }
         });
     }
@@ -461,28 +444,22 @@ impl<'a> Writer<'a> {
 
 /// `R7 = ` an event of this kind with the number in R7.
 fn pack_number(asm: &mut Assembler, kind: Kind) {
-    asm.by(Operation::And, Register::R7, 0xffff)
-        .by(Operation::ShiftLeft, Register::R7, SHIFT_FIRST)
-        .by(Operation::Or, Register::R7, kind as i32);
+    asm.by(And, R7, 0xffff).by(ShiftLeft, R7, SHIFT_FIRST).by(Or, R7, kind as i32);
 }
 
 /// Marks the event in R7 as caused by an interrupt, if R1 is not 0.
 fn by_interrupt(asm: &mut Assembler) {
     let thread = asm.label();
-    asm.jump(When::Equal, Register::R1, 0, thread)
-        .by(Operation::Or, Register::R7, 1 << SHIFT_NUMBER)
-        .place(thread);
+    asm.jump(When::Equal, R1, 0, thread).by(Or, R7, 1 << SHIFT_NUMBER).place(thread);
 }
 
 /// Counts the begin or end of an interrupt in the ring at R8. An interrupt in between restores the count.
 fn count(asm: &mut Assembler, entry: bool) {
     let none = asm.label();
-    asm.load(Size::Double, Register::R1, Register::R8, NESTED);
+    asm.load(Double, R1, R8, NESTED);
     match entry {
-        true => asm.by(Operation::Add, Register::R1, 1),
-        false => {
-            asm.jump(When::Equal, Register::R1, 0, none).by(Operation::Subtract, Register::R1, 1)
-        }
+        true => asm.by(Add, R1, 1),
+        false => asm.jump(When::Equal, R1, 0, none).by(Subtract, R1, 1),
     };
-    asm.store(Size::Double, Register::R8, NESTED, Register::R1).place(none);
+    asm.store(Double, R8, NESTED, R1).place(none);
 }

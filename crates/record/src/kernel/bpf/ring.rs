@@ -16,7 +16,10 @@
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::assembler::{Assembler, Atomic, Function, Label, Operation, Register, Size, When};
+use super::assembler::Operation::{Add, And, Move, Or, ShiftLeft, Subtract};
+use super::assembler::Register::{R0, R1, R2, R3, R7, R8, R9, R10};
+use super::assembler::Size::Double;
+use super::assembler::{Assembler, Atomic, Function, Label, Register, When};
 use super::programs::STACK_KEY;
 use super::word::{Kind, SHIFT_FIRST};
 
@@ -51,21 +54,21 @@ impl Shape {
 
     /// `register = ` the offset in the ring of the slot whose number is in `register`.
     fn locate(self, asm: &mut Assembler, register: Register) {
-        asm.by(Operation::And, register, self.slots as i32 - 1)
-            .by(Operation::ShiftLeft, register, (self.slot_words * 8).ilog2() as i32)
-            .by(Operation::Add, register, SLOTS);
+        asm.by(And, register, self.slots as i32 - 1)
+            .by(ShiftLeft, register, (self.slot_words * 8).ilog2() as i32)
+            .by(Add, register, SLOTS);
     }
 }
 
 /// `R8 = ` the ring in `map` whose number is on the stack; if there is none, the program jumps to the label.
 pub(super) fn open(asm: &mut Assembler, map: BorrowedFd<'_>) -> Label {
     let none = asm.label();
-    asm.map(Register::R1, map)
-        .with(Operation::Move, Register::R2, Register::R10)
-        .by(Operation::Add, Register::R2, STACK_KEY.into())
+    asm.map(R1, map)
+        .with(Move, R2, R10)
+        .by(Add, R2, STACK_KEY.into())
         .call(Function::MapLookupElement)
-        .jump(When::Equal, Register::R0, 0, none)
-        .with(Operation::Move, Register::R8, Register::R0);
+        .jump(When::Equal, R0, 0, none)
+        .with(Move, R8, R0);
     none
 }
 
@@ -82,56 +85,36 @@ pub(super) fn append(
 ) {
     let (full, lost, reserve) = (asm.label(), asm.label(), asm.label());
     asm.call(Function::KtimeGetNs)
-        .with(Operation::Move, Register::R9, Register::R0)
-        .load(Size::Double, Register::R1, Register::R8, HEAD)
-        .load(Size::Double, Register::R2, Register::R8, TAIL)
-        .with(Operation::Subtract, Register::R1, Register::R2)
-        .jump(When::Greater, Register::R1, (shape.slots - MARGIN) as i32, full);
+        .with(Move, R9, R0)
+        .load(Double, R1, R8, HEAD)
+        .load(Double, R2, R8, TAIL)
+        .with(Subtract, R1, R2)
+        .jump(When::Greater, R1, (shape.slots - MARGIN) as i32, full);
     if report {
-        asm.load(Size::Double, Register::R1, Register::R8, PENDING).jump(
-            When::NotEqual,
-            Register::R1,
-            0,
-            lost,
-        );
+        asm.load(Double, R1, R8, PENDING).jump(When::NotEqual, R1, 0, lost);
     }
-    asm.place(reserve).by(Operation::Move, Register::R1, 1).atomic(
-        Atomic::Add,
-        Register::R8,
-        HEAD,
-        Register::R1,
-    );
-    shape.locate(asm, Register::R1);
-    asm.with(Operation::Add, Register::R8, Register::R1).store(
-        Size::Double,
-        Register::R8,
-        8,
-        Register::R7,
-    );
+    asm.place(reserve).by(Move, R1, 1).atomic(Atomic::Add, R8, HEAD, R1);
+    shape.locate(asm, R1);
+    asm.with(Add, R8, R1).store(Double, R8, 8, R7);
     more(asm);
-    commit(asm, Register::R8);
+    commit(asm, R8);
     asm.place(none).exit(0);
 
-    asm.place(full)
-        .by(Operation::Move, Register::R1, 1)
-        .atomic(Atomic::Add, Register::R8, PENDING, Register::R1)
-        .exit(0);
+    asm.place(full).by(Move, R1, 1).atomic(Atomic::Add, R8, PENDING, R1).exit(0);
 
     asm.place(lost);
     if report {
-        asm.by(Operation::Move, Register::R1, 0)
-            .atomic(Atomic::Exchange, Register::R8, PENDING, Register::R1)
-            .jump(When::Equal, Register::R1, 0, reserve)
-            .by(Operation::ShiftLeft, Register::R1, SHIFT_FIRST)
-            .by(Operation::Or, Register::R1, Kind::Lost as i32)
-            .by(Operation::Move, Register::R2, 1)
-            .atomic(Atomic::Add, Register::R8, HEAD, Register::R2);
-        shape.locate(asm, Register::R2);
-        asm.with(Operation::Move, Register::R3, Register::R8)
-            .with(Operation::Add, Register::R3, Register::R2)
-            .store(Size::Double, Register::R3, 8, Register::R1);
-        commit(asm, Register::R3);
-        asm.jump(When::Always, Register::R0, 0, reserve);
+        asm.by(Move, R1, 0)
+            .atomic(Atomic::Exchange, R8, PENDING, R1)
+            .jump(When::Equal, R1, 0, reserve)
+            .by(ShiftLeft, R1, SHIFT_FIRST)
+            .by(Or, R1, Kind::Lost as i32)
+            .by(Move, R2, 1)
+            .atomic(Atomic::Add, R8, HEAD, R2);
+        shape.locate(asm, R2);
+        asm.with(Move, R3, R8).with(Add, R3, R2).store(Double, R3, 8, R1);
+        commit(asm, R3);
+        asm.jump(When::Always, R0, 0, reserve);
     }
 }
 
@@ -139,14 +122,9 @@ pub(super) fn append(
 fn commit(asm: &mut Assembler, slot: Register) {
     if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
         // This architecture keeps the order of stores.
-        asm.store(Size::Double, slot, 0, Register::R9);
+        asm.store(Double, slot, 0, R9);
     } else {
-        asm.with(Operation::Move, Register::R0, Register::R9).atomic(
-            Atomic::Exchange,
-            slot,
-            0,
-            Register::R0,
-        );
+        asm.with(Move, R0, R9).atomic(Atomic::Exchange, slot, 0, R0);
     }
 }
 
