@@ -86,10 +86,21 @@ impl Description {
                     Role::Far => (1, 0),
                 };
                 let way = Way { words, out, back, seen: 0 };
+                let no_wake = |_: &AtomicU32| ();
                 match mechanism {
-                    Mechanism::Yield => Box::new(Yielding(way)),
-                    Mechanism::SharedMemory => Box::new(Spinning(way)),
-                    _ => Box::new(Sleeping(way)),
+                    Mechanism::Yield => {
+                        let pause = |_: &AtomicU32, _| rustix::thread::sched_yield();
+                        Box::new(Shared { way, wake: no_wake, pause })
+                    }
+                    Mechanism::SharedMemory => {
+                        let pause = |_: &AtomicU32, _| std::hint::spin_loop();
+                        Box::new(Shared { way, wake: no_wake, pause })
+                    }
+                    _ => {
+                        let pause = |word: &AtomicU32, seen| _ = wait_until(word, seen, None);
+                        let wake = |word: &AtomicU32| _ = wake_all(word);
+                        Box::new(Shared { way, wake, pause })
+                    }
                 }
             }
         })
@@ -148,43 +159,20 @@ impl Way {
     }
 }
 
-struct Yielding(Way);
-
-impl Ends for Yielding {
-    fn hand_over(&mut self, token: u32) -> io::Result<()> {
-        self.0.put(token);
-        Ok(())
-    }
-
-    fn wait(&mut self) -> io::Result<u32> {
-        Ok(self.0.wait_by(|_, _| rustix::thread::sched_yield()))
-    }
+/// Ends that `wake` the other process after handing over, and `pause` between looks for its token.
+struct Shared<W, P> {
+    way: Way,
+    wake: W,
+    pause: P,
 }
 
-struct Spinning(Way);
-
-impl Ends for Spinning {
+impl<W: Fn(&AtomicU32), P: Fn(&AtomicU32, u32)> Ends for Shared<W, P> {
     fn hand_over(&mut self, token: u32) -> io::Result<()> {
-        self.0.put(token);
+        (self.wake)(self.way.put(token));
         Ok(())
     }
 
     fn wait(&mut self) -> io::Result<u32> {
-        Ok(self.0.wait_by(|_, _| std::hint::spin_loop()))
-    }
-}
-
-struct Sleeping(Way);
-
-impl Ends for Sleeping {
-    fn hand_over(&mut self, token: u32) -> io::Result<()> {
-        wake_all(self.0.put(token));
-        Ok(())
-    }
-
-    fn wait(&mut self) -> io::Result<u32> {
-        Ok(self.0.wait_by(|word, seen| {
-            wait_until(word, seen, None);
-        }))
+        Ok(self.way.wait_by(&self.pause))
     }
 }
