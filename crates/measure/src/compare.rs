@@ -1,7 +1,7 @@
 //! The comparison of two machines, or of one with two kernels: which figures differ beyond noise, and by which factor.
 
 use hemiola_model::machine::{Figure, Machine};
-use hemiola_report::table::{Alignment, Table};
+use hemiola_report::table::Table;
 use hemiola_report::text::ratio;
 use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,6 @@ pub struct FigureComparison {
     pub unit: String,
     /// Its value on A and on B.
     pub values: [f64; 2],
-    /// B / A with its interval at 95 %; nothing where a value is not above zero.
     /// B / A with its 95 % interval; `None` if a value is not positive.
     pub ratio: Option<Difference>,
     /// The probability that noise alone causes a difference of this size.
@@ -143,16 +142,9 @@ impl Comparison {
         });
         note.extend(self.remarks.iter().cloned());
         let heads = ["Figure", "A", "B", "B / A", "Interval at 95 %", "Verdict"];
-        let side = |head: &str| match head {
-            "Figure" | "Verdict" => Alignment::Left,
-            _ => Alignment::Right,
-        };
-        Table {
-            title: format!("A: {a}, B: {b}"),
-            note: note.join(". ") + ".",
-            columns: heads.map(|head| (head.to_owned(), side(head))).to_vec(),
-            rows: figures.iter().map(row).collect(),
-        }
+        Table::new(format!("A: {a}, B: {b}"), heads, figures.iter().map(row).collect())
+            .with_prose(&[5])
+            .with_note(note.join(". ") + ".")
     }
 }
 

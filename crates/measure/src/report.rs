@@ -6,7 +6,7 @@ use hemiola_report::conditions::machine_conditions;
 use hemiola_report::page::Figure as Drawn;
 use hemiola_report::page::{Card, Page, Tone};
 use hemiola_report::plot::Scale;
-use hemiola_report::table::{Alignment, Table};
+use hemiola_report::table::Table;
 use hemiola_report::text::{count, date, ratio, round_duration, size};
 
 use crate::Survey;
@@ -47,32 +47,13 @@ fn all(figures: &[Figure]) -> Table {
             figure.circumstances.clone(),
         ]
     };
-    let mut columns = columns(&[
-        "Figure",
-        "Value",
-        "Repeat",
-        "Std",
-        "Systematic",
-        "p99",
-        "Subtracted",
-        "Readings",
-        "Circumstances",
-    ]);
-    columns[8].1 = Alignment::Left;
-    Table {
-        title: "All figures".into(),
-        note: "Value: the median of the medians of all blocks. Repeat: the interval that contains the next \
-               measurement's value in 95 of 100 cases. Std: of single readings (stochastic). Systematic: the uncertainty of the \
-               subtracted overhead, common to all readings."
-            .into(),
-        columns,
-        rows: figures.iter().map(row).collect(),
-    }
-}
-
-fn columns<T: AsRef<str>>(heads: &[T]) -> Vec<(String, Alignment)> {
-    let side = |index| if index == 0 { Alignment::Left } else { Alignment::Right };
-    heads.iter().enumerate().map(|(index, head)| (head.as_ref().into(), side(index))).collect()
+    let heads =
+        "Figure|Value|Repeat|Std|Systematic|p99|Subtracted|Readings|Circumstances".split('|');
+    Table::new("All figures", heads, figures.iter().map(row).collect()).with_prose(&[8]).with_note(
+        "Value: the median of the medians of all blocks. Repeat: the interval that contains the next measurement's \
+         value in 95 of 100 cases. Std: of single readings (stochastic). Systematic: the uncertainty of the subtracted \
+         overhead, common to all readings.",
+    )
 }
 
 /// The parts of a figure's name without the suffix of the load.
@@ -82,10 +63,11 @@ fn words(figure: &Figure) -> Vec<&str> {
 
 /// A table of the figures for which `place` returns a row and a column, both in order of appearance.
 fn grid(
+    title: &str,
     figures: &[Figure],
     place: impl Fn(&[&str]) -> Option<(String, String)>,
     first: &str,
-) -> (Vec<(String, Alignment)>, Vec<Vec<String>>) {
+) -> Table {
     let mut heads = vec![first.to_owned()];
     // Each row's name, and its cells with their columns.
     let mut rows = Vec::<(String, Vec<(usize, String)>)>::new();
@@ -110,7 +92,8 @@ fn grid(
         }
         row
     });
-    (columns(&heads), filled.collect())
+    let rows = filled.collect();
+    Table::new(title, heads, rows)
 }
 
 fn plain(word: &str) -> String {
@@ -128,16 +111,12 @@ fn switches(figures: &[Figure]) -> Table {
         }
         _ => None,
     };
-    let (columns, rows) = grid(figures, place, "Context switch");
-    Table {
-        title: "Context switch: from cache, and after both processes walked a buffer".into(),
-        note: "One hand-over from process to process, half a round trip, without the walk itself and the clock. \
-               User space cannot disable a cache. A walk through more than its size has the same effect on the \
-               processes' own data, but not on the kernel's hottest lines."
-            .into(),
-        columns,
-        rows,
-    }
+    let title = "Context switch: from cache, and after both processes walked a buffer";
+    grid(title, figures, place, "Context switch").with_note(
+        "One hand-over from process to process, half a round trip, without the walk itself and the clock. User space \
+         cannot disable a cache. A walk through more than its size has the same effect on the processes' own data, but \
+         not on the kernel's hottest lines.",
+    )
 }
 
 fn levels(survey: &Survey) -> Table {
@@ -159,16 +138,14 @@ fn levels(survey: &Survey) -> Table {
         ]
     };
     let disagreements = survey.disagreements();
-    Table {
-        title: "Storage: the steps of the staircase".into(),
-        note: if disagreements.is_empty() {
-            "The measured sizes agree with the kernel's: at most one measured size apart.".into()
-        } else {
-            format!("The measured sizes differ from the kernel's: {}.", disagreements.join("; "))
-        },
-        columns: columns(&["Level", "Holds", "Kernel", "One load", "Repeat", "Measured at"]),
-        rows: survey.levels.iter().map(row).collect(),
-    }
+    let note = if disagreements.is_empty() {
+        "The measured sizes agree with the kernel's: at most one measured size apart.".into()
+    } else {
+        format!("The measured sizes differ from the kernel's: {}.", disagreements.join("; "))
+    };
+    let heads = ["Level", "Holds", "Kernel", "One load", "Repeat", "Measured at"];
+    let rows = survey.levels.iter().map(row).collect();
+    Table::new("Storage: the steps of the staircase", heads, rows).with_note(note)
 }
 
 /// A message by mechanism and size.
@@ -179,23 +156,15 @@ fn communication(figures: &[Figure], what: &str) -> Table {
         }
         _ => None,
     };
-    let (columns, rows) = grid(figures, place, "Mechanism");
-    let latency = what == "latency";
-    Table {
-        title: if latency {
-            "Communication: one way, by size of the message".into()
-        } else {
-            "Communication: throughput, by size of the message".into()
-        },
-        note: if latency {
-            "Half a round trip between two processes. Sizes that a mechanism cannot carry are left out."
-                .into()
-        } else {
-            String::new()
-        },
-        columns,
-        rows,
-    }
+    let (kind, note) = match what {
+        "latency" => (
+            "one way",
+            "Half a round trip between two processes. Sizes that a mechanism cannot carry are left out.",
+        ),
+        _ => ("throughput", ""),
+    };
+    let title = format!("Communication: {kind}, by size of the message");
+    grid(&title, figures, place, "Mechanism").with_note(note)
 }
 
 /// The figures without a table of their own, one line each; of the staircase only the levels.
@@ -216,13 +185,11 @@ fn others(figures: &[Figure]) -> Table {
             count(figure.samples),
         ]
     };
-    Table {
-        title: "Other figures".into(),
-        note: "Repeat: the interval that contains the next measurement's value in 95 of 100 cases."
-            .into(),
-        columns: columns(&["Figure", "Value", "Repeat", "p99", "Readings"]),
-        rows: figures.iter().filter(own).map(row).collect(),
-    }
+    let heads = ["Figure", "Value", "Repeat", "p99", "Readings"];
+    let rows = figures.iter().filter(own).map(row).collect();
+    Table::new("Other figures", heads, rows).with_note(
+        "Repeat: the interval that contains the next measurement's value in 95 of 100 cases.",
+    )
 }
 
 fn missing(survey: &Survey) -> Table {
@@ -232,12 +199,8 @@ fn missing(survey: &Survey) -> Table {
         .map(|missing| vec![missing.name.clone(), missing.reason.clone()])
         .collect();
     let all = rows.len() + survey.machine.figures.len();
-    Table {
-        title: format!("Not measured: {} of {all} figures", rows.len()),
-        note: String::new(),
-        columns: vec![("Figure".into(), Alignment::Left), ("Reason".into(), Alignment::Left)],
-        rows,
-    }
+    let title = format!("Not measured: {} of {all} figures", rows.len());
+    Table::new(title, ["Figure", "Reason"], rows).with_prose(&[1])
 }
 
 /// The page of a survey.

@@ -1,5 +1,7 @@
 //! How figures are written for people.
 
+use hemiola_stats::Difference;
+
 /// Stands in a table where there is no figure.
 pub const NONE: &str = "–";
 
@@ -79,6 +81,15 @@ pub fn ratio(value: f64) -> String {
 #[must_use]
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// A difference in ns as cells of a table: its value, with its share of `whole`, and its interval.
+pub fn difference_cells(difference: Option<Difference>, whole: f64) -> [String; 2] {
+    let Some(Difference { value, low, high, .. }) = difference else {
+        return [NONE; 2].map(Into::into);
+    };
+    let share = percent(value / whole.max(1.0));
+    [format!("{} ({share})", duration(value)), format!("{} … {}", duration(low), duration(high))]
 }
 
 /// Whole numbers in groups of three, as `"15 617"`.

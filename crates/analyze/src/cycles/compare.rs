@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cycles::summary::{Summary, VariantSummary};
-use hemiola_report::table::{Alignment, Table};
-use hemiola_report::text::{duration, micros, percent};
+use hemiola_report::table::Table;
+use hemiola_report::text::{difference_cells, micros};
 use hemiola_stats::{Change, Covers, Difference, Estimate, Verdict, differing};
 
 /// Two summaries compared. All differences are B minus A.
@@ -167,16 +167,8 @@ impl Comparison {
     pub fn table(&self) -> Table {
         let [a, b] = &self.names;
         let row = |variant: &VariantComparison| {
-            let share = |ns: f64| percent(ns / variant.p50_ns[0].max(1) as f64);
-            let (difference, interval) = variant.median_difference_ns.map_or_else(
-                || ("–".into(), "–".into()),
-                |d| {
-                    (
-                        format!("{} ({})", duration(d.value), share(d.value)),
-                        format!("{} … {}", duration(d.low), duration(d.high)),
-                    )
-                },
-            );
+            let [difference, interval] =
+                difference_cells(variant.median_difference_ns, variant.p50_ns[0] as f64);
             let pair = |values: [i64; 2]| values.map(|value| micros(value as f64)).join(" → ");
             vec![
                 variant.name.clone(),
@@ -195,26 +187,12 @@ impl Comparison {
                 variant.deadlines_missed.map(|missed| missed.to_string()).join(" → "),
             ]
         };
-        let heads = [
-            "Program",
-            "p50, µs",
-            "Difference",
-            "Interval at 95 %",
-            "Verdict",
-            "p99, µs",
-            "Max, µs",
-            "Missed",
-        ];
-        let side = |head: &str| match head {
-            "Program" | "Verdict" => Alignment::Left,
-            _ => Alignment::Right,
-        };
-        Table {
-            title: format!("{a} → {b}: cycle time"),
-            note: self.remarks.join("; "),
-            columns: heads.map(|head| (head.to_string(), side(head))).to_vec(),
-            rows: self.variants.iter().map(row).collect(),
-        }
+        let heads =
+            "Program|p50, µs|Difference|Interval at 95 %|Verdict|p99, µs|Max, µs|Missed".split('|');
+        let rows = self.variants.iter().map(row).collect();
+        Table::new(format!("{a} → {b}: cycle time"), heads, rows)
+            .with_prose(&[4])
+            .with_note(self.remarks.join("; "))
     }
 }
 

@@ -12,9 +12,8 @@ use serde::Serialize;
 
 use super::report::{Distribution, Interference, Report, TaskReport, ThreadReport};
 use hemiola_report::table::Table;
-use hemiola_report::text::{count, duration, percent};
-use hemiola_stats::Verdict;
-use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
+use hemiola_report::text::{count, difference_cells, duration, percent};
+use hemiola_stats::{Change, Covers, Difference, Estimate, Verdict, differing};
 
 /// The number of marked tasks and periodic threads shown with every figure. Others are shown where they differ.
 const SHOWN_MAX: usize = 8;
@@ -341,10 +340,7 @@ impl Comparison {
     }
 
     fn totals(&self) -> Table {
-        let row = |what: &str, sides: [String; 2]| {
-            let [a, b] = sides;
-            vec![what.into(), a, b]
-        };
+        let row = |what: &str, [a, b]: [String; 2]| vec![what.into(), a, b];
         let rows = vec![
             row("Length", self.length_ns.map(|ns| duration(ns as f64))),
             row("Switches a second", self.switches_per_s.map(|rate| count(rate.round() as u64))),
@@ -403,16 +399,7 @@ impl Comparison {
 
 fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
     let between = |values: [f64; 2]| values.map(duration).join(" → ");
-    let (difference, interval) = figure.difference_ns.map_or_else(
-        || ("–".into(), "–".into()),
-        |d| {
-            let share = percent(d.value / figure.mean_ns[0].max(1.0));
-            (
-                format!("{} ({share})", duration(d.value)),
-                format!("{} … {}", duration(d.low), duration(d.high)),
-            )
-        },
-    );
+    let [difference, interval] = difference_cells(figure.difference_ns, figure.mean_ns[0]);
     vec![
         pair.name.clone(),
         match figure.of {

@@ -121,19 +121,6 @@ fn flow(flow: &Flow) -> String {
     )
 }
 
-const FEDERATE_HEADS: [&str; 10] = [
-    "Federate",
-    "Type",
-    "Time",
-    "Lookahead",
-    "Constr.",
-    "GALT",
-    "State",
-    "In/s",
-    "Out/s",
-    "Backlog",
-];
-
 fn federation(federation: &FederationReport, sessions: &[SessionReport]) -> Table {
     let rows = federation.federates.iter().map(|one| {
         let session = sessions.iter().find(|session| session.number == one.session);
@@ -146,9 +133,8 @@ fn federation(federation: &FederationReport, sessions: &[SessionReport]) -> Tabl
         several(federation.instances, "object instance"),
         count(federation.messages)
     );
-    Table::new(title, FEDERATE_HEADS, rows.collect())
-        .with_prose(&[1, 6])
-        .with_note(note(federation))
+    let heads = "Federate|Type|Time|Lookahead|Constr.|GALT|State|In/s|Out/s|Backlog".split('|');
+    Table::new(title, heads, rows.collect()).with_prose(&[1, 6]).with_note(note(federation))
 }
 
 fn federate(one: &FederateReport, session: Option<&SessionReport>) -> Vec<String> {

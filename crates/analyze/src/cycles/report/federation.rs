@@ -76,21 +76,8 @@ fn cycles(summary: &Summary) -> Table {
         row.extend([count(master.overruns), count(master.lost)]);
         row
     });
-    let heads = [
-        "Synchronization",
-        "Priority",
-        "Processors",
-        "Cycles",
-        "Min",
-        "Max",
-        "Mean",
-        "Std",
-        "Median",
-        "p99",
-        "p99.9",
-        "Overruns",
-        "Lost",
-    ];
+    let heads = "Synchronization|Priority|Processors|Cycles|Min|Max|Mean|Std|Median|p99|p99.9|Overruns|Lost"
+        .split('|');
     let title = format!("Table 1: cycle of the master ({}), ms", master_names(summary));
     Table::new(title, heads, rows.collect()).with_prose(&[1, 2]).with_note(
         "From the beginning of a cycle to that of the next, all runs together. Overruns: cycles not over when the timer \
@@ -124,22 +111,8 @@ fn against_bare(summary: &Summary) -> Table {
             row
         },
     );
-    let heads = [
-        "Synchronization",
-        "Priority",
-        "Processors",
-        "p50",
-        "bare",
-        "p99",
-        "bare",
-        "p99.9",
-        "bare",
-        "Max",
-        "bare",
-        "Period p50",
-        "p99",
-        "p99.9",
-    ];
+    let heads = "Synchronization|Priority|Processors|p50|bare|p99|bare|p99.9|bare|Max|bare|Period p50|p99|p99.9"
+        .split('|');
     Table::new("The master's distance from its period, beside a bare timer's, µs", heads, rows.collect())
         .with_prose(&[1, 2])
         .with_note(

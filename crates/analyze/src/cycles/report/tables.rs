@@ -217,19 +217,8 @@ fn processes(summary: &Summary) -> Table {
             ]
         })
         .collect();
-    let heads = [
-        "Program",
-        "Process",
-        "Granted",
-        "Jobs",
-        "Start p50",
-        "Response p50",
-        "p99",
-        "Max",
-        "Execution p50",
-        "Max observed",
-        "Utilisation",
-    ];
+    let heads = "Program|Process|Granted|Jobs|Start p50|Response p50|p99|Max|Execution p50|Max observed|Utilisation"
+        .split('|');
     Table::new("Processes of the loop and loads, µs", heads, rows).with_prose(&[1, 2]).with_note(
         "Start and response are counted from the release of the cycle; execution is processor \
          time as the kernel counts it.",
@@ -364,18 +353,9 @@ fn faults(summary: &Summary) -> Table {
         row.truncate(10);
         row
     };
-    let heads = [
-        "Fault",
-        "Injected into",
-        "Lost with",
-        "Earliest",
-        "Peak V",
-        "Detected",
-        "False",
-        "Lost without",
-        "Earliest",
-        "Peak V",
-    ];
+    let heads =
+        "Fault|Injected into|Lost with|Earliest|Peak V|Detected|False|Lost without|Earliest|Peak V"
+            .split('|');
     let rows = summary.faults.iter().map(row).collect();
     let title = "Faults, with the decision module and without";
     Table::new(title, heads, rows).with_prose(&[1]).with_note(
