@@ -94,117 +94,74 @@ const fn code(name: &'static str) -> Option<Field> {
     Some(Field { name, shape: Shape::Code })
 }
 
-/// The kind of an [`Entry`].
-///
-/// The numbers are part of the recorder's memory layout: never reuse one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u16)]
-pub enum EventKind {
-    /// A job began. `arg`: releases skipped before it, saturated; `a`: its release, ns.
-    Start = 1,
-    /// The job ended. `a`: its deadline, ns; `b`: processor time the thread spent in it, ns.
-    Finish = 2,
-    /// A message was taken from a channel. `arg`: the channel's index.
-    Receive = 3,
-    /// A message was put into a channel. `arg`: the channel's index.
-    Send = 4,
-    /// The sensors were read. `a`: position, m; `b`: angle, rad.
-    Sample = 5,
-    /// A voltage was written. `arg`: its [`source`]; `a`: volts; `b`: volts before.
-    Actuate = 6,
-    /// The decision module chose. `arg`: the [`source`]; `a`: V of the present state; `b`: V predicted under the
-    /// candidate, NaN without one.
-    Decide = 7,
-    /// The source of the voltage changed. `arg`: reason code; `a`, `b`: [`source`] before and after.
-    Switch = 8,
-    /// A fault was detected. `arg`: fault code; `a`: slot of the unit; `b`: detail.
-    Fault = 9,
-    /// A unit changed its state. `arg`: state code; `a`: slot; `b`: generation.
-    UnitState = 10,
-    /// The plant's true state. `a`: V; `b`: angle, rad.
-    PlantState = 11,
-    /// The pendulum fell. `a`: position, m; `b`: angle, rad.
-    Fall = 12,
-    /// The cost of a mark. `b`: ns since the previous mark; 0 in the first of a series.
-    Pair = 13,
-    /// Events were lost because a log was full. `a`: their number.
-    Lost = 14,
-    /// A user's own mark. `arg`: index of its name; `a`, `b`: free.
-    Mark = 15,
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $code:literal $name:literal $fields:expr;)*) => {
+        /// The kind of an [`Entry`].
+        ///
+        /// The numbers are part of the recorder's memory layout: never reuse one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u16)]
+        pub enum EventKind {
+            $($(#[$doc])* $kind = $code,)*
+        }
+
+        impl EventKind {
+            /// Every kind, by ascending number.
+            pub const ALL: [Self; [$($code),*].len()] = [$(Self::$kind),*];
+
+            /// Returns the kind with this number.
+            #[must_use]
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code { $($code => Some(Self::$kind),)* _ => None }
+            }
+
+            /// Returns its name in a trace file.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// Returns the meaning of `arg`, `a` and `b`, in this order; `None` where the kind defines none.
+            #[must_use]
+            pub const fn fields(self) -> [Option<Field>; 3] {
+                match self { $(Self::$kind => $fields,)* }
+            }
+        }
+    };
 }
 
-impl EventKind {
-    /// Every kind, by ascending number.
-    pub const ALL: [Self; 15] = [
-        Self::Start,
-        Self::Finish,
-        Self::Receive,
-        Self::Send,
-        Self::Sample,
-        Self::Actuate,
-        Self::Decide,
-        Self::Switch,
-        Self::Fault,
-        Self::UnitState,
-        Self::PlantState,
-        Self::Fall,
-        Self::Pair,
-        Self::Lost,
-        Self::Mark,
-    ];
-
-    /// Returns the kind with this number.
-    #[must_use]
-    pub const fn from_code(code: u16) -> Option<Self> {
-        if code >= 1 && code as usize <= Self::ALL.len() {
-            Some(Self::ALL[code as usize - 1])
-        } else {
-            None
-        }
-    }
-
-    /// Returns its name in a trace file.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Finish => "finish",
-            Self::Receive => "receive",
-            Self::Send => "send",
-            Self::Sample => "sample",
-            Self::Actuate => "actuate",
-            Self::Decide => "decide",
-            Self::Switch => "switch",
-            Self::Fault => "fault",
-            Self::UnitState => "unit_state",
-            Self::PlantState => "plant_state",
-            Self::Fall => "fall",
-            Self::Pair => "pair",
-            Self::Lost => "lost",
-            Self::Mark => "mark",
-        }
-    }
-
-    /// Returns the meaning of `arg`, `a` and `b`, in this order; `None` where the kind defines none.
-    #[must_use]
-    pub const fn fields(self) -> [Option<Field>; 3] {
-        match self {
-            Self::Start => [whole("skipped"), whole("release_ns"), None],
-            Self::Finish => [None, whole("deadline_ns"), whole("execution_ns")],
-            Self::Receive | Self::Send => [code("channel"), None, None],
-            Self::Sample => [None, real("position_m"), real("angle_rad")],
-            Self::Actuate => [code("source"), real("volts"), real("volts_before")],
-            Self::Decide => [code("source"), real("v_now"), real("v_predicted")],
-            Self::Switch => [code("reason"), code("from"), code("to")],
-            Self::Fault => [code("fault"), whole("slot"), whole("detail")],
-            Self::UnitState => [code("state"), whole("slot"), whole("generation")],
-            Self::PlantState => [None, real("v"), real("angle_rad")],
-            Self::Fall => [None, real("position_m"), real("angle_rad")],
-            Self::Pair => [None, None, whole("pair_ns")],
-            Self::Lost => [None, whole("lost_events"), None],
-            Self::Mark => [code("mark"), whole("a"), whole("b")],
-        }
-    }
+kinds! {
+    /// A job began. `arg`: releases skipped before it, saturated; `a`: its release, ns.
+    Start = 1 "start" [whole("skipped"), whole("release_ns"), None];
+    /// The job ended. `a`: its deadline, ns; `b`: processor time the thread spent in it, ns.
+    Finish = 2 "finish" [None, whole("deadline_ns"), whole("execution_ns")];
+    /// A message was taken from a channel. `arg`: the channel's index.
+    Receive = 3 "receive" [code("channel"), None, None];
+    /// A message was put into a channel. `arg`: the channel's index.
+    Send = 4 "send" [code("channel"), None, None];
+    /// The sensors were read. `a`: position, m; `b`: angle, rad.
+    Sample = 5 "sample" [None, real("position_m"), real("angle_rad")];
+    /// A voltage was written. `arg`: its [`source`]; `a`: volts; `b`: volts before.
+    Actuate = 6 "actuate" [code("source"), real("volts"), real("volts_before")];
+    /// The decision module chose. `arg`: the [`source`]; `a`: V of the present state; `b`: V predicted under the
+    /// candidate, NaN without one.
+    Decide = 7 "decide" [code("source"), real("v_now"), real("v_predicted")];
+    /// The source of the voltage changed. `arg`: reason code; `a`, `b`: [`source`] before and after.
+    Switch = 8 "switch" [code("reason"), code("from"), code("to")];
+    /// A fault was detected. `arg`: fault code; `a`: slot of the unit; `b`: detail.
+    Fault = 9 "fault" [code("fault"), whole("slot"), whole("detail")];
+    /// A unit changed its state. `arg`: state code; `a`: slot; `b`: generation.
+    UnitState = 10 "unit_state" [code("state"), whole("slot"), whole("generation")];
+    /// The plant's true state. `a`: V; `b`: angle, rad.
+    PlantState = 11 "plant_state" [None, real("v"), real("angle_rad")];
+    /// The pendulum fell. `a`: position, m; `b`: angle, rad.
+    Fall = 12 "fall" [None, real("position_m"), real("angle_rad")];
+    /// The cost of a mark. `b`: ns since the previous mark; 0 in the first of a series.
+    Pair = 13 "pair" [None, None, whole("pair_ns")];
+    /// Events were lost because a log was full. `a`: their number.
+    Lost = 14 "lost" [None, whole("lost_events"), None];
+    /// A user's own mark. `arg`: index of its name; `a`, `b`: free.
+    Mark = 15 "mark" [code("mark"), whole("a"), whole("b")];
 }
 
 /// Sources of voltages, as the numbers in [`EventKind::Actuate`], [`EventKind::Decide`] and [`EventKind::Switch`].
