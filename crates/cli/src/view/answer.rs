@@ -14,9 +14,10 @@ use std::sync::Arc;
 use axum::extract::{Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use hemiola_analyze::sched::compare::compare as compare_reports;
@@ -36,16 +37,31 @@ const GAPS_MAX: usize = 2_000;
 
 pub(crate) fn routes() -> Router<Arc<Sources>> {
     Router::new()
-        .route("/sources", get(sources))
-        .route("/recording", get(recording))
-        .route("/window", get(window))
-        .route("/details", get(details))
-        .route("/job", get(job))
-        .route("/report", get(report))
-        .route("/compare", get(compare))
-        .route("/plot/utilization", get(utilization))
-        .route("/plot/response", get(response))
+        .route("/sources", answer(list))
+        .route("/recording", answer(recording))
+        .route("/window", answer(window))
+        .route("/details", answer(details))
+        .route("/job", answer(job))
+        .route("/report", answer(report))
+        .route("/compare", answer(compare))
+        .route("/plot/utilization", answer(utilization))
+        .route("/plot/response", answer(response))
 }
+
+/// Answers a request on another thread, so that the server keeps answering while a recording is read.
+fn answer<Q: DeserializeOwned + Send + 'static, A: IntoResponse + Send + 'static>(
+    answer: fn(&Sources, Q) -> Result<A, Refusal>,
+) -> MethodRouter<Arc<Sources>> {
+    get(async move |State(sources): State<Arc<Sources>>, Query(query): Query<Q>| {
+        let failed =
+            |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the computation failed".into());
+        tokio::task::spawn_blocking(move || answer(&sources, query)).await.map_err(failed)?
+    })
+}
+
+/// Selects nothing.
+#[derive(Deserialize)]
+struct Nothing {}
 
 /// Selects a recording.
 #[derive(Deserialize)]
@@ -100,20 +116,7 @@ fn no_row(row: usize) -> Refusal {
     Refusal(StatusCode::NOT_FOUND, format!("there is no row {row}"))
 }
 
-/// Computes on another thread, so that the server keeps answering.
-async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the computation failed".into());
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
-}
-
-async fn sources(State(sources): State<Arc<Sources>>) -> Result<Json<Value>, Refusal> {
-    // This waits for a recording that is being read; other requests must not wait with it.
-    beside(move || Ok(Json(list(&sources)))).await
-}
-
-fn list(sources: &Sources) -> Value {
+fn list(sources: &Sources, _: Nothing) -> Result<Json<Value>, Refusal> {
     sources.look_again();
     let shown = sources.first_shown();
     let list: Vec<Value> = sources
@@ -130,18 +133,13 @@ fn list(sources: &Sources) -> Value {
             })
         })
         .collect();
-    json!({ "recordings": list, "shown": shown, "version": env!("CARGO_PKG_VERSION") })
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(Json(json!({ "recordings": list, "shown": shown, "version": version })))
 }
 
-async fn recording(
-    State(sources): State<Arc<Sources>>,
-    Query(of): Query<Of>,
-) -> Result<Json<Value>, Refusal> {
-    beside(move || {
-        let loaded = sources.loaded(of.recording)?;
-        Ok(Json(describe(&loaded)))
-    })
-    .await
+fn recording(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(of.recording)?;
+    Ok(Json(describe(&loaded)))
 }
 
 fn describe(loaded: &Loaded) -> Value {
@@ -221,12 +219,8 @@ impl Stretch {
     }
 }
 
-async fn window(
-    State(sources): State<Arc<Sources>>,
-    Query(stretch): Query<Stretch>,
-) -> Result<Response, Refusal> {
-    let loaded = beside(move || Ok((sources.loaded(stretch.recording)?, stretch)));
-    let (loaded, stretch) = loaded.await?;
+fn window(sources: &Sources, stretch: Stretch) -> Result<Response, Refusal> {
+    let loaded = sources.loaded(stretch.recording)?;
     let timeline = &loaded.timeline;
     let base = timeline.from.nanos();
     let (from, to) = (base.saturating_add(stretch.from), base.saturating_add(stretch.to));
@@ -247,46 +241,35 @@ async fn window(
 }
 
 /// Jobs and marks of rows, if there are few enough to list.
-async fn details(
-    State(sources): State<Arc<Sources>>,
-    Query(stretch): Query<Stretch>,
-) -> Result<Json<Value>, Refusal> {
-    beside(move || {
-        let loaded = sources.loaded(stretch.recording)?;
-        let base = loaded.timeline.from.nanos();
-        let (from, to) = (base.saturating_add(stretch.from), base.saturating_add(stretch.to));
-        let mut rows = serde_json::Map::new();
-        for index in stretch.rows()? {
-            let Some(row) = loaded.timeline.rows.get(index) else { continue };
-            let list = loaded.jobs(index);
-            // Jobs hardly overlap, so all jobs before the first that finishes in the range are over.
-            let first = list.partition_point(|job| job.finish < from);
-            let last = list.partition_point(|job| job.release < to);
-            let count = last.saturating_sub(first);
-            let listed = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
-            let listed: Vec<Value> = list[listed.clone()]
-                .iter()
-                .zip(listed)
-                .map(|(job, number)| brief(job, number, base))
-                .collect();
-            let first = row.marks.partition_point(|mark| mark.at < from);
-            let marks =
-                &row.marks[first..row.marks.partition_point(|mark| mark.at < to).max(first)];
-            let marks: Vec<Value> = match marks.len() {
-                0..=DETAILS_MAX => marks
-                    .iter()
-                    .map(|mark| json!([mark.at.saturating_sub(base), mark.name]))
-                    .collect(),
-                _ => Vec::new(),
-            };
-            rows.insert(
-                index.to_string(),
-                json!({ "jobs": listed, "count": count, "marks": marks }),
-            );
-        }
-        Ok(Json(Value::Object(rows)))
-    })
-    .await
+fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(stretch.recording)?;
+    let base = loaded.timeline.from.nanos();
+    let (from, to) = (base.saturating_add(stretch.from), base.saturating_add(stretch.to));
+    let mut rows = serde_json::Map::new();
+    for index in stretch.rows()? {
+        let Some(row) = loaded.timeline.rows.get(index) else { continue };
+        let list = loaded.jobs(index);
+        // Jobs hardly overlap, so all jobs before the first that finishes in the range are over.
+        let first = list.partition_point(|job| job.finish < from);
+        let last = list.partition_point(|job| job.release < to);
+        let count = last.saturating_sub(first);
+        let listed = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
+        let listed: Vec<Value> = list[listed.clone()]
+            .iter()
+            .zip(listed)
+            .map(|(job, number)| brief(job, number, base))
+            .collect();
+        let first = row.marks.partition_point(|mark| mark.at < from);
+        let marks = &row.marks[first..row.marks.partition_point(|mark| mark.at < to).max(first)];
+        let marks: Vec<Value> = match marks.len() {
+            0..=DETAILS_MAX => {
+                marks.iter().map(|mark| json!([mark.at.saturating_sub(base), mark.name])).collect()
+            }
+            _ => Vec::new(),
+        };
+        rows.insert(index.to_string(), json!({ "jobs": listed, "count": count, "marks": marks }));
+    }
+    Ok(Json(Value::Object(rows)))
 }
 
 fn brief(job: &Job, number: usize, base: u64) -> Value {
@@ -303,32 +286,26 @@ fn brief(job: &Job, number: usize, base: u64) -> Value {
 }
 
 /// One job and the median job: how each spent its time and what delayed it.
-async fn job(
-    State(sources): State<Arc<Sources>>,
-    Query(moment): Query<Moment>,
-) -> Result<Json<Value>, Refusal> {
-    beside(move || {
-        let loaded = sources.loaded(moment.recording)?;
-        if moment.row >= loaded.timeline.rows.len() {
-            return Err(no_row(moment.row));
-        }
-        let list = loaded.jobs(moment.row);
-        let base = loaded.timeline.from.nanos();
-        let number = match moment.job {
-            Some(job) => Some(job.min(list.len().saturating_sub(1))).filter(|_| !list.is_empty()),
-            None => jobs::at(&list, base.saturating_add(moment.at)),
-        };
-        let describe = |number: usize| describe_job(&loaded, moment.row, &list[number], number);
-        let slowest = (0..list.len()).filter(|index| list[*index].whole);
-        let slowest = slowest.max_by_key(|index| list[*index].response());
-        Ok(Json(json!({
-            "count": list.len(),
-            "job": number.map(describe),
-            "median": jobs::median(&list).map(describe),
-            "slowest": slowest,
-        })))
-    })
-    .await
+fn job(sources: &Sources, moment: Moment) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(moment.recording)?;
+    if moment.row >= loaded.timeline.rows.len() {
+        return Err(no_row(moment.row));
+    }
+    let list = loaded.jobs(moment.row);
+    let base = loaded.timeline.from.nanos();
+    let number = match moment.job {
+        Some(job) => Some(job.min(list.len().saturating_sub(1))).filter(|_| !list.is_empty()),
+        None => jobs::at(&list, base.saturating_add(moment.at)),
+    };
+    let describe = |number: usize| describe_job(&loaded, moment.row, &list[number], number);
+    let slowest = (0..list.len()).filter(|index| list[*index].whole);
+    let slowest = slowest.max_by_key(|index| list[*index].response());
+    Ok(Json(json!({
+        "count": list.len(),
+        "job": number.map(describe),
+        "median": jobs::median(&list).map(describe),
+        "slowest": slowest,
+    })))
 }
 
 fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value {
@@ -375,30 +352,24 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
     value
 }
 
-async fn report(
-    State(sources): State<Arc<Sources>>,
-    Query(of): Query<Of>,
-) -> Result<Json<Value>, Refusal> {
-    beside(move || {
-        let loaded = sources.loaded(of.recording)?;
-        let report = loaded.report();
-        let verdict = verdict(report, None);
-        let words: Vec<&String> = verdict
-            .processors
-            .iter()
-            .map(|processor| &processor.verdict)
-            .chain(&verdict.notes)
-            .collect();
-        let mut value = serde_json::to_value(report).map_err(|error| {
-            Refusal(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                format!("the figures cannot be encoded: {error}"),
-            )
-        })?;
-        value["verdict"] = json!({ "words": words, "tables": verdict.tables() });
-        Ok(Json(value))
-    })
-    .await
+fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(of.recording)?;
+    let report = loaded.report();
+    let verdict = verdict(report, None);
+    let words: Vec<&String> = verdict
+        .processors
+        .iter()
+        .map(|processor| &processor.verdict)
+        .chain(&verdict.notes)
+        .collect();
+    let mut value = serde_json::to_value(report).map_err(|error| {
+        Refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("the figures cannot be encoded: {error}"),
+        )
+    })?;
+    value["verdict"] = json!({ "words": words, "tables": verdict.tables() });
+    Ok(Json(value))
 }
 
 /// Selects two recordings.
@@ -409,42 +380,24 @@ struct Two {
 }
 
 /// Compares two recordings; each difference is within noise or not.
-async fn compare(
-    State(sources): State<Arc<Sources>>,
-    Query(two): Query<Two>,
-) -> Result<Json<Value>, Refusal> {
-    beside(move || {
-        let (a, b) = (sources.loaded(two.a)?, sources.loaded(two.b)?);
-        let names = [sources.get(two.a)?.name.clone(), sources.get(two.b)?.name.clone()];
-        let comparison = compare_reports([&names[0], &names[1]], a.report(), b.report());
-        Ok(Json(json!({ "tables": comparison.tables(), "remarks": comparison.remarks })))
-    })
-    .await
+fn compare(sources: &Sources, two: Two) -> Result<Json<Value>, Refusal> {
+    let (a, b) = (sources.loaded(two.a)?, sources.loaded(two.b)?);
+    let names = [sources.get(two.a)?.name.clone(), sources.get(two.b)?.name.clone()];
+    let comparison = compare_reports([&names[0], &names[1]], a.report(), b.report());
+    Ok(Json(json!({ "tables": comparison.tables(), "remarks": comparison.remarks })))
 }
 
-async fn utilization(
-    State(sources): State<Arc<Sources>>,
-    Query(stretch): Query<Stretch>,
-) -> Result<Response, Refusal> {
-    let svg = beside(move || {
-        let loaded = sources.loaded(stretch.recording)?;
-        Ok(plots::utilization(&loaded.timeline, stretch.from, stretch.to))
-    });
-    Ok(drawing(svg.await?))
+fn utilization(sources: &Sources, stretch: Stretch) -> Result<Response, Refusal> {
+    let loaded = sources.loaded(stretch.recording)?;
+    Ok(drawing(plots::utilization(&loaded.timeline, stretch.from, stretch.to)))
 }
 
-async fn response(
-    State(sources): State<Arc<Sources>>,
-    Query(moment): Query<Moment>,
-) -> Result<Response, Refusal> {
-    let svg = beside(move || {
-        let loaded = sources.loaded(moment.recording)?;
-        if moment.row >= loaded.timeline.rows.len() {
-            return Err(no_row(moment.row));
-        }
-        Ok(plots::response(&loaded.jobs(moment.row), loaded.timeline.from.nanos()))
-    });
-    Ok(drawing(svg.await?))
+fn response(sources: &Sources, moment: Moment) -> Result<Response, Refusal> {
+    let loaded = sources.loaded(moment.recording)?;
+    if moment.row >= loaded.timeline.rows.len() {
+        return Err(no_row(moment.row));
+    }
+    Ok(drawing(plots::response(&loaded.jobs(moment.row), loaded.timeline.from.nanos())))
 }
 
 fn drawing(svg: String) -> Response {
