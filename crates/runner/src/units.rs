@@ -423,7 +423,7 @@ impl Units {
     /// Checks a unit in shadow: an added one is done, a replacement goes on once it has proved itself.
     fn prove(&mut self, stage: &mut Stage<'_>, it: &mut Transaction) -> Option<Ended> {
         let status = self.slot_status(it.slot)?;
-        match (state(status.state), it.goal) {
+        match (UnitState::from_code(status.state), it.goal) {
             (Some(UnitState::Starting), _) => None,
             (Some(UnitState::Shadow | UnitState::Standby), Goal::Add) => Some(Ok(format!(
                 "{} runs in shadow; give it the plant with: hemiola unit promote {}",
@@ -431,7 +431,7 @@ impl Units {
             ))),
             (Some(UnitState::Shadow), Goal::Replace { old }) if status.clean >= self.proven => {
                 // The new unit gets the state that the old one had, and no more.
-                match self.slot_status(old).and_then(|old| state(old.state)) {
+                match self.slot_status(old).and_then(|old| UnitState::from_code(old.state)) {
                     Some(UnitState::Active) => self.ask_next(stage, it, it.slot, What::Promote),
                     _ => self.ask_next(stage, it, old, What::Remove),
                 }
@@ -450,7 +450,7 @@ impl Units {
     ) -> Option<Ended> {
         let status = self.slot_status(it.slot)?;
         let Goal::Replace { old } = it.goal else { return Some(Ok(String::new())) };
-        match state(status.state) {
+        match UnitState::from_code(status.state) {
             Some(UnitState::Active) if status.answers >= answers + u64::from(self.proven) => {
                 self.ask_next(stage, it, old, What::Remove)
             }
@@ -521,7 +521,7 @@ impl Units {
             } else {
                 let given_up = self
                     .slot_status(slot)
-                    .and_then(|status| state(status.state))
+                    .and_then(|status| UnitState::from_code(status.state))
                     .is_some_and(|state| matches!(state, UnitState::Retired | UnitState::Failed));
                 if !given_up {
                     continue;
@@ -622,19 +622,4 @@ impl Units {
         self.generations += 1;
         self.generations
     }
-}
-
-/// The state with this code.
-fn state(code: u16) -> Option<UnitState> {
-    [
-        UnitState::Starting,
-        UnitState::Shadow,
-        UnitState::Active,
-        UnitState::Standby,
-        UnitState::Retired,
-        UnitState::Removed,
-        UnitState::Failed,
-    ]
-    .into_iter()
-    .find(|state| state.code() == code)
 }

@@ -13,8 +13,7 @@
 //! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are bridged
 //! by prediction. Persistent outliers, channels that do not change although the pendulum moves, and a pendulum beyond
 //! its limits end in the fail-safe: 0 V, reported, until [`Request::Resume`]. Small offsets, reversed signs and swapped
-//! channels look like a possible state; they are detected only once the pendulum contradicts them, if at all. that
-//! could be; they are found only once the pendulum contradicts them, if at all.
+//! channels look like a possible state; they are detected only once the pendulum contradicts them, if at all.
 
 use std::ops::Deref;
 

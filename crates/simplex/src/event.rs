@@ -69,6 +69,11 @@ macro_rules! coded {
                 self as u16
             }
 
+            /// The inverse of `code`.
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)+ _ => None }
+            }
+
             /// Returns the name for users.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
