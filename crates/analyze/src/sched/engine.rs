@@ -61,8 +61,8 @@ pub(super) struct Engine<'r> {
     pub(super) copies: Vec<Books>,
 }
 
-/// What the second pass must know about a thread's period: one that was found late, or one that the recording as a whole
-/// does not bear out although wake-ups were already counted by it.
+/// What the second pass must know about a thread's period: one that was found late, or one that the recording as a
+/// whole does not bear out although wake-ups were already counted by it.
 fn hint(state: &State) -> Option<Option<u64>> {
     let is_withdrawn = state.is_merged && state.given.is_none() && period(state).is_none();
     if is_withdrawn {
