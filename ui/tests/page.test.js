@@ -161,6 +161,34 @@ await test("search narrows rows and table", two, {}, async (page) => {
   assert.equal(await page.locator("#detail h2").innerText(), "video");
 });
 
+/**
+ * The cells of the tables shown, as text beside the heading above which each stands: `heading: cell`. A cell without a
+ * heading of its own width, or under none, has the heading `?`.
+ */
+const underHeadings = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("#panel table")].flatMap((table) => {
+      const boxes = [...table.querySelectorAll("thead th")].map((head) => [head.textContent, head.getBoundingClientRect()]);
+      return [...table.querySelectorAll("tbody tr > *")].map((cell) => {
+        const { left, right } = cell.getBoundingClientRect();
+        const above = boxes.find(([, box]) => Math.abs(box.left - left) < 1 && Math.abs(box.right - right) < 1);
+        return `${above?.[0] ?? "?"}: ${cell.textContent}`;
+      });
+    }),
+  );
+
+await test("each figure of verdict and comparison stands under its heading", two, {}, async (page) => {
+  await page.click("#tab-verdict");
+  await page.waitForSelector("#panel table");
+  const verdict = await underHeadings(page);
+  assert.ok(verdict.includes("Task: control"), verdict.join("\n"));
+  assert.ok(verdict.some((cell) => /^T: [0-9.]+ ms$/.test(cell)), verdict.join("\n"));
+  await page.click("#tab-compare");
+  await page.waitForSelector("#panel table");
+  const comparison = await underHeadings(page);
+  for (const cell of [...verdict, ...comparison]) assert.doesNotMatch(cell, /^\?/);
+});
+
 await test("plots, verdict, comparison and conditions are there", two, {}, async (page) => {
   await page.locator("#panel tbody .go", { hasText: "sensors" }).click();
   await page.click("#tab-plots");
