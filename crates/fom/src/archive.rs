@@ -25,6 +25,18 @@ pub(crate) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(&SIGNATURE)
 }
 
+const fn claimed_len(len: u64) -> usize {
+    if len > ARCHIVE_LEN_MAX as u64 { ARCHIVE_LEN_MAX } else { len as usize }
+}
+
+/// Returns the length of all files according to the directory of the archive, in bytes. 0 if there is no directory.
+pub(crate) fn expanded_len(bytes: &[u8]) -> usize {
+    let Ok(archive) = ZipArchive::from_slice(bytes) else { return 0 };
+    let entries = archive.entries().take(ENTRIES_MAX).map_while(Result::ok);
+    let len: usize = entries.map(|entry| claimed_len(entry.uncompressed_size_hint())).sum();
+    len.min(ARCHIVE_LEN_MAX)
+}
+
 /// Returns the files of an archive in its order. Folders are skipped.
 ///
 /// `name` is the name of the archive in problems.
@@ -57,7 +69,7 @@ pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>>
         let path = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
         let inflated = archive.get_entry(entry.wayfinder()).map_err(|error| error.to_string());
         let content = inflated.and_then(|file| {
-            let most = left.min(MODULE_LEN_MAX);
+            let most = left.min(MODULE_LEN_MAX).min(claimed_len(entry.uncompressed_size_hint()));
             let content = inflate(file.data(), entry.compression_method(), most)?;
             let sum = rawzip::crc32(&content);
             if sum == entry.crc32() { Ok(content) } else { Err("the checksum is wrong".to_owned()) }

@@ -15,6 +15,10 @@ pub const NODES_MAX: u32 = 4_000_000;
 /// The maximum number of XML attributes of one element. The parser compares each with all others.
 pub const ATTRIBUTES_MAX: usize = 100;
 
+/// The maximum number of different prefixes that a module declares for XML namespaces. For each element that declares
+/// one, the parser compares all prefixes in scope with each other.
+pub const PREFIXES_MAX: usize = 32;
+
 /// The maximum depth of nested classes. Only classes are read by recursion.
 pub const CLASS_DEPTH_MAX: usize = 64;
 

@@ -17,6 +17,7 @@ use hemiola_hla::{
 };
 
 use crate::limits::INHERITED_MAX;
+use crate::memory;
 use crate::mim;
 use crate::model::{
     Attribute, Dimension, InteractionClass, Model, Named, ObjectClass, Parameter, Transportation,
@@ -24,7 +25,7 @@ use crate::model::{
 };
 use crate::module::{self, Edition, Module};
 use crate::parse::{INTERACTION_ROOT, OBJECT_ROOT};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind, Source};
 use crate::word::{Ownership, Sharing};
 use number::numbered;
 use table::{Report, Said, Table, merged};
@@ -60,7 +61,9 @@ pub fn merge_with_problems(
     directed_interactions(&modules, &mut model, &mut report);
     lookup::references_are_defined(&modules, &model, &mut report);
     lookup::check_datatypes(&modules, &model, &mut report);
+    model.text_len = modules.iter().map(|module| module.source.text.len()).sum();
     model.modules = modules;
+    model.memory = memory::model(&model);
     (model, report.problems())
 }
 
@@ -166,8 +169,8 @@ fn switches(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: 
         return;
     }
     model.switches.clone_from(&before.switches);
-    let is_new =
-        |module: &&Arc<Module>| before.modules.iter().all(|one| one.source != module.source);
+    let old: BTreeSet<&Source> = before.modules.iter().map(|module| &*module.source).collect();
+    let is_new = |module: &&Arc<Module>| !old.contains(&*module.source);
     for module in modules.iter().filter(is_new) {
         for entry in &module.switches {
             let module::SwitchSetting { switch, setting } = entry.value;
@@ -269,7 +272,6 @@ fn attributes(
     let table: Table<'_, module::Attribute> = Table::members(modules, '.', |module| {
         module.object_classes.iter().map(|class| (class.entry.name.as_str(), &class.attributes[..]))
     });
-    lookup::members_are_declared_once(&table, "attribute", report);
     let mut values: BTreeMap<String, module::Attribute> =
         merged(&table, "attribute", report).collect();
     let old = before.attributes.iter().map(|attribute| {
@@ -308,6 +310,9 @@ fn attributes(
     }
     let parents: Vec<Option<usize>> =
         model.object_classes.iter().map(|class| class.parent?.index()).collect();
+    let class_name = |at: usize| model.object_classes[at].name.clone();
+    let names = &model.attribute_names;
+    lookup::members_are_declared_once(&table, names, &parents, class_name, "attribute", report);
     let attributes = inherit(own, &parents, |attribute| *attribute, "attribute", report);
     let dimensions = inherit(dimensions, &parents, |dimension| *dimension, "dimension", report);
     let available = attributes.into_iter().zip(dimensions);
@@ -403,7 +408,6 @@ fn parameters(
         let classes = module.interaction_classes.iter();
         classes.map(|class| (class.entry.name.as_str(), &class.parameters[..]))
     });
-    lookup::members_are_declared_once(&table, "parameter", report);
     let mut values: BTreeMap<String, module::Parameter> =
         merged(&table, "parameter", report).collect();
     let old = before.parameters.iter().map(|parameter| {
@@ -428,6 +432,9 @@ fn parameters(
     }
     let parents: Vec<Option<usize>> =
         model.interaction_classes.iter().map(|class| class.parent?.index()).collect();
+    let class_name = |at: usize| model.interaction_classes[at].name.clone();
+    let names = &model.parameter_names;
+    lookup::members_are_declared_once(&table, names, &parents, class_name, "parameter", report);
     let parameters = inherit(own, &parents, |parameter| *parameter, "parameter", report);
     let dimensions = inherit(dimensions, &parents, |dimension| *dimension, "dimension", report);
     let available = parameters.into_iter().zip(dimensions);

@@ -43,6 +43,9 @@ pub struct Model {
     pub(crate) attribute_names: Vec<BTreeMap<String, AttributeHandle>>,
     /// For each interaction class, the parameters that it declares itself.
     pub(crate) parameter_names: Vec<BTreeMap<String, ParameterHandle>>,
+    /// The sizes, in bytes.
+    pub(crate) text_len: usize,
+    pub(crate) memory: usize,
 }
 
 /// A value and its description.
@@ -168,6 +171,18 @@ impl Model {
     #[must_use]
     pub fn modules(&self) -> &[Arc<Module>] {
         &self.modules
+    }
+
+    /// Returns the length of the text of all modules, in bytes.
+    #[must_use]
+    pub const fn text_len(&self) -> usize {
+        self.text_len
+    }
+
+    /// Returns an estimate of the memory that the model takes with its modules, in bytes.
+    #[must_use]
+    pub const fn memory(&self) -> usize {
+        self.memory
     }
 
     /// Returns all object classes; a handle is an index of this table.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hemiola_hla::{OrderType, ResignAction, Switch};
 
+use crate::memory;
 use crate::problem::{Place, Source, Span};
 use crate::word::{Capability, Endian, Ownership, Sharing, UpdateType};
 
@@ -70,6 +71,12 @@ impl Module {
     #[must_use]
     pub fn place(&self, span: Span) -> Place {
         Place { source: Arc::clone(&self.source), span }
+    }
+
+    /// Returns an estimate of the memory that the module takes with its text, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        memory::module(self)
     }
 
     /// Returns the name of the module.

@@ -8,11 +8,13 @@ mod tables;
 
 pub(crate) use classes::{INTERACTION_ROOT, OBJECT_ROOT};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::limits::{ATTRIBUTES_MAX, MODULE_LEN_MAX, NODES_MAX};
+use crate::limits::{ATTRIBUTES_MAX, MODULE_LEN_MAX, NODES_MAX, PREFIXES_MAX};
+use crate::memory;
 use crate::module::{Edition, Module};
 use crate::problem::{Place, Problem, ProblemKind, Source, Span};
 use crate::text;
@@ -47,6 +49,11 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
     let source = Arc::new(source);
     if let Some(at) = crowded_tag(&source.text) {
         let message = format!("an element has more than {ATTRIBUTES_MAX} attributes");
+        let place = place(&source, (at..at + 1).into());
+        return Err(vec![Problem::new(ProblemKind::Unreadable, message).at(place, "")]);
+    }
+    if let Some(at) = prefix_too_many(&source.text) {
+        let message = format!("more than {PREFIXES_MAX} prefixes are declared for XML namespaces");
         let place = place(&source, (at..at + 1).into());
         return Err(vec![Problem::new(ProblemKind::Unreadable, message).at(place, "")]);
     }
@@ -85,6 +92,7 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
     tables(&mut reader, root, &mut module);
     let (references, problems) = reader.finish();
     module.references = references;
+    memory::shrink(&mut module);
     Ok((module, problems))
 }
 
@@ -112,6 +120,18 @@ fn crowded_tag(text: &str) -> Option<usize> {
         }
         at = end.max(at + 1);
     }
+}
+
+/// Returns where the text declares the first prefix beyond [`PREFIXES_MAX`] different ones.
+fn prefix_too_many(text: &str) -> Option<usize> {
+    const DECLARATION: &str = "xmlns:";
+    let mut seen = BTreeSet::new();
+    let mut declared = text.match_indices(DECLARATION).map(|(at, _)| {
+        let name = &text[at + DECLARATION.len()..];
+        let end = name.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(name.len());
+        (at, &name[..end])
+    });
+    declared.find(|(_, name)| seen.insert(*name) && seen.len() > PREFIXES_MAX).map(|(at, _)| at)
 }
 
 /// Returns the sentence of an XML error, without its position.

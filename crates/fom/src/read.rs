@@ -1,17 +1,38 @@
 //! Reads modules from the bytes of a file, an archive or a federate's call.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hemiola_hla::data::FomModule;
 
 use crate::archive;
 use crate::check;
+use crate::memory;
 use crate::module::Module;
 use crate::parse;
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind, Source};
 
 /// Modules, shared by all models that contain them.
 pub type Modules = Vec<Arc<Module>>;
+
+/// Modules that have been read before, by name and text.
+#[derive(Clone, Debug, Default)]
+pub struct Known<'m>(BTreeMap<&'m Source, &'m Arc<Module>>);
+
+impl<'m> Known<'m> {
+    /// Collects modules.
+    #[must_use]
+    pub fn of(modules: &'m [Arc<Module>]) -> Self {
+        Self(modules.iter().map(|module| (&*module.source, module)).collect())
+    }
+}
+
+/// Returns an estimate of the text in a module of these bytes: their number, or what an archive claims to unpack to.
+/// An archive with an entry that unpacks to more than it claims is rejected.
+#[must_use]
+pub fn expanded_len(bytes: &[u8]) -> usize {
+    if archive::is_archive(bytes) { archive::expanded_len(bytes) } else { bytes.len() }
+}
 
 /// Reads the modules in these bytes, which are XML or a ZIP archive of modules. Returns the modules and the warnings
 /// about them. `name` is the designator, for problems and for lists of modules; the modules of an archive have the
@@ -20,21 +41,23 @@ pub type Modules = Vec<Arc<Module>>;
 /// # Errors
 /// All problems with the modules.
 pub fn read(name: &str, bytes: &[u8]) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
-    read_beside(name, bytes, &[])
+    read_beside(name, bytes, &Known::default(), usize::MAX)
 }
 
 /// As [`read`], but a module that is among the known ones, by name and text, is not read again and gives no warnings.
 fn read_beside(
     name: &str,
     bytes: &[u8],
-    known: &[Arc<Module>],
+    known: &Known<'_>,
+    memory_max: usize,
 ) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     if !archive::is_archive(bytes) {
-        return read_one(name, bytes, known).map(|(module, warnings)| (vec![module], warnings));
+        return read_one(name, bytes, known, memory_max)
+            .map(|(module, warnings)| (vec![module], warnings));
     }
     let (mut modules, mut problems) = (Vec::new(), Vec::new());
     for entry in archive::open(bytes, name)? {
-        match read_one(&entry.name, &entry.content, known) {
+        match read_one(&entry.name, &entry.content, known, memory_max) {
             Ok((module, warnings)) => {
                 modules.push(module);
                 problems.extend(warnings);
@@ -47,17 +70,19 @@ fn read_beside(
 
 /// Reads the modules that a federate sent. Returns them and the warnings about them. A module that is among the `known`
 /// ones, by name and text, is shared: federates of a federation often send the same modules, which are read only once.
+/// A module is rejected before it is parsed if that would need more than `memory_max` bytes.
 ///
 /// # Errors
 /// All problems with the modules. URLs are not followed.
 pub fn open(
     module: &FomModule,
-    known: &[Arc<Module>],
+    known: &Known<'_>,
+    memory_max: usize,
 ) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     match module {
-        FomModule::File { name, content } => read_beside(name, content, known),
+        FomModule::File { name, content } => read_beside(name, content, known, memory_max),
         FomModule::Compressed(bytes) if archive::is_archive(bytes) => {
-            read_beside("archive", bytes, known)
+            read_beside("archive", bytes, known, memory_max)
         }
         FomModule::Compressed(_) => Err(vec![Problem::new(
             ProblemKind::Unreadable,
@@ -74,11 +99,18 @@ pub fn open(
 fn read_one(
     name: &str,
     bytes: &[u8],
-    known: &[Arc<Module>],
+    known: &Known<'_>,
+    memory_max: usize,
 ) -> Result<(Arc<Module>, Vec<Problem>), Vec<Problem>> {
     let source = parse::source(name, bytes)?;
-    if let Some(same) = known.iter().find(|one| *one.source == source) {
+    if let Some(same) = known.0.get(&source) {
         return Ok((Arc::clone(same), Vec::new()));
+    }
+    let memory = memory::document(&source.text);
+    if memory > memory_max {
+        let message = format!("{name}: parsing it takes {memory} bytes of memory");
+        let hint = format!("at most {memory_max} bytes are allowed: divide the module");
+        return Err(vec![Problem::new(ProblemKind::Unreadable, message).hint(hint)]);
     }
     let (module, mut problems) = parse::parse(source)?;
     problems.extend(check::check(&module));

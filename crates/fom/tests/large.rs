@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use hemiola_fom::limits::{ATTRIBUTES_MAX, INHERITED_MAX};
+use hemiola_fom::limits::{ATTRIBUTES_MAX, INHERITED_MAX, PREFIXES_MAX};
 use hemiola_fom::model::Model;
 use hemiola_fom::{Base, Module, Problem, ProblemKind, exception, merge_with_problems, read};
 use hemiola_hla::Exception;
@@ -186,4 +186,32 @@ fn attributes_of_one_element_are_limited() {
     assert_eq!(problems[0].places[0].0.line_column().0, 1);
     // `<` is not allowed in the value of an attribute; the XML parser reports it.
     assert!(check(ATTRIBUTES_MAX).unwrap_err()[0].message.starts_with("not XML"));
+}
+
+#[test]
+fn nested_declarations_of_namespaces_are_limited() {
+    let nested = |depth: usize| {
+        let open = repeat(depth, |at| format!("<n xmlns:p{at}='u'>"));
+        let text = text("2025", &format!("{open}{}", "</n>".repeat(depth)));
+        read("deep.xml", text.as_bytes())
+    };
+    assert_eq!(exception(&nested(100_000).unwrap_err()), Some(Exception::ErrorReadingFOM));
+    let problems = nested(PREFIXES_MAX + 1).unwrap_err();
+    let message = "more than 32 prefixes are declared for XML namespaces";
+    assert_eq!(problems[0].message, message);
+    nested(PREFIXES_MAX).unwrap();
+}
+
+#[test]
+fn members_of_deep_classes_with_long_names_are_compared_by_their_own_names() {
+    // Each full name has 60 names of 500 bytes in front.
+    let attributes = repeat(2000, |at| format!("<attribute><name>A{at}</name></attribute>"));
+    let depth = 60;
+    let open = repeat(depth, |at| {
+        let name = format!("{at}{}", "N".repeat(500));
+        format!("<objectClass><name>{name}</name><sharing>Neither</sharing>")
+    });
+    let close = "</objectClass>".repeat(depth);
+    let (_, problems) = combined(&[module(&objects(&format!("{open}{attributes}{close}")))]);
+    assert!(problems.is_empty(), "{}", problems[0].message);
 }

@@ -34,7 +34,9 @@ const LIMITS: Limits = Limits {
     retractable: 4,
     negotiations: 3,
     kept_tag_len: 8,
+    modules: 64,
     model_len: 1 << 20,
+    model_memory: 64 << 20,
     name_len: 8,
 };
 

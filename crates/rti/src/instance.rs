@@ -11,7 +11,8 @@ pub(crate) struct Instance {
     /// The class it was registered as.
     pub(crate) class: ObjectClassHandle,
     pub(crate) registered_by: FederateHandle,
-    /// All available attributes of its class, by handle.
+    /// The available attributes of its class, by handle. Those that were added to the class after the instance was
+    /// registered are missing until they have an owner.
     pub(crate) attributes: Vec<InstanceAttribute>,
     /// The federates that know it, by handle.
     known_by: Vec<KnownBy>,
@@ -92,6 +93,18 @@ impl Instance {
     ) -> Option<&mut InstanceAttribute> {
         let at = self.attributes.binary_search_by_key(&handle, |one| one.handle).ok()?;
         Some(&mut self.attributes[at])
+    }
+
+    /// Gives an unowned attribute an owner and its sending options.
+    pub(crate) fn acquire(&mut self, acquired: InstanceAttribute) {
+        match self.attributes.binary_search_by_key(&acquired.handle, |one| one.handle) {
+            Ok(at) => {
+                let owner = self.attributes[at].owner;
+                assert_eq!(owner, FederateHandle::INVALID, "an attribute has one owner");
+                self.attributes[at] = acquired;
+            }
+            Err(at) => self.attributes.insert(at, acquired),
+        }
     }
 
     /// Returns the owner of an attribute: `INVALID` if it is unowned or does not exist.

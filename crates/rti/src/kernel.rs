@@ -1,5 +1,6 @@
 //! The kernel: takes one input at a time and appends its effects.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -26,7 +27,13 @@ pub struct Kernel {
     pub(crate) after_reply: Vec<Effect>,
     /// Modules that were read in advance for the next call.
     pub(crate) prepared: Option<Prepared>,
+    /// The number of calls whose modules the kernel read itself.
+    pub(crate) unprepared: u64,
+    retired: Vec<Retired>,
 }
+
+/// Something that the kernel no longer needs, and that may take milliseconds to drop.
+pub type Retired = Box<dyn Any + Send>;
 
 impl Kernel {
     /// Creates a kernel without federations.
@@ -49,7 +56,9 @@ impl Kernel {
             Input::Called(session, number, call) => {
                 let entry = call.entry();
                 let answer = self.call(session, call);
-                self.prepared = None;
+                if let Some(prepared) = self.prepared.take() {
+                    self.retire(prepared);
+                }
                 if let Err(refusal) = &answer {
                     let known = entry.exceptions.contains(&refusal.exception);
                     debug_assert!(known, "{} does not raise {refusal}", entry.name);
@@ -75,6 +84,16 @@ impl Kernel {
             }
         }
         out.append(&mut self.after_reply);
+    }
+
+    /// Takes everything that the kernel no longer needs: models, destroyed federations, results of preparations. The
+    /// shell drops it outside the loop. It should do so after every few inputs; until then the memory stays in use.
+    pub fn take_retired(&mut self) -> Vec<Retired> {
+        std::mem::take(&mut self.retired)
+    }
+
+    pub(crate) fn retire(&mut self, unneeded: impl Any + Send) {
+        self.retired.push(Box::new(unneeded));
     }
 
     fn call(&mut self, session: SessionId, call: Call) -> Result<Reply, Refusal> {

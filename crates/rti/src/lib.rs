@@ -95,7 +95,7 @@ mod status;
 mod time;
 
 pub use input::{CallId, Effect, Input, SessionId};
-pub use kernel::Kernel;
+pub use kernel::{Kernel, Retired};
 pub use limits::Limits;
 pub use notice::Notice;
 pub use prepare::{Preparation, Prepared};

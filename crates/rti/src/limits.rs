@@ -24,8 +24,13 @@ pub struct Limits {
     /// Bytes of a tag that is stored for later callbacks: of a synchronization point, an ownership offer or an
     /// ownership request.
     pub kept_tag_len: usize,
+    /// Modules of a federation's object model, besides the standard ones.
+    pub modules: usize,
     /// Bytes of the text of all modules of a federation's object model.
     pub model_len: usize,
+    /// Approximate bytes of memory of a federation's object model. A module whose parsing would need more is refused,
+    /// too.
+    pub model_memory: usize,
     /// Bytes of the name of a federation, a federate or an instance, and of a synchronization point's label.
     pub name_len: usize,
 }
@@ -44,7 +49,9 @@ impl Default for Limits {
             retractable: 100_000,
             negotiations: 100_000,
             kept_tag_len: 4096,
+            modules: 4096,
             model_len: 128 << 20,
+            model_memory: 256 << 20,
             name_len: 256,
         }
     }

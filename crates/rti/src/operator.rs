@@ -17,6 +17,8 @@ impl Kernel {
             return false;
         }
         self.names.remove(name);
-        self.federations.remove(&id).is_some()
+        let federation = self.federations.remove(&id).expect("a name leads to a federation");
+        self.retire(federation);
+        true
     }
 }

@@ -1,31 +1,45 @@
 //! Reading and merging a call's object model modules in advance, outside the kernel's thread.
 //!
-//! For large models this takes milliseconds, during which other federates would wait. The shell asks what a call needs
-//! ([`Kernel::preparation`]), runs it on another thread ([`Preparation::run`]) and passes the result in
-//! ([`Input::Prepared`](crate::Input::Prepared)) right before the call. A call has the same result with or without
-//! preparation: a result that was made for another call, or for a federation that has changed since, is not used.
+//! This takes time in proportion to the whole model, during which all other federates would wait. The shell asks what a
+//! call needs ([`Kernel::preparation`]), runs it on another thread ([`Preparation::run`]) and passes the result in
+//! ([`Input::Prepared`](crate::Input::Prepared)) right before the call. If the federation has changed meanwhile, the
+//! result [no longer fits](Kernel::is_current): the shell asks again.
+//!
+//! A call has the same result with or without preparation. If no fitting result was passed in, the kernel prepares the
+//! call itself, and [counts](Kernel::unprepared) that.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hemiola_fom::{Model, Module, Problem, merge, open};
-use hemiola_hla::Call;
+use hemiola_fom::{
+    Known, Model, Module, Problem, exception, exception_of_mim, merge, open, render,
+};
 use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
+use hemiola_hla::{Call, Exception, Refusal};
 
 use crate::input::SessionId;
 use crate::kernel::Kernel;
+use crate::limits::Limits;
+use crate::services::beyond;
+use crate::services::federation::{does_not_exist, may_create};
+
+/// The maximum length in bytes of the problems that a refusal lists.
+const DETAILS_LEN_MAX: usize = 8 << 10;
 
 /// The modules of a call, and the model to merge them with.
 #[derive(Clone, Debug)]
 pub struct Preparation {
+    federation: String,
     modules: Vec<FomModule>,
     mim: Option<FomModule>,
     onto: MergeBase,
+    limits: Limits,
 }
 
 /// The model that modules are merged with, besides the standard module.
 #[derive(Clone, Debug)]
-pub(crate) enum MergeBase {
+enum MergeBase {
     /// None: the modules create a federation.
     New,
     /// The model of an existing federation.
@@ -35,38 +49,53 @@ pub(crate) enum MergeBase {
 }
 
 impl MergeBase {
-    fn known(&self) -> &[Arc<Module>] {
+    fn model(&self) -> Option<&Arc<Model>> {
         match self {
-            Self::Model(model) => model.modules(),
-            Self::New | Self::Nowhere => &[],
+            Self::Model(model) => Some(model),
+            Self::New | Self::Nowhere => None,
         }
     }
 
     fn is_still(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::New, Self::New) => true,
+            (Self::New, Self::New) | (Self::Nowhere, Self::Nowhere) => true,
             (Self::Model(one), Self::Model(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }
 }
 
-/// Modules that were read, or all problems found in them.
-pub(crate) type ReadResult = Result<Vec<Arc<Module>>, Vec<Problem>>;
-
-/// The merged model, or all problems found in it.
-pub(crate) type MergeResult = Result<Arc<Model>, Vec<Problem>>;
-
-/// The result of a [`Preparation`].
+/// The result of a [`Preparation`]. It may hold the last reference to large models: drop it outside the loop, too.
 #[derive(Clone, Debug)]
-pub struct Prepared(Arc<PreparedModules>);
+pub struct Prepared(Arc<Outcome>);
 
 #[derive(Debug)]
-struct PreparedModules {
+struct Outcome {
     preparation: Preparation,
-    modules: ReadResult,
-    mim: ReadResult,
-    merged: Option<MergeResult>,
+    /// Whether the modules could be read.
+    read: Result<(), Refusal>,
+    /// The merged model.
+    model: Result<Arc<Model>, Refusal>,
+}
+
+impl Prepared {
+    /// Returns the refusal if a module could not be read.
+    pub(crate) fn read(&self) -> Result<(), Refusal> {
+        self.0.read.clone()
+    }
+
+    /// Returns the model of all modules.
+    pub(crate) fn model(&self) -> Result<Arc<Model>, Refusal> {
+        self.0.model.clone()
+    }
+
+    fn is_for(&self, wanted: &Preparation) -> bool {
+        let done = &self.0.preparation;
+        done.federation == wanted.federation
+            && done.onto.is_still(&wanted.onto)
+            && same(&done.modules, &wanted.modules)
+            && same(done.mim.as_slice(), wanted.mim.as_slice())
+    }
 }
 
 /// Two results are equal if they are of the same modules, because the rest follows from these.
@@ -80,36 +109,121 @@ impl PartialEq for Prepared {
 impl Eq for Prepared {}
 
 impl Preparation {
+    /// Returns the federation that the call creates or joins. Preparations for one federation are run one after the
+    /// other: each changes the model that the next one starts from.
+    #[must_use]
+    pub fn federation(&self) -> &str {
+        &self.federation
+    }
+
     /// Returns the size of the modules in bytes as they were sent; archives expand to more.
     #[must_use]
     pub fn len(&self) -> usize {
         self.modules.iter().chain(&self.mim).map(len).sum()
     }
 
-    /// Returns whether there is nothing to do.
+    /// Returns whether the call brings no text: its model consists of the standard module.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads and merges the modules, which can take milliseconds. It always succeeds: the call reports the problems.
+    /// Returns an estimate of the work in bytes of text: of the modules to be read and of those to be merged with. An
+    /// archive counts as what it claims to expand to, and expands to no more.
+    #[must_use]
+    pub fn work(&self) -> usize {
+        let own = self.modules.iter().chain(&self.mim).map(expanded_len);
+        own.sum::<usize>() + self.onto.model().map_or(0, |model| model.text_len())
+    }
+
+    /// Reads and merges the modules, which can take seconds. It always succeeds: the call reports the problems.
     #[must_use]
     pub fn run(self) -> Prepared {
-        let modules = read(&self.modules, self.onto.known());
-        let mim = read(self.mim.as_slice(), &[]);
-        let merged = match (&modules, &mim) {
-            (Ok(modules), Ok(mim)) => {
-                let modules: Vec<Arc<Module>> = modules.iter().chain(mim).cloned().collect();
-                match &self.onto {
-                    MergeBase::New => Some(merged(&modules, None)),
-                    MergeBase::Model(model) => Some(merged(&modules, Some(model))),
-                    MergeBase::Nowhere => None,
-                }
-            }
-            _ => None,
+        let (read, model) = match self.read() {
+            Ok(modules) => (Ok(()), self.merge(&modules)),
+            Err(refusal) => (Err(refusal.clone()), Err(refusal)),
         };
-        Prepared(Arc::new(PreparedModules { preparation: self, modules, mim, merged }))
+        Prepared(Arc::new(Outcome { preparation: self, read, model }))
     }
+
+    /// Reads the modules. The problems of the management module take precedence.
+    fn read(&self) -> Result<Vec<Arc<Module>>, Refusal> {
+        let count = self.modules.len();
+        if count > self.limits.modules {
+            return Err(beyond(self.limits.modules, "modules in a call"));
+        }
+        let memory_max = self.limits.model_memory;
+        let known = self.onto.model().map_or(&[][..], |model| model.modules());
+        let mim = read(self.mim.as_slice(), &[], memory_max).map_err(|problems| {
+            let refusal = refusal(&problems);
+            Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
+        })?;
+        let mut modules =
+            read(&self.modules, known, memory_max).map_err(|problems| refusal(&problems))?;
+        modules.extend(mim);
+        Ok(modules)
+    }
+
+    fn merge(&self, modules: &[Arc<Module>]) -> Result<Arc<Model>, Refusal> {
+        let before = match &self.onto {
+            MergeBase::Nowhere => return Err(does_not_exist(&self.federation)),
+            MergeBase::New => None,
+            MergeBase::Model(model) => Some(model),
+        };
+        let known: BTreeSet<*const Module> =
+            before.iter().flat_map(|model| model.modules()).map(Arc::as_ptr).collect();
+        let new = modules.iter().filter(|module| !known.contains(&Arc::as_ptr(module)));
+        if let Some(before) = before
+            && new.clone().next().is_none()
+        {
+            return Ok(Arc::clone(before));
+        }
+        self.has_room(before.map(Arc::as_ref), new)?;
+        let (model, _) =
+            merge(modules, before.map(Arc::as_ref)).map_err(|problems| refusal(&problems))?;
+        if model.memory() > self.limits.model_memory {
+            return Err(too_large(self.limits));
+        }
+        Ok(Arc::new(model))
+    }
+
+    /// Checks the size of all modules together.
+    fn has_room<'m>(
+        &self,
+        before: Option<&Model>,
+        new: impl Iterator<Item = &'m Arc<Module>> + Clone,
+    ) -> Result<(), Refusal> {
+        let limits = self.limits;
+        let count = before.map_or(0, |model| model.modules().len()) + new.clone().count();
+        if count > limits.modules {
+            return Err(beyond(limits.modules, "modules in a federation"));
+        }
+        let len: usize = new.clone().map(|module| module.source.text.len()).sum();
+        if before.map_or(0, Model::text_len) + len > limits.model_len {
+            return Err(beyond(limits.model_len, "bytes of modules"));
+        }
+        // The merged model needs more than its modules.
+        let memory: usize = new.map(|module| module.memory()).sum();
+        if before.map_or(0, Model::memory) + memory > limits.model_memory {
+            return Err(too_large(limits));
+        }
+        Ok(())
+    }
+}
+
+fn too_large(limits: Limits) -> Refusal {
+    beyond(limits.model_memory, "bytes of memory for the object model of a federation")
+}
+
+/// Returns the refusal that reports these problems.
+fn refusal(problems: &[Problem]) -> Refusal {
+    let exception = exception(problems).unwrap_or(Exception::RTIinternalError);
+    let mut details = render(problems);
+    if details.len() > DETAILS_LEN_MAX {
+        details.truncate(details.floor_char_boundary(DETAILS_LEN_MAX));
+        details.push_str("\n…");
+    }
+    exception.because(details)
 }
 
 const fn len(module: &FomModule) -> usize {
@@ -119,81 +233,30 @@ const fn len(module: &FomModule) -> usize {
     }
 }
 
+fn expanded_len(module: &FomModule) -> usize {
+    match module {
+        FomModule::File { content, .. } | FomModule::Compressed(content) => {
+            hemiola_fom::expanded_len(content)
+        }
+        FomModule::Url(_) => 0,
+    }
+}
+
 /// Reads modules that a federate sent, and collects the problems of all of them.
-fn read(modules: &[FomModule], known: &[Arc<Module>]) -> ReadResult {
+fn read(
+    modules: &[FomModule],
+    known: &[Arc<Module>],
+    memory_max: usize,
+) -> Result<Vec<Arc<Module>>, Vec<Problem>> {
+    let known = Known::of(known);
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for module in modules {
-        match open(module, known) {
+        match open(module, &known, memory_max) {
             Ok((modules, _)) => all.extend(modules),
             Err(found) => problems.extend(found),
         }
     }
     if problems.is_empty() { Ok(all) } else { Err(problems) }
-}
-
-/// Merges these modules with a model. Returns the same model if it already contains them all.
-fn merged(modules: &[Arc<Module>], before: Option<&Arc<Model>>) -> MergeResult {
-    if let Some(before) = before {
-        let known =
-            |module: &Arc<Module>| before.modules().iter().any(|one| Arc::ptr_eq(one, module));
-        if modules.iter().all(known) {
-            return Ok(Arc::clone(before));
-        }
-    }
-    merge(modules, before.map(Arc::as_ref)).map(|(model, _)| Arc::new(model))
-}
-
-/// The modules of one call, with the result of their preparation.
-pub(crate) struct CallModules<'c> {
-    modules: &'c [FomModule],
-    mim: Option<&'c FomModule>,
-    prepared: Option<Arc<PreparedModules>>,
-}
-
-impl<'c> CallModules<'c> {
-    /// Takes the modules of a call. A result that was prepared for other modules is dropped.
-    pub(crate) fn new(
-        modules: &'c [FomModule],
-        mim: Option<&'c FomModule>,
-        prepared: Option<Prepared>,
-    ) -> Self {
-        let prepared = prepared.map(|Prepared(work)| work).filter(|work| {
-            same(&work.preparation.modules, modules)
-                && same(work.preparation.mim.as_slice(), mim.map_or(&[], std::slice::from_ref))
-        });
-        Self { modules, mim, prepared }
-    }
-
-    /// Reads the modules except the MIM; `onto` may already contain some of them.
-    pub(crate) fn read(&self, onto: &MergeBase) -> ReadResult {
-        match &self.prepared {
-            Some(work) => work.modules.clone(),
-            None => read(self.modules, onto.known()),
-        }
-    }
-
-    /// Reads the MIM that the call provides.
-    pub(crate) fn read_mim(&self) -> ReadResult {
-        match (&self.prepared, self.mim) {
-            (Some(work), _) => work.mim.clone(),
-            (None, Some(mim)) => read(std::slice::from_ref(mim), &[]),
-            (None, None) => Ok(Vec::new()),
-        }
-    }
-
-    /// Merges modules that were read without problems.
-    pub(crate) fn merged(&self, modules: &[Arc<Module>], onto: &MergeBase) -> MergeResult {
-        if let Some(work) =
-            self.prepared.as_deref().filter(|work| work.preparation.onto.is_still(onto))
-            && let Some(merged) = &work.merged
-        {
-            return merged.clone();
-        }
-        match onto {
-            MergeBase::Model(model) => merged(modules, Some(model)),
-            MergeBase::New | MergeBase::Nowhere => merged(modules, None),
-        }
-    }
 }
 
 /// Compares modules. Modules that share their bytes are equal without a comparison.
@@ -219,22 +282,64 @@ impl Kernel {
     #[must_use]
     pub fn preparation(&self, session: SessionId, call: &Call) -> Option<Preparation> {
         let (name, modules, mim, joins) = brought(call)?;
-        let state = self.sessions.get(&session)?;
+        if joins {
+            let state = self.sessions.get(&session)?;
+            // The kernel refuses these calls before it reads any module.
+            if state.connected.is_none() || state.member.is_some() || modules.is_empty() {
+                return None;
+            }
+        } else {
+            may_create(self, session, name, mim).ok()?;
+        }
+        Some(self.preparation_of(name, modules, mim, joins))
+    }
+
+    /// Whether this result fits the call if it is carried out now.
+    #[must_use]
+    pub fn is_current(&self, session: SessionId, call: &Call, prepared: &Prepared) -> bool {
+        // A call that needs no preparation any more is refused, whatever was prepared.
+        self.preparation(session, call).is_none_or(|wanted| prepared.is_for(&wanted))
+    }
+
+    /// Returns the number of calls whose modules the kernel had to read and merge itself.
+    #[must_use]
+    pub const fn unprepared(&self) -> u64 {
+        self.unprepared
+    }
+
+    fn preparation_of(
+        &self,
+        name: &str,
+        modules: &[FomModule],
+        mim: Option<&FomModule>,
+        joins: bool,
+    ) -> Preparation {
         let model = self.names.get(name).map(|id| &self.federations[id].model);
-        // The kernel refuses these calls before it reads any module.
-        let exists_already = !joins && model.is_some();
-        if state.connected.is_none() || (joins && state.member.is_some()) || exists_already {
-            return None;
-        }
-        if modules.is_empty() && mim.is_none() {
-            return None;
-        }
         let onto = match model {
             Some(model) => MergeBase::Model(Arc::clone(model)),
             None if joins => MergeBase::Nowhere,
             None => MergeBase::New,
         };
-        Some(Preparation { modules: modules.to_vec(), mim: mim.cloned(), onto })
+        let (federation, modules) = (name.to_owned(), modules.to_vec());
+        Preparation { federation, modules, mim: mim.cloned(), onto, limits: self.limits }
+    }
+
+    /// Returns the result for the modules of the present call: the one passed in, or else one that is made now.
+    pub(crate) fn prepared(
+        &mut self,
+        name: &str,
+        modules: &[FomModule],
+        mim: Option<&FomModule>,
+        joins: bool,
+    ) -> Prepared {
+        let wanted = self.preparation_of(name, modules, mim, joins);
+        match self.prepared.clone().filter(|prepared| prepared.is_for(&wanted)) {
+            Some(prepared) => prepared,
+            None => {
+                self.unprepared += 1;
+                wanted.run()
+            }
+        }
     }
 }
 

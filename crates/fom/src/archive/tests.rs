@@ -6,6 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Opens an archive that a federate sends.
+fn sent(bytes: Vec<u8>) -> Result<(crate::Modules, Vec<Problem>), Vec<Problem>> {
+    crate::open(&FomModule::Compressed(bytes.into()), &crate::Known::default(), usize::MAX)
+}
+
 /// Returns an archive of deflated entries like that of a streaming writer: the lengths and the checksum follow each
 /// entry and are in the directory, not in front.
 fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
@@ -49,11 +54,11 @@ fn archive_of_a_streaming_writer_is_read() {
 fn compressed_module_has_the_name_of_its_entry() {
     let module = b"<objectModel xmlns='http://standards.ieee.org/IEEE1516-2010'/>";
     let bytes = archive(&[("Car.xml", module), ("Boat.xml", b"<boat/>")]);
-    let problems = crate::open(&FomModule::Compressed(bytes.into()), &[]).unwrap_err();
+    let problems = sent(bytes).unwrap_err();
     let (place, _) = &problems[0].places[0];
     assert_eq!((problems.len(), place.name()), (1, "Boat.xml:1:1".to_owned()));
     let bytes = archive(&[("Car.xml", module)]);
-    let (modules, _) = crate::open(&FomModule::Compressed(bytes.into()), &[]).unwrap();
+    let (modules, _) = sent(bytes).unwrap();
     assert_eq!((modules.len(), modules[0].name()), (1, "Car.xml"));
 }
 

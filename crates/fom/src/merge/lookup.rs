@@ -32,24 +32,28 @@ pub(super) fn classes_are_defined<T>(
     }
 }
 
-/// Reports attributes and parameters that a class declares although it inherits them.
-pub(super) fn members_are_declared_once<T>(table: &Table<'_, T>, what: &str, report: &mut Report) {
-    for (path, said) in &table.entries {
-        let Some((class, name)) = path.rsplit_once('.') else { continue };
-        let above =
-            std::iter::successors(class.rsplit_once('.').map(|(above, _)| above), |class| {
-                class.rsplit_once('.').map(|(above, _)| above)
-            });
-        for above in above {
-            let Some(other) = table.entries.get(&format!("{above}.{name}")) else { continue };
-            let message = format!("{what} {path} is already inherited from {above}");
-            report.add(contradiction(
-                ProblemKind::Inconsistent,
-                message,
-                &other[0],
-                &said[0],
-                "name",
-            ));
+/// Reports attributes and parameters that a class declares although it inherits them. For each class, `names` has what
+/// it declares, and `parents` its parent.
+pub(super) fn members_are_declared_once<T, H>(
+    table: &Table<'_, T>,
+    names: &[BTreeMap<String, H>],
+    parents: &[Option<usize>],
+    class_name: impl Fn(usize) -> String,
+    what: &str,
+    report: &mut Report,
+) {
+    for (class, own) in names.iter().enumerate() {
+        for name in own.keys() {
+            let ancestors = std::iter::successors(parents[class], |above| parents[*above]);
+            for above in ancestors.filter(|above| names[*above].contains_key(name)) {
+                let [path, other] = [class, above].map(|at| format!("{}.{name}", class_name(at)));
+                let declared = [&path, &other].map(|path| table.entries.get(path));
+                let [Some(said), Some(first)] = declared else { continue };
+                let above = class_name(above);
+                let message = format!("{what} {path} is already inherited from {above}");
+                let kind = ProblemKind::Inconsistent;
+                report.add(contradiction(kind, message, &first[0], &said[0], "name"));
+            }
         }
     }
 }

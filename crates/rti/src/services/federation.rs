@@ -22,6 +22,7 @@ use execution::{
 use membership::{join_federation_execution, resign_federation_execution};
 use synchronization::{register_federation_synchronization_point, synchronization_point_achieved};
 
+pub(crate) use execution::{does_not_exist, may_create};
 pub(crate) use membership::{evict, resign_lost};
 pub(crate) use synchronization::SynchronizationPoint;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use hemiola_fom::{Model, Problem, exception, exception_of_mim, render};
 use hemiola_hla::data::{FederationExecutionInformation, FederationExecutionMember, FomModule};
 use hemiola_hla::{Callback, Exception, Refusal, Reply, TimeImplementation};
 
@@ -11,14 +10,9 @@ use crate::federate::Edition;
 use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
-use crate::limits::Limits;
 use crate::notice::Notice;
-use crate::prepare::{CallModules, MergeBase};
 use crate::services::beyond;
 use crate::session::FederationId;
-
-/// The maximum length in bytes of the problems that a refusal lists.
-const DETAILS_LEN_MAX: usize = 8 << 10;
 
 /// Returns the edition the session is connected with.
 pub(super) fn connected(kernel: &Kernel, session: SessionId) -> Result<Edition, Refusal> {
@@ -26,34 +20,15 @@ pub(super) fn connected(kernel: &Kernel, session: SessionId) -> Result<Edition, 
     state.and_then(|state| state.connected).ok_or_else(|| Exception::NotConnected.into())
 }
 
-/// Returns the refusal that reports these problems.
-pub(super) fn refusal(problems: &[Problem]) -> Refusal {
-    let exception = exception(problems).unwrap_or(Exception::RTIinternalError);
-    let mut details = render(problems);
-    if details.len() > DETAILS_LEN_MAX {
-        details.truncate(details.floor_char_boundary(DETAILS_LEN_MAX));
-        details.push_str("\n…");
-    }
-    exception.because(details)
-}
-
-/// Checks the size of all modules together.
-pub(super) fn has_room(limits: Limits, model: &Model) -> Result<(), Refusal> {
-    let len: usize = model.modules().iter().map(|module| module.source.text.len()).sum();
-    if len > limits.model_len { Err(beyond(limits.model_len, "bytes of modules")) } else { Ok(()) }
-}
-
-/// Clause 4.5, all forms.
-pub(super) fn create_federation_execution(
-    kernel: &mut Kernel,
+/// Checks everything that does not depend on the modules.
+pub(crate) fn may_create(
+    kernel: &Kernel,
     session: SessionId,
-    name: String,
-    modules: &[FomModule],
+    name: &str,
     mim: Option<&FomModule>,
-    time: &str,
-) -> Answer {
+) -> Result<(), Refusal> {
     connected(kernel, session)?;
-    if kernel.names.contains_key(&name) {
+    if kernel.names.contains_key(name) {
         return Err(Exception::FederationExecutionAlreadyExists.because(name));
     }
     if kernel.federations.len() >= kernel.limits.federations {
@@ -68,15 +43,20 @@ pub(super) fn create_federation_execution(
     if matches!(mim, Some(FomModule::Url(name)) if name == hemiola_fom::STANDARD_MIM) {
         return Err(Exception::DesignatorIsHLAstandardMIM.into());
     }
-    let brought = CallModules::new(modules, mim, kernel.prepared.take());
-    let own_mim = brought.read_mim().map_err(|problems| {
-        let refusal = refusal(&problems);
-        Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
-    })?;
-    let mut modules = brought.read(&MergeBase::New).map_err(|problems| refusal(&problems))?;
-    modules.extend(own_mim);
-    let model = brought.merged(&modules, &MergeBase::New).map_err(|problems| refusal(&problems))?;
-    has_room(kernel.limits, &model)?;
+    Ok(())
+}
+
+/// Clause 4.5, all forms.
+pub(super) fn create_federation_execution(
+    kernel: &mut Kernel,
+    session: SessionId,
+    name: String,
+    modules: &[FomModule],
+    mim: Option<&FomModule>,
+    time: &str,
+) -> Answer {
+    may_create(kernel, session, &name, mim)?;
+    let model = kernel.prepared(&name, modules, mim, false).model()?;
     let Some(implementation) = TimeImplementation::named(time) else {
         let details = format!("{time} is neither HLAinteger64Time nor HLAfloat64Time");
         // The two forms with a MIM do not have the exception for this.
@@ -111,7 +91,7 @@ pub(super) fn destroy_federation_execution(
     Ok(Reply::Done)
 }
 
-pub(super) fn does_not_exist(name: &str) -> Refusal {
+pub(crate) fn does_not_exist(name: &str) -> Refusal {
     Exception::FederationExecutionDoesNotExist.because(name)
 }
 

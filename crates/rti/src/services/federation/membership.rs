@@ -1,20 +1,18 @@
 //! Joining, resigning and losing federates (clauses 4.11 to 4.13).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use hemiola_hla::data::{Data, FomModule, JoinResult};
 use hemiola_hla::{
     Callback, Exception, FederateHandle, ObjectInstanceHandle, Refusal, Reply, ResignAction,
 };
 
-use super::execution::{connected, does_not_exist, has_room, refusal};
+use super::execution::{connected, does_not_exist};
 use super::{Answer, synchronization};
 use crate::federate::{Edition, Federate};
 use crate::federation::{Federation, NameUse};
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
-use crate::prepare::{CallModules, MergeBase};
 use crate::services::{beyond, declaration, follow_up, object, ownership};
 use crate::session::{Member, Session};
 
@@ -31,11 +29,12 @@ pub(super) fn join_federation_execution(
     if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }
-    let brought = CallModules::new(modules, None, kernel.prepared.take());
+    let prepared =
+        (!modules.is_empty()).then(|| kernel.prepared(federation_name, modules, None, true));
+    if let Some(prepared) = &prepared {
+        prepared.read()?;
+    }
     let id = kernel.names.get(federation_name).copied();
-    let model = id.map(|id| Arc::clone(&kernel.federations[&id].model));
-    let onto = model.map_or(MergeBase::Nowhere, MergeBase::Model);
-    let modules = brought.read(&onto).map_err(|problems| refusal(&problems))?;
     let id = id.ok_or_else(|| does_not_exist(federation_name))?;
     let federation = kernel.federations.get_mut(&id).expect("a name leads to a federation");
     if federation.joined().len() >= federation.limits.federates {
@@ -49,13 +48,7 @@ pub(super) fn join_federation_execution(
         let details = format!("the name of a federate has 1 to {most} bytes");
         return Err(Exception::RTIinternalError.because(details));
     }
-    let model = if modules.is_empty() {
-        None
-    } else {
-        let model = brought.merged(&modules, &onto).map_err(|problems| refusal(&problems))?;
-        has_room(federation.limits, &model)?;
-        Some(model).filter(|model| !Arc::ptr_eq(model, &federation.model))
-    };
+    let model = prepared.map(|prepared| prepared.model()).transpose()?;
     let name = match name {
         Some(name) if federation.federate_named(&name).is_some() => {
             return Err(Exception::FederateNameAlreadyInUse.because(name));
@@ -63,9 +56,8 @@ pub(super) fn join_federation_execution(
         Some(name) => name,
         None => generated_name(federation, &federate_type),
     };
-    if let Some(model) = model {
-        extend(federation, model);
-    }
+    // Existing handles stay. An instance gets the entries of new attributes when they first have an owner.
+    let before = model.map(|model| std::mem::replace(&mut federation.model, model));
     let time = federation.implementation;
     let federate = Federate::new(name, federate_type, session, edition, &federation.model, time);
     let federate = federation.join(federate);
@@ -73,6 +65,9 @@ pub(super) fn join_federation_execution(
     kernel.sessions.entry(session).or_default().member = Some(member);
     synchronization::joined(federation, federate);
     follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);
+    if let Some(before) = before {
+        kernel.retire(before);
+    }
     Ok(Reply::Joined(JoinResult { federate, logical_time_implementation: time.name().to_owned() }))
 }
 
@@ -84,24 +79,6 @@ fn generated_name(federation: &Federation, federate_type: &str) -> String {
         name.push('\'');
     }
     name
-}
-
-/// Takes an extended model. Existing handles stay, and new attributes have greater handles.
-fn extend(federation: &mut Federation, model: Arc<hemiola_fom::Model>) {
-    for instance in federation.instances.values_mut() {
-        let class = model.object_class(instance.class).expect("classes stay");
-        for handle in &class.attributes[instance.attributes.len()..] {
-            let definition = model.attribute(*handle).expect("a class has only defined attributes");
-            instance.attributes.push(crate::instance::InstanceAttribute {
-                handle: *handle,
-                owner: FederateHandle::INVALID,
-                order: definition.order,
-                transportation: definition.transportation,
-            });
-        }
-    }
-    federation.model = model;
-    federation.receivers.clear();
 }
 
 /// Clause 4.12.

@@ -70,10 +70,15 @@ pub(super) fn query_attribute_transportation_type(
 ) -> Answer {
     let (instance, class) = federation.known(me, handle)?;
     available(federation, class, [attribute])?;
+    let transportation_type = match instance.attribute(attribute) {
+        Some(own) => own.transportation,
+        // It was added after the instance was registered and never had an owner.
+        None => federation.model.attribute(attribute).expect("just seen").transportation,
+    };
     let callback = Callback::ReportAttributeTransportationType {
         object_instance: handle,
         attribute,
-        transportation_type: instance.attribute(attribute).expect("just seen").transportation,
+        transportation_type,
     };
     federation.send_callback(me, callback);
     Ok(Reply::Done)

@@ -7,6 +7,7 @@ use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandl
 
 use crate::federation::Federation;
 use crate::group::Groups;
+use crate::instance::InstanceAttribute;
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
@@ -208,13 +209,10 @@ pub(super) fn acquire(
     let class = federation.instances[&handle].known_as(me).expect("a seeker knows the instance");
     let (mut unavailable, mut release) = (Groups::new(), Groups::new());
     for attribute in &attributes {
-        let send_options =
+        let (order, transportation) =
             federation.federate(me).attribute_send_options(&federation.model, class, *attribute);
-        let place = federation.instance_mut(handle).attribute_mut(*attribute);
-        let place = place.expect("a seeker seeks what the instance has");
-        assert_eq!(place.owner, FederateHandle::INVALID, "an attribute has one owner");
-        place.owner = me;
-        (place.order, place.transportation) = send_options;
+        let acquired = InstanceAttribute { handle: *attribute, owner: me, order, transportation };
+        federation.instance_mut(handle).acquire(acquired);
         change(federation, (handle, *attribute), |negotiation| {
             negotiation.forget(me);
             negotiation.seekers.retain(|seeker| {

@@ -1,7 +1,7 @@
 //! Joining, resigning and losing federates (clauses 4.11 to 4.13).
 
-use hemiola_hla::call::{FederationCall, ObjectCall, SupportCall};
-use hemiola_hla::data::{FomModule, RtiConfiguration};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall};
+use hemiola_hla::data::{Data, FomModule, RtiConfiguration};
 use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction};
 use hemiola_rti::Limits;
 
@@ -51,7 +51,7 @@ fn a_federate_may_bring_modules() {
     let mut w = World::new();
     let a = w.federate("a");
     w.publish(a, "Vehicle.Car", "Position");
-    w.register(a, "Vehicle.Car");
+    let car = w.register(a, "Vehicle.Car");
     let more = MODEL
         .replace("<name>Driver</name>", "<name>Wheels</name>")
         .replace("<name>Stop</name>", "<name>Go</name>");
@@ -68,7 +68,29 @@ fn a_federate_may_bring_modules() {
     w.ok(fed, bring(&more));
     let object_class = w.class("Vehicle.Car");
     let wheels = SupportCall::GetAttributeHandle { object_class, attribute_name: "Wheels".into() };
-    assert!(matches!(w.ok(a, wheels), Reply::Attribute(_)), "for all federates");
+    let Reply::Attribute(wheels) = w.ok(a, wheels) else { panic!("for all federates") };
+    // An instance that was registered before has the attribute, too.
+    let is_owned = |w: &mut World| {
+        let call =
+            OwnershipCall::IsAttributeOwnedByFederate { object_instance: car, attribute: wheels };
+        w.ok(a, call) == Reply::Flag(true)
+    };
+    w.ok(
+        a,
+        ObjectCall::QueryAttributeTransportationType { object_instance: car, attribute: wheels },
+    );
+    assert!(!is_owned(&mut w));
+    let attributes = vec![wheels];
+    w.ok(a, DeclarationCall::PublishObjectClassAttributes { object_class, attributes });
+    w.ok(
+        a,
+        OwnershipCall::AttributeOwnershipAcquisitionIfAvailable {
+            object_instance: car,
+            desired_attributes: vec![wheels],
+            user_supplied_tag: Data::new(),
+        },
+    );
+    assert!(is_owned(&mut w));
     let driver = SupportCall::GetAttributeHandle { object_class, attribute_name: "Driver".into() };
     assert_eq!(w.ok(fed, driver), Reply::Attribute(w.attribute("Driver")), "handles stay");
     let class =

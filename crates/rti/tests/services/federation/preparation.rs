@@ -101,8 +101,11 @@ fn a_preparation_for_something_else_is_not_used() {
         }];
     }
     w.ok(c, call_c);
+    assert!(!w.kernel.is_current(a.session, &Call::from(call_a.clone()), &ready));
+    let unprepared = w.kernel.unprepared();
     w.input(Input::Prepared(ready));
     w.ok(a, call_a);
+    assert_eq!(w.kernel.unprepared(), unprepared + 1);
     for name in ["Vehicle.Bicycle", "Vehicle.Car", "Ship.Car"] {
         let object_class_name = name.to_owned();
         w.ok(a, hemiola_hla::call::SupportCall::GetObjectClassHandle { object_class_name });
@@ -136,4 +139,46 @@ fn modules_are_checked_before_the_federation_exists() {
     assert_eq!(answer.unwrap_err().exception, Exception::ErrorReadingFOM);
     let answer = prepared(&mut w, fed, join("a", MODEL));
     assert_eq!(answer.unwrap_err().exception, Exception::FederationExecutionDoesNotExist);
+}
+
+#[test]
+fn memory_and_number_of_modules_are_limited() {
+    let refused = |limits: Limits, call: FederationCall| {
+        let mut w = World::empty(limits, MODEL);
+        let fed = w.connect();
+        let refusal = prepared(&mut w, fed, call).unwrap_err();
+        assert_eq!(w.kernel.unprepared(), 0);
+        refusal
+    };
+    let few = Limits { modules: 1, ..Limits::default() };
+    let call = FederationCall::CreateFederationExecutionWithModules {
+        federation_name: YARD.into(),
+        fom_modules: vec![module(MODEL), module(&more())],
+    };
+    let refusal = refused(few, call);
+    assert_eq!(refusal.exception, Exception::RTIinternalError);
+    assert!(refusal.details.contains("1 modules"), "{refusal}");
+    // Enough to parse it, but not to keep it.
+    let little = Limits { model_memory: 100_000, ..Limits::default() };
+    let refusal = refused(little, create(MODEL, None));
+    assert_eq!(refusal.exception, Exception::RTIinternalError);
+    assert!(refusal.details.contains("100000 bytes of memory"), "{refusal}");
+    let refusal = refused(Limits { model_memory: 1000, ..little }, create(MODEL, None));
+    assert_eq!(refusal.exception, Exception::ErrorReadingFOM);
+    assert!(refusal.details.contains("at most 1000 bytes are allowed"), "{refusal}");
+}
+
+#[test]
+fn what_is_no_longer_needed_is_handed_out() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    prepared(&mut w, fed, create(MODEL, None)).unwrap();
+    w.kernel.take_retired();
+    // The model before, and the result.
+    let joining = w.connect();
+    prepared(&mut w, joining, join("a", &more())).unwrap();
+    assert_eq!(w.kernel.take_retired().len(), 2);
+    w.input(Input::Lost(joining.session));
+    w.ok(fed, FederationCall::DestroyFederationExecution { federation_name: YARD.into() });
+    assert_eq!(w.kernel.take_retired().len(), 1, "the federation");
 }

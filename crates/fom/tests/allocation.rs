@@ -1,0 +1,127 @@
+//! The estimated memory of modules and models is that which an allocator counts.
+
+#![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use hemiola_fom::{Module, merge, read};
+
+thread_local! {
+    static LIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting the bytes that each thread has allocated, with the header of each block.
+struct Counting;
+
+const fn block(layout: Layout) -> usize {
+    (layout.size() + 8).next_multiple_of(16)
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counters are constant-initialised thread-locals
+// without destructors, which allocate nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.set(LIVE.get() + block(layout));
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // A block may come from another thread.
+        LIVE.set(LIVE.get().saturating_sub(block(layout)));
+        // SAFETY: `pointer` came from `System.alloc` above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Returns a value and the bytes that it keeps.
+fn kept<T>(make: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.get();
+    let value = make();
+    (value, LIVE.get() - before)
+}
+
+fn parsed(tables: &str) -> Arc<Module> {
+    let text = format!(
+        r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">{tables}</objectModel>"#
+    );
+    let (mut modules, _) = read("bulk.xml", text.as_bytes()).unwrap();
+    modules.remove(0)
+}
+
+fn within(what: &str, estimate: usize, actual: usize) {
+    let ratio = estimate as f64 / actual as f64;
+    assert!((0.8..1.25).contains(&ratio), "{what}: {estimate} of {actual} bytes, {ratio:.2}");
+}
+
+const COUNT: usize = 20_000;
+
+fn bulk(element: impl Fn(usize) -> String) -> String {
+    (0..COUNT).map(element).collect()
+}
+
+fn objects(classes: &str) -> String {
+    format!("<objects><objectClass><name>HLAobjectRoot</name>{classes}</objectClass></objects>")
+}
+
+fn interactions(classes: &str) -> String {
+    let root = "<name>HLAinteractionRoot</name>";
+    format!("<interactions><interactionClass>{root}{classes}</interactionClass></interactions>")
+}
+
+fn datatypes(table: &str, types: &str) -> String {
+    format!("<dataTypes><{table}>{types}</{table}></dataTypes>")
+}
+
+#[test]
+fn estimates_of_bulk_are_near_the_truth() {
+    // The standard module is read once.
+    let _ = merge(&[], None).unwrap();
+    let class = |at| format!("<objectClass><name>C{at}</name></objectClass>");
+    let with_attribute = |at| {
+        let attribute = "<attribute><name>A</name><dataType>HLAoctet</dataType></attribute>";
+        format!(
+            "<objectClass><name>C{at}</name><sharing>Neither</sharing>{attribute}</objectClass>"
+        )
+    };
+    let attribute =
+        |at| format!("<attribute><name>A{at}</name><dataType>HLAoctet</dataType></attribute>");
+    let interaction = |at| {
+        let parameter = "<parameter><name>P</name><dataType>HLAoctet</dataType></parameter>";
+        format!("<interactionClass><name>I{at}</name>{parameter}</interactionClass>")
+    };
+    let field = |at| format!("<field><name>F{at}</name><dataType>HLAoctet</dataType></field>");
+    let record = |at| format!("<fixedRecordData><name>R{at}</name>{}</fixedRecordData>", field(at));
+    let enumerator = |at| format!("<enumerator><name>E{at}</name><value>{at}</value></enumerator>");
+    let enumeration =
+        format!("<enumeratedData><name>E</name>{}</enumeratedData>", bulk(enumerator));
+    let note = |at| format!("<note><label>N{at}</label><semantics>A remark.</semantics></note>");
+    let dimension = |at| format!("<dimension><name>D{at}</name></dimension>");
+    let prose = format!("<!--{}-->", "prose ".repeat(COUNT));
+    let cases = [
+        ("classes", objects(&bulk(class))),
+        ("classes with an attribute", objects(&bulk(with_attribute))),
+        (
+            "attributes",
+            objects(&format!("<objectClass><name>C</name>{}</objectClass>", bulk(attribute))),
+        ),
+        ("interactions", interactions(&bulk(interaction))),
+        ("records", datatypes("fixedRecordDataTypes", &bulk(record))),
+        ("enumerators", datatypes("enumeratedDataTypes", &enumeration)),
+        ("notes", format!("<notes>{}</notes>", bulk(note))),
+        ("dimensions", format!("<dimensions>{}</dimensions>", bulk(dimension))),
+        ("text", prose),
+    ];
+    for (what, tables) in cases {
+        let (module, module_len) = kept(|| parsed(&tables));
+        within(&format!("module of {what}"), module.memory(), module_len);
+        let modules = [module];
+        let ((model, _), model_len) = kept(|| merge(&modules, None).unwrap());
+        within(&format!("model of {what}"), model.memory(), module_len + model_len);
+    }
+}
