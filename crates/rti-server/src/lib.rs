@@ -19,6 +19,7 @@
 mod connection;
 mod meter;
 mod network;
+mod preparations;
 pub mod report;
 mod server;
 mod session;
@@ -27,7 +28,7 @@ mod shares;
 
 pub use meter::Meter;
 pub use network::{
-    ConnectionId, ConnectionLost, Network, Origin, Peer, PeerAddress, Received, Urgency,
+    ConnectionId, ConnectionLost, Lane, Network, Origin, Peer, PeerAddress, Received, Urgency,
 };
 pub use report::Report;
 pub use server::{Identity, Server, Summary};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use hemiola_rti::{Preparation, SessionId};
+use hemiola_rti::{Preparation, Retired, SessionId};
 
 /// A connection, as the server numbers them. A number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +80,15 @@ pub enum Urgency {
     Urgent,
 }
 
+/// A thread of the shell that reads and merges object models, one job after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// For small jobs only.
+    Express,
+    /// For jobs of any size.
+    Main,
+}
+
 /// A connection broke, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLost(pub String);
@@ -136,9 +145,12 @@ pub trait Network {
     /// Stops watching on behalf of this session.
     fn forget_process(&mut self, session: SessionId);
 
-    /// Parses object model modules outside the loop; the shell returns the result with
-    /// [`Server::prepared`](crate::Server::prepared). Returns the job if no other thread is available.
-    fn prepare(&mut self, session: SessionId, job: Preparation) -> Option<Preparation>;
+    /// Has object model modules read and merged by the thread of this lane, which is free. The shell returns the result
+    /// with [`Server::prepared`](crate::Server::prepared).
+    fn prepare(&mut self, lane: Lane, session: SessionId, job: Preparation);
+
+    /// Drops something outside the loop, because that may take milliseconds.
+    fn discard(&mut self, unneeded: Retired);
 
     /// A random number that no peer can guess; `None` if the system provides none.
     fn secret(&mut self) -> Option<u64>;

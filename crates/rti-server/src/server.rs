@@ -4,6 +4,7 @@ mod arrival;
 mod calls;
 mod deadlines;
 mod local;
+mod models;
 mod output;
 mod pressure;
 mod status;
@@ -12,12 +13,13 @@ mod turn;
 use std::collections::{BTreeMap, VecDeque};
 
 use hemiola_fedpro as fedpro;
-use hemiola_rti::{Effect, Input, Kernel, Prepared, SessionId};
+use hemiola_rti::{Effect, Kernel, SessionId};
 use hemiola_units::{Instant, Span};
 
 use crate::connection::Connection;
 use crate::meter::Meter;
-use crate::network::{ConnectionId, Network};
+use crate::network::ConnectionId;
+use crate::preparations::Preparations;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::shares::Shares;
@@ -62,6 +64,7 @@ pub struct Server {
     now: Instant,
     connections: Connections,
     sessions: Sessions,
+    preparations: Preparations,
     schedule: Schedule,
     statistics: Statistics,
     buffers: Buffers,
@@ -106,6 +109,8 @@ struct Schedule {
     evictions: Vec<(SessionId, &'static str)>,
     /// Federations to be destroyed once their federates have been evicted.
     destructions: Vec<String>,
+    /// Whether an object model may be due to be read.
+    preparations_due: bool,
     /// No deadline expires before this time.
     deadline: Instant,
 }
@@ -134,7 +139,7 @@ impl Schedule {
     }
 
     fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.resumed.is_empty()
+        self.ready.is_empty() && self.resumed.is_empty() && !self.preparations_due
     }
 }
 
@@ -157,6 +162,7 @@ impl Server {
             now,
             connections: Connections::default(),
             sessions: Sessions::default(),
+            preparations: Preparations::default(),
             schedule: Schedule {
                 ready: VecDeque::new(),
                 unarmed: Vec::new(),
@@ -164,6 +170,7 @@ impl Server {
                 pending: Vec::new(),
                 evictions: Vec::new(),
                 destructions: Vec::new(),
+                preparations_due: false,
                 deadline: Instant::MAX,
             },
             statistics: Statistics {
@@ -212,17 +219,6 @@ impl Server {
             None => self.schedule.evictions.push((session, ORPHANED)),
         }
         connection
-    }
-
-    /// The object model modules of a call have been parsed: the call is carried out.
-    pub fn prepared(&mut self, network: &mut dyn Network, session: SessionId, prepared: Prepared) {
-        let Some(found) = self.sessions.by_id.get_mut(&session) else { return };
-        let Some((request, call)) = found.calls.preparing.take() else { return };
-        if !found.is_ending() {
-            self.kernel.handle(Input::Prepared(prepared), &mut self.buffers.effects);
-            self.carry_out(session, request, call);
-        }
-        self.drive(network, session);
     }
 
     /// Will serve this connection.

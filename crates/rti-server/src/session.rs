@@ -35,10 +35,21 @@ pub(crate) struct Session {
 pub(crate) struct Calls {
     /// The next call. While there is one, nothing is read.
     pub(crate) next: Option<(RequestId, Data)>,
-    /// A call whose object model modules are being parsed.
-    pub(crate) preparing: Option<(RequestId, Call)>,
+    /// A call whose object model modules are being read, or wait for that.
+    pub(crate) preparing: Option<PreparingCall>,
     /// Whether the turn ended before all received calls were carried out.
     pub(crate) has_more: bool,
+}
+
+/// A call that waits for its object model.
+#[derive(Debug)]
+pub(crate) struct PreparingCall {
+    pub(crate) request: RequestId,
+    pub(crate) call: Call,
+    /// The length of its modules in bytes.
+    pub(crate) len: usize,
+    /// How often its model has been or is being prepared.
+    pub(crate) attempts: u32,
 }
 
 /// The session as a receiver that reads too slowly, and as a sender that is held.
@@ -174,7 +185,8 @@ impl Session {
     /// The memory that it uses, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
+        let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len);
         let protocol = &self.protocol;
-        next + protocol.partial_len() + protocol.waiting_len() + protocol.kept_len()
+        next + preparing + protocol.partial_len() + protocol.waiting_len() + protocol.kept_len()
     }
 }

@@ -3,4 +3,5 @@
 mod arrivals;
 mod attacks;
 mod federate;
+mod models;
 mod world;

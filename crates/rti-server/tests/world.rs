@@ -1,12 +1,12 @@
 //! A world of virtual links around one server. Time passes by turns.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
-use hemiola_rti::{Preparation, SessionId};
+use hemiola_rti::{Preparation, Retired, SessionId};
 use hemiola_rti_server::{
-    ConnectionId, ConnectionLost, Identity, Network, Origin, Peer, PeerAddress, Received, Server,
-    Settings, Urgency,
+    ConnectionId, ConnectionLost, Identity, Lane, Network, Origin, Peer, PeerAddress, Received,
+    Server, Settings, Urgency,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -37,11 +37,24 @@ struct Link {
 /// Bytes that a link holds in each direction, as socket buffers do.
 const ROOM: usize = 128 << 10;
 
+/// Bytes of modules that a virtual thread reads and merges in one turn.
+const PARSED_PER_TURN: usize = 16 << 10;
+
+/// An object model that a virtual thread reads.
+struct Job {
+    session: SessionId,
+    preparation: Preparation,
+    turns_left: usize,
+}
+
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<ConnectionId, Link>,
     secrets: u64,
-    jobs: VecDeque<(SessionId, Preparation)>,
+    /// The job of each thread that reads object models.
+    lanes: [Option<Job>; 2],
+    /// The number of values that were given away to be dropped.
+    pub(crate) discarded: usize,
     /// Bytes written by the server, over all links.
     pub(crate) written: u64,
 }
@@ -108,9 +121,17 @@ impl Network for Links {
 
     fn forget_process(&mut self, _: SessionId) {}
 
-    fn prepare(&mut self, session: SessionId, job: Preparation) -> Option<Preparation> {
-        self.jobs.push_back((session, job));
-        None
+    fn prepare(&mut self, lane: Lane, session: SessionId, preparation: Preparation) {
+        let mut others = self.lanes.iter().flatten();
+        let federation = preparation.federation();
+        assert!(others.all(|job| job.preparation.federation() != federation), "one at a time");
+        let turns_left = 1 + preparation.work() / PARSED_PER_TURN;
+        let before = self.lanes[lane as usize].replace(Job { session, preparation, turns_left });
+        assert!(before.is_none(), "a lane gets one job at a time");
+    }
+
+    fn discard(&mut self, _: Retired) {
+        self.discarded += 1;
     }
 
     fn secret(&mut self) -> Option<u64> {
@@ -125,6 +146,8 @@ pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) links: Links,
     pub(crate) random: Random,
+    /// Sessions whose object models make the reader panic.
+    pub(crate) panics: BTreeSet<SessionId>,
     settings: Settings,
 }
 
@@ -136,6 +159,7 @@ impl World {
             server: Server::new(settings, Identity::default(), now),
             links: Links::default(),
             random: Random::from_seed(seed),
+            panics: BTreeSet::new(),
             settings,
         }
     }
@@ -208,12 +232,7 @@ impl World {
         self.now += TURN;
         let calls_before = self.server.summary().calls;
         self.server.begin_turn(self.now);
-        // The other thread takes a while over each module.
-        if self.random.below(4) == 0
-            && let Some((session, job)) = self.links.jobs.pop_front()
-        {
-            self.server.prepared(&mut self.links, session, job.run());
-        }
+        self.read_models();
         self.server.turn(&mut self.links);
         let _ = self.server.before_sleep(&mut self.links);
         self.server.check_invariants();
@@ -224,6 +243,25 @@ impl World {
         // A turn is bounded by the number of sessions, not by what they ask for.
         let calls = self.server.summary().calls - calls_before;
         assert!(calls <= 2 * 257 * (sessions.len() as u64 + 2), "{calls} calls in one turn");
+    }
+
+    /// The virtual threads read on. Either may be interrupted, so they finish in any order.
+    fn read_models(&mut self) {
+        for lane in [Lane::Express, Lane::Main] {
+            let place = &mut self.links.lanes[lane as usize];
+            let is_interrupted = self.random.below(4) == 0;
+            let done = place.take_if(|job| {
+                job.turns_left -= usize::from(!is_interrupted);
+                job.turns_left == 0
+            });
+            let Some(Job { session, preparation, .. }) = done else { continue };
+            let result = if self.panics.contains(&session) {
+                Err("planted".into())
+            } else {
+                Ok(preparation.run())
+            };
+            self.server.prepared(&mut self.links, lane, session, result);
+        }
     }
 
     pub(crate) fn turns(&mut self, count: u32) {

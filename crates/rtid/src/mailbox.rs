@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::eventfd::EventFd;
 use hemiola_rti::{Prepared, SessionId};
-use hemiola_rti_server::Report;
+use hemiola_rti_server::{Lane, Report};
 
 use crate::error::Stopped;
 
@@ -19,8 +19,8 @@ pub(crate) enum Command {
     Connect(Stream),
     /// Send a report.
     Report(SyncSender<Report>),
-    /// Carry out the call of this session, whose modules have been parsed.
-    Prepared(SessionId, Prepared),
+    /// Carry out the call of this session, whose object model has been merged; or the message of a panic.
+    Prepared(Lane, SessionId, Result<Prepared, String>),
 }
 
 /// Takes commands until it is closed, and signals each through an event counter.

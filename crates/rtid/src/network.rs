@@ -3,30 +3,27 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 
 use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::epoll::{Epoll, EventFlags};
 use hemiola_rt::sys::local::send_with;
 use hemiola_rt::sys::random::secret;
-use hemiola_rti::{Preparation, SessionId};
-use hemiola_rti_server::{ConnectionId, ConnectionLost, Received, Urgency};
+use hemiola_rti::{Preparation, Retired, SessionId};
+use hemiola_rti_server::{ConnectionId, ConnectionLost, Lane, Received, Urgency};
 use hemiola_units::Bytes;
 
 use crate::link::Link;
-use crate::mailbox::Mailbox;
 use crate::token::{EDGE, END, ONCE, Token};
-use crate::worker::Worker;
+use crate::worker::Workers;
 
-/// Links, processes, and the thread that parses object models.
+/// Links, processes, and the threads that read object models.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) epoll: Epoll,
     ports: BTreeMap<ConnectionId, Port>,
     /// Processes watched for sessions.
     processes: BTreeMap<SessionId, OwnedFd>,
-    worker: Option<Worker>,
-    mailbox: Arc<Mailbox>,
+    workers: Workers,
     stream_capacity: Bytes,
 }
 
@@ -41,13 +38,12 @@ struct Port {
 }
 
 impl Network {
-    pub(crate) fn new(stream_capacity: Bytes, mailbox: Arc<Mailbox>) -> io::Result<Self> {
+    pub(crate) fn new(stream_capacity: Bytes, workers: Workers) -> io::Result<Self> {
         Ok(Self {
             epoll: Epoll::new()?,
             ports: BTreeMap::new(),
             processes: BTreeMap::new(),
-            worker: None,
-            mailbox,
+            workers,
             stream_capacity,
         })
     }
@@ -163,20 +159,12 @@ impl hemiola_rti_server::Network for Network {
         self.processes.remove(&session);
     }
 
-    fn prepare(&mut self, session: SessionId, job: Preparation) -> Option<Preparation> {
-        if self.worker.is_none() {
-            match Worker::start(Arc::clone(&self.mailbox)) {
-                Ok(worker) => self.worker = Some(worker),
-                Err(error) => tracing::warn!(%error, "object models are parsed between calls"),
-            }
-        }
-        match &self.worker {
-            Some(worker) => {
-                worker.give(session, job);
-                None
-            }
-            None => Some(job),
-        }
+    fn prepare(&mut self, lane: Lane, session: SessionId, job: Preparation) {
+        self.workers.prepare(lane, session, job);
+    }
+
+    fn discard(&mut self, unneeded: Retired) {
+        self.workers.discard(unneeded);
     }
 
     fn secret(&mut self) -> Option<u64> {

@@ -19,6 +19,7 @@ use crate::network::Network;
 use crate::options::{Observer, Options};
 use crate::stopper::Stopper;
 use crate::token::{END, LEVEL, Token};
+use crate::worker::Workers;
 
 /// Events taken with one system call. The remaining ones come with the next.
 const EVENTS_MAX: usize = 256;
@@ -74,8 +75,10 @@ impl Server {
     pub fn bind(options: Options) -> Result<Self, ServeError> {
         let system = |what| move |source| ServeError::System { what, source };
         let mailbox = Arc::new(Mailbox::new().map_err(system("create an event counter"))?);
-        let network = Network::new(options.stream_capacity, Arc::clone(&mailbox))
-            .map_err(system("wait for events"))?;
+        let workers = Workers::start(Arc::clone(&mailbox))
+            .map_err(system("start the threads that read object models"))?;
+        let network =
+            Network::new(options.stream_capacity, workers).map_err(system("wait for events"))?;
         network
             .epoll
             .add(mailbox.counter(), Token::Mailbox.to_data(), LEVEL)
@@ -197,8 +200,8 @@ impl Server {
                     let peer = Peer { address: PeerAddress::Process, name };
                     self.admit(Incoming { link, peer, process: None }, Origin::Federate);
                 }
-                Command::Prepared(session, prepared) => {
-                    self.core.prepared(&mut self.network, session, prepared);
+                Command::Prepared(lane, session, result) => {
+                    self.core.prepared(&mut self.network, lane, session, result);
                 }
                 Command::Report(to) => {
                     // The asking thread may have given up.

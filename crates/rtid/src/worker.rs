@@ -1,55 +1,106 @@
-//! The thread that parses object model modules: that takes milliseconds, and other federates must not wait for it.
+//! The threads that read and merge object models: that takes seconds for large ones, and other federates must not wait.
+//! They decide nothing: each lane runs what it is given, one job after the other.
 
+use std::any::Any;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use hemiola_rt::sys::sched;
-use hemiola_rti::{Preparation, SessionId};
+use hemiola_rti::{Preparation, Prepared, Retired, SessionId};
+use hemiola_rti_server::Lane;
 use hemiola_units::Policy;
 
 use crate::mailbox::{Command, Mailbox};
 
-/// A thread that prepares one call after another. Each session has at most one call with it.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// One thread per lane. They end after their present job when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Worker {
-    jobs: Option<Sender<(SessionId, Preparation)>>,
-    thread: Option<JoinHandle<()>>,
+pub(crate) struct Workers {
+    express: Sender<Job>,
+    main: Sender<Job>,
+    mailbox: Arc<Mailbox>,
 }
 
-impl Worker {
-    /// Starts the thread. It posts its results to the mailbox.
+impl Workers {
+    /// Starts the threads. They post their results to the mailbox.
     pub(crate) fn start(mailbox: Arc<Mailbox>) -> io::Result<Self> {
-        let (jobs, queue) = channel::<(SessionId, Preparation)>();
-        let work = move || {
-            // It is less urgent than the RTI, which may run at a real-time priority. Lowering it needs no privilege.
-            let _ = sched::set_policy(None, &Policy::Other { nice: 5 });
-            for (session, job) in queue {
-                if mailbox.post(Command::Prepared(session, job.run())).is_err() {
-                    return;
-                }
-            }
-        };
-        let thread = thread::Builder::new().name("rti-modules".into()).spawn(work)?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { express: start("rti-models-small")?, main: start("rti-models")?, mailbox })
     }
 
-    /// Queues a job.
-    pub(crate) fn give(&self, session: SessionId, job: Preparation) {
-        let jobs = self.jobs.as_ref().expect("it is only taken when dropped");
-        // The thread ends with the server, not before.
-        jobs.send((session, job)).expect("the thread is running");
+    /// Reads and merges object models for a call of this session.
+    pub(crate) fn prepare(&self, lane: Lane, session: SessionId, job: Preparation) {
+        self.run(lane, session, || job.run());
+    }
+
+    fn run(&self, lane: Lane, session: SessionId, job: impl FnOnce() -> Prepared + Send + 'static) {
+        let mailbox = Arc::clone(&self.mailbox);
+        self.give(lane, move || {
+            // A panic fails this call only. The job owns all it touches, so nothing is left half changed.
+            let result = catch_unwind(AssertUnwindSafe(job)).map_err(|panic| message(&*panic));
+            // Nobody waits once the server has stopped.
+            let _ = mailbox.post(Command::Prepared(lane, session, result));
+        });
+    }
+
+    /// Drops something. It waits behind large models, as only what they need is worth dropping here.
+    pub(crate) fn discard(&self, unneeded: Retired) {
+        self.give(Lane::Main, || {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(unneeded)));
+        });
+    }
+
+    fn give(&self, lane: Lane, job: impl FnOnce() + Send + 'static) {
+        let jobs = match lane {
+            Lane::Express => &self.express,
+            Lane::Main => &self.main,
+        };
+        jobs.send(Box::new(job)).expect("the thread runs until the sender is dropped");
     }
 }
 
-/// Waits for the job in progress.
-impl Drop for Worker {
-    fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic on that thread has already printed its message.
-            let _ = thread.join();
+/// Starts a thread that runs jobs until their sender is dropped.
+fn start(name: &str) -> io::Result<Sender<Job>> {
+    let (jobs, queue) = channel::<Job>();
+    thread::Builder::new().name(name.into()).spawn(move || {
+        // It is less urgent than the RTI, which may run at a real-time priority. Lowering it needs no privilege.
+        let _ = sched::set_policy(None, &Policy::Other { nice: 5 });
+        queue.into_iter().for_each(|job| job());
+    })?;
+    Ok(jobs)
+}
+
+/// Returns the message of a panic.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_reported_and_the_thread_goes_on() {
+        let mailbox = Arc::new(Mailbox::new().unwrap());
+        let workers = Workers::start(Arc::clone(&mailbox)).unwrap();
+        let (sender, receiver) = channel();
+        for session in 1..=2 {
+            workers.run(Lane::Express, SessionId(session), || panic!("planted"));
         }
+        workers.give(Lane::Express, move || sender.send(()).unwrap());
+        receiver.recv().unwrap();
+        let posted: Vec<(u64, String)> = mailbox
+            .take()
+            .into_iter()
+            .map(|command| match command {
+                Command::Prepared(Lane::Express, session, Err(message)) => (session.0, message),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(posted, [(1, "planted".to_owned()), (2, "planted".to_owned())]);
     }
 }

@@ -5,7 +5,7 @@ use hemiola_fedpro::{Event, RequestId, message};
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::ANSWERS_LATER;
 use hemiola_hla::{Call, Data, Exception};
-use hemiola_rti::{CallId, Effect, Input, Preparation, SessionId};
+use hemiola_rti::{CallId, Effect, Input, SessionId};
 
 use super::Server;
 use crate::network::Network;
@@ -47,7 +47,7 @@ impl Server {
                     break;
                 }
                 let (request, body) = session.calls.next.take().expect("there is one");
-                spent += self.call(network, id, request, &body);
+                spent += self.call(id, request, &body);
                 continue;
             }
             session.calls.has_more = false;
@@ -82,54 +82,25 @@ impl Server {
         }
     }
 
-    /// Carries out a call, or has its modules parsed first. Returns its cost.
-    fn call(
-        &mut self,
-        network: &mut dyn Network,
-        id: SessionId,
-        request: RequestId,
-        body: &Data,
-    ) -> u64 {
+    /// Carries out a call, or has its modules read first. Returns its cost.
+    fn call(&mut self, id: SessionId, request: RequestId, body: &Data) -> u64 {
         if let Some(session) = self.sessions.by_id.get_mut(&id) {
             session.traffic.received.count(self.now, 1, 0);
             self.statistics.received.count(self.now, 1, 0);
         }
         match message::decode_call(body) {
             Ok(call) => match self.kernel.preparation(id, &call) {
-                Some(job) => self.prepare(network, id, request, call, job),
+                Some(job) => {
+                    self.queue_preparation(id, request, call, &job);
+                    1
+                }
                 None => self.carry_out(id, request, call),
             },
             Err(error) => {
                 let refusal = Exception::RTIinternalError.because(error.to_string());
                 tracing::debug!(session = id.0, %error, "a call cannot be decoded");
-                let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
-                let reply = message::encode_reply(0, &Err(refusal));
-                session.protocol.respond(self.now, request, reply);
-                self.mark(id, PendingOutput::Urgent);
-                self.queued(id, None, 0);
+                self.refuse_call(id, request, &refusal);
                 1
-            }
-        }
-    }
-
-    /// Has the modules of a call parsed before it is carried out.
-    fn prepare(
-        &mut self,
-        network: &mut dyn Network,
-        id: SessionId,
-        request: RequestId,
-        call: Call,
-        job: Preparation,
-    ) -> u64 {
-        match network.prepare(id, job) {
-            None => {
-                let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
-                session.calls.preparing = Some((request, call));
-                1
-            }
-            Some(job) => {
-                self.kernel.handle(Input::Prepared(job.run()), &mut self.buffers.effects);
-                self.carry_out(id, request, call)
             }
         }
     }
@@ -204,7 +175,10 @@ impl Server {
     fn ended(&mut self, network: &mut dyn Network, id: SessionId, end: End) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
         session.ending.is_over = true;
-        session.calls.preparing = None;
+        if let Some(preparing) = session.calls.preparing.take() {
+            self.preparations.forget(id);
+            network.discard(Box::new(preparing.call));
+        }
         let eviction = session.ending.eviction;
         let deadline = session.protocol.deadline();
         let name = session.protocol.id();

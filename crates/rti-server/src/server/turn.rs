@@ -17,8 +17,10 @@ impl Server {
     ///
     /// 1. Sessions that were held or interrupted continue with their calls.
     /// 2. Each ready connection is read once, and its calls are carried out within a budget.
-    /// 3. Expired deadlines are handled.
-    /// 4. Output is written, callbacks first; sessions are evicted.
+    /// 3. Object models are given to the threads that read them.
+    /// 4. Expired deadlines are handled.
+    /// 5. Output is written, callbacks first; sessions are evicted.
+    /// 6. What the kernel no longer needs is given to another thread to be dropped.
     ///
     /// The work that remains is part of the next turn, for which [`before_sleep`](Self::before_sleep) does not wait.
     pub fn turn(&mut self, network: &mut dyn Network) {
@@ -29,10 +31,14 @@ impl Server {
             let Some(connection) = self.schedule.ready.pop_front() else { break };
             self.serve(network, connection);
         }
+        if self.schedule.preparations_due {
+            self.start_preparations(network);
+        }
         if self.schedule.deadline <= self.now {
             self.expire(network);
         }
         self.write_all(network);
+        self.discard_retired(network);
     }
 
     /// Returns until when the shell may wait for events. Connections that report new bytes only on request are armed.

@@ -1,0 +1,144 @@
+//! Calls that bring object models: they wait until these have been read and merged outside the loop.
+
+use hemiola_fedpro::{RequestId, message};
+use hemiola_hla::{Call, Exception, Refusal};
+use hemiola_rti::{Input, Preparation, Prepared, Retired, SessionId};
+
+use super::Server;
+use crate::network::{Lane, Network};
+use crate::preparations::SMALL_WORK_MAX;
+use crate::session::{PendingOutput, PreparingCall};
+
+/// How often a call is prepared again because its federation has changed meanwhile. It changes only if it is destroyed
+/// and created again, because all other changes of its model wait for each other.
+const ATTEMPTS_MAX: u32 = 3;
+
+/// Calls that are taken from the queue and refused in one turn, because they no longer need their models.
+const REFUSED_MAX: usize = 64;
+
+impl Server {
+    /// Queues a call whose modules have to be read first.
+    pub(super) fn queue_preparation(
+        &mut self,
+        id: SessionId,
+        request: RequestId,
+        call: Call,
+        job: &Preparation,
+    ) {
+        let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
+        session.calls.preparing =
+            Some(PreparingCall { request, call, len: job.len(), attempts: 1 });
+        self.preparations.add(id, job.federation(), job.work());
+        self.schedule.preparations_due = true;
+    }
+
+    /// Starts the preparations for which there is a thread.
+    pub(super) fn start_preparations(&mut self, network: &mut dyn Network) {
+        for _ in 0..REFUSED_MAX {
+            let Some((lane, federation, mut job)) = self.preparations.next() else {
+                self.schedule.preparations_due = false;
+                return;
+            };
+            let Some(session) = self.sessions.by_id.get_mut(&job.session) else { continue };
+            let Some(PreparingCall { call, .. }) = &session.calls.preparing else { continue };
+            // The federation may have changed since the call was queued.
+            let Some(preparation) = self.kernel.preparation(job.session, call) else {
+                self.carry_out_prepared(network, job.session, None);
+                continue;
+            };
+            let work = preparation.work();
+            if lane == Lane::Express && work > SMALL_WORK_MAX {
+                job.work = work;
+                self.preparations.put_back(&federation, job);
+                continue;
+            }
+            self.preparations.start(lane, federation);
+            network.prepare(lane, job.session, preparation);
+        }
+    }
+
+    /// A preparation has ended. Its result is lost if there was a panic, with this message.
+    pub fn prepared(
+        &mut self,
+        network: &mut dyn Network,
+        lane: Lane,
+        session: SessionId,
+        result: Result<Prepared, String>,
+    ) {
+        let federation = self.preparations.finish(lane);
+        self.schedule.preparations_due = true;
+        let found = self.sessions.by_id.get_mut(&session);
+        let Some(preparing) = found.and_then(|found| found.calls.preparing.as_mut()) else {
+            network.discard(Box::new(result));
+            return;
+        };
+        let prepared = match result {
+            Ok(prepared) => prepared,
+            Err(message) => {
+                tracing::error!(session = session.0, message, "the object model reader panicked");
+                let details = format!("an error in the RTI itself: {message}");
+                self.refuse_prepared(network, session, details);
+                return;
+            }
+        };
+        if self.kernel.is_current(session, &preparing.call, &prepared) {
+            self.carry_out_prepared(network, session, Some(prepared));
+            return;
+        }
+        network.discard(Box::new(prepared));
+        if preparing.attempts == ATTEMPTS_MAX {
+            let details = "the federation changed each time its object model had been merged";
+            self.refuse_prepared(network, session, format!("{details}: call again"));
+            return;
+        }
+        preparing.attempts += 1;
+        let job = self.kernel.preparation(session, &preparing.call);
+        let work = job.map_or(0, |job| job.work());
+        self.preparations.add(session, &federation, work);
+    }
+
+    /// Carries out a call that has waited for its object model, or that no longer needs it.
+    fn carry_out_prepared(
+        &mut self,
+        network: &mut dyn Network,
+        id: SessionId,
+        prepared: Option<Prepared>,
+    ) {
+        let Some(preparing) = self.take_preparing(id) else { return };
+        if self.sessions.by_id[&id].is_ending() {
+            network.discard(Box::new((preparing.call, prepared)));
+        } else {
+            if let Some(prepared) = prepared {
+                self.kernel.handle(Input::Prepared(prepared), &mut self.buffers.effects);
+            }
+            self.carry_out(id, preparing.request, preparing.call);
+        }
+        self.drive(network, id);
+    }
+
+    fn refuse_prepared(&mut self, network: &mut dyn Network, id: SessionId, details: String) {
+        let Some(preparing) = self.take_preparing(id) else { return };
+        self.refuse_call(id, preparing.request, &Exception::RTIinternalError.because(details));
+        network.discard(Box::new(preparing.call));
+        self.drive(network, id);
+    }
+
+    fn take_preparing(&mut self, id: SessionId) -> Option<PreparingCall> {
+        self.sessions.by_id.get_mut(&id)?.calls.preparing.take()
+    }
+
+    /// Answers a request that does not reach the kernel.
+    pub(super) fn refuse_call(&mut self, id: SessionId, request: RequestId, refusal: &Refusal) {
+        let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
+        let reply = message::encode_reply(0, &Err(refusal.clone()));
+        session.protocol.respond(self.now, request, reply);
+        self.mark(id, PendingOutput::Urgent);
+        self.queued(id, None, 0);
+    }
+
+    /// Has everything dropped that the kernel no longer needs.
+    pub(super) fn discard_retired(&mut self, network: &mut dyn Network) {
+        let retired: Vec<Retired> = self.kernel.take_retired();
+        retired.into_iter().for_each(|one| network.discard(one));
+    }
+}
