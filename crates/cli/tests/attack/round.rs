@@ -149,6 +149,7 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
     let course = pair.finish();
     let mut faults = course.faults.clone();
     faults.extend(rti.stop().err());
+    faults.extend(note.clone().err());
     let limit = attack.memory_mib.map_or(MEMORY_MAX, |mib| Bytes(mib << 20));
     Record {
         name: attack.name,
@@ -161,7 +162,7 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
         memory: Memory { limit, before: present, peak, after },
         sessions,
         creates,
-        note,
+        note: note.unwrap_or_default(),
         faults,
     }
 }
@@ -193,18 +194,18 @@ fn with_priority(form: Form, priority: u8, order: &str) -> Vec<String> {
     orders
 }
 
-/// Lets the attacker work, and kills it if it takes too long. Returns what it reports.
-fn attack_within(limit: Duration, orders: &[String]) -> String {
+/// Lets the attacker work, and kills it if it takes too long. Returns its note, or why the attack was not made.
+fn attack_within(limit: Duration, orders: &[String]) -> Result<String, String> {
     let mut attacker = Process::start("attacker", orders);
     let until = Instant::now() + limit;
-    let note = attacker.line(limit);
-    while note.is_some() && !attacker.has_ended() && Instant::now() < until {
+    let line = attacker.line(limit);
+    while line.is_some() && !attacker.has_ended() && Instant::now() < until {
         sleep(Duration::from_millis(1));
     }
-    match note.as_deref().map(|line| line.split_once(' ').unwrap_or((line, ""))) {
-        Some(("note", note)) => note.to_owned(),
-        Some((_, reason)) => format!("the attack fails: {reason}"),
-        None if attacker.has_ended() => "the attacker panics".into(),
-        None => format!("ended after {} s", limit.as_secs()),
+    match line.as_deref().map(|line| line.split_once(' ').unwrap_or((line, ""))) {
+        Some(("note", note)) => Ok(note.to_owned()),
+        Some((_, reason)) => Err(format!("the attack is not made: {reason}")),
+        None if attacker.has_ended() => Err("the attacker panics".into()),
+        None => Ok(format!("ended after {} s", limit.as_secs())),
     }
 }

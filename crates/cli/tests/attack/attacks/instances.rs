@@ -131,7 +131,8 @@ pub(super) fn release(to: &Target) -> Outcome {
         sender.federate.advance(LogicalTime::integer(100)?, |_, _| Ok(()))?;
         let mut received = 0;
         receiver.federate.advance(LogicalTime::integer(50)?, |_, callback| {
-            received += u64::from(matches!(callback, Callback::ReflectAttributeValues { .. }));
+            received +=
+                u64::from(matches!(callback, Callback::ReflectAttributeValuesWithTime { .. }));
             Ok(())
         })?;
         Ok(received)

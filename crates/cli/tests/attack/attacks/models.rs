@@ -34,8 +34,7 @@ fn file(content: String) -> FomModule {
     FomModule::File { name: "Large.xml".into(), content: content.into() }
 }
 
-/// Ten sessions each send ten creates with modules of 15.8 MB, without waiting for the answers. The short form sends one
-/// each.
+/// Ten sessions each send ten creates with modules of 15.8 MB, without waiting for the answers; one in the short form.
 pub(super) fn large_creates(to: &Target) -> Outcome {
     let class = "<objectClass><name>C123456</name></objectClass>".len();
     let module = classes_named("C", to.count(MODULE_LEN / class));
