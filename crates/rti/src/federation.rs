@@ -15,6 +15,7 @@ use crate::federate::{Edition, Federate};
 use crate::input::Effect;
 use crate::instance::{Instance, KnownBy};
 use crate::limits::Limits;
+use crate::members::Members;
 use crate::notice::Notice;
 use crate::services::declaration;
 use crate::services::federation::SynchronizationPoint;
@@ -32,8 +33,7 @@ pub(crate) struct Federation {
     pub(crate) now: Instant,
     /// Effects of the current input, which follow the reply.
     pub(crate) outbox: Vec<Effect>,
-    /// Indexed by federate handle; `None` once the federate has resigned.
-    federates: Vec<Option<Box<Federate>>>,
+    federates: Members<Federate>,
     joined: BTreeSet<FederateHandle>,
     pub(crate) points: BTreeMap<String, SynchronizationPoint>,
     /// Names of instances that are reserved or in use.
@@ -97,7 +97,7 @@ impl Federation {
             now,
             outbox: Vec::new(),
             waits_for_regulation,
-            federates: Vec::new(),
+            federates: Members::default(),
             joined: BTreeSet::new(),
             points: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -132,8 +132,7 @@ impl Federation {
 
     /// Returns a joined federate.
     pub(crate) fn federate_mut(&mut self, handle: FederateHandle) -> &mut Federate {
-        let place = handle.index().and_then(|at| self.federates.get_mut(at));
-        place.and_then(Option::as_deref_mut).expect("only handles of joined federates are kept")
+        self.federates.get_mut(handle).expect("only handles of joined federates are kept")
     }
 
     /// Returns a federate's time state for a change that may concern the schedule.
@@ -144,13 +143,16 @@ impl Federation {
 
     /// Returns the GALTs of all federates, after an update of the schedule.
     pub(crate) fn galts(&mut self) -> Galts {
-        self.schedule.update(|index| Some(&self.federates[index].as_deref()?.time));
+        self.schedule.update(|place| {
+            self.federates.at(place).map(|(handle, federate)| (handle, &federate.time))
+        });
         self.schedule.galts()
     }
 
     /// Checks that the schedule is what the state of every federate says.
     fn check_schedule(&self) {
-        let time_of = |index: usize| Some(&self.federates[index].as_deref()?.time);
+        let time_of =
+            |place| self.federates.at(place).map(|(handle, federate)| (handle, &federate.time));
         let (mut kept, mut fresh) = (self.schedule.clone(), Schedule::default());
         kept.update(time_of);
         self.joined.iter().for_each(|federate| fresh.mark_changed(*federate));
@@ -163,12 +165,12 @@ impl Federation {
 
     /// Returns the federate with this handle, if it is joined.
     pub(crate) fn joined_federate(&self, handle: FederateHandle) -> Option<&Federate> {
-        self.federates.get(handle.index()?)?.as_deref()
+        self.federates.get(handle)
     }
 
     /// Returns whether a federate, joined or resigned, has or had this handle.
     pub(crate) fn was_joined(&self, handle: FederateHandle) -> bool {
-        handle.index().is_some_and(|at| at < self.federates.len())
+        self.federates.has_given(handle)
     }
 
     pub(crate) fn federate_named(&self, name: &str) -> Option<FederateHandle> {
@@ -177,12 +179,11 @@ impl Federation {
 
     /// Returns the handle that the next federate to join will get.
     pub(crate) fn next_federate(&self) -> FederateHandle {
-        FederateHandle::of_index(self.federates.len())
+        self.federates.next()
     }
 
     pub(crate) fn join(&mut self, federate: Federate) -> FederateHandle {
-        let handle = self.next_federate();
-        self.federates.push(Some(Box::new(federate)));
+        let handle = self.federates.insert(federate);
         self.joined.insert(handle);
         handle
     }
@@ -190,8 +191,7 @@ impl Federation {
     pub(crate) fn leave(&mut self, handle: FederateHandle) -> Box<Federate> {
         self.joined.remove(&handle);
         self.schedule.mark_changed(handle);
-        let place = handle.index().and_then(|at| self.federates.get_mut(at));
-        place.and_then(Option::take).expect("only a joined federate leaves")
+        self.federates.remove(handle).expect("only a joined federate leaves")
     }
 
     pub(crate) fn is_on(&self, switch: Switch) -> bool {

@@ -85,6 +85,7 @@ mod input;
 mod instance;
 mod kernel;
 mod limits;
+mod members;
 mod message;
 mod notice;
 mod operator;

@@ -9,14 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use hemiola_hla::{FederateHandle, LogicalInterval};
 
 use super::galt::Galts;
+use crate::members::place;
 use crate::time::{AdvanceService, Bound, Needed, TimeState};
 
 /// The index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
-    /// By federate handle.
+    /// By the places of the federates in their table.
     entries: Vec<Entry>,
-    changed: Vec<FederateHandle>,
+    /// Places whose entries may be out of date.
+    changed: Vec<usize>,
     /// What regulating federates contribute to GALT if they receive no further message.
     contributions: BTreeSet<(Bound, FederateHandle)>,
     /// The promises of federates that contribute less if they stop at a further message.
@@ -25,8 +27,10 @@ pub(crate) struct Schedule {
     waiting: BTreeSet<(Needed, FederateHandle)>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Entry {
+    /// The federate whose keys are in the tables. It may have left, and another may have its place.
+    federate: FederateHandle,
     keys: Keys,
     is_changed: bool,
 }
@@ -52,37 +56,53 @@ impl Keys {
 impl Schedule {
     /// Marks a federate whose entry may be out of date.
     pub(crate) fn mark_changed(&mut self, federate: FederateHandle) {
-        let index = federate.index().expect("a joined federate has an index");
-        if index >= self.entries.len() {
-            self.entries.resize_with(index + 1, Entry::default);
+        let place = place(federate);
+        if place >= self.entries.len() {
+            let entry = Entry { federate, keys: Keys::default(), is_changed: false };
+            self.entries.resize(place + 1, entry);
         }
-        if !std::mem::replace(&mut self.entries[index].is_changed, true) {
-            self.changed.push(federate);
+        if !std::mem::replace(&mut self.entries[place].is_changed, true) {
+            self.changed.push(place);
         }
     }
 
-    /// Updates the entries of changed federates. `time_of` returns `None` for those that resigned.
-    pub(crate) fn update<'t>(&mut self, time_of: impl Fn(usize) -> Option<&'t TimeState>) {
-        while let Some(federate) = self.changed.pop() {
-            let index = federate.index().expect("a joined federate has an index");
-            let entry = &mut self.entries[index];
-            entry.is_changed = false;
-            let now = time_of(index).map_or_else(Keys::default, Keys::of);
-            let before = std::mem::replace(&mut entry.keys, now);
-            replace(&mut self.contributions, before.contribution, now.contribution, federate);
-            replace(&mut self.waiting, before.needed, now.needed, federate);
-            if before.stopping != now.stopping {
-                if let Some((group, promise)) = before.stopping {
-                    let members = self.stopping.get_mut(&group).expect("a key has its group");
-                    members.remove(&(promise, federate));
-                    if members.is_empty() {
-                        self.stopping.remove(&group);
-                    }
-                }
-                if let Some((group, promise)) = now.stopping {
-                    self.stopping.entry(group).or_default().insert((promise, federate));
-                }
+    /// Updates the entries of changed places. `time_of` returns the federate at a place, if there is one.
+    pub(crate) fn update<'t>(
+        &mut self,
+        time_of: impl Fn(usize) -> Option<(FederateHandle, &'t TimeState)>,
+    ) {
+        while let Some(place) = self.changed.pop() {
+            let entry = &mut self.entries[place];
+            let present = time_of(place);
+            let federate = present.map_or(entry.federate, |(federate, _)| federate);
+            let keys = present.map_or_else(Keys::default, |(_, time)| Keys::of(time));
+            let fresh = Entry { federate, keys, is_changed: false };
+            let before = std::mem::replace(entry, fresh);
+            let is_same = before.federate == federate;
+            // The keys of a federate that has left go before another's are entered.
+            if !is_same {
+                self.replace(before.federate, before.keys, Keys::default());
             }
+            self.replace(federate, if is_same { before.keys } else { Keys::default() }, keys);
+        }
+    }
+
+    /// Replaces the keys of one federate in the tables.
+    fn replace(&mut self, federate: FederateHandle, before: Keys, now: Keys) {
+        replace(&mut self.contributions, before.contribution, now.contribution, federate);
+        replace(&mut self.waiting, before.needed, now.needed, federate);
+        if before.stopping == now.stopping {
+            return;
+        }
+        if let Some((group, promise)) = before.stopping {
+            let members = self.stopping.get_mut(&group).expect("a key has its group");
+            members.remove(&(promise, federate));
+            if members.is_empty() {
+                self.stopping.remove(&group);
+            }
+        }
+        if let Some((group, promise)) = now.stopping {
+            self.stopping.entry(group).or_default().insert((promise, federate));
         }
     }
 
@@ -115,8 +135,7 @@ impl Schedule {
         let mut due: Vec<FederateHandle> = due.map(|(_, federate)| *federate).collect();
         // The federate that limits all others has a GALT of its own.
         if let Some((_, whose)) = galts.first
-            && let Some(Entry { keys, .. }) =
-                whose.index().and_then(|index| self.entries.get(index))
+            && let Some(Entry { keys, .. }) = self.entries.get(place(whose))
             && keys.needed.is_some_and(|needed| !is_within(needed))
         {
             due.push(whose);
