@@ -1,11 +1,13 @@
 //! A federate: its connection, its calls, the callbacks it evokes.
 
+use std::collections::BTreeMap;
+
 use hemiola_fedpro::message;
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::ANSWERS_LATER;
 use hemiola_hla::{
-    Call, Callback, EncodedInterval, EncodedTime, FederateHandle, LogicalInterval, LogicalTime,
-    Reply, ResignAction, TimeImplementation,
+    Call, Callback, Data, EncodedInterval, EncodedTime, FederateHandle, LogicalInterval,
+    LogicalTime, Reply, ResignAction, TimeImplementation,
 };
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::shared::Stream;
@@ -15,7 +17,6 @@ use hemiola_units::{Instant, RtiAddress, Span};
 use crate::driver::{Driver, not_joined};
 use crate::error::Error;
 use crate::link::Link;
-use crate::names::Names;
 use crate::options::Options;
 use crate::services::time::TimeRequest;
 
@@ -37,7 +38,9 @@ pub struct Federate {
     pub(crate) is_pipelined: bool,
     gather: usize,
     joined: Option<Joined>,
-    pub(crate) names: Names,
+    /// Replies about the object model, by the question as encoded. The model bounds their number, and does not change
+    /// while the federate is joined.
+    pub(crate) names: BTreeMap<Data, Reply>,
 }
 
 /// The result of joining a federation execution.
@@ -88,7 +91,7 @@ impl Federate {
 
     fn begin(driver: Driver, options: Options) -> Result<Self, Error> {
         let gather = usize::try_from(options.gather.0).unwrap_or(usize::MAX);
-        let (is_pipelined, joined, names) = (options.pipelined, None, Names::default());
+        let (is_pipelined, joined, names) = (options.pipelined, None, BTreeMap::new());
         let mut federate = Self { driver, is_pipelined, gather, joined, names };
         let mut configuration = options.configuration;
         if is_pipelined {
@@ -132,7 +135,7 @@ impl Federate {
                 )),
             })?;
             self.joined = Some(Joined { federate: joined.federate, time });
-            self.names = Names::default();
+            self.names.clear();
         }
         if let (Call::Federation(FederationCall::ResignFederationExecution { .. }), Ok(_)) =
             (&call, &answer)

@@ -18,7 +18,6 @@ mod driver;
 mod error;
 mod federate;
 mod link;
-mod names;
 mod options;
 mod services;
 mod values;

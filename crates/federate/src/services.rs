@@ -10,6 +10,7 @@ mod object;
 mod support;
 pub(crate) mod time;
 
+use hemiola_fedpro::message;
 use hemiola_hla::data::{ConfigurationResult, RangeBounds, Retraction};
 use hemiola_hla::{
     AttributeHandle, Call, DimensionHandle, EncodedInterval, EncodedTime, FederateHandle,
@@ -58,12 +59,26 @@ use or_unit;
 impl Federate {
     /// Makes a call and returns the result in its reply.
     pub(crate) fn ask<T: Answer>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
-        let reply = self.call(call)?;
-        let shape = reply.shape();
-        Ok(T::from_reply(reply).unwrap_or_else(|| {
-            panic!("a reply is decoded in the shape of its call, not {shape:?}")
-        }))
+        self.call(call).map(answered)
     }
+
+    /// As [`ask`](Self::ask), but asks the RTI once for each name or handle of the object model. Refusals are not kept.
+    pub(crate) fn recall<T: Answer>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
+        let call = call.into();
+        let question = message::encode_call(&call);
+        if let Some(reply) = self.names.get(&question) {
+            return Ok(answered(reply.clone()));
+        }
+        let reply = self.call(call)?;
+        self.names.insert(question, reply.clone());
+        Ok(answered(reply))
+    }
+}
+
+fn answered<T: Answer>(reply: Reply) -> T {
+    let shape = reply.shape();
+    T::from_reply(reply)
+        .unwrap_or_else(|| panic!("a reply is decoded in the shape of its call, not {shape:?}"))
 }
 
 /// The result in the reply to a call.

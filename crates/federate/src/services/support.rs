@@ -1,15 +1,41 @@
-//! Clause 10, support services: names, normalization, switches. Names of classes, attributes and parameters are looked
-//! up in `names`.
+//! Clause 10, support services: names, normalization, switches.
 
 use hemiola_hla::call::SupportCall;
 use hemiola_hla::data::RangeBounds;
 use hemiola_hla::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, OrderType, RegionHandle, ResignAction, ServiceGroup,
+    ObjectInstanceHandle, OrderType, ParameterHandle, RegionHandle, ResignAction, ServiceGroup,
     TransportationTypeHandle,
 };
 
 use super::services;
+
+services! {
+    /// Names and handles of the object model. The RTI is asked once for each while the federate is joined.
+    SupportCall, recall:
+    "10.4" GetObjectClassHandle: get_object_class_handle(object_class_name: &str) -> ObjectClassHandle;
+    "10.5" GetObjectClassName: get_object_class_name(object_class: ObjectClassHandle) -> String;
+    "10.9" GetAttributeHandle: get_attribute_handle(
+        object_class: ObjectClassHandle, attribute_name: &str,
+    ) -> AttributeHandle;
+    "10.10" GetAttributeName: get_attribute_name(
+        object_class: ObjectClassHandle, attribute: AttributeHandle,
+    ) -> String;
+    "10.13" GetInteractionClassHandle: get_interaction_class_handle(
+        interaction_class_name: &str,
+    ) -> InteractionClassHandle;
+    "10.14" GetInteractionClassName: get_interaction_class_name(interaction_class: InteractionClassHandle) -> String;
+    "10.15" GetParameterHandle: get_parameter_handle(
+        interaction_class: InteractionClassHandle, parameter_name: &str,
+    ) -> ParameterHandle;
+    "10.16" GetParameterName: get_parameter_name(
+        interaction_class: InteractionClassHandle, parameter: ParameterHandle,
+    ) -> String;
+    "10.19" GetTransportationTypeHandle: get_transportation_type_handle(
+        transportation_type_name: &str,
+    ) -> TransportationTypeHandle;
+    "10.23" GetDimensionHandle: get_dimension_handle(dimension_name: &str) -> DimensionHandle;
+}
 
 services! {
     SupportCall, ask:
