@@ -108,17 +108,21 @@ fn crowded_tag(text: &str) -> Option<usize> {
             continue;
         }
         let (mut end, mut attributes) = (at, 0);
-        while let Some(quote) = text[end..].find(['"', '\'', '>'])
-            && text.as_bytes()[end + quote] != b'>'
-        {
+        loop {
+            let found = end + text[end..].find(['"', '\'', '>'])?;
+            let mark = text.as_bytes()[found];
+            if mark == b'>' {
+                // Any `<` before is not allowed here; the XML parser reports the first.
+                at = found;
+                break;
+            }
             attributes += 1;
             if attributes > ATTRIBUTES_MAX {
                 return Some(at);
             }
-            let value = end + quote + 1;
-            end = value + 1 + text[value..].find(char::from(text.as_bytes()[value - 1]))?;
+            let value = found + 1;
+            end = value + 1 + text[value..].find(char::from(mark))?;
         }
-        at = end.max(at + 1);
     }
 }
 

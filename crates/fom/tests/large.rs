@@ -189,6 +189,15 @@ fn attributes_of_one_element_are_limited() {
 }
 
 #[test]
+fn tags_that_never_end_are_looked_at_once() {
+    for end in ["", ">", "'", "' >"] {
+        let text = text("2025", "") + &"<".repeat(2_000_000) + end;
+        let problems = read("open.xml", text.as_bytes()).unwrap_err();
+        assert!(problems[0].message.starts_with("not XML"), "{}", problems[0].message);
+    }
+}
+
+#[test]
 fn nested_declarations_of_namespaces_are_limited() {
     let nested = |depth: usize| {
         let open = repeat(depth, |at| format!("<n xmlns:p{at}='u'>"));

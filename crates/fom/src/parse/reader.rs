@@ -89,6 +89,9 @@ impl Reader {
                 found.push(child);
                 continue;
             }
+            if self.problems.len() == PROBLEMS_MAX {
+                continue;
+            }
             let parent = node.tag_name().name();
             if let Some(near) = nearest(name, allowed.iter().copied()) {
                 let message = format!("<{name}> is not allowed in <{parent}>");
