@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod gate;
 mod meter;
 mod network;
 mod preparations;

@@ -3,6 +3,7 @@
 mod arrival;
 mod calls;
 mod deadlines;
+mod incoming;
 mod local;
 mod models;
 mod output;
@@ -17,6 +18,7 @@ use hemiola_rti::{Effect, Kernel, SessionId};
 use hemiola_units::{Instant, Span};
 
 use crate::connection::Connection;
+use crate::gate::Gate;
 use crate::meter::Meter;
 use crate::network::ConnectionId;
 use crate::preparations::Preparations;
@@ -64,6 +66,7 @@ pub struct Server {
     now: Instant,
     connections: Connections,
     sessions: Sessions,
+    gate: Gate,
     preparations: Preparations,
     schedule: Schedule,
     statistics: Statistics,
@@ -155,6 +158,10 @@ impl Server {
     pub fn new(mut settings: Settings, identity: Identity, now: Instant) -> Self {
         // Beyond half of its limit, a session is not read at all.
         settings.congested_len = settings.congested_len.min(settings.session.waiting_len_max / 2);
+        // The models of federations are not in the account, but what is received for them is.
+        let quarter = settings.memory_max / 4;
+        settings.incoming_len_max = settings.incoming_len_max.min(quarter);
+        settings.limits.model_memory = settings.limits.model_memory.min(quarter);
         Self {
             kernel: Kernel::new(settings.limits),
             settings,
@@ -162,6 +169,7 @@ impl Server {
             now,
             connections: Connections::default(),
             sessions: Sessions::default(),
+            gate: Gate::default(),
             preparations: Preparations::default(),
             schedule: Schedule {
                 ready: VecDeque::new(),
@@ -192,6 +200,12 @@ impl Server {
     #[must_use]
     pub const fn summary(&self) -> Summary {
         self.statistics.summary
+    }
+
+    /// Returns the number of bytes of large messages that are being received, and of object models that wait.
+    #[must_use]
+    pub const fn incoming_len(&self) -> usize {
+        self.gate.total()
     }
 
     /// The shell has worked for the server from one instant to another; this is shown in reports.

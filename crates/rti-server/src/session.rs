@@ -7,6 +7,7 @@ use hemiola_hla::{Call, Data};
 use hemiola_rti::SessionId;
 use hemiola_units::Instant;
 
+use crate::gate::LARGE_LEN;
 use crate::meter::Meter;
 use crate::network::{ConnectionId, Peer};
 
@@ -39,6 +40,10 @@ pub(crate) struct Calls {
     pub(crate) preparing: Option<PreparingCall>,
     /// Whether the turn ended before all received calls were carried out.
     pub(crate) has_more: bool,
+    /// Whether it waits with the rest of a large message until there is room.
+    pub(crate) awaits_room: bool,
+    /// When there was room again.
+    pub(crate) read_since: Instant,
 }
 
 /// A call that waits for its object model.
@@ -179,7 +184,18 @@ impl Session {
     /// Whether more may be read for it. A congested session is read until it makes a call, because it may have to send
     /// responses before it can read.
     pub(crate) fn may_receive(&self) -> bool {
-        self.calls.next.is_none() && !self.calls.has_more && self.protocol.may_receive()
+        self.calls.next.is_none()
+            && !self.calls.has_more
+            && !self.calls.awaits_room
+            && self.protocol.may_receive()
+    }
+
+    /// The length of its large message, while that is being received or waits to be carried out, in bytes.
+    pub(crate) fn large_len(&self) -> usize {
+        let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
+        let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len);
+        let lens = [self.protocol.partial_len(), next, preparing];
+        lens.into_iter().filter(|len| *len >= LARGE_LEN).sum()
     }
 
     /// The memory that it uses, in bytes.

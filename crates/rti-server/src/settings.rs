@@ -30,6 +30,10 @@ pub struct Settings {
     pub backlog_len_max: usize,
     /// The memory that all sessions may use together, in bytes. Beyond it the session that uses most ends.
     pub memory_max: usize,
+    /// The memory of large messages that are being received, and of object models that wait to be read, in bytes; at
+    /// most a quarter of `memory_max`. Beyond it they are received one after the other. An object model may need as
+    /// much.
+    pub incoming_len_max: usize,
     /// The longest time for which one call of a sender is held because a receiver is congested.
     pub hold_max: Span,
     /// The time after which a congested session that has read nothing ends.
@@ -60,6 +64,7 @@ impl Default for Settings {
             congested_len: 4 * MIB,
             backlog_len_max: 64 * MIB,
             memory_max: 1024 * MIB,
+            incoming_len_max: 256 * MIB,
             hold_max: Span::from_millis(250),
             stall_max: Span::from_millis(10_000),
             idle_resume_window: Span::from_millis(10_000),

@@ -167,3 +167,47 @@ fn a_federation_that_is_replaced_meanwhile_costs_a_bounded_number_of_attempts() 
     let reply = joining.replies.values().next().unwrap();
     assert!(reply.is_ok() || replaced >= 3, "{reply:?} after {replaced}");
 }
+
+/// Sixty sessions send 2 MB each, and some stop in the middle. Returns the most that was in memory.
+fn crowd_of_large_models(incoming_len_max: usize) -> usize {
+    let settings = Settings {
+        incoming_len_max,
+        stall_max: hemiola_units::Span::from_millis(50),
+        ..Settings::default()
+    };
+    let mut world = World::new(7, settings);
+    let mut crowd: Vec<Federate> = (0..60).map(|_| Federate::connect(&mut world)).collect();
+    for (number, one) in crowd.iter_mut().enumerate() {
+        one.send(&world, create(&format!("Large{number}"), module("Large", 2_000_000)));
+    }
+    let mut most = 0;
+    for turn in 0..60_000 {
+        for (number, one) in crowd.iter_mut().enumerate() {
+            // Each fourth one stops for a while when its first part has arrived.
+            if number % 4 != 0 || !(10..=1000).contains(&turn) {
+                one.step(&mut world);
+            }
+        }
+        world.turn();
+        most = most.max(world.server.incoming_len());
+        if crowd.iter().all(|one| one.unanswered() == 0) {
+            break;
+        }
+    }
+    for one in &crowd {
+        assert_eq!(one.end, None, "no session is ended for it");
+        assert_eq!(one.replies.values().next(), Some(&Ok(Reply::Done)));
+    }
+    assert_eq!(world.server.incoming_len(), 0, "the memory is given back");
+    most
+}
+
+#[test]
+fn large_models_that_arrive_together_are_received_one_after_the_other() {
+    let limit = 4 << 20;
+    // Beyond the limit: one message, and the first part of each, which ends with the first read beyond 64 KiB.
+    let bound = limit + 2_100_000 + 60 * (128 << 10);
+    let most = crowd_of_large_models(limit);
+    assert!(most <= bound, "{most} bytes");
+    assert!(crowd_of_large_models(usize::MAX) > 2 * bound, "without a limit it is far more");
+}

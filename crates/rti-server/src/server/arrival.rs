@@ -276,7 +276,7 @@ impl Server {
             // The peer may be waiting for a part of it.
             self.mark(session, PendingOutput::Urgent);
         }
-        if !self.sessions.by_id[&session].may_receive() {
+        if !self.sessions.by_id[&session].may_receive() || !self.has_room_for_rest(session) {
             return;
         }
         let Some(len) = self.read(network, id).filter(|len| *len > 0) else { return };
@@ -345,6 +345,7 @@ impl Server {
         found.connection = None;
         found.detached_since = Some(self.now);
         found.protocol.disconnected(self.now);
+        self.leave_gate(session);
         self.offer_session(session);
         self.release_all(session);
         let found = &self.sessions.by_id[&session];

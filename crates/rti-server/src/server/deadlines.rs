@@ -18,6 +18,7 @@ impl Server {
         let sessions: Vec<SessionId> = self.sessions.by_id.keys().copied().collect();
         for id in sessions {
             self.expire_congestion(id);
+            self.expire_turn(id);
             self.expire_session(network, id);
         }
     }

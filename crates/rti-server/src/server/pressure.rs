@@ -103,9 +103,12 @@ impl Server {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
         let rest =
             session.connection.and_then(|connection| self.connections.by_id.get(&connection));
+        let large_len = session.large_len();
         let memory = session.memory() + rest.map_or(0, |connection| connection.rest_len());
         self.sessions.memory = self.sessions.memory - session.charged + memory;
         session.charged = memory;
+        let released = self.gate.hold(id, large_len, self.settings.incoming_len_max);
+        self.read_again(released);
         if self.sessions.memory > self.settings.memory_max {
             let largest = self.sessions.by_id.iter().max_by_key(|(_, session)| session.charged);
             if let Some((id, session)) = largest
@@ -150,6 +153,7 @@ impl Server {
             return;
         }
         self.relieve(id);
+        self.leave_gate(id);
         let session = self.sessions.by_id.remove(&id).expect("it was found above");
         self.sessions.memory -= session.charged;
         if let Some(connection) = session.connection {

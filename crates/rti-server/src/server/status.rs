@@ -90,6 +90,7 @@ impl Server {
         let running = sessions.values().filter(|session| !session.ending.is_over).count();
         assert_eq!(self.sessions.shares.counts().0, running);
         assert_eq!(self.connections.shares.counts().0, self.connections.by_id.len());
+        self.gate.check_invariants();
         assert_eq!(self.kernel.unprepared(), 0, "object models are merged beside the loop");
         self.kernel.check_invariants();
     }
