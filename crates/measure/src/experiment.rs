@@ -21,7 +21,7 @@ use hemiola_model::uncertain::Input;
 use hemiola_probe::Load;
 use hemiola_units::{Policy, Span};
 
-pub use file::{Known, read};
+pub use file::{Known, TABLE, read};
 pub use outcome::{CaseOutcome, Measured, Outcome, Reach, SecondOutcome};
 pub use report::Report;
 pub use run::{ExperimentError, known, run};

@@ -79,15 +79,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Its name in a model file.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Processed => "processed",
-        }
-    }
-
     /// The other format.
     #[must_use]
     pub const fn other(self) -> Self {

@@ -15,11 +15,12 @@ use crate::uncertain::{Correlation, Input};
 
 mod check;
 mod figure;
+mod keys;
 mod measured;
-mod schema;
 
+pub use figure::{constant, constant_of, input};
+pub use keys::{DistributionWord, TABLE};
 pub use measured::{Measured, MeasuredError, Measurements};
-pub use schema::schema;
 
 /// Reads a model. A figure that names a measured one takes its value from `measurements` if they contain it, and
 /// otherwise keeps the value in the file.
@@ -27,7 +28,7 @@ pub use schema::schema;
 /// # Errors
 /// All errors, in text order.
 pub fn read(source: &str, measurements: Option<&Measurements>) -> Result<Model, Vec<Problem>> {
-    document::read(source, &schema::MODEL, |root| check::check(root, measurements))
+    document::read(source, TABLE, |root| check::check(root, measurements))
 }
 
 /// A model: figures with their sources, operations and their calls, and the costs to compute.
@@ -76,7 +77,7 @@ pub struct Figure {
     /// Name, value and uncertainty.
     pub input: Input,
     /// Its source.
-    pub source: Source,
+    pub source: FigureSource,
     /// The dotted name of the measured figure.
     pub measured: Option<String>,
     /// The reason for the value: the data sheet's page, the basis of the guess, the method of the measurement.
@@ -87,25 +88,13 @@ pub struct Figure {
 
 /// The source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum FigureSource {
     /// A measurement.
     Measured,
     /// The manufacturer's statement.
     DataSheet,
     /// An estimate without better evidence.
     Guess,
-}
-
-impl Source {
-    /// Its name in tables.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::DataSheet => "data sheet",
-            Self::Guess => "guess",
-        }
-    }
 }
 
 /// A formula of the file and the place of its text.

@@ -236,9 +236,7 @@ impl Figure {
     /// The stochastic standard uncertainty of the value for another run, from the interval of a repeat.
     #[must_use]
     pub fn standard_uncertainty(&self) -> f64 {
-        /// The 97.5 % quantile of the standard normal distribution.
-        const NORMAL_975: f64 = 1.959_964;
-        (self.high - self.low) / 2.0 / NORMAL_975
+        (self.high - self.low) / 2.0 / hemiola_stats::NORMAL_975
     }
 
     fn problem(&self) -> Option<String> {

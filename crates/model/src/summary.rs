@@ -1,5 +1,6 @@
 //! All results of a model: the schema of its `summary.json`.
 
+use hemiola_scenario::document::Word;
 use serde::Serialize;
 
 use crate::budget::{self, Budget};

@@ -1,32 +1,39 @@
 //! Reads TOML files of other crates as strictly as a scenario: only known keys, every problem at once.
 //!
-//! A crate declares a [`Table`] of keys and a function that interprets the [`Section`] read; [`read`] does the
-//! rest.
+//! A crate declares its tables with [`sections!`](crate::sections) and a function that interprets the values read;
+//! [`read`] does the rest.
 //!
 //! ```
-//! use hemiola_scenario::document::{Section, Shape, Table, may, must, read};
+//! use hemiola_scenario::document::{Declared, Shape, read};
+//! use hemiola_scenario::sections;
 //! use hemiola_diagnostic::{Problem, render};
 //!
-//! static NOTE: Table = Table {
-//!     noun: "a note",
-//!     keys: &[must("title", Shape::Text, "One line."), may("weight", Shape::Whole(1, 9), "From 1.")],
-//! };
-//! let title = |note: &Section<'_>| (note.text("title").map(|t| t.value.to_owned()), Vec::new());
+//! sections! {
+//!     /// A note.
+//!     pub struct Note<'s> = "a note" {
+//!         must title: &'s str, Shape::Text, "One line.";
+//!         may weight: u32 = 1, Shape::Whole(1, 9), "From 1.";
+//!     }
+//! }
+//! let weight = |note| (Note::from_section(note).weight.value(), Vec::new());
 //! let source = "titel = \"x\"\nweight = 10\n";
-//! let problems: Vec<Problem> = read(source, &NOTE, title).unwrap_err();
+//! let problems: Vec<Problem> = read(source, Note::TABLE, weight).unwrap_err();
 //! let text = render(&problems, source, "note.toml");
 //! assert!(text.contains("did you mean \"title\"?") && text.contains("weight is 10"), "{text}");
-//! assert_eq!(read("title = \"x\"", &NOTE, title).unwrap().as_deref(), Some("x"));
+//! assert_eq!(read("title = \"x\"", Note::TABLE, weight).unwrap(), 1);
 //! ```
 
 use std::ops::Range;
 
 use toml::de::DeTable;
 
+pub use toml::Spanned;
 pub use toml::de::DeValue;
 
-pub use crate::schema::{Key, Shape, Table, may, must, schema_of as schema};
-pub use crate::section::{At, Entry, FromSection, OneOrMany, Read, Section, Word, Written};
+pub use crate::schema::{DefaultValue, Key, Shape, Table, schema_of as schema};
+pub use crate::section::{
+    At, Declared, Entry, FormulaText, Named, OneOrMany, Read, Section, Word, Written,
+};
 
 use crate::shape;
 use hemiola_diagnostic::Problem;
@@ -45,7 +52,7 @@ const SOURCE_LEN_MAX: usize = 1 << 20;
 pub fn read<T>(
     source: &str,
     schema: &Table,
-    interpret: impl FnOnce(&Section<'_>) -> (T, Vec<Problem>),
+    interpret: impl FnOnce(Section<'_>) -> (T, Vec<Problem>),
 ) -> Result<T, Vec<Problem>> {
     if source.len() > SOURCE_LEN_MAX {
         let message = format!("{} may have at most {} KiB", schema.noun, SOURCE_LEN_MAX / 1024);
@@ -69,8 +76,7 @@ pub fn read<T>(
         problems.extend(syntax);
         return Err(in_order(problems));
     }
-    let root = Section::new(document.get_ref(), start);
-    let (value, found) = interpret(&root);
+    let (value, found) = interpret(Section::new(document.get_ref(), start));
     problems.extend(found);
     if problems.is_empty() { Ok(value) } else { Err(in_order(problems)) }
 }

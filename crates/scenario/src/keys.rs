@@ -5,7 +5,7 @@ use hemiola_simplex::performance::Settings as Performance;
 use hemiola_simplex::{Gain, Settings as Rule};
 use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Rate, Span};
 
-use crate::document::{At, OneOrMany, Shape, Word};
+use crate::document::{At, Named, OneOrMany, Shape, Word};
 use crate::plan::{Message, UnitState};
 use crate::{sections, words};
 
@@ -23,8 +23,6 @@ const STEPS_MAX: usize = 32;
 /// The most threads of a benchmark.
 const THREADS_MAX: i64 = 64;
 
-/// Tables under names that the user chooses.
-type Named<'s, T> = Vec<(At<&'s str>, T)>;
 /// The strings of an array.
 type Texts<'s> = Vec<At<&'s str>>;
 /// A gain, or an unknown name.

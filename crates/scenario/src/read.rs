@@ -1,7 +1,7 @@
 //! Reading a scenario.
 
 use crate::check;
-use crate::document::{self, FromSection};
+use crate::document::{self, Declared};
 use crate::facts::{Facts, Overrides};
 use crate::keys::Scenario;
 use crate::plan::Plan;
@@ -13,6 +13,6 @@ use hemiola_diagnostic::Problem;
 /// See [`document::read`].
 pub fn read(source: &str, facts: &Facts<'_>, overrides: &Overrides) -> Result<Plan, Vec<Problem>> {
     document::read(source, Scenario::TABLE, |root| {
-        check::check(&Scenario::from_section(root.clone()), facts, overrides)
+        check::check(&Scenario::from_section(root), facts, overrides)
     })
 }

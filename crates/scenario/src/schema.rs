@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 
 use crate::keys::Scenario;
-use crate::section::Section;
+use crate::section::{Declared, Section};
 
 /// A table and its keys.
 #[derive(Debug)]
@@ -29,21 +29,51 @@ pub struct Key {
     pub shape: Shape,
     /// The words of another key, such as tasks, that permit this key; empty for all.
     pub of: &'static [&'static str],
-    /// The default as TOML, if it is a constant.
-    pub default: Option<fn() -> String>,
+    /// Its value where a file has none.
+    pub default: DefaultValue,
     /// Its meaning in a sentence.
     pub doc: &'static str,
 }
 
+/// The value of a key where a file has none.
+#[derive(Clone, Copy, Debug)]
+pub enum DefaultValue {
+    /// No value.
+    None,
+    /// A constant, as TOML.
+    Constant(fn() -> String),
+    /// A value that depends on other keys or on the machine, in words.
+    Words(&'static str),
+}
+
+impl DefaultValue {
+    /// The default as it is written, or in words.
+    #[must_use]
+    pub fn text(self) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Constant(written) => Some(written()),
+            Self::Words(words) => Some(words.into()),
+        }
+    }
+}
+
 impl Table {
     /// The keys of a section that `word` does not permit, and their places in the source.
-    pub(crate) fn foreign<'t>(
+    pub fn foreign<'t>(
         &'t self,
         word: &str,
         section: &Section<'_>,
     ) -> Vec<(&'t Key, Range<usize>)> {
         let foreign = self.keys.iter().filter(|key| !key.of.is_empty() && !key.of.contains(&word));
         foreign.filter_map(|key| Some((key, section.find(key.word)?))).collect()
+    }
+
+    /// The keys only for some words, among them `word`, that a section lacks.
+    pub fn lacking(&self, word: &str, section: &Section<'_>) -> impl Iterator<Item = &Key> {
+        self.keys
+            .iter()
+            .filter(move |key| key.of.contains(&word) && section.find(key.word).is_none())
     }
 }
 
@@ -108,18 +138,6 @@ pub(crate) const QUEUE_LEN_MAX: i64 = 1024;
 /// benchmark needs the rest.
 pub(crate) const SHARE_MAX: f64 = 90.0;
 
-/// An optional key.
-#[must_use]
-pub const fn may(word: &'static str, shape: Shape, doc: &'static str) -> Key {
-    Key { word, required: false, shape, of: &[], default: None, doc }
-}
-
-/// A required key.
-#[must_use]
-pub const fn must(word: &'static str, shape: Shape, doc: &'static str) -> Key {
-    Key { word, required: true, shape, of: &[], default: None, doc }
-}
-
 /// The JSON schema (draft 2020-12) of a scenario, for editors that complete and check TOML.
 ///
 /// It covers shapes only; the other checks of [`crate::read`] need the whole scenario.
@@ -145,8 +163,15 @@ fn table(table: &Table) -> Map<String, Value> {
     for key in table.keys {
         let mut value = shape(&key.shape);
         value.insert("description".into(), json!(key.doc));
-        if let Some(default) = key.default {
-            value.insert("default".into(), toml_value(&default()));
+        match key.default {
+            DefaultValue::None => {}
+            DefaultValue::Constant(written) => {
+                value.insert("default".into(), toml_value(&written()));
+            }
+            DefaultValue::Words(words) => {
+                let text = format!("{} Default: {words}.", key.doc);
+                value.insert("description".into(), json!(text));
+            }
         }
         properties.insert(key.word.into(), Value::Object(value));
     }

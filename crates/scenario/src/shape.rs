@@ -7,9 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::schema::{Key, QUEUE_LEN_MAX, SHARE_MAX, Shape, Table};
-use hemiola_simplex::Gain;
-
-use crate::section::{Read, number, whole};
+use crate::section::{gain, number, whole};
 use hemiola_diagnostic::{Problem, did_you_mean, nearest};
 
 /// The longest name; names become parts of file names.
@@ -195,7 +193,7 @@ fn leaf_problem(
             None => wrong("a mechanism and a name, such as \"shm:sensors\""),
         },
         Shape::Delivery => delivery_problem(value, at.clone()),
-        Shape::Gain => match Result::<Gain, &str>::read(value, &at) {
+        Shape::Gain => match gain(value) {
             Some(_) => None,
             None => wrong("the name of a gain or four numbers"),
         },

@@ -10,6 +10,9 @@ use crate::value::{Value, finite, sorted};
 /// The confidence level of all intervals in the reports.
 pub const LEVEL: f64 = 0.95;
 
+/// The 97.5 % quantile of the standard normal distribution: half the width of the interval that contains 95 %.
+pub const NORMAL_975: f64 = 1.959_963_984_540_054;
+
 /// A mean or a median with its interval at [`LEVEL`], in the unit of the readings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {

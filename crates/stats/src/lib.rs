@@ -39,7 +39,7 @@ pub use change::{Change, Covers, Difference, Verdict, differing};
 pub use dependence::effective_samples;
 pub use distribution::student_quantile;
 pub use histogram::histogram;
-pub use interval::{Estimate, LEVEL, quantile_interval};
+pub use interval::{Estimate, LEVEL, NORMAL_975, quantile_interval};
 pub use paired::paired_difference;
 pub use repeat::repeat_interval;
 pub use spread::{Spread, mean_and_std, median, quantile};

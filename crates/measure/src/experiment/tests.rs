@@ -138,7 +138,7 @@ fn all_errors_are_reported_at_once() {
             "is missing",
             "the accuracy needs either \"relative\" or \"absolute\"",
             "a case has no key \"colour\"",
-            "the input \"instructions\" has an empty range",
+            "instructions: its high end is not above its low end",
         ],
     );
 }
@@ -146,9 +146,9 @@ fn all_errors_are_reported_at_once() {
 #[test]
 fn an_input_has_both_ends_or_neither() {
     let one_end = text(EXPECTATION, ACCURACY, "").replace("high = 3000\n", "");
-    rejected(&one_end, &["the input \"instructions\" has only one end of its range"]);
+    rejected(&one_end, &["instructions: its range has only one end"]);
     let nothing = text(EXPECTATION, ACCURACY, "").replace("value = 10\n", "");
-    rejected(&nothing, &["the input \"lines\" has no value"]);
+    rejected(&nothing, &["lines has no value"]);
 }
 
 #[test]

@@ -24,20 +24,6 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All algorithms.
-    pub const ALL: [Self; 4] = [Self::Lru, Self::Lfu, Self::Clock, Self::Arc];
-
-    /// Its name in a model file.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Lru => "lru",
-            Self::Lfu => "lfu",
-            Self::Clock => "clock",
-            Self::Arc => "arc",
-        }
-    }
-
     /// An empty cache with `slots` slots for the objects 0 … `objects` − 1.
     ///
     /// # Panics
@@ -206,6 +192,7 @@ impl Policy for Arc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hemiola_scenario::document::Word;
     use proptest::prelude::*;
 
     /// The requests with hits in capitals.
@@ -267,7 +254,7 @@ mod tests {
             requests in prop::collection::vec(0u32..8, 0..100),
         ) {
             let distinct = requests.iter().collect::<BTreeSet<_>>().len();
-            for algorithm in Algorithm::ALL {
+            for &algorithm in Algorithm::ALL {
                 let mut cache = algorithm.cache(8, 8);
                 let misses = requests.iter().filter(|object| !cache.request(**object)).count();
                 prop_assert_eq!(misses, distinct);
@@ -279,7 +266,7 @@ mod tests {
             requests in prop::collection::vec(0u32..9, 1..200),
             slots in 1usize..7,
         ) {
-            for algorithm in Algorithm::ALL {
+            for &algorithm in Algorithm::ALL {
                 let mut cache = algorithm.cache(slots, 9);
                 for object in &requests {
                     cache.request(*object);

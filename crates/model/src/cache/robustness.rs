@@ -1,6 +1,7 @@
 //! Hit ratios with another design or with other requests.
 
 use hemiola_report::text::count;
+use hemiola_scenario::document::Word;
 use serde::Serialize;
 
 use super::{Algorithm, Cache, Format, Geometry, Requests, simulate, theory};
@@ -76,7 +77,7 @@ pub fn designs(cache: &Cache, seed: u64) -> Vec<Variation> {
     let base = Design::of(cache);
     let vary = |what: String, design| variation(what, cache, design, &cache.requests, seed);
     let mut found = vec![vary("as it is".into(), base)];
-    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| *algorithm != cache.algorithm) {
+    for &algorithm in Algorithm::ALL.iter().filter(|algorithm| **algorithm != cache.algorithm) {
         found.push(vary(algorithm.word().to_uppercase(), Design { algorithm, ..base }));
     }
     for (factor, word) in

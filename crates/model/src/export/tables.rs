@@ -2,6 +2,7 @@
 
 use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{count, size};
+use hemiola_scenario::document::Word;
 
 use crate::budget::time;
 use crate::cache::robustness::Variation;

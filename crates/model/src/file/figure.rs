@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hemiola_diagnostic::Problem;
-use hemiola_scenario::document::{At, Section};
+use hemiola_scenario::document::{At, Entry, FormulaText, Word};
+use hemiola_stats::NORMAL_975;
 
-use super::{Figure, Measured, Measurements, Source};
+use super::keys::{DistributionWord, FigureKeys};
+use super::{Figure, FigureSource, Measured, Measurements};
 use crate::expression::{Expression, ExpressionError};
 use crate::quantity::{Dimension, Quantity, Unit};
 use crate::uncertain::{Distribution, Input};
-
-/// Standard deviations from the middle of a normal distribution to the end of its 95 % range.
-const STDS_95: f64 = 1.959_963_984_540_054;
 
 /// The error of a formula as a problem of the file.
 pub(super) fn problem(at: &Range<usize>, error: &ExpressionError) -> Problem {
@@ -22,39 +21,34 @@ pub(super) fn problem(at: &Range<usize>, error: &ExpressionError) -> Problem {
 }
 
 /// Evaluates a formula without names.
-pub(super) fn constant(text: &At<String>) -> Result<Quantity, Problem> {
-    let expression = Expression::parse(&text.value).map_err(|error| problem(&text.at, &error))?;
+///
+/// # Errors
+/// The formula is invalid, has a name, or has no finite value.
+pub fn constant(text: &FormulaText) -> Result<Quantity, Problem> {
+    let refused = |error: ExpressionError| problem(&text.at, &error);
+    let expression = Expression::parse(&text.text).map_err(refused)?;
     if let Some((name, at)) = expression.names().next() {
         let at = text.at.start + at.start..text.at.start + at.end;
         return Err(Problem::new(at, format!("expected a value, found the name \"{name}\""))
             .hint("write numbers with their units, such as \"80 us\""));
     }
     let nothing = BTreeMap::<&str, Dimension>::new();
-    let dimension = expression.dimension(&nothing).map_err(|error| problem(&text.at, &error))?;
-    let value: f64 = expression
-        .evaluate(&BTreeMap::<&str, f64>::new())
-        .map_err(|error| problem(&text.at, &error))?;
-    if value.is_finite() {
-        Ok(Quantity { value, dimension })
-    } else {
-        Err(Problem::new(text.at.clone(), "the formula has no finite value"))
+    let dimension = expression.dimension(&nothing).map_err(refused)?;
+    let value: f64 = expression.evaluate(&BTreeMap::<&str, f64>::new()).map_err(refused)?;
+    if !value.is_finite() {
+        return Err(Problem::new(text.at.clone(), "the formula has no finite value"));
     }
+    Ok(Quantity { value, dimension })
 }
 
-/// The constant under a key, if the key is present and its formula valid.
-pub(super) fn constant_of(
-    section: &Section<'_>,
-    key: &str,
+/// The constant of an entry, if the entry has one and its formula is valid.
+pub fn constant_of(
+    entry: &Entry<FormulaText>,
     problems: &mut Vec<Problem>,
 ) -> Option<At<Quantity>> {
-    let text = section.formula(key)?;
-    match constant(&text) {
-        Ok(value) => Some(At { value, at: text.at }),
-        Err(problem) => {
-            problems.push(problem);
-            None
-        }
-    }
+    let text = entry.get()?;
+    let value = constant(text).map_err(|problem| problems.push(problem)).ok()?;
+    Some(At { value, at: text.at.clone() })
 }
 
 /// The value of this name in the measurements.
@@ -84,214 +78,209 @@ pub(super) fn measured(
 
 pub(super) fn figure(
     name: &str,
-    section: &Section<'_>,
+    keys: &FigureKeys<'_>,
     measurements: Option<&Measurements>,
     problems: &mut Vec<Problem>,
 ) -> Option<Figure> {
-    let own = own(name, section, problems);
-    let measured_name = section.text("measured");
+    let own = stated(name, keys);
     let expected = own.as_ref().ok().and_then(|own| own.as_ref()).map(|own| own.nominal.dimension);
-    let taken = measured(measured_name.as_ref(), measurements, expected, problems);
-    let source = match section.text("source").map(|word| word.value) {
-        _ if taken.is_some() => Source::Measured,
-        Some("measured") => Source::Measured,
-        Some("data sheet") => Source::DataSheet,
-        _ => Source::Guess,
-    };
+    let taken = measured(keys.measured.stated.as_ref(), measurements, expected, problems);
+    let stated_source = keys.source.get().copied().unwrap_or(FigureSource::Guess);
     let input = match (&taken, own) {
+        (_, Err(found)) => {
+            problems.extend(found);
+            return None;
+        }
         (Some((value, found)), _) => from_measurement(name, *value, found),
         (None, Ok(Some(own))) => own,
         (None, Ok(None)) => {
-            problems.push(missing(name, section, measured_name.is_some()));
+            let hint = match keys.measured.is_present {
+                true => {
+                    "pass the measurements of a machine that include it (--machine FILE), or write a value"
+                }
+                false => "write value, or low and high",
+            };
+            problems.push(
+                Problem::new(keys.section.at.clone(), format!("{name} has no value")).hint(hint),
+            );
             return None;
         }
-        (None, Err(())) => return None,
     };
     Some(Figure {
-        title: section.text("title").map(|text| text.value.to_owned()).unwrap_or_default(),
+        title: keys.title.text(),
         input,
-        source,
-        measured: measured_name.map(|name| name.value.to_owned()),
-        reason: section.text("reason").map(|text| text.value.to_owned()).unwrap_or_default(),
+        source: if taken.is_some() { FigureSource::Measured } else { stated_source },
+        measured: keys.measured.get().map(|&name| name.to_owned()),
+        reason: keys.reason.text(),
         taken: taken.map(|(_, found)| found),
     })
-}
-
-fn missing(name: &str, section: &Section<'_>, measured: bool) -> Problem {
-    let problem = Problem::new(section.at.clone(), format!("{name} has no value"));
-    if measured {
-        problem.hint(
-            "pass the measurements of a machine that include it (--machine FILE), or write a value",
-        )
-    } else {
-        problem.hint("write value, or low and high")
-    }
 }
 
 /// The median and what a repeat of the measurement may find: the model counts with costs per operation that
 /// are means over many, not with single readings.
 fn from_measurement(name: &str, value: Quantity, found: &Measured) -> Input {
     let scale = if found.value == 0.0 { 0.0 } else { value.value / found.value };
-    let std = (found.high - found.low).max(0.0) * scale / (2.0 * STDS_95);
+    let std = (found.high - found.low).max(0.0) * scale / (2.0 * NORMAL_975);
     let input = Input::exact(name, value).offset_within(found.systematic.abs() * scale);
     if std > 0.0 { input.varying(Distribution::Normal { std }) } else { input }
 }
 
-/// The value stated in the file, if any; `Err` if it is wrong and reported.
-fn own(
-    name: &str,
-    section: &Section<'_>,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<Input>, ()> {
-    let before = problems.len();
-    let [value, low, high] =
-        ["value", "low", "high"].map(|key| constant_of(section, key, problems));
-    let word = section.text("distribution").map(|word| word.value);
-    if problems.len() > before {
-        return Err(());
-    }
-    let wrong = |problems: &mut Vec<Problem>, at: &Range<usize>, message: &str, hint: &str| {
-        problems.push(Problem::new(at.clone(), format!("{name}: {message}")).hint(hint));
-        Err(())
+/// The value stated in the file, if any.
+fn stated(name: &str, keys: &FigureKeys<'_>) -> Result<Option<Input>, Vec<Problem>> {
+    let entries = [&keys.value, &keys.low, &keys.high];
+    let Some(input) = input(name, entries, keys.distribution.stated.as_ref())? else {
+        return Ok(None);
     };
+    varied(input, keys).map(Some).map_err(|problem| vec![problem])
+}
+
+/// The input with the variation and the offset of the figure.
+fn varied(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
+    let nominal = input.nominal;
+    let stochastic = amount(&keys.stochastic, nominal)?;
+    let systematic = amount(&keys.systematic, nominal)?.unwrap_or(0.0);
+    let input = match keys.low.is_present {
+        false => around(input, keys, stochastic)?,
+        true if stochastic.is_some() => {
+            let message = format!("{}: its range is stated twice", input.name);
+            let problem = Problem::new(keys.stochastic.key_at.clone(), message);
+            return Err(problem.hint("leave out stochastic, or low and high"));
+        }
+        true => input,
+    };
+    Ok(input.offset_within(systematic))
+}
+
+/// An input with this standard deviation or half width.
+fn around(input: Input, keys: &FigureKeys<'_>, width: Option<f64>) -> Result<Input, Problem> {
+    use DistributionWord::{Exact, LogNormal, Normal, Triangular, Uniform};
+    let value = input.nominal.value;
+    let wrong = |at: &Range<usize>, message: &str, hint: &str| {
+        Err(Problem::new(at.clone(), format!("{}: {message}", input.name)).hint(hint))
+    };
+    let distribution_at = &keys.distribution.key_at;
+    let distribution = match (width, keys.distribution.get().copied()) {
+        (None, None | Some(Exact)) => Distribution::Exact,
+        (None, Some(word)) => {
+            let message = format!("a {} distribution needs a width", word.word());
+            return wrong(distribution_at, &message, "write stochastic, or low and high");
+        }
+        (Some(_), Some(Exact)) => {
+            let hint = "leave out stochastic, or name its distribution";
+            return wrong(distribution_at, "an exact value does not vary", hint);
+        }
+        (Some(half), Some(Uniform)) => {
+            Distribution::Uniform { low: value - half, high: value + half }
+        }
+        (Some(half), Some(Triangular)) => {
+            Distribution::Triangular { low: value - half, high: value + half }
+        }
+        (Some(std), Some(LogNormal)) if value > 0.0 => {
+            // The standard deviation of a log-normal distribution with this median.
+            let relative = std / value;
+            let square = (1.0 + (1.0 + 4.0 * relative * relative).sqrt()) / 2.0;
+            Distribution::LogNormal { sigma: square.ln().sqrt() }
+        }
+        (Some(_), Some(LogNormal)) => {
+            let hint = "choose another distribution";
+            return wrong(&keys.value.key_at, "a log-normal value must be above zero", hint);
+        }
+        (Some(std), None | Some(Normal)) => Distribution::Normal { std },
+    };
+    Ok(input.varying(distribution))
+}
+
+/// The input of the entries `value`, `low` and `high`: exact, or uniform between its ends unless `word` states
+/// otherwise; `None` if no entry is stated.
+///
+/// # Errors
+/// All problems of the entries. A value of the wrong shape adds none, because the check of the shape reports it.
+pub fn input(
+    name: &str,
+    entries: [&Entry<FormulaText>; 3],
+    word: Option<&At<DistributionWord>>,
+) -> Result<Option<Input>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let [value, low, high] = entries.map(|entry| constant_of(entry, &mut problems));
+    let unreadable = |entry: &&Entry<FormulaText>| entry.is_present && entry.stated.is_none();
+    if !problems.is_empty() || entries.iter().any(unreadable) {
+        return Err(problems);
+    }
     let input = match (value, low, high) {
         (None, None, None) => return Ok(None),
-        (Some(value), None, None) => {
-            let nominal = value.value;
-            let stochastic = amount(section, "stochastic", nominal, problems)?;
-            let distribution = match (stochastic, word) {
-                (None, None | Some("exact")) => Distribution::Exact,
-                (None, Some(word)) => {
-                    let message = format!("a {word} distribution needs a width");
-                    let hint = "write stochastic, or low and high";
-                    return wrong(problems, &section.key_at("distribution"), &message, hint);
-                }
-                (Some(_), Some("exact")) => {
-                    let hint = "leave out stochastic, or name its distribution";
-                    return wrong(
-                        problems,
-                        &section.key_at("distribution"),
-                        "an exact value does not vary",
-                        hint,
-                    );
-                }
-                (Some(half), Some("uniform")) => {
-                    Distribution::Uniform { low: nominal.value - half, high: nominal.value + half }
-                }
-                (Some(half), Some("triangular")) => Distribution::Triangular {
-                    low: nominal.value - half,
-                    high: nominal.value + half,
-                },
-                (Some(std), Some("log-normal")) if nominal.value > 0.0 => {
-                    // The standard deviation of a log-normal distribution with this median.
-                    let relative = std / nominal.value;
-                    let square = (1.0 + (1.0 + 4.0 * relative * relative).sqrt()) / 2.0;
-                    Distribution::LogNormal { sigma: square.ln().sqrt() }
-                }
-                (Some(_), Some("log-normal")) => {
-                    let hint = "choose another distribution";
-                    return wrong(
-                        problems,
-                        &value.at,
-                        "a log-normal value must be above zero",
-                        hint,
-                    );
-                }
-                (Some(std), _) => Distribution::Normal { std },
-            };
-            Input::exact(name, nominal).varying(distribution)
-        }
-        (value, Some(low), Some(high)) => {
-            if section.has("stochastic") {
-                let hint = "leave out stochastic, or low and high";
-                let at = section.key_at("stochastic");
-                return wrong(problems, &at, "its range is stated twice", hint);
-            }
-            let dimension = low.value.dimension;
-            let fits = |other: &At<Quantity>| other.value.dimension == dimension;
-            if !fits(&high) || value.as_ref().is_some_and(|value| !fits(value)) {
-                let at = if fits(&high) { &section.key_at("value") } else { &high.at };
-                let message = format!("its low end is {dimension}, but this is not");
-                return wrong(
-                    problems,
-                    at,
-                    &message,
-                    "write all of them in units of the same dimension",
-                );
-            }
-            let (low, high_at, high) = (low.value.value, high.at, high.value.value);
-            if low >= high {
-                let hint = "low must be below high; write a value without a range as value alone";
-                return wrong(problems, &high_at, "its high end is not above its low end", hint);
-            }
-            if word == Some("log-normal") && low <= 0.0 {
-                let hint = "choose another distribution";
-                return wrong(
-                    problems,
-                    &section.key_at("low"),
-                    "a log-normal value must be above zero",
-                    hint,
-                );
-            }
-            let middle = match word {
-                Some("log-normal") => (low * high).sqrt(),
-                _ => (low + high) / 2.0,
-            };
-            let nominal = value.as_ref().map_or(middle, |value| value.value.value);
-            if !(low..=high).contains(&nominal) {
-                let at = section.key_at("value");
-                let hint = "low <= value <= high";
-                return wrong(problems, &at, "its value is outside its range", hint);
-            }
-            let distribution = match word {
-                None | Some("uniform") => Distribution::Uniform { low, high },
-                Some("triangular") => Distribution::Triangular { low, high },
-                Some("normal") => Distribution::Normal { std: (high - low) / (2.0 * STDS_95) },
-                Some("log-normal") => {
-                    Distribution::LogNormal { sigma: (high / low).ln() / (2.0 * STDS_95) }
-                }
-                Some(_) => {
-                    let hint = "leave out low and high, or name their distribution";
-                    let at = section.key_at("distribution");
-                    return wrong(problems, &at, "an exact value does not vary", hint);
-                }
-            };
-            Input::exact(name, Quantity { value: nominal, dimension }).varying(distribution)
-        }
+        (Some(value), None, None) => Ok(Input::exact(name, value.value)),
+        (value, Some(low), Some(high)) => between(name, value, low, high, word),
         (_, Some(one), None) | (_, None, Some(one)) => {
-            let hint = "low and high go together";
-            return wrong(problems, &one.at, "its range has only one end", hint);
+            Err(Problem::new(one.at, format!("{name}: its range has only one end"))
+                .hint("low and high go together"))
         }
     };
-    let systematic = amount(section, "systematic", input.nominal, problems)?.unwrap_or(0.0);
-    Ok(Some(input.offset_within(systematic)))
+    input.map(Some).map_err(|problem| vec![problem])
+}
+
+fn between(
+    name: &str,
+    value: Option<At<Quantity>>,
+    low: At<Quantity>,
+    high: At<Quantity>,
+    stated: Option<&At<DistributionWord>>,
+) -> Result<Input, Problem> {
+    use DistributionWord::{Exact, LogNormal, Normal, Triangular, Uniform};
+    let wrong = |at: &Range<usize>, message: &str, hint: &str| {
+        Err(Problem::new(at.clone(), format!("{name}: {message}")).hint(hint))
+    };
+    let word = stated.map(|word| word.value);
+    let dimension = low.value.dimension;
+    if let Some(other) = value.iter().chain([&high]).find(|one| one.value.dimension != dimension) {
+        let message = format!("its low end is {dimension}, but this is not");
+        return wrong(&other.at, &message, "write all of them in units of the same dimension");
+    }
+    let (low_at, low, high_at, high) = (low.at, low.value.value, high.at, high.value.value);
+    if low >= high {
+        let hint = "low must be below high; write a value without a range as value alone";
+        return wrong(&high_at, "its high end is not above its low end", hint);
+    }
+    if word == Some(LogNormal) && low <= 0.0 {
+        let hint = "choose another distribution";
+        return wrong(&low_at, "a log-normal value must be above zero", hint);
+    }
+    let middle = if word == Some(LogNormal) { (low * high).sqrt() } else { (low + high) / 2.0 };
+    let nominal = value.as_ref().map_or(middle, |value| value.value.value);
+    if !(low..=high).contains(&nominal) {
+        let at = value.map_or(low_at, |value| value.at);
+        return wrong(&at, "its value is outside its range", "low <= value <= high");
+    }
+    let distribution = match word {
+        None | Some(Uniform) => Distribution::Uniform { low, high },
+        Some(Triangular) => Distribution::Triangular { low, high },
+        Some(Normal) => Distribution::Normal { std: (high - low) / (2.0 * NORMAL_975) },
+        Some(LogNormal) => {
+            Distribution::LogNormal { sigma: (high / low).ln() / (2.0 * NORMAL_975) }
+        }
+        Some(Exact) => {
+            let hint = "leave out low and high, or name their distribution";
+            let at = stated.map_or(low_at, |word| word.at.clone());
+            return wrong(&at, "an exact value does not vary", hint);
+        }
+    };
+    Ok(Input::exact(name, Quantity { value: nominal, dimension }).varying(distribution))
 }
 
 /// A width in the unit of the value, or in % of it where it has a unit.
-fn amount(
-    section: &Section<'_>,
-    key: &str,
-    nominal: Quantity,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<f64>, ()> {
-    if !section.has(key) {
-        return Ok(None);
-    }
-    let amount = constant_of(section, key, problems).ok_or(())?;
-    let Quantity { value, dimension } = amount.value;
-    let wrong = |message: String, hint: &str| Problem::new(amount.at.clone(), message).hint(hint);
+fn amount(entry: &Entry<FormulaText>, nominal: Quantity) -> Result<Option<f64>, Problem> {
+    let Some(text) = entry.get() else { return Ok(None) };
+    let (key, Quantity { value, dimension }) = (entry.key, constant(text)?);
+    let wrong = |message: String, hint| Err(Problem::new(text.at.clone(), message).hint(hint));
     let size = if dimension == nominal.dimension {
         value
     } else if dimension == Dimension::NONE {
         value * nominal.value.abs()
     } else {
         let message = format!("{key} is {dimension}, the value is {}", nominal.dimension);
-        problems.push(wrong(message, "write it in the unit of the value, or in %"));
-        return Err(());
+        return wrong(message, "write it in the unit of the value, or in %");
     };
     if size < 0.0 {
-        problems.push(wrong(format!("{key} is negative"), "a width must not be negative"));
-        return Err(());
+        return wrong(format!("{key} is negative"), "a width must not be negative");
     }
     Ok(Some(size))
 }

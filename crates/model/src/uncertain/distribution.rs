@@ -1,13 +1,10 @@
 //! Inputs and their distributions.
 
-use hemiola_stats::mean_and_std;
+use hemiola_stats::{NORMAL_975, mean_and_std};
 use statrs::function::erf::erfc;
 
 use crate::expression::Interval;
 use crate::quantity::Quantity;
-
-/// Half the width of the interval that contains 95 % of the standard normal distribution.
-pub(super) const SCORE_95: f64 = 1.959_963_984_540_054;
 
 /// The score that bounds the worst case of an unbounded distribution: 99.7 % of a normal one lie within.
 const SCORE_WORST: f64 = 3.0;
@@ -143,7 +140,7 @@ impl Input {
 
     /// The ends of the middle 95 %, the systematic part included.
     pub(super) fn range_95(&self) -> [f64; 2] {
-        [self.at_score(-SCORE_95) - self.systematic, self.at_score(SCORE_95) + self.systematic]
+        [self.at_score(-NORMAL_975) - self.systematic, self.at_score(NORMAL_975) + self.systematic]
     }
 
     /// Everything that is wrong with this input, one sentence each.

@@ -8,7 +8,7 @@ use hemiola_units::{Overrun, Rate, Span};
 
 use super::Checker;
 use super::mixed::Step;
-use crate::document::{At, Entry, OneOrMany, Section, Word};
+use crate::document::{At, Declared, Entry, OneOrMany, Section, Word};
 use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,

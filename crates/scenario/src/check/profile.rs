@@ -6,7 +6,7 @@ use std::ops::Range;
 use hemiola_units::{CpuSet, Policy, Priority, Profile, Span};
 
 use super::Checker;
-use crate::document::{At, Entry, Word};
+use crate::document::{At, Declared, Entry, Word};
 use crate::keys::{PolicyWord, ProfileKeys, Scenario};
 use hemiola_diagnostic::{Problem, did_you_mean};
 

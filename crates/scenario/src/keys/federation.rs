@@ -3,8 +3,7 @@
 use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, Span};
 
-use super::Named;
-use crate::document::{OneOrMany, Shape, Word};
+use crate::document::{Named, OneOrMany, Shape, Word};
 use crate::plan::SATELLITES;
 use crate::{sections, words};
 

@@ -1,0 +1,181 @@
+//! The keys of a model file.
+
+use hemiola_scenario::document::{Declared, FormulaText, Named, Shape, Table, Word};
+use hemiola_scenario::{sections, words};
+
+use super::FigureSource;
+use crate::cache::{Algorithm, Format, OBJECTS_MAX};
+use crate::uncertain::{SAMPLES_MAX, SAMPLES_MIN};
+
+/// Limits far above any model written by hand.
+const FIGURES_MAX: usize = 1_000;
+const COMPONENTS_MAX: usize = 200;
+const OPERATIONS_MAX: usize = 200;
+const CALLS_MAX: usize = 200;
+const CHAINS_MAX: usize = 100;
+const WHAT_IFS_MAX: usize = 100;
+const CACHES_MAX: usize = 20;
+const TABLES_MAX: usize = 50;
+/// Weights of requests to a cache.
+const WEIGHTS_MAX: usize = 10_000;
+
+/// The keys of a model file.
+pub static TABLE: &Table = ModelKeys::TABLE;
+
+sections! {
+    /// The whole document.
+    pub(super) struct ModelKeys<'s> = "a model" {
+        must title: &'s str, Shape::Text, "One line for headings.";
+        may description: &'s str, Shape::Text, "The purpose of the model.";
+        may seed: u64 = 1, Shape::Whole(0, i64::MAX), "Seed of all randomness.";
+        may samples: usize = 100_000, Shape::Whole(SAMPLES_MIN as i64, SAMPLES_MAX as i64),
+            "Samples of a Monte Carlo propagation.";
+        may figures: Named<'s, FigureKeys<'s>>, Shape::Named(FigureKeys::TABLE, FIGURES_MAX),
+            "The values that formulas use.";
+        may correlation: Vec<CorrelationKeys<'s>>, Shape::Many(CorrelationKeys::TABLE, TABLES_MAX),
+            "Figures that vary together.";
+        may components: Named<'s, ComponentKeys<'s>>, Shape::Named(ComponentKeys::TABLE, COMPONENTS_MAX),
+            "The parts of the system.";
+        may caches: Named<'s, CacheKeys<'s>>, Shape::Named(CacheKeys::TABLE, CACHES_MAX),
+            "Caches in front of slower storage.";
+        may chains: Named<'s, ChainKeys<'s>>, Shape::Named(ChainKeys::TABLE, CHAINS_MAX), "Timed chains of calls.";
+        may what_if: Named<'s, WhatIfKeys<'s>>, Shape::Named(WhatIfKeys::TABLE, WHAT_IFS_MAX), "Alternatives.";
+        may overhead: Vec<OverheadKeys<'s>>, Shape::Many(OverheadKeys::TABLE, TABLES_MAX),
+            "Tables of rates against costs.";
+    }
+
+    /// `[figures.NAME]`
+    pub(super) struct FigureKeys<'s> = "a figure" {
+        may title: &'s str, Shape::Text, "One line for tables.";
+        may value: FormulaText, Shape::Formula, else "the middle of low and high",
+            "The best single value, with its unit; a formula without names, as below.";
+        may stochastic: FormulaText, Shape::Formula,
+            "Its variation: the standard deviation, or the half width of a uniform or triangular distribution. \
+             In the unit of the value, or in % of a value with a unit.";
+        may systematic: FormulaText, Shape::Formula,
+            "The largest offset common to all readings, written as stochastic.";
+        may low: FormulaText, Shape::Formula, "Instead of stochastic: the lower end of the range.";
+        may high: FormulaText, Shape::Formula, "Instead of stochastic: the upper end of the range.";
+        may distribution: DistributionWord, Shape::Word(DistributionWord::WORDS),
+            else "normal with stochastic, uniform with low and high, else exact",
+            "For normal and log-normal, low to high is the middle 95 %.";
+        must source: FigureSource, Shape::Word(FigureSource::WORDS), "Origin of the value.";
+        must reason: &'s str, Shape::Text, "Reason for this value.";
+        may measured: &'s str, Shape::Name,
+            "The name of the figure in the measurements of a machine. A measurement given by --machine replaces value \
+             and range by its median, the interval of a repeat as 95 % of a normal distribution, and the systematic \
+             part of its calibration.";
+    }
+
+    /// `[[correlation]]`
+    pub(super) struct CorrelationKeys<'s> = "a correlation" {
+        must first: &'s str, Shape::Text, "One figure.";
+        must second: &'s str, Shape::Text, "The other.";
+        must coefficient: f64, Shape::Number(-1.0, 1.0), "Their correlation.";
+    }
+
+    /// `[components.NAME]`
+    pub(super) struct ComponentKeys<'s> = "a component" {
+        may title: &'s str, Shape::Text, "One line for tables.";
+        must operations: Named<'s, OperationKeys<'s>>, Shape::Named(OperationKeys::TABLE, OPERATIONS_MAX),
+            "Its operations.";
+    }
+
+    /// `[components.NAME.operations.NAME]`
+    pub(super) struct OperationKeys<'s> = "an operation" {
+        may title: &'s str, Shape::Text, "One line for tables.";
+        may cost: FormulaText, Shape::Formula, "Its own time, without its calls.";
+        may calls: Vec<CallKeys<'s>>, Shape::Many(CallKeys::TABLE, CALLS_MAX), "The operations that it calls.";
+    }
+
+    /// An item of `calls`
+    pub(super) struct CallKeys<'s> = "a call" {
+        may to: &'s str, Shape::Text, "The operation, as \"component.operation\" or \"cache.request\".";
+        may cost: FormulaText, Shape::Formula, "Instead of to: the time of a step that is not an operation.";
+        may name: &'s str, Shape::Text, "The name of such a step.";
+        may times: FormulaText, Shape::Formula, else "1", "Number of calls.";
+    }
+
+    /// `[chains.NAME]`
+    pub(super) struct ChainKeys<'s> = "a chain" {
+        may title: &'s str, Shape::Text, "One line for tables.";
+        must calls: Vec<CallKeys<'s>>, Shape::Many(CallKeys::TABLE, CALLS_MAX), "The calls of the chain.";
+        may deadline: FormulaText, Shape::Formula, "Time within which the chain should end.";
+        may budget: Named<'s, FormulaText>, Shape::NamedFormulas(OPERATIONS_MAX),
+            "The most time of an operation in the chain, over all its calls.";
+        may measured: Vec<ObservationKeys<'s>>, Shape::Many(ObservationKeys::TABLE, TABLES_MAX),
+            "Measured times of the chain.";
+    }
+
+    /// `[[chains.NAME.measured]]`
+    pub(super) struct ObservationKeys<'s> = "a measured time" {
+        may of: &'s str, Shape::Text, else "the chain", "An operation of the chain, over all its calls.";
+        must circumstances: &'s str, Shape::Text, "The circumstances of the measurement.";
+        may value: FormulaText, Shape::Formula, "The time.";
+        may measured: &'s str, Shape::Name, "The name of the figure in the measurements of a machine.";
+    }
+
+    /// `[what_if.NAME]`
+    pub(super) struct WhatIfKeys<'s> = "a what-if" {
+        may title: &'s str, Shape::Text, "The difference in one line.";
+        may after: &'s str, Shape::Text, else "the model itself", "An earlier what-if that this one extends.";
+        may figures: Named<'s, FormulaText>, Shape::NamedFormulas(FIGURES_MAX),
+            "Figures with another value; their ranges scale in proportion.";
+        may operations: Named<'s, OperationKeys<'s>>, Shape::Named(OperationKeys::TABLE, OPERATIONS_MAX),
+            "Replaced operations, as \"component.operation\".";
+    }
+
+    /// `[caches.NAME]`
+    pub(super) struct CacheKeys<'s> = "a cache" {
+        may title: &'s str, Shape::Text, "One line for tables.";
+        must algorithm: Algorithm, Shape::Word(Algorithm::WORDS), "Eviction algorithm.";
+        must size: FormulaText, Shape::Formula, "Capacity in bytes.";
+        must object: FormulaText, Shape::Formula, "Bytes of one stored object.";
+        may chunk: FormulaText, Shape::Formula, else "one object",
+            "Bytes fetched and stored at once. A chunk larger than an object holds several scattered objects, popular \
+             ones beside others; an object larger than a chunk occupies several, and wastes the rest of the last one.";
+        may format: Format = Format::Raw, Shape::Word(Format::WORDS), "Format of stored objects.";
+        may processing: FormulaText, Shape::Formula,
+            "Time to process an object: at every request if stored raw, at a miss if stored processed.";
+        must hit: FormulaText, Shape::Formula, "Time to get a cached chunk.";
+        must miss: FormulaText, Shape::Formula, "Time to get a chunk that is not cached.";
+        must requests: RequestsKeys<'s>, Shape::One(RequestsKeys::TABLE),
+            "The distribution of requests over objects. Requests are independent of each other.";
+        may simulate: u64 = 200_000, Shape::Whole(1_000, 10_000_000),
+            "Requests counted in the simulation, after as many to fill the cache.";
+    }
+
+    /// `[caches.NAME.requests]`
+    pub(super) struct RequestsKeys<'s> = "the distribution of requests" {
+        must distribution: RequestsWord, Shape::Word(RequestsWord::WORDS),
+            "Zipf's law, uniform, or the given weights.";
+        may exponent: f64, Shape::Number(0.0, 10.0), of ["zipf"], "The exponent.";
+        may objects: usize, Shape::Whole(1, OBJECTS_MAX as i64), of ["zipf", "uniform"], "Number of objects.";
+        may weights: Vec<FormulaText>, Shape::Formulas(WEIGHTS_MAX), of ["weights"], "One number per object.";
+    }
+
+    /// `[[overhead]]`
+    pub(super) struct OverheadKeys<'s> = "an overhead table" {
+        must title: &'s str, Shape::Text, "The repeated activity.";
+        must rates: Vec<FormulaText>, Shape::Formulas(TABLES_MAX), "Rates, as \"500/s\".";
+        must costs: Vec<FormulaText>, Shape::Formulas(10), "Costs per repetition.";
+    }
+}
+
+words!(FigureSource { Measured "measured", DataSheet "data sheet", Guess "guess" });
+words!(Algorithm { Lru "lru", Lfu "lfu", Clock "clock", Arc "arc" });
+words!(Format { Raw "raw", Processed "processed" });
+words! {
+    /// Distributions of a figure.
+    pub enum DistributionWord {
+        Exact "exact",
+        Normal "normal",
+        Uniform "uniform",
+        Triangular "triangular",
+        LogNormal "log-normal",
+    }
+}
+words! {
+    /// Distributions of requests to a cache.
+    pub(super) enum RequestsWord { Zipf "zipf", Uniform "uniform", Weights "weights" }
+}
