@@ -95,7 +95,7 @@ pub(crate) fn check(
     };
     checker.overrides_are_in_range();
     checker.profiles(root);
-    checker.rule = checker.rule(root.decision.get());
+    checker.rule = checker.rule(&root.decision.or_empty());
     checker.plant = root.plant.get().map(|plant| checker.plant(plant));
     checker.card(root);
     let variants = match root.federation.get() {
@@ -113,7 +113,7 @@ pub(crate) fn check(
         }
     }
     let plan = Plan {
-        title: root.title.get().copied().unwrap_or_default().into(),
+        title: root.title.text(),
         description: root.description.get().map_or("", |text| text.trim()).into(),
         seed: root.seed.value(),
         duration,
@@ -153,6 +153,11 @@ impl Checker<'_> {
         }
     }
 
+    /// Adds a problem with a hint.
+    fn wrong(&mut self, at: &Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        self.problem(Problem::new(at.clone(), message).hint(hint));
+    }
+
     fn overrides_are_in_range(&mut self) {
         let Overrides { runs, duration, conversion_time, .. } = *self.overrides;
         if let Some(time) = conversion_time.filter(|time| *time < Span::ZERO) {
@@ -180,34 +185,28 @@ impl Checker<'_> {
     fn plant(&mut self, keys: &PlantKeys<'_>) -> PlantSettings {
         self.plant_profile = Some(self.chosen(&keys.profile, None, Some("plant")));
         let step = keys.step.value();
-        let step_at = keys.step.stated.as_ref().map_or(&keys.section.at, |step| &step.at);
+        let step_at = keys.step.at();
         if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step) {
-            self.problem(
-                Problem::new(
-                    step_at.clone(),
-                    format!("the plant's step is {step}; it must be from 100us to 5ms"),
-                )
-                .hint("the integrator is validated for this range; 1ms is usual"),
+            self.wrong(
+                &step_at,
+                format!("the plant's step is {step}; it must be from 100us to 5ms"),
+                "the integrator is validated for this range; 1ms is usual",
             );
         }
         self.step_at = Some(step_at.clone());
-        let start = keys.start.get().map_or_else(State::default, |start| State {
-            position: start.position.value(),
-            angle: start.angle_deg.value().to_radians(),
-            ..State::default()
-        });
-        let default = PlantSettings::default();
+        let start = keys.start.or_empty();
         PlantSettings {
             model: keys.model.value(),
             step,
-            start,
+            start: State {
+                position: start.position.value(),
+                angle: start.angle_deg.value().to_radians(),
+                ..State::default()
+            },
             noise_v_rms: keys.noise.value(),
-            filter_corner_hz: keys
-                .filter_corner
-                .get()
-                .map_or(default.filter_corner_hz, |corner| corner.hertz()),
+            filter_corner_hz: keys.filter_corner.value().hertz(),
             stiction: keys.stiction.value(),
-            ..default
+            ..PlantSettings::default()
         }
     }
 
@@ -231,27 +230,20 @@ impl Checker<'_> {
         }
         let spent = self.card.conversion_time * CONVERSIONS;
         if spent >= period {
-            self.problem(
-                Problem::new(
-                    self.conversion_at.clone(),
-                    format!("the {CONVERSIONS} conversions of a cycle take {spent}, but the period is {period}"),
-                )
-                .hint("shorten conversion_time or lower the rate"),
+            let message = format!(
+                "the {CONVERSIONS} conversions of a cycle take {spent}, but the period is {period}"
             );
+            let problem = Problem::new(self.conversion_at.clone(), message);
+            self.problem(problem.hint("shorten conversion_time or lower the rate"));
         }
         if let Some(step) = self.plant.as_ref().map(|plant| plant.step)
             && step > period
         {
-            self.problem(
-                Problem::new(
-                    self.step_at.clone(),
-                    format!("the plant steps every {step}, longer than the period of {period}"),
-                )
-                .hint(format!(
-                    "keep the plant's step at or below the period, such as {}",
-                    period.min(Span::from_millis(1))
-                )),
-            );
+            let message =
+                format!("the plant steps every {step}, longer than the period of {period}");
+            let shorter = period.min(Span::from_millis(1));
+            let hint = format!("keep the plant's step at or below the period, such as {shorter}");
+            self.problem(Problem::new(self.step_at.clone(), message).hint(hint));
         }
     }
 
@@ -259,9 +251,10 @@ impl Checker<'_> {
         let variants =
             root.variant.is_present && !(root.variant.is_array && root.variant.items().is_empty());
         if !variants && !root.campaign.is_present && !root.federation.is_present {
-            self.problem(
-                Problem::new(root.section.at.clone(), "there is nothing to run")
-                    .hint("add at least one [[variant]], a [campaign] or a [federation]"),
+            self.wrong(
+                &root.section.at,
+                "there is nothing to run",
+                "add at least one [[variant]], a [campaign] or a [federation]",
             );
         }
     }
@@ -270,7 +263,7 @@ impl Checker<'_> {
     fn gain(&mut self, gain: &At<Result<Gain, &str>>) -> Gain {
         gain.value.unwrap_or_else(|name| {
             let names: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
-            self.unknown(name, &gain.at, "gain", &names);
+            self.unknown(name, &gain.at, "there is no gain", &names, "");
             Gain([0.0; 4])
         })
     }
@@ -280,27 +273,37 @@ impl Checker<'_> {
         let found = FaultKind::named(name.value).filter(|kind| classes.contains(&kind.class()));
         if found.is_none() {
             let names: Vec<&str> = faults(classes).map(FaultKind::name).collect();
-            self.unknown(name.value, &name.at, noun, &names);
+            self.unknown(name.value, &name.at, &format!("there is no {noun}"), &names, "");
         }
         found
     }
 
-    /// Reports a name that is not among `names`.
-    fn unknown(&mut self, name: &str, at: &Range<usize>, noun: &str, names: &[&str]) {
-        self.problem(
-            Problem::new(at.clone(), format!("there is no {noun} \"{}\"", name.escape_debug()))
-                .label(did_you_mean(name, names.iter().copied()).unwrap_or_default())
-                .hint(format!("choose from {}", names.join(", "))),
-        );
+    /// Reports a name that is not among `names`; `absent` is the hint if there are none.
+    fn unknown(
+        &mut self,
+        name: &str,
+        at: &Range<usize>,
+        message: &str,
+        names: &[&str],
+        absent: &str,
+    ) {
+        let message = format!("{message} \"{}\"", name.escape_debug());
+        let label = did_you_mean(name, names.iter().copied()).unwrap_or_default();
+        let hint = match names {
+            [] => absent.to_owned(),
+            names => format!("choose from {}", names.join(", ")),
+        };
+        self.problem(Problem::new(at.clone(), message).label(label).hint(hint));
     }
 
     /// Returns the program and its arguments. Reports a program that cannot be started.
     fn command(&mut self, command: &Entry<Vec<At<&str>>>) -> (String, Vec<String>) {
         let Some((program, arguments)) = command.items().split_first() else {
             if command.is_array {
-                self.problem(
-                    Problem::new(command.key_at.clone(), "command is empty")
-                        .hint("write the program and its arguments: [\"./program\", \"argument\"]"),
+                self.wrong(
+                    &command.key_at,
+                    "command is empty",
+                    "write the program and its arguments: [\"./program\", \"argument\"]",
                 );
             }
             return (String::new(), Vec::new());
@@ -312,13 +315,7 @@ impl Checker<'_> {
             } else {
                 "a name without a slash is looked up in PATH; write \"./name\" for a program beside the scenario"
             };
-            self.problem(
-                Problem::new(
-                    program.at.clone(),
-                    format!("\"{name}\" is not an executable program"),
-                )
-                .hint(hint),
-            );
+            self.wrong(&program.at, format!("\"{name}\" is not an executable program"), hint);
         }
         let arguments = arguments.iter().map(|argument| argument.value.to_owned()).collect();
         (program.value.to_owned(), arguments)

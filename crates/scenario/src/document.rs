@@ -4,7 +4,7 @@
 //! [`read`] does the rest.
 //!
 //! ```
-//! use hemiola_scenario::document::{Declared, Shape, read};
+//! use hemiola_scenario::document::{Declared, Section, Shape, read};
 //! use hemiola_scenario::sections;
 //! use hemiola_diagnostic::{Problem, render};
 //!
@@ -15,7 +15,7 @@
 //!         may weight: u32 = 1, Shape::Whole(1, 9), "From 1.";
 //!     }
 //! }
-//! let weight = |note| (Note::from_section(note).weight.value(), Vec::new());
+//! let weight = |note: Section<'_>| (Note::from_section(note).weight.value(), Vec::new());
 //! let source = "titel = \"x\"\nweight = 10\n";
 //! let problems: Vec<Problem> = read(source, Note::TABLE, weight).unwrap_err();
 //! let text = render(&problems, source, "note.toml");

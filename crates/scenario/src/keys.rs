@@ -68,7 +68,7 @@ sections! {
         may model: Model = Plant::default().model, Shape::Word(Model::WORDS), "Parameters of cart and rod.";
         may step: Span = Plant::default().step, Shape::Length, "Step of the integrator, 100us to 5ms.";
         may noise: f64 = Plant::default().noise_v_rms, Shape::Number(0.0, 1.0), "V rms per step and sensor.";
-        may filter_corner: Rate, Shape::Rate, "Corner of the A/D filters; default 50Hz.";
+        may filter_corner: Rate = filter_corner(), Shape::Rate, "Corner of the A/D filters.";
         may stiction: f64 = Plant::default().stiction, Shape::Number(0.0, 10.0), "Stiction of the cart in N.";
         may start: StartKeys<'s>, Shape::One(StartKeys::TABLE),
             "Initial position of the pendulum; default at rest, upright.";
@@ -227,6 +227,11 @@ sections! {
         may with: &'s str, Shape::Text, "The variant with a decision process.";
         may without: &'s str, Shape::Text, "The variant without one.";
     }
+}
+
+fn filter_corner() -> Rate {
+    let period = Span::from_secs_f64(1.0 / Plant::default().filter_corner_hz);
+    Rate::from_period(period).expect("the default corner is a rate")
 }
 
 /// A gain that exists, as a default.

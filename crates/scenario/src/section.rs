@@ -20,9 +20,10 @@ pub struct At<T> {
 }
 
 /// One table of a document.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Section<'s> {
-    table: &'s DeTable<'s>,
+    /// `None` if the document does not have the table.
+    table: Option<&'s DeTable<'s>>,
     /// The place to mark when something is missing from it.
     pub at: Range<usize>,
 }
@@ -35,18 +36,18 @@ impl<'s> Section<'s> {
     }
 
     pub(crate) fn new(table: &'s DeTable<'s>, at: Range<usize>) -> Self {
-        Self { table, at }
+        Self { table: Some(table), at }
     }
 
     /// The place of the key; `None` if the table does not have it.
     pub(crate) fn find(&self, key: &str) -> Option<Range<usize>> {
-        self.table.get_key_value(key).map(|(key, _)| key.span())
+        self.table?.get_key_value(key).map(|(key, _)| key.span())
     }
 
     /// The entry of a key.
     #[must_use]
     pub fn entry<T: Read<'s>>(&self, key: &'static str) -> Entry<T> {
-        let found = self.table.get_key_value(key);
+        let found = self.table.and_then(|table| table.get_key_value(key));
         Entry {
             key,
             stated: found.and_then(|(key, item)| {
@@ -93,6 +94,20 @@ impl<T, D> Entry<T, D> {
     pub fn get(&self) -> Option<&T> {
         self.stated.as_ref().map(|stated| &stated.value)
     }
+
+    /// The place of the value, or else that of the key.
+    #[must_use]
+    pub fn at(&self) -> &Range<usize> {
+        self.stated.as_ref().map_or(&self.key_at, |stated| &stated.at)
+    }
+}
+
+impl<'s, T: Declared<'s> + Clone> Entry<T> {
+    /// The stated table, or one without keys.
+    #[must_use]
+    pub fn or_empty(&self) -> T {
+        self.get().cloned().unwrap_or_else(T::empty)
+    }
 }
 
 impl<T: Copy> Entry<T, T> {
@@ -127,12 +142,17 @@ pub trait Read<'s>: Sized {
 }
 
 /// A table whose keys are declared with [`sections!`](crate::sections).
-pub trait Declared<'s> {
+pub trait Declared<'s>: Sized {
     /// Its keys.
     const TABLE: &'static Table;
 
     /// Reads all keys.
     fn from_section(section: Section<'s>) -> Self;
+
+    /// The table with no key: its defaults.
+    fn empty() -> Self {
+        Self::from_section(Section::default())
+    }
 }
 
 /// One of several words.

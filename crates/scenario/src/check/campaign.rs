@@ -7,7 +7,7 @@ use super::Checker;
 use crate::document::{At, Entry};
 use crate::keys::{self, CampaignKeys, ProcessFaultKeys, Scenario, SimulatedKeys};
 use crate::plan::{Campaign, ProcessFaults, SimulatedFaults, Task, UnitState, Variant};
-use hemiola_diagnostic::{Problem, did_you_mean};
+use hemiola_diagnostic::Problem;
 
 /// Faults of a controller's output can be simulated; the others need a real process.
 const OUTPUT: &[Class] = &[Class::Output];
@@ -28,16 +28,14 @@ impl Checker<'_> {
         variants: &[At<Variant>],
     ) -> Campaign {
         if !keys.simulated.is_present && !keys.process.is_present {
-            self.problem(
-                Problem::new(keys.section.at.clone(), "the campaign has no faults")
-                    .hint("write simulated = { kinds = \"all\" }, process = { … }, or both"),
+            self.wrong(
+                &keys.section.at,
+                "the campaign has no faults",
+                "write simulated = { kinds = \"all\" }, process = { … }, or both",
             );
         }
         if self.plant.is_none() && !root.plant.is_present {
-            self.problem(
-                Problem::new(keys.section.at.clone(), "a campaign needs a plant")
-                    .hint("add the table [plant]"),
-            );
+            self.wrong(&keys.section.at, "a campaign needs a plant", "add the table [plant]");
         }
         let (simulated, process) = (keys.simulated.get(), keys.process.get());
         Campaign {
@@ -49,8 +47,7 @@ impl Checker<'_> {
     fn simulated(&mut self, keys: &SimulatedKeys<'_>, root: &Scenario<'_>) -> SimulatedFaults {
         let course = self.course(&keys.runs, &keys.duration, &keys.fault_after, root);
         let Course { runs, duration, fault_after } = course;
-        let at = keys.gain.stated.as_ref().map_or(0..0, |gain| gain.at.clone());
-        let gain = self.gain(&At { value: keys.gain.value(), at });
+        let gain = self.gain(&At { value: keys.gain.value(), at: keys.gain.at().clone() });
         SimulatedFaults {
             kinds: self.kinds(&keys.kinds, OUTPUT),
             runs,
@@ -76,15 +73,10 @@ impl Checker<'_> {
             && !(supervised(variant)
                 && variant.units.iter().any(|unit| unit.state == UnitState::Active))
         {
-            self.problem(
-                Problem::new(
-                    keys.with.key_at.clone(),
-                    format!(
-                        "variant \"{}\" has no decision process with an active unit",
-                        variant.name
-                    ),
-                )
-                .hint("the fault goes into the active unit"),
+            self.wrong(
+                &keys.with.key_at,
+                format!("variant \"{}\" has no decision process with an active unit", variant.name),
+                "the fault goes into the active unit",
             );
         }
         let without = self.variant_of(&keys.without, variants);
@@ -94,19 +86,21 @@ impl Checker<'_> {
             if supervised(variant)
                 || !variant.processes.iter().any(|process| controls(&process.task))
             {
-                self.problem(
-                    Problem::new(
-                        keys.without.key_at.clone(),
-                        format!("variant \"{}\" must have a controller and no decision process", variant.name),
-                    )
-                    .hint("the fault goes into a process with task = \"controller\" or \"monolithic\""),
+                self.wrong(
+                    &keys.without.key_at,
+                    format!(
+                        "variant \"{}\" must have a controller and no decision process",
+                        variant.name
+                    ),
+                    "the fault goes into a process with task = \"controller\" or \"monolithic\"",
                 );
             }
         }
         if !keys.with.is_present && !keys.without.is_present {
-            self.problem(
-                Problem::new(keys.section.at.clone(), "process faults need a variant to run in")
-                    .hint("write with = \"…\" and without = \"…\", the names of two variants"),
+            self.wrong(
+                &keys.section.at,
+                "process faults need a variant to run in",
+                "write with = \"…\" and without = \"…\", the names of two variants",
             );
         }
         let name = |variant: Option<&Variant>| variant.map(|variant| variant.name.clone());
@@ -133,14 +127,12 @@ impl Checker<'_> {
         if fault_after >= duration {
             // A default, or a duration from the command line, is no error in the file.
             if after.stated.is_some() && self.overrides.duration.is_none() {
-                self.problem(
-                    Problem::new(
-                        after.key_at.clone(),
-                        format!(
-                            "the fault starts after {fault_after}, but a run ends after {duration}"
-                        ),
-                    )
-                    .hint("leave time to observe its effect"),
+                self.wrong(
+                    &after.key_at,
+                    format!(
+                        "the fault starts after {fault_after}, but a run ends after {duration}"
+                    ),
+                    "leave time to observe its effect",
                 );
             } else {
                 let sooner = duration / 2;
@@ -183,13 +175,8 @@ impl Checker<'_> {
         if found.is_none() {
             let names: Vec<&str> =
                 variants.iter().map(|variant| variant.value.name.as_str()).collect();
-            let message = format!("there is no variant \"{}\"", name.value.escape_debug());
-            let hint = match names.is_empty() {
-                true => "add one: [[variant]]".into(),
-                false => format!("choose from {}", names.join(", ")),
-            };
-            let label = did_you_mean(name.value, names).unwrap_or_default();
-            self.problem(Problem::new(name.at.clone(), message).label(label).hint(hint));
+            let absent = "add one: [[variant]]";
+            self.unknown(name.value, &name.at, "there is no variant", &names, absent);
         }
         found.map(|variant| &variant.value)
     }

@@ -7,6 +7,7 @@ use hemiola_simplex::performance::{Remedy, Settings as PerformanceSettings};
 use hemiola_units::Span;
 
 use super::Checker;
+use crate::document::At;
 use crate::keys::{DecisionKeys, PerformanceKeys, RemedyWord};
 use hemiola_diagnostic::Problem;
 
@@ -20,11 +21,9 @@ pub(super) struct Rule {
 
 impl Checker<'_> {
     /// Reads [decision].
-    pub(super) fn rule(&mut self, keys: Option<&DecisionKeys<'_>>) -> Rule {
-        let Some(keys) = keys else { return Rule::default() };
-        let default = Settings::default();
+    pub(super) fn rule(&mut self, keys: &DecisionKeys<'_>) -> Rule {
         let settings = Settings {
-            safety: keys.safety.stated.as_ref().map_or(default.safety, |gain| self.gain(gain)),
+            safety: self.gain(&At { value: keys.safety.value(), at: keys.safety.at().clone() }),
             accept_below: keys.accept_below.value(),
             return_below: keys.return_below.value(),
             return_after: keys.return_after.value(),
@@ -33,19 +32,17 @@ impl Checker<'_> {
             give_up_after: keys.give_up_after.value(),
             promote_after: keys.promote_after.value(),
             answer_within: keys.answer_within.value(),
-            performance: keys.performance.get().map_or(default.performance, performance),
-            ..default
+            performance: performance(&keys.performance.or_empty()),
+            ..Settings::default()
         };
         if settings.return_below > settings.accept_below {
-            self.problem(
-                Problem::new(
-                    keys.return_below.key_at.clone(),
-                    format!(
-                        "return_below is {}, above accept_below, which is {}",
-                        settings.return_below, settings.accept_below
-                    ),
-                )
-                .hint("keep return_below at or below accept_below"),
+            self.wrong(
+                &keys.return_below.key_at,
+                format!(
+                    "return_below is {}, above accept_below, which is {}",
+                    settings.return_below, settings.accept_below
+                ),
+                "keep return_below at or below accept_below",
             );
         }
         Rule {

@@ -1,21 +1,21 @@
 //! Checks of a federation: its federates and exchanges, and one variant for each of its modes.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 
 use hemiola_trace::result::{PriorityMode, Synchronization};
 use hemiola_units::{Bytes, CpuSet, Overrun, Policy, Priority, Profile, Rate, Span};
 
 use super::Checker;
-use crate::document::{At, Entry, OneOrMany, Word};
+use crate::document::{At, Declared, Entry, OneOrMany, Word};
 use crate::keys::Scenario;
 use crate::keys::federation::{
-    Affinity, ExchangeKeys, FederateKeys, FederateWord, FederationKeys, OrbitKeys,
+    Affinity, ExchangeKeys, FederateKeys, FederateWord, FederationKeys, OrbitKeys, SatelliteKeys,
 };
 use crate::plan::{
     Ellipse, Exchange, FederateSettings, Federation, Model, OrbitSettings, Process, Release, Task,
     Transport, Variant,
 };
-use hemiola_diagnostic::{Problem, did_you_mean};
+use hemiola_diagnostic::Problem;
 
 /// The process of the RTI; no federate may have its name.
 const RTI: &str = "rti";
@@ -78,7 +78,7 @@ impl Checker<'_> {
         let rti = self.placement(&keys.rti_priority, &keys.rti_cpus);
         let rti_namespace = keys.rti_namespace.get().map(|name| (*name).to_owned());
         let bare = keys.bare.get().copied().unwrap_or(self.duration / 4);
-        let orbit = orbit(keys.orbit.get());
+        let orbit = orbit(&keys.orbit.or_empty());
         let master = keys.master.get().copied().unwrap_or_default();
         let variant = |mode: Mode| {
             let (sync, priority, affinity) = mode;
@@ -123,19 +123,18 @@ impl Checker<'_> {
         ];
         for (other, is_present, at) in others {
             if is_present {
-                self.problem(
-                    Problem::new(
-                        at.clone(),
-                        format!("a federation cannot be combined with \"{other}\""),
-                    )
-                    .hint("a federation defines its own processes; write a separate scenario"),
+                self.wrong(
+                    &at,
+                    format!("a federation cannot be combined with \"{other}\""),
+                    "a federation defines its own processes; write a separate scenario",
                 );
             }
         }
         if keys.federates.items().is_empty() && keys.federates.is_present {
-            self.problem(
-                Problem::new(keys.federates.key_at.clone(), "this federation has no federate")
-                    .hint("add one: [federation.federates.name]"),
+            self.wrong(
+                &keys.federates.key_at,
+                "this federation has no federate",
+                "add one: [federation.federates.name]",
             );
         }
     }
@@ -148,9 +147,10 @@ impl Checker<'_> {
             FederateWord::Payload => Model::Payload,
         };
         match (model, &keys.satellite.stated) {
-            (Model::Payload, Some(satellite)) => self.problem(
-                Problem::new(satellite.at.clone(), "a payload has no key \"satellite\"")
-                    .hint("it belongs to the model board or dynamics"),
+            (Model::Payload, Some(satellite)) => self.wrong(
+                &satellite.at,
+                "a payload has no key \"satellite\"",
+                "it belongs to the model board or dynamics",
             ),
             (Model::Board { .. } | Model::Dynamics { .. }, None) if !keys.satellite.is_present => {
                 self.missing(&keys.section, name.value, "satellite", "1 or 2");
@@ -158,9 +158,10 @@ impl Checker<'_> {
             _ => {}
         }
         if name.value == RTI {
-            self.problem(
-                Problem::new(name.at.clone(), "\"rti\" is reserved for the RTI's process")
-                    .hint("choose another name"),
+            self.wrong(
+                &name.at,
+                "\"rti\" is reserved for the RTI's process",
+                "choose another name",
             );
         }
         let every = keys.every.value();
@@ -187,8 +188,7 @@ impl Checker<'_> {
     }
 
     fn placement(&mut self, priority: &Entry<u8, u8>, cpus: &Entry<&str>) -> Placement {
-        let stated = priority.stated.as_ref().map_or(&priority.key_at, |stated| &stated.at);
-        let number = At { value: priority.value(), at: stated.clone() };
+        let number = At { value: priority.value(), at: priority.at().clone() };
         let high = self.runs_high;
         let permitted = if high { self.permitted(&number) } else { None };
         Placement {
@@ -201,12 +201,10 @@ impl Checker<'_> {
         let Some(named) = &keys.master.stated else { return };
         match members.iter().find(|member| member.name == named.value) {
             None => self.no_federate(named, members),
-            Some(member) if member.settings.every != 1 => self.problem(
-                Problem::new(
-                    named.at.clone(),
-                    format!("the master has every = {}; it must be 1", member.settings.every),
-                )
-                .hint("the other federates count their cycles in cycles of the master"),
+            Some(member) if member.settings.every != 1 => self.wrong(
+                &named.at,
+                format!("the master has every = {}; it must be 1", member.settings.every),
+                "the other federates count their cycles in cycles of the master",
             ),
             Some(_) => {}
         }
@@ -214,10 +212,7 @@ impl Checker<'_> {
 
     fn no_federate(&mut self, named: &At<&str>, members: &[Member]) {
         let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-        let hint = format!("choose from {}", names.join(", "));
-        let label = did_you_mean(named.value, names).unwrap_or_default();
-        let message = format!("there is no federate \"{}\"", named.value.escape_debug());
-        self.problem(Problem::new(named.at.clone(), message).label(label).hint(hint));
+        self.unknown(named.value, &named.at, "there is no federate", &names, "");
     }
 
     fn exchanges(&mut self, federation: &FederationKeys<'_>, members: &[Member]) -> Vec<Exchange> {
@@ -237,36 +232,34 @@ impl Checker<'_> {
             };
             let pair = format!("{} to {}", from.value, to.value);
             if from.value == to.value {
-                self.problem(
-                    Problem::new(to.at.clone(), format!("\"{}\" would send to itself", from.value))
-                        .hint("an exchange is between two federates"),
+                self.wrong(
+                    &to.at,
+                    format!("\"{}\" would send to itself", from.value),
+                    "an exchange is between two federates",
                 );
                 continue;
             }
             if exchanges.iter().any(|known| known.from == from.value && known.to == to.value) {
-                self.problem(
-                    Problem::new(keys.section.at.clone(), format!("a second exchange from {pair}"))
-                        .hint("one exchange carries all data from one federate to another"),
+                self.wrong(
+                    &keys.section.at,
+                    format!("a second exchange from {pair}"),
+                    "one exchange carries all data from one federate to another",
                 );
             }
             let mid_cycle = keys.mid_cycle.value();
             if mid_cycle && sender.settings.every != receiver.settings.every {
-                self.problem(
-                    Problem::new(
-                        keys.mid_cycle.key_at.clone(),
-                        format!("{pair} is in mid-cycle, but their cycles differ"),
-                    )
-                    .hint("a mid-cycle reception needs a sender with the same cycle"),
+                self.wrong(
+                    &keys.mid_cycle.key_at,
+                    format!("{pair} is in mid-cycle, but their cycles differ"),
+                    "a mid-cycle reception needs a sender with the same cycle",
                 );
             }
             let second = exchanges.iter().any(|known| known.mid_cycle && known.to == to.value);
             if mid_cycle && second {
-                self.problem(
-                    Problem::new(
-                        keys.mid_cycle.key_at.clone(),
-                        format!("\"{}\" would receive in mid-cycle twice", to.value),
-                    )
-                    .hint("a federate has at most one mid-cycle reception"),
+                self.wrong(
+                    &keys.mid_cycle.key_at,
+                    format!("\"{}\" would receive in mid-cycle twice", to.value),
+                    "a federate has at most one mid-cycle reception",
                 );
             }
             exchanges.push(Exchange {
@@ -281,18 +274,15 @@ impl Checker<'_> {
     }
 
     fn message_size(&mut self, keys: &ExchangeKeys<'_>, sender: &Member) -> Bytes {
-        let least = sender.settings.model.message_min();
-        let Some(size) = &keys.size.stated else { return Bytes(least.0.max(64)) };
-        if size.value < least || size.value > MESSAGE_MAX {
-            self.problem(Problem::new(
-                size.at.clone(),
-                format!(
-                    "size is {}; a message of \"{}\" has from {least} to {MESSAGE_MAX}",
-                    size.value, sender.name
-                ),
-            ));
+        let (size, least) = (keys.size.value(), sender.settings.model.message_min());
+        if size < least || size > MESSAGE_MAX {
+            let name = &sender.name;
+            let message = format!(
+                "size is {size}; a message of \"{name}\" has from {least} to {MESSAGE_MAX}"
+            );
+            self.problem(Problem::new(keys.size.at().clone(), message));
         }
-        size.value
+        size
     }
 
     /// Checks that mid-cycle receptions form no circle. A chain without one is shorter than the number of
@@ -315,31 +305,23 @@ impl Checker<'_> {
             })
         };
         if let Some(member) = members.iter().find(is_endless) {
-            self.problem(
-                Problem::new(
-                    keys.exchanges.key_at.clone(),
-                    format!("\"{}\" would wait forever in mid-cycle", member.name),
-                )
-                .hint("mid-cycle receptions must not form a circle"),
+            self.wrong(
+                &keys.exchanges.key_at,
+                format!("\"{}\" would wait forever in mid-cycle", member.name),
+                "mid-cycle receptions must not form a circle",
             );
         }
     }
 
-    fn transport(&mut self, rti: &Entry<&str>) -> Transport {
-        let Some(text) = &rti.stated else { return Transport::Shm };
-        match (text.value, text.value.strip_prefix("tcp:")) {
+    fn transport(&mut self, rti: &Entry<&str, &str>) -> Transport {
+        match (rti.value(), rti.value().strip_prefix("tcp:").map(str::parse)) {
             ("shm", _) => Transport::Shm,
             ("tcp", _) => Transport::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
-            (_, Some(address)) if address.parse::<SocketAddr>().is_ok() => {
-                Transport::Tcp(address.parse().expect("parsed just now"))
-            }
-            _ => {
-                let address = text.value.escape_debug();
-                self.problem(
-                    Problem::new(text.at.clone(), format!("rti cannot be \"{address}\"")).hint(
-                        "write \"shm\", \"tcp\" or the listen address: \"tcp:10.0.0.1:15164\"",
-                    ),
-                );
+            (_, Some(Ok(address))) => Transport::Tcp(address),
+            (text, _) => {
+                let message = format!("rti cannot be \"{}\"", text.escape_debug());
+                let hint = "write \"shm\", \"tcp\" or the listen address: \"tcp:10.0.0.1:15164\"";
+                self.wrong(rti.at(), message, hint);
                 Transport::Shm
             }
         }
@@ -412,17 +394,16 @@ fn modes(keys: &FederationKeys<'_>) -> Vec<Mode> {
     modes
 }
 
-fn orbit(keys: Option<&OrbitKeys<'_>>) -> OrbitSettings {
-    let satellites = keys.map_or(&[][..], |keys| keys.satellites.items());
-    let altitude_km = keys.map_or(700.0, |keys| keys.altitude_km.value());
+fn orbit(keys: &OrbitKeys<'_>) -> OrbitSettings {
     OrbitSettings {
-        altitude_m: altitude_km * 1e3,
+        altitude_m: keys.altitude_km.value() * 1e3,
         satellites: [(0, 0.0), (1, 180.0)].map(|(number, opposite)| {
-            let keys = satellites.get(number);
+            let stated = keys.satellites.items().get(number);
+            let keys = stated.cloned().unwrap_or_else(SatelliteKeys::empty);
             Ellipse {
-                radial_m: keys.map_or(100.0, |keys| keys.radial.value()),
-                normal_m: keys.map_or(50.0, |keys| keys.normal.value()),
-                phase_deg: keys.and_then(|keys| keys.phase_deg.get().copied()).unwrap_or(opposite),
+                radial_m: keys.radial.value(),
+                normal_m: keys.normal.value(),
+                phase_deg: keys.phase_deg.get().copied().unwrap_or(opposite),
             }
         }),
     }

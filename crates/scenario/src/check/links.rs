@@ -64,12 +64,10 @@ impl Checker<'_> {
             (None, "sensors") => Message::Sensors,
             (None, "command") => Message::Command,
             _ => {
-                self.problem(
-                    Problem::new(
-                        name.at.clone(),
-                        format!("the message type of channel \"{}\" is unknown", name.value),
-                    )
-                    .hint("write message = \"sensors\" or message = \"command\""),
+                self.wrong(
+                    &name.at,
+                    format!("the message type of channel \"{}\" is unknown", name.value),
+                    "write message = \"sensors\" or message = \"command\"",
                 );
                 return None;
             }
@@ -89,12 +87,10 @@ impl Checker<'_> {
         for written in channels {
             let Channel { name, endpoint, .. } = &written.channel;
             if let Some(owner) = owners.insert(endpoint, name) {
-                self.problem(
-                    Problem::new(
-                        written.endpoint_at.clone(),
-                        format!("the endpoint {endpoint} is already used by \"{owner}\""),
-                    )
-                    .hint("give each channel of a variant its own endpoint"),
+                self.wrong(
+                    &written.endpoint_at,
+                    format!("the endpoint {endpoint} is already used by \"{owner}\""),
+                    "give each channel of a variant its own endpoint",
                 );
             }
         }
@@ -111,24 +107,17 @@ impl Checker<'_> {
             }
             let word = process.process.task.word();
             if ends.is_empty() && process.ends_known {
-                self.problem(
-                    Problem::new(
-                        process.name_at.clone(),
-                        format!("\"{}\" needs \"{verb}\"", process.process.name),
-                    )
-                    .hint(format!("the task {word} {verb} {message}: {verb} = [\"{message}\"]")),
+                self.wrong(
+                    &process.name_at,
+                    format!("\"{}\" needs \"{verb}\"", process.process.name),
+                    format!("the task {word} {verb} {message}: {verb} = [\"{message}\"]"),
                 );
             }
             for extra in ends.iter().skip(1) {
-                self.problem(
-                    Problem::new(
-                        extra.at.clone(),
-                        format!(
-                            "\"{}\" has more than one channel in \"{verb}\"",
-                            process.process.name
-                        ),
-                    )
-                    .hint(format!("the task {word} {verb} {message}, over one channel")),
+                self.wrong(
+                    &extra.at,
+                    format!("\"{}\" has more than one channel in \"{verb}\"", process.process.name),
+                    format!("the task {word} {verb} {message}, over one channel"),
                 );
             }
         }
@@ -154,17 +143,10 @@ impl Checker<'_> {
                 found.push(End { process: &process.process.name, at: &end.at });
                 if expected != *message {
                     let own = &process.process.name;
-                    self.problem(
-                        Problem::new(
-                            end.at.clone(),
-                            format!(
-                                "\"{own}\" {verb} {expected}, but \"{name}\" carries {message}"
-                            ),
-                        )
-                        .hint(format!(
-                            "the task {} {verb} {expected}",
-                            process.process.task.word()
-                        )),
+                    self.wrong(
+                        &end.at,
+                        format!("\"{own}\" {verb} {expected}, but \"{name}\" carries {message}"),
+                        format!("the task {} {verb} {expected}", process.process.task.word()),
                     );
                 }
             }
@@ -176,9 +158,10 @@ impl Checker<'_> {
         for (_, _, what, key) in
             sides.into_iter().filter(|(found, known, ..)| *known && found.is_empty())
         {
-            self.problem(
-                Problem::new(written.name_at.clone(), format!("channel \"{name}\" has no {what}"))
-                    .hint(format!("name it in a process: {key} = [\"{name}\"]")),
+            self.wrong(
+                &written.name_at,
+                format!("channel \"{name}\" has no {what}"),
+                format!("name it in a process: {key} = [\"{name}\"]"),
             );
         }
         if let [first, others @ ..] = &writers[..] {
@@ -220,14 +203,12 @@ impl Checker<'_> {
             }
         }
         if let Endpoint::Local(_) = endpoint {
-            self.problem(
-                Problem::new(
-                    written.endpoint_at.clone(),
-                    format!(
-                        "{endpoint} works within one process only, but \"{name}\" connects several"
-                    ),
-                )
-                .hint("use shm:, mq: or pubsub:"),
+            self.wrong(
+                &written.endpoint_at,
+                format!(
+                    "{endpoint} works within one process only, but \"{name}\" connects several"
+                ),
+                "use shm:, mq: or pubsub:",
             );
         }
     }
@@ -241,15 +222,13 @@ impl Checker<'_> {
         let readable =
             matches!((endpoint, delivery), (Endpoint::SharedMemory(_), Delivery::Latest));
         if is_read_by_units && !readable {
-            self.problem(
-                Problem::new(
-                    written.endpoint_at.clone(),
-                    format!("units cannot read \"{name}\" through {endpoint}"),
-                )
-                .hint(format!(
+            self.wrong(
+                &written.endpoint_at,
+                format!("units cannot read \"{name}\" through {endpoint}"),
+                format!(
                     "units map it read-only: endpoint = \"shm:{}\", delivery = \"latest\"",
                     endpoint.name()
-                )),
+                ),
             );
         }
     }

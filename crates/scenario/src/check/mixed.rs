@@ -69,9 +69,10 @@ impl Checker<'_> {
                 [(rate.is_array, &rate.key_at), (share.is_array, &share.key_at)]
             {
                 if is_list && !steps.is_empty() {
-                    self.problem(
-                        Problem::new(key_at.clone(), "this variant has a second list")
-                            .hint("a variant has at most one list; add another variant"),
+                    self.wrong(
+                        &key_at,
+                        "this variant has a second list",
+                        "a variant has at most one list; add another variant",
                     );
                 } else if is_list && *key_at == rate.key_at {
                     if let Some(OneOrMany::Many(rates)) = rate.get() {
@@ -97,12 +98,10 @@ impl Checker<'_> {
     ) -> Span {
         let (is_compute, is_share) = (keys.compute.is_present, keys.share.is_present);
         if is_compute && is_share {
-            self.problem(
-                Problem::new(
-                    keys.share.key_at.clone(),
-                    format!("\"{name}\" has both compute and share"),
-                )
-                .hint("share is compute divided by the period; keep one"),
+            self.wrong(
+                &keys.share.key_at,
+                format!("\"{name}\" has both compute and share"),
+                "share is compute divided by the period; keep one",
             );
         }
         if let Some(share) = share(name, keys, step) {
@@ -116,9 +115,7 @@ impl Checker<'_> {
         if compute.value >= period {
             let message =
                 format!("\"{name}\" would compute for {} in each {period}", compute.value);
-            self.problem(
-                Problem::new(compute.at.clone(), message).hint("keep compute under the period"),
-            );
+            self.wrong(&compute.at, message, "keep compute under the period");
         }
         compute.value
     }
@@ -126,17 +123,17 @@ impl Checker<'_> {
     /// The length of a benchmark's turn.
     pub(super) fn turn(&mut self, keys: &ProcessKeys<'_>) -> Span {
         let turn = keys.turn.value();
-        let at = keys.turn.stated.as_ref().map_or(&keys.section.at, |turn| &turn.at).clone();
+        let at = keys.turn.at();
         if turn < TURN_MIN {
             let message = format!("turn is {turn}, too short to count work");
             let hint = format!("use at least {TURN_MIN}; 100ms is usual");
-            self.problem(Problem::new(at, message).hint(hint));
+            self.wrong(at, message, hint);
         } else if turn * TURNS > self.duration {
             let message =
                 format!("a run of {} is shorter than four turns of {turn}", self.duration);
             let hint =
                 "the load rests in the first and fourth turn and works in the second and third";
-            self.problem(Problem::new(at, message).hint(hint));
+            self.wrong(at, message, hint);
         }
         turn
     }
@@ -161,9 +158,10 @@ impl Checker<'_> {
             written.iter().filter_map(|w| Some((turn(&w.process.task)?, &w.name_at)));
         let benchmark = benchmarks.next();
         for (_, at) in benchmarks {
-            self.problem(
-                Problem::new(at.clone(), "this variant has a second benchmark")
-                    .hint("a variant has at most one; it can have many threads"),
+            self.wrong(
+                &at,
+                "this variant has a second benchmark",
+                "a variant has at most one; it can have many threads",
             );
         }
         let takes_turns =
@@ -171,21 +169,17 @@ impl Checker<'_> {
         let mut takers = written.iter().filter(takes_turns);
         let Some(taker) = takers.next() else { return };
         for other in takers {
-            self.problem(
-                Problem::new(
-                    other.name_at.clone(),
-                    "this variant has a second load that takes turns",
-                )
-                .hint("the benchmark measures the effect of one load at a time"),
+            self.wrong(
+                &other.name_at,
+                "this variant has a second load that takes turns",
+                "the benchmark measures the effect of one load at a time",
             );
         }
         match benchmark {
-            None => self.problem(
-                Problem::new(
-                    taker.name_at.clone(),
-                    format!("\"{}\" takes turns, but there is no benchmark", taker.process.name),
-                )
-                .hint("add a process with task = \"benchmark\""),
+            None => self.wrong(
+                &taker.name_at,
+                format!("\"{}\" takes turns, but there is no benchmark", taker.process.name),
+                "add a process with task = \"benchmark\"",
             ),
             Some((turn, _)) if taker.process.period > turn => {
                 let at = keys.processes.key_at.clone();

@@ -13,7 +13,7 @@ use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
 };
-use hemiola_diagnostic::{Problem, did_you_mean};
+use hemiola_diagnostic::Problem;
 
 /// The settings that the processes and units of one variant share.
 pub(super) struct Cycle<'r> {
@@ -161,22 +161,13 @@ impl Checker<'_> {
     }
 
     pub(super) fn missing(&mut self, section: &Section<'_>, name: &str, key: &str, what: &str) {
-        self.problem(
-            Problem::new(section.at.clone(), format!("\"{name}\" needs \"{key}\""))
-                .hint(format!("{key} is {what}")),
-        );
+        self.wrong(&section.at, format!("\"{name}\" needs \"{key}\""), format!("{key} is {what}"));
     }
 
     fn order(&mut self, keys: &ProcessKeys<'_>, cycle: &Cycle<'_>) -> Order {
         if keys.order.value() == OrderWord::WriteFirst {
             if keys.command_within.is_present {
-                self.problem(
-                    Problem::new(
-                        keys.command_within.key_at.clone(),
-                        "command_within has no effect with order = \"write-first\", which waits for no command",
-                    )
-                    .hint("write order = \"read-first\""),
-                );
+                self.wrong(&keys.command_within.key_at, "command_within has no effect with order = \"write-first\", which waits for no command", "write order = \"read-first\"");
             }
             return Order::WriteFirst;
         }
@@ -193,31 +184,32 @@ impl Checker<'_> {
             return Order::ReadFirst { command_within: default };
         };
         let fits = stated.value > earliest && stated.value < period;
-        let command_within =
-            if fits {
-                stated.value
-            } else if self.overrides.rate.is_some() {
-                self.notes.push(format!(
-                    "{}: command_within changed from {} to {default} to fit the period of {period}",
-                    cycle.variant, stated.value
-                ));
-                default
-            } else {
-                let message = match answer {
-                    Some(answer) if stated.value <= answer => format!(
-                        "command_within is {}; it must be above answer_within, which is {answer}",
-                        stated.value
-                    ),
-                    _ => format!(
-                        "command_within is {}; it must be below the period of {period}",
-                        stated.value
-                    ),
-                };
-                self.problem(Problem::new(stated.at.clone(), message).hint(format!(
-                    "keep it between answer_within and the period, such as {default}"
-                )));
-                default
+        let command_within = if fits {
+            stated.value
+        } else if self.overrides.rate.is_some() {
+            self.notes.push(format!(
+                "{}: command_within changed from {} to {default} to fit the period of {period}",
+                cycle.variant, stated.value
+            ));
+            default
+        } else {
+            let message = match answer {
+                Some(answer) if stated.value <= answer => format!(
+                    "command_within is {}; it must be above answer_within, which is {answer}",
+                    stated.value
+                ),
+                _ => format!(
+                    "command_within is {}; it must be below the period of {period}",
+                    stated.value
+                ),
             };
+            self.wrong(
+                &stated.at,
+                message,
+                format!("keep it between answer_within and the period, such as {default}"),
+            );
+            default
+        };
         Order::ReadFirst { command_within }
     }
 
@@ -232,14 +224,10 @@ impl Checker<'_> {
                 "{name}: deadline shortened from {stated} to the period of {period}"
             ));
         } else {
-            self.problem(
-                Problem::new(
-                    deadline.at.clone(),
-                    format!(
-                        "the deadline of \"{name}\" is {stated}, beyond its period of {period}"
-                    ),
-                )
-                .hint("keep the deadline at or below the period"),
+            self.wrong(
+                &deadline.at,
+                format!("the deadline of \"{name}\" is {stated}, beyond its period of {period}"),
+                "keep the deadline at or below the period",
             );
         }
         period
@@ -260,7 +248,7 @@ impl Checker<'_> {
                 format!("the lead of \"{name}\" is {stated}, beyond half its period of {period}");
             let hint =
                 "the process keeps the processor busy for that long in each period; 100us is usual";
-            self.problem(Problem::new(lead.at.clone(), message).hint(hint));
+            self.wrong(&lead.at, message, hint);
         }
         half
     }
@@ -274,23 +262,22 @@ impl Checker<'_> {
             let kind = self.fault(kind, "fault", &classes).unwrap_or(FaultKind::None);
             let after = keys.fault_after.value();
             if after >= self.run_length {
-                self.problem(
-                    Problem::new(
-                        keys.fault_after.key_at.clone(),
-                        format!(
-                            "the fault starts after {after}, but a run ends after {}",
-                            self.run_length
-                        ),
-                    )
-                    .hint("a run lasts warmup plus duration"),
+                self.wrong(
+                    &keys.fault_after.key_at,
+                    format!(
+                        "the fault starts after {after}, but a run ends after {}",
+                        self.run_length
+                    ),
+                    "a run lasts warmup plus duration",
                 );
             }
             InjectedFault { kind, after }
         });
         if keys.fault_after.is_present && !keys.fault.is_present {
-            self.problem(
-                Problem::new(keys.fault_after.key_at.clone(), "fault_after needs a fault")
-                    .hint("name the fault: fault = \"…\""),
+            self.wrong(
+                &keys.fault_after.key_at,
+                "fault_after needs a fault",
+                "name the fault: fault = \"…\"",
             );
         }
         let default = if first { UnitState::Active } else { UnitState::Shadow };
@@ -309,12 +296,10 @@ impl Checker<'_> {
     fn unit_program(&mut self, name: &str, keys: &UnitKeys<'_>) -> UnitProgram {
         match (keys.gain.is_present, keys.command.is_present) {
             (true, true) => {
-                self.problem(
-                    Problem::new(
-                        keys.command.key_at.clone(),
-                        format!("unit \"{name}\" has both a gain and a command"),
-                    )
-                    .hint("gain runs the built-in controller, command runs your program; keep one"),
+                self.wrong(
+                    &keys.command.key_at,
+                    format!("unit \"{name}\" has both a gain and a command"),
+                    "gain runs the built-in controller, command runs your program; keep one",
                 );
             }
             (false, false) => self.missing(
@@ -347,14 +332,10 @@ impl Checker<'_> {
                 cycle.variant
             ));
         } else {
-            self.problem(
-                Problem::new(
-                    budget.at.clone(),
-                    format!(
-                        "the budget of unit \"{name}\" is {stated}, beyond its period of {period}"
-                    ),
-                )
-                .hint(format!("keep the budget at or below the period, such as {default}")),
+            self.wrong(
+                &budget.at,
+                format!("the budget of unit \"{name}\" is {stated}, beyond its period of {period}"),
+                format!("keep the budget at or below the period, such as {default}"),
             );
         }
         default
@@ -368,13 +349,8 @@ impl Checker<'_> {
         names: impl Iterator<Item = &'n str>,
     ) {
         let names: Vec<&str> = names.collect();
-        let hint = if names.is_empty() {
-            format!("this variant defines no {noun}")
-        } else {
-            format!("choose from {}", names.join(", "))
-        };
-        let label = did_you_mean(text.value, names).unwrap_or_default();
-        let message = format!("the variant has no {noun} \"{}\"", text.value.escape_debug());
-        self.problem(Problem::new(text.at.clone(), message).label(label).hint(hint));
+        let absent = format!("this variant defines no {noun}");
+        let message = format!("the variant has no {noun}");
+        self.unknown(text.value, &text.at, &message, &names, &absent);
     }
 }

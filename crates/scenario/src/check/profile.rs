@@ -1,14 +1,12 @@
 //! Checks of profiles: the scheduling, processors and memory that processes request, and whether the
 //! machine can grant them.
 
-use std::ops::Range;
-
 use hemiola_units::{CpuSet, Policy, Priority, Profile, Span};
 
 use super::Checker;
 use crate::document::{At, Declared, Entry, Word};
 use crate::keys::{PolicyWord, ProfileKeys, Scenario};
-use hemiola_diagnostic::{Problem, did_you_mean};
+use hemiola_diagnostic::Problem;
 
 /// A profile of the document.
 #[derive(Clone, Debug)]
@@ -35,14 +33,10 @@ impl Checker<'_> {
             if let (Policy::Deadline { .. }, Some(cpus)) = (profile.scheduling, &profile.cpus)
                 && !self.facts.cpus_online.iter().all(|cpu| cpus.contains(cpu))
             {
-                self.problem(
-                    Problem::new(
-                        keys.cpus.key_at.clone(),
-                        "a deadline profile cannot be pinned to a subset of the processors",
-                    )
-                    .hint(
-                        "the kernel admits SCHED_DEADLINE only on all processors; leave out cpus",
-                    ),
+                self.wrong(
+                    &keys.cpus.key_at,
+                    "a deadline profile cannot be pinned to a subset of the processors",
+                    "the kernel admits SCHED_DEADLINE only on all processors; leave out cpus",
                 );
             }
             self.profiles.insert(name.value.into(), NamedProfile { profile });
@@ -74,12 +68,10 @@ impl Checker<'_> {
             Some(number) => self.permitted(number).unwrap_or_else(lowest),
             None => {
                 if !keys.priority.is_present {
-                    self.problem(
-                        Problem::new(
-                            keys.section.at.clone(),
-                            format!("profile \"{name}\" needs a priority"),
-                        )
-                        .hint("it is from 1 to 99; higher priorities run first"),
+                    self.wrong(
+                        &keys.section.at,
+                        format!("profile \"{name}\" needs a priority"),
+                        "it is from 1 to 99; higher priorities run first",
                     );
                 }
                 lowest()
@@ -102,7 +94,7 @@ impl Checker<'_> {
                 "raise it for this shell: sudo prlimit --pid $$ --rtprio={asked}; \
                  or accept less: allow_less = true"
             );
-            self.problem(Problem::new(number.at.clone(), message).hint(hint));
+            self.wrong(&number.at, message, hint);
         }
         Some(priority)
     }
@@ -138,14 +130,12 @@ impl Checker<'_> {
         if let (Some(runtime), Some(deadline), Some(period)) = (runtime, deadline, period)
             && !(runtime <= deadline && deadline <= period)
         {
-            self.problem(
-                Problem::new(
-                    keys.runtime.key_at.clone(),
-                    format!(
-                        "{runtime} of processor time within {deadline} every {period} is impossible"
-                    ),
-                )
-                .hint("keep runtime ≤ deadline ≤ period"),
+            self.wrong(
+                &keys.runtime.key_at,
+                format!(
+                    "{runtime} of processor time within {deadline} every {period} is impossible"
+                ),
+                "keep runtime ≤ deadline ≤ period",
             );
         }
         let or_zero = |length: Option<Span>| length.unwrap_or(Span::ZERO);
@@ -170,14 +160,10 @@ impl Checker<'_> {
         };
         let missing = CpuSet::from_cpus(chosen.iter().filter(|cpu| !online.contains(*cpu)));
         if let Some(missing) = missing {
-            self.problem(
-                Problem::new(
-                    text.at.clone(),
-                    format!(
-                        "processor {missing} is not online; the online processors are {online}"
-                    ),
-                )
-                .hint("\"first\" and \"last\" work on every machine"),
+            self.wrong(
+                &text.at,
+                format!("processor {missing} is not online; the online processors are {online}"),
+                "\"first\" and \"last\" work on every machine",
             );
         }
         Some(chosen)
@@ -197,8 +183,10 @@ impl Checker<'_> {
             match self.profiles.get(name) {
                 Some(found) => profile = found.profile.clone(),
                 None => {
-                    let at = named.stated.as_ref().map_or(&named.key_at, |name| &name.at);
-                    self.no_profile(name, at.clone());
+                    let names: Vec<String> = self.profiles.keys().cloned().collect();
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let absent = "add one: [profiles.name]";
+                    self.unknown(name, named.at(), "there is no profile", &names, absent);
                 }
             }
         }
@@ -209,29 +197,15 @@ impl Checker<'_> {
             match &mut profile.scheduling {
                 Policy::Fifo { priority } | Policy::RoundRobin { priority } => *priority = own,
                 _ => {
-                    self.problem(
-                        Problem::new(
-                            entry.key_at.clone(),
-                            "a priority needs a profile with the policy fifo or rr",
-                        )
-                        .hint("name one with profile = \"…\""),
+                    self.wrong(
+                        &entry.key_at,
+                        "a priority needs a profile with the policy fifo or rr",
+                        "name one with profile = \"…\"",
                     );
                 }
             }
         }
         Chosen { name: name.map(Into::into), profile }
-    }
-
-    fn no_profile(&mut self, name: &str, at: Range<usize>) {
-        let names: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
-        let hint = if names.is_empty() {
-            "add one: [profiles.name]".into()
-        } else {
-            format!("choose from {}", names.join(", "))
-        };
-        let label = did_you_mean(name, names).unwrap_or_default();
-        let message = format!("there is no profile \"{}\"", name.escape_debug());
-        self.problem(Problem::new(at, message).label(label).hint(hint));
     }
 }
 

@@ -20,7 +20,7 @@ impl Checker<'_> {
         let mut names = Names::default();
         let mut variants = Vec::new();
         for keys in root.variant.items() {
-            let at = keys.name.stated.as_ref().map_or(&keys.section.at, |name| &name.at);
+            let at = keys.name.at();
             for step in self.steps(keys) {
                 let variant = self.variant(keys, step.as_ref());
                 if !variant.name.is_empty() {
@@ -33,8 +33,8 @@ impl Checker<'_> {
     }
 
     fn variant(&mut self, keys: &VariantKeys<'_>, step: Option<&Step<'_>>) -> Variant {
-        let as_written = keys.name.get().copied().unwrap_or_default();
-        let name = step.map_or(as_written.to_owned(), |step| format!("{as_written}-{}", step.word));
+        let as_written = keys.name.text();
+        let name = step.map_or(as_written.clone(), |step| format!("{as_written}-{}", step.word));
         let label = format!("variant \"{name}\"");
         let own = keys.rate.get().copied();
         let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
@@ -61,7 +61,7 @@ impl Checker<'_> {
             .iter()
             .enumerate()
             .map(|(slot, keys)| {
-                let at = keys.name.stated.as_ref().map_or(&keys.section.at, |name| &name.at);
+                let at = keys.name.at();
                 (self.unit(keys, &cycle, slot == 0), at.clone())
             })
             .collect();
@@ -89,7 +89,7 @@ impl Checker<'_> {
             processes,
             units: units.into_iter().map(|(unit, _)| unit).collect(),
             decision,
-            series: step.map(|_| as_written.to_owned()),
+            series: step.map(|_| as_written),
             federation: None,
         }
     }
@@ -99,21 +99,20 @@ impl Checker<'_> {
         for process in written {
             let name = &process.process.name;
             if name == "plant" && self.plant.is_some() {
-                self.problem(
-                    Problem::new(
-                        process.name_at.clone(),
-                        "\"plant\" is reserved for the plant's process",
-                    )
-                    .hint("choose another name"),
+                self.wrong(
+                    &process.name_at,
+                    "\"plant\" is reserved for the plant's process",
+                    "choose another name",
                 );
             }
             names.claim(self, "process", name, &process.name_at);
         }
         for (unit, at) in units.iter().filter(|(unit, _)| !unit.name.is_empty()) {
             if unit.name == "plant" {
-                self.problem(
-                    Problem::new(at.clone(), "\"plant\" is reserved for the plant's process")
-                        .hint("choose another name"),
+                self.wrong(
+                    &at,
+                    "\"plant\" is reserved for the plant's process",
+                    "choose another name",
                 );
             }
             names.claim(self, "process or unit", &unit.name, at);
@@ -125,34 +124,29 @@ impl Checker<'_> {
         let mut actuating = written.iter().filter(|process| actuates(&process.process.task));
         let first = actuating.next();
         match (first, self.plant.is_some()) {
-            (None, false) if written.is_empty() => self.problem(
-                Problem::new(keys.processes.key_at.clone(), "this variant has no process")
-                    .hint("add one: name = { task = \"…\" }"),
+            (None, false) if written.is_empty() => self.wrong(
+                &keys.processes.key_at,
+                "this variant has no process",
+                "add one: name = { task = \"…\" }",
             ),
-            (None, true) => self.problem(
-                Problem::new(
-                    keys.name.key_at.clone(),
-                    "no process of this variant moves the plant",
-                )
-                .hint("it needs a process with task = \"io\" or task = \"monolithic\""),
+            (None, true) => self.wrong(
+                &keys.name.key_at,
+                "no process of this variant moves the plant",
+                "it needs a process with task = \"io\" or task = \"monolithic\"",
             ),
-            (Some(process), false) => self.problem(
-                Problem::new(
-                    process.name_at.clone(),
-                    format!("\"{}\" has no plant to move", process.process.name),
-                )
-                .hint("add the table [plant]"),
+            (Some(process), false) => self.wrong(
+                &process.name_at,
+                format!("\"{}\" has no plant to move", process.process.name),
+                "add the table [plant]",
             ),
             _ => {}
         }
         let first = first.map_or("", |process| process.process.name.as_str());
         for other in actuating {
-            self.problem(
-                Problem::new(
-                    other.name_at.clone(),
-                    format!("\"{}\" and \"{first}\" both move the plant", other.process.name),
-                )
-                .hint("a variant has one process with task io or monolithic"),
+            self.wrong(
+                &other.name_at,
+                format!("\"{}\" and \"{first}\" both move the plant", other.process.name),
+                "a variant has one process with task io or monolithic",
             );
         }
     }
@@ -167,29 +161,24 @@ impl Checker<'_> {
         let mut decisions = written.iter().filter(|p| p.process.task == Task::Decision);
         let decision = decisions.next();
         for other in decisions {
-            self.problem(
-                Problem::new(other.name_at.clone(), "this variant has a second decision process")
-                    .hint("a variant has at most one"),
+            self.wrong(
+                &other.name_at,
+                "this variant has a second decision process",
+                "a variant has at most one",
             );
         }
         if decision.is_none() && !units.is_empty() {
-            self.problem(
-                Problem::new(keys.units.key_at.clone(), "units need a decision process").hint(
-                    "add a process with task = \"decision\"; \
+            self.wrong(
+                &keys.units.key_at,
+                "units need a decision process",
+                "add a process with task = \"decision\"; \
                          to run a controller without one, write task = \"controller\"",
-                ),
             );
         }
         let mut active = units.iter().filter(|(unit, _)| unit.state == UnitState::Active);
         if let Some((first, _)) = active.next() {
             for (other, at) in active {
-                self.problem(
-                    Problem::new(
-                        at.clone(),
-                        format!("\"{}\" and \"{}\" are both active", other.name, first.name),
-                    )
-                    .hint("only one unit can be active; the first unit is, unless it has state = \"shadow\""),
-                );
+                self.wrong(&at, format!("\"{}\" and \"{}\" are both active", other.name, first.name), "only one unit can be active; the first unit is, unless it has state = \"shadow\"");
             }
         }
         let above =
@@ -211,15 +200,13 @@ impl Checker<'_> {
         {
             return;
         }
-        self.problem(
-            Problem::new(
-                at.clone(),
-                format!(
-                    "unit \"{}\" at {below} could keep the processor from \"{}\" at {above}",
-                    unit.name, process.name
-                ),
-            )
-            .hint("give units a lower priority than io and decision"),
+        self.wrong(
+            &at,
+            format!(
+                "unit \"{}\" at {below} could keep the processor from \"{}\" at {above}",
+                unit.name, process.name
+            ),
+            "give units a lower priority than io and decision",
         );
     }
 

@@ -22,8 +22,8 @@ sections! {
             "Ordinary scheduling, or FIFO with the priorities below; a list runs each; default both.";
         may affinity: OneOrMany<Affinity>, Shape::Words(Affinity::WORDS),
             "All processors, or those below with memory locked; a list runs each; default both.";
-        may rti: &'s str, Shape::Text,
-            "Transport to the RTI: \"shm\", \"tcp\" or \"tcp:ADDRESS:PORT\"; default shm.";
+        may rti: &'s str = "shm", Shape::Text,
+            "Transport to the RTI: \"shm\", \"tcp\" on loopback at a free port, or \"tcp:ADDRESS:PORT\".";
         may rti_priority: u8 = 50, Shape::Whole(1, 99), "FIFO priority of the RTI.";
         may rti_cpus: &'s str, Shape::Cpus, "Processors of the RTI; default all.";
         may rti_namespace: &'s str, Shape::Name, "Network name space of the RTI; default the runner's.";
@@ -52,7 +52,8 @@ sections! {
     pub(crate) struct ExchangeKeys<'s> = "an exchange" {
         must from: &'s str, Shape::Text, "The federate that sends, at the end of its cycle.";
         must to: &'s str, Shape::Text, "The federate that receives, at the start of its next cycle.";
-        may size: Bytes, Shape::Size, "Size of one message, at most 64KiB; default 64B.";
+        may size: Bytes = Bytes(64), Shape::Size,
+            "Size of one message: at least 64B from dynamics, 40B from board, 8B from payload; at most 64KiB.";
         may mid_cycle: bool = false, Shape::Boolean, "Receive in the middle of the same cycle instead.";
     }
 
