@@ -46,8 +46,8 @@ pub(crate) enum Command {
     Rti(Rti),
     /// Show recordings in the browser: which threads ran when, and what they waited for
     View(View),
-    /// Print the JSON schema of scenario files, for editors
-    Schema,
+    /// Print the JSON schema of a kind of file, for editors
+    Schema(Schema),
     /// Write man pages and shell completions to a folder
     #[command(hide = true)]
     Generate(Generate),
@@ -58,6 +58,27 @@ pub(crate) struct Generate {
     /// The folder, which gets the folders man and completions
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Schema {
+    /// The kind of file
+    #[arg(value_enum, default_value_t = FileKind::Scenario)]
+    pub(crate) kind: FileKind,
+    /// Print the keys as Markdown tables instead
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+/// Files whose keys are declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum FileKind {
+    /// `scenario.toml`
+    Scenario,
+    /// `model.toml`
+    Model,
+    /// `experiment.toml`
+    Experiment,
 }
 
 #[derive(Debug, clap::Args)]

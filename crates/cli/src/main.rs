@@ -24,6 +24,7 @@ mod recording;
 mod report;
 mod rti;
 mod run;
+mod schema;
 mod trace;
 mod unit;
 mod view;
@@ -84,8 +85,8 @@ fn main() -> ExitCode {
         Command::Rti(rti) => rti::rti(&rti),
         Command::View(view) => view::view(&view),
         Command::Generate(generate) => generate::generate(&generate),
-        Command::Schema => {
-            print!("{}", hemiola_scenario::schema());
+        Command::Schema(schema) => {
+            print!("{}", schema::text(&schema));
             Ok(ExitCode::SUCCESS)
         }
     };

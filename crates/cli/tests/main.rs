@@ -21,6 +21,7 @@ mod privileges;
 mod results;
 mod rti;
 mod scenario;
+mod schema;
 mod synthetic;
 mod together;
 mod trace;

@@ -30,7 +30,8 @@ use toml::de::DeTable;
 pub use toml::Spanned;
 pub use toml::de::DeValue;
 
-pub use crate::schema::{DefaultValue, Key, Shape, Table, schema_of as schema};
+pub use crate::guide::markdown;
+pub use crate::schema::{DefaultValue, Key, Shape, Table, json_schema};
 pub use crate::section::{
     At, Declared, Entry, FormulaText, Named, OneOrMany, Read, Section, Word, Written,
 };

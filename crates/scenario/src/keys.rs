@@ -39,10 +39,11 @@ sections! {
         must rate: Rate, Shape::Rate, "Rate of the control cycle, \"50Hz\" or \"20ms\".";
         must duration: Span, Shape::Length, "Counted part of one run of one variant.";
         may warmup: Span = Span::from_millis(500), Shape::LengthOrZero, "Uncounted part before it.";
-        may runs: u32 = 1, Shape::Whole(1, RUNS_MAX), "Runs of each variant.";
+        may runs: u32 = 1, Shape::Whole(1, RUNS_MAX), "Runs of each variant: all variants run once, then all again.";
         may seed: u64 = 1, Shape::Whole(0, i64::MAX), "Seed of all randomness.";
         may allow_less: bool = false, Shape::Boolean,
-            "Continue when the system grants less than a profile requests, and mark the figures.";
+            "Continue when the system grants less than a profile requests, and mark the figures. Otherwise the run \
+             ends before its first release and states which limit refused what.";
         may plant: PlantKeys<'s>, Shape::One(PlantKeys::TABLE), "The simulated apparatus, shared by all variants.";
         may card: CardKeys<'s>, Shape::One(CardKeys::TABLE), "The emulated converter card.";
         may decision: DecisionKeys<'s>, Shape::One(DecisionKeys::TABLE), "The rule of decision processes.";
@@ -51,7 +52,7 @@ sections! {
         may variant: Vec<VariantKeys<'s>>, Shape::Many(VariantKeys::TABLE, VARIANTS_MAX),
             "The programs to compare, in order.";
         may campaign: CampaignKeys<'s>, Shape::One(CampaignKeys::TABLE),
-            "Faults to inject instead of running the variants one by one.";
+            "Faults to inject; the variants are then only the programs that faults are injected into.";
         may federation: federation::FederationKeys<'s>, Shape::One(federation::FederationKeys::TABLE),
             "Federates and their RTI instead of variants; each mode runs as one variant.";
         may trace: TraceKeys<'s>, Shape::One(TraceKeys::TABLE), "Contents of the traces.";
@@ -59,20 +60,24 @@ sections! {
 
     /// `[trace]`
     pub(crate) struct TraceKeys<'s> = "the trace" {
-        may kernel: bool, Shape::Boolean,
-            "Record scheduling switches and wake-ups of the kernel: always or never; default where permitted.";
+        may kernel: bool, Shape::Boolean, else "where permitted",
+            "Record scheduling switches and wake-ups of the kernel. With true, the run ends with an error where \
+             that is not permitted.";
     }
 
     /// `[plant]`
     pub(crate) struct PlantKeys<'s> = "the plant" {
         may model: Model = Plant::default().model, Shape::Word(Model::WORDS), "Parameters of cart and rod.";
-        may step: Span = Plant::default().step, Shape::Length, "Step of the integrator, 100us to 5ms.";
-        may noise: f64 = Plant::default().noise_v_rms, Shape::Number(0.0, 1.0), "V rms per step and sensor.";
-        may filter_corner: Rate = filter_corner(), Shape::Rate, "Corner of the A/D filters.";
+        may step: Span = Plant::default().step, Shape::Length,
+            "Step of the integrator and period of its process: 100us to 5ms, at most the period of the cycle.";
+        may noise: f64 = Plant::default().noise_v_rms, Shape::Number(0.0, 1.0),
+            "V rms per step and sensor, before the filters.";
+        may filter_corner: Rate = filter_corner(), Shape::Rate,
+            "Corner of the low-pass filters before the A/D converters.";
         may stiction: f64 = Plant::default().stiction, Shape::Number(0.0, 10.0), "Stiction of the cart in N.";
-        may start: StartKeys<'s>, Shape::One(StartKeys::TABLE),
-            "Initial position of the pendulum; default at rest, upright.";
-        may profile: &'s str, Shape::Text, "Profile of its process; default \"plant\" if it is defined.";
+        may start: StartKeys<'s>, Shape::One(StartKeys::TABLE), else "at rest, upright",
+            "Initial position of the pendulum.";
+        may profile: &'s str, Shape::Text, else "`plant` if it is defined", "Profile of its process.";
     }
 
     /// `[plant.start]`
@@ -84,28 +89,30 @@ sections! {
     /// `[card]`
     pub(crate) struct CardKeys<'s> = "the card" {
         may conversion_time: Span = Span::ZERO, Shape::LengthOrZero,
-            "Time of one conversion; a cycle has two A/D and one D/A.";
+            "Time of one conversion, spent computing; a cycle has two A/D and one D/A, which must fit the period.";
     }
 
     /// `[decision]`
     pub(crate) struct DecisionKeys<'s> = "the decision rule" {
         may safety: GainOrName<'s> = gain(Rule::default().safety), Shape::Gain, "The safety controller.";
         may accept_below: f64 = Rule::default().accept_below, Shape::Number(0.01, 1.0),
-            "Highest predicted Lyapunov value of a command that is accepted.";
+            "Highest predicted Lyapunov value V of a command that is accepted; the recoverable region ends at 1.";
         may return_below: f64 = Rule::default().return_below, Shape::Number(0.01, 1.0),
-            "Lyapunov value below which control returns.";
+            "V below which control returns to a unit; not above accept_below.";
         may return_after: u32 = Rule::default().return_after, Shape::Whole(1, 100_000),
-            "Clean cycles before control returns.";
+            "Acceptable answers in a row before control returns.";
         may strikes: u32 = Rule::default().strikes, Shape::Whole(0, 1000),
-            "Switches that retire a unit, 0 for never.";
+            "Losses of control that retire a unit, 0 for never.";
         may forgive_after: u32 = Rule::default().forgive_after, Shape::Whole(0, 1_000_000),
             "Cycles in control without a strike that cancel one, 0 for never.";
         may give_up_after: u32 = Rule::default().give_up_after, Shape::Whole(0, 100_000),
-            "Cycles without an answer after which a unit is abandoned, 0 for never.";
+            "Cycles without a well-formed answer after which a unit has failed, ten times as many while it starts; \
+             0 for never.";
         may promote_after: u32 = Rule::default().promote_after, Shape::Whole(1, 100_000),
             "Acceptable answers in a row before a unit can be promoted.";
         may answer_within: Span = Rule::default().answer_within, Shape::Length,
-            "From the release until an answer counts as missing; below the period.";
+            "From the release until an answer counts as missing; below the period. Half the period where the default \
+             does not fit.";
         may performance: PerformanceKeys<'s>, Shape::One(PerformanceKeys::TABLE),
             "Detection of a safe but poor unit.";
     }
@@ -120,85 +127,101 @@ sections! {
     }
 
     /// `[profiles.NAME]`
-    pub(crate) struct ProfileKeys<'s> = "a profile" {
-        must policy: PolicyWord, Shape::Word(PolicyWord::WORDS), "Scheduling policy.";
-        may nice: i8 = 0, Shape::Whole(-20, 19), of ["other"], "Of other: nice value.";
-        may priority: u8, Shape::Whole(1, 99), of ["fifo", "rr"], "Of fifo and rr; higher priorities run first.";
-        may runtime: Span, Shape::Length, of ["deadline"], "Of deadline: processor time per period.";
-        may deadline: Span, Shape::Length, of ["deadline"], "Of deadline: relative deadline; default the period.";
-        may period: Span, Shape::Length, of ["deadline"], "Of deadline: period.";
-        may cpus: &'s str, Shape::Cpus, "\"0\", \"0,2-3\", \"first\" or \"last\"; default all.";
-        may lock_memory: bool = false, Shape::Boolean, "Keep all pages in memory.";
+    pub(crate) struct ProfileKeys<'s> = "a profile" by policy {
+        must policy: PolicyWord, Shape::Word(PolicyWord::WORDS), "Scheduling policy, see sched(7).";
+        may nice: i8 = 0, Shape::Whole(-20, 19), of ["other"], "Nice value.";
+        must priority: u8, Shape::Whole(1, 99), of ["fifo", "rr"],
+            "Higher priorities run first, 1 to 99.";
+        must runtime: Span, Shape::Length, of ["deadline"], "Processor time per period.";
+        may deadline: Span, Shape::Length, of ["deadline"], else "the period",
+            "Time within which runtime is granted; runtime ≤ deadline ≤ period.";
+        must period: Span, Shape::Length, of ["deadline"], "Its period.";
+        may cpus: &'s str, Shape::Cpus, else "all",
+            "Where it may run; the policy deadline admits all processors only.";
+        may lock_memory: bool = false, Shape::Boolean,
+            "Keep all pages in memory (mlockall). Does not reach a command, which is another program.";
         may prefault_stack: Bytes = Bytes(0), Shape::Size, "Stack to touch before the first release.";
     }
 
     /// `[[variant]]`
     pub(crate) struct VariantKeys<'s> = "a variant" {
-        must name: &'s str, Shape::Name, "Unique.";
+        must name: &'s str, Shape::Name, "Unique; part of the name of its traces.";
         may description: &'s str, Shape::Text, "What distinguishes this variant.";
-        may rate: Rate, Shape::Rate, "Replaces the scenario's.";
+        may rate: Rate, Shape::Rate, else "the scenario's", "Rate of its cycle.";
         may channels: Named<'s, ChannelKeys<'s>>, Shape::Named(ChannelKeys::TABLE, PROCESSES_MAX),
             "Connections between processes.";
         must processes: Named<'s, ProcessKeys<'s>>, Shape::Named(ProcessKeys::TABLE, PROCESSES_MAX),
-            "Processes, in start order.";
-        may units: Vec<UnitKeys<'s>>, Shape::Many(UnitKeys::TABLE, UNITS_MAX), "Replacement units, by slot.";
+            "Processes, started in the order written as far as after allows.";
+        may units: Vec<UnitKeys<'s>>, Shape::Many(UnitKeys::TABLE, UNITS_MAX),
+            "Replacement units, by slot; they need a process with the task decision.";
     }
 
     /// `[variant.channels]`
     pub(crate) struct ChannelKeys<'s> = "a channel" {
-        must endpoint: Endpoint, Shape::Endpoint, "\"shm:name\", \"mq:name\" or \"pubsub:name\".";
-        must delivery: Delivery, Shape::Delivery, "\"latest\", or { queue = 8 }.";
-        may message: Message, Shape::Word(Message::WORDS), "Type of its messages; default by the channel's name.";
+        must endpoint: Endpoint, Shape::Endpoint,
+            "\"shm:NAME\" for shared memory, \"mq:NAME\" for a POSIX queue, \"pubsub:NAME\" for iceoryx2.";
+        must delivery: Delivery, Shape::Delivery,
+            "The newest message, or up to N in order, 1 to 1024. The kernel limits POSIX queues, often to 10: \
+             fs.mqueue.msg_max.";
+        may message: Message, Shape::Word(Message::WORDS), else "the channel's name", "Type of its messages.";
     }
 
     /// `[variant.processes]`
-    pub(crate) struct ProcessKeys<'s> = "a process" {
+    pub(crate) struct ProcessKeys<'s> = "a process" by task {
         must task: TaskWord, Shape::Word(TaskWord::WORDS), "Task of the process.";
         may order: OrderWord = OrderWord::WriteFirst, Shape::Word(OrderWord::WORDS), of ["io"],
-            "Of io: write the previous command first, or sample first and wait for the new one.";
+            "Write the command of the previous cycle, then sample, and wait for nobody; or sample, wait for the \
+             answer, and write it.";
         may command_within: Span, Shape::Length, of ["io"],
-            "Of io, read-first: from the release until 0 V is written; default 1.5 answer_within.";
-        may gain: GainOrName<'s>, Shape::Gain, of ["monolithic", "controller"],
-            "Of monolithic and controller: control law.";
-        may compute: Span, Shape::Length, of ["workload"], "Of workload: processor time of one job.";
+            else "1.5 answer_within, at most midway from it to the period; without a decision process half the period",
+            "With read-first: from the release until 0 V is written because no command came.";
+        must gain: GainOrName<'s>, Shape::Gain, of ["monolithic", "controller"], "Control law: a name or four numbers.";
+        may compute: Span, Shape::Length, of ["workload"],
+            "Processor time of one job; or share.";
         may share: OneOrMany<f64>, Shape::Shares(STEPS_MAX), of ["workload"],
-            "Of workload, instead of compute: percent of a processor; a list runs the variant once per value.";
+            "Instead of compute: percent of a processor; 0 leaves the process out. A list runs the variant once per \
+             value.";
         may takes_turns: bool = false, Shape::Boolean, of ["workload"],
-            "Of workload: work only in the second and third of every four turns of the benchmark.";
-        may threads: u32 = 4, Shape::Whole(1, THREADS_MAX), of ["benchmark"], "Of benchmark: number of threads.";
+            "Work only in the second and third of every four turns of the benchmark.";
+        may threads: u32 = 4, Shape::Whole(1, THREADS_MAX), of ["benchmark"], "Threads that work without rest.";
         may memory: Bytes = Bytes(256 << 10), Shape::Size, of ["benchmark"],
-            "Of benchmark: memory that each thread traverses.";
+            "Memory that each thread traverses.";
         may turn: Span = Span::from_millis(100), Shape::Length, of ["benchmark"],
-            "Of benchmark: interval over which work is counted.";
-        may command: Texts<'s>, Shape::Texts, of ["command"], "Of command: program and arguments.";
-        may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"],
-            "Of workload; default the variant's; a list runs the variant once per value.";
+            "Interval over which work is counted: at least 10 ms, and four fit into the duration.";
+        must command: Texts<'s>, Shape::Texts, of ["command"], "Program and arguments.";
+        may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"], else "the variant's",
+            "Rate of its jobs. A list runs the variant once per value.";
         may deadline: Span, Shape::Length, of ["io", "monolithic", "controller", "decision", "workload"],
-            "From the release; default the period.";
+            else "the period", "From the release; at most the period.";
         may overrun: Overrun = Overrun::Skip, Shape::Word(Overrun::WORDS), of ["io", "monolithic", "workload"],
-            "Effect of a late job on the next release.";
+            "What a late job does to releases that have passed: drop and count them, run them at once, or end.";
         may lead: Span = Span::ZERO, Shape::LengthOrZero, of ["io", "monolithic", "decision", "workload"],
-            "Time before each release at which the process wakes and warms its caches.";
-        may after: Texts<'s>, Shape::Texts, "Processes that start before it.";
-        may profile: &'s str, Shape::Text, "A name in [profiles]; default an ordinary process.";
-        may priority: u8, Shape::Whole(1, 99), "Replaces the profile's.";
-        may sends: Texts<'s>, Shape::Texts, of ["io", "controller", "decision"], "Channels it writes.";
-        may receives: Texts<'s>, Shape::Texts, of ["io", "controller", "decision"], "Channels it reads.";
+            "Time before each release at which the process wakes and warms its caches, at most half a period.";
+        may after: Texts<'s>, Shape::Texts, "Processes that are started before it.";
+        may profile: &'s str, Shape::Text, else "an ordinary process", "A name in [profiles].";
+        may priority: u8, Shape::Whole(1, 99), else "the profile's",
+            "Its priority; needs a profile with the policy fifo or rr.";
+        must sends: Texts<'s>, Shape::Texts, of ["io", "controller", "decision"],
+            "The channel that it writes: of sensors for io, of commands for the others.";
+        must receives: Texts<'s>, Shape::Texts, of ["io", "controller", "decision"],
+            "The channel that it reads: of commands for io, of sensors for the others.";
     }
 
     /// `[[variant.units]]`
     pub(crate) struct UnitKeys<'s> = "a unit" {
         must name: &'s str, Shape::Name, "Unique in the variant, processes included.";
-        may gain: GainOrName<'s>, Shape::Gain, "The built-in controller with this law …";
-        may command: Texts<'s>, Shape::Texts, "… or a program that keeps the unit contract.";
-        may fault: &'s str, Shape::Text, "Fault to inject.";
+        may gain: GainOrName<'s>, Shape::Gain, "The built-in controller with this law; or command.";
+        may command: Texts<'s>, Shape::Texts, "A program that keeps the unit contract.";
+        may fault: &'s str, Shape::Text, "Fault to inject, of those listed below.";
         may fault_after: Span = Span::ZERO, Shape::LengthOrZero, "Time of the fault from the start of the run.";
-        may profile: &'s str, Shape::Text, "A name in [profiles]; default an ordinary process.";
-        may priority: u8, Shape::Whole(1, 99), "Replaces the profile's.";
-        may state: UnitState, Shape::Word(UnitState::WORDS),
-            "Initial state; default active for the first, shadow for the others.";
-        may budget: Span, Shape::Length,
-            "Processor time per cycle before it is stopped; default answer_within.";
+        may profile: &'s str, Shape::Text, else "an ordinary process",
+            "A name in [profiles]. Its priority must be below that of io and decision on the same processor.";
+        may priority: u8, Shape::Whole(1, 99), else "the profile's",
+            "Its priority; needs a profile with the policy fifo or rr.";
+        may state: UnitState, Shape::Word(UnitState::WORDS), else "active for the first, shadow for the others",
+            "Initial state; at most one unit is active.";
+        may budget: Span, Shape::Length, else "answer_within",
+            "Processor time per cycle before it is stopped; at most the period.";
     }
 
     /// `[campaign]`
@@ -210,22 +233,24 @@ sections! {
 
     /// `[campaign.simulated]`
     pub(crate) struct SimulatedKeys<'s> = "the simulated campaign" {
-        may kinds: Texts<'s>, Shape::Kinds, "Faults; default \"all\".";
-        may runs: u32, Shape::Whole(1, RUNS_MAX), "Runs per kind of fault; default the scenario's.";
-        may duration: Span, Shape::Length, "Of one run; default the scenario's.";
-        may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero, "Time from the start of the run to the fault.";
+        may kinds: Texts<'s>, Shape::Kinds, else "`\"all\"`", "Faults to inject.";
+        may runs: u32, Shape::Whole(1, RUNS_MAX), else "the scenario's", "Runs per kind of fault.";
+        may duration: Span, Shape::Length, else "the scenario's", "Of one run.";
+        may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero,
+            "Time from the start of the run to the fault; half the duration where the default does not fit.";
         may gain: GainOrName<'s> = Gain::named("experimental").ok_or("experimental"), Shape::Gain,
             "The faulty control law.";
     }
 
     /// `[campaign.process]`
     pub(crate) struct ProcessFaultKeys<'s> = "the process campaign" {
-        may kinds: Texts<'s>, Shape::Kinds, "Faults; default \"all\".";
-        may runs: u32, Shape::Whole(1, RUNS_MAX), "Runs per kind of fault; default the scenario's.";
-        may duration: Span, Shape::Length, "Of one run; default the scenario's.";
-        may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero, "Time from the start of the run to the fault.";
-        may with: &'s str, Shape::Text, "The variant with a decision process.";
-        may without: &'s str, Shape::Text, "The variant without one.";
+        may kinds: Texts<'s>, Shape::Kinds, else "`\"all\"`", "Faults to inject.";
+        may runs: u32, Shape::Whole(1, RUNS_MAX), else "the scenario's", "Runs per kind of fault.";
+        may duration: Span, Shape::Length, else "the scenario's", "Of one run.";
+        may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero,
+            "Time from the start of the run to the fault; half the duration where the default does not fit.";
+        may with: &'s str, Shape::Text, "The variant with a decision process; the fault goes into its active unit.";
+        may without: &'s str, Shape::Text, "The variant without one; the fault goes into its controller.";
     }
 }
 

@@ -8,7 +8,7 @@
 //! * [`Facts`]: the machine that the scenario is checked for; [`Overrides`]: values of the command line that
 //!   replace those of the scenario.
 //! * [`document`]: the same strict checks for the TOML files of other crates.
-//! * [`schema`]: the JSON schema of scenarios, for editors.
+//! * [`TABLE`]: the keys of a scenario as data, for JSON schemas and guides.
 //!
 //! ```
 //! use hemiola_diagnostic::render;
@@ -43,6 +43,7 @@
 mod check;
 pub mod document;
 mod facts;
+mod guide;
 mod keys;
 mod plan;
 mod read;
@@ -52,5 +53,4 @@ mod shape;
 
 pub use facts::{Facts, Overrides};
 pub use plan::*;
-pub use read::read;
-pub use schema::schema;
+pub use read::{TABLE, read};

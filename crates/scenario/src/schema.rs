@@ -1,19 +1,17 @@
 //! Tables of a document as data: their keys, and the shape of each value.
 //!
-//! [`crate::shape`] checks a document against these tables, and [`schema`] exports them for editors.
-
-use std::ops::Range;
+//! [`crate::shape`] checks a document against these tables, [`json_schema`] exports them for editors, and
+//! [`markdown`](crate::document::markdown) for the guides.
 
 use serde_json::{Map, Value, json};
-
-use crate::keys::Scenario;
-use crate::section::{Declared, Section};
 
 /// A table and its keys.
 #[derive(Debug)]
 pub struct Table {
     /// The table in a sentence: "a profile".
     pub noun: &'static str,
+    /// The key whose word permits or forbids other keys, such as `task`.
+    pub by: Option<&'static str>,
     /// Keys in the usual order.
     pub keys: &'static [Key],
 }
@@ -23,11 +21,11 @@ pub struct Table {
 pub struct Key {
     /// The key as it is written.
     pub word: &'static str,
-    /// Whether the table must have it.
+    /// Whether the table must have it, where it is permitted.
     pub required: bool,
     /// The shape of its value.
     pub shape: Shape,
-    /// The words of another key, such as tasks, that permit this key; empty for all.
+    /// The words of the key `by` that permit this key; empty for all.
     pub of: &'static [&'static str],
     /// Its value where a file has none.
     pub default: DefaultValue,
@@ -44,37 +42,6 @@ pub enum DefaultValue {
     Constant(fn() -> String),
     /// A value that depends on other keys or on the machine, in words.
     Words(&'static str),
-}
-
-impl DefaultValue {
-    /// The default as it is written, or in words.
-    #[must_use]
-    pub fn text(self) -> Option<String> {
-        match self {
-            Self::None => None,
-            Self::Constant(written) => Some(written()),
-            Self::Words(words) => Some(words.into()),
-        }
-    }
-}
-
-impl Table {
-    /// The keys of a section that `word` does not permit, and their places in the source.
-    pub fn foreign<'t>(
-        &'t self,
-        word: &str,
-        section: &Section<'_>,
-    ) -> Vec<(&'t Key, Range<usize>)> {
-        let foreign = self.keys.iter().filter(|key| !key.of.is_empty() && !key.of.contains(&word));
-        foreign.filter_map(|key| Some((key, section.find(key.word)?))).collect()
-    }
-
-    /// The keys only for some words, among them `word`, that a section lacks.
-    pub fn lacking(&self, word: &str, section: &Section<'_>) -> impl Iterator<Item = &Key> {
-        self.keys
-            .iter()
-            .filter(move |key| key.of.contains(&word) && section.find(key.word).is_none())
-    }
 }
 
 /// The shape of a value, checked before its meaning.
@@ -138,20 +105,14 @@ pub(crate) const QUEUE_LEN_MAX: i64 = 1024;
 /// benchmark needs the rest.
 pub(crate) const SHARE_MAX: f64 = 90.0;
 
-/// The JSON schema (draft 2020-12) of a scenario, for editors that complete and check TOML.
+/// The JSON schema (draft 2020-12) of a kind of file, for editors that complete and check TOML.
 ///
-/// It covers shapes only; the other checks of [`crate::read`] need the whole scenario.
+/// It covers shapes only; the other checks need the whole file.
 #[must_use]
-pub fn schema() -> String {
-    schema_of(Scenario::TABLE, "Hemiola scenario")
-}
-
-/// The JSON schema (draft 2020-12) of another kind of file.
-#[must_use]
-pub fn schema_of(document: &Table, title: &str) -> String {
+pub fn json_schema(document: &Table) -> String {
     let mut root = table(document);
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
-    root.insert("title".into(), json!(title));
+    root.insert("title".into(), json!(format!("Hemiola: {}", document.noun)));
     let mut text =
         serde_json::to_string_pretty(&Value::Object(root)).expect("a JSON value serialises");
     text.push('\n');
@@ -162,26 +123,29 @@ fn table(table: &Table) -> Map<String, Value> {
     let mut properties = Map::new();
     for key in table.keys {
         let mut value = shape(&key.shape);
-        value.insert("description".into(), json!(key.doc));
-        match key.default {
-            DefaultValue::None => {}
-            DefaultValue::Constant(written) => {
-                value.insert("default".into(), toml_value(&written()));
-            }
-            DefaultValue::Words(words) => {
-                let text = format!("{} Default: {words}.", key.doc);
-                value.insert("description".into(), json!(text));
-            }
+        value.insert("description".into(), json!(description(key)));
+        if let DefaultValue::Constant(written) = key.default {
+            value.insert("default".into(), toml_value(&written()));
         }
         properties.insert(key.word.into(), Value::Object(value));
     }
-    let required: Vec<_> = table.keys.iter().filter(|key| key.required).map(|k| k.word).collect();
+    let required: Vec<_> =
+        table.keys.iter().filter(|k| k.required && k.of.is_empty()).map(|k| k.word).collect();
     let mut object = Map::new();
     object.insert("type".into(), json!("object"));
     object.insert("properties".into(), Value::Object(properties));
     object.insert("required".into(), json!(required));
     object.insert("additionalProperties".into(), json!(false));
     object
+}
+
+/// The meaning of a key, the words that permit it, and a default that depends on other keys.
+fn description(key: &Key) -> String {
+    let of = if key.of.is_empty() { String::new() } else { format!("Of {}: ", key.of.join(", ")) };
+    match key.default {
+        DefaultValue::Words(words) => format!("{of}{} Default: {words}.", key.doc),
+        _ => format!("{of}{}", key.doc),
+    }
 }
 
 /// A TOML value as JSON.
@@ -269,6 +233,8 @@ fn shape(shape: &Shape) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::Scenario;
+    use crate::section::Declared;
 
     fn visit(table: &'static Table, check: &mut dyn FnMut(&'static Table)) {
         check(table);
@@ -291,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_json_and_every_key_has_a_description() {
-        let schema: Value = serde_json::from_str(&schema()).unwrap();
+        let schema: Value = serde_json::from_str(&json_schema(Scenario::TABLE)).unwrap();
         let unit = &schema["properties"]["variant"]["items"]["properties"]["units"]["items"];
         assert_eq!(unit["required"], json!(["name"]));
         visit(Scenario::TABLE, &mut |table| {

@@ -39,11 +39,6 @@ impl<'s> Section<'s> {
         Self { table: Some(table), at }
     }
 
-    /// The place of the key; `None` if the table does not have it.
-    pub(crate) fn find(&self, key: &str) -> Option<Range<usize>> {
-        self.table?.get_key_value(key).map(|(key, _)| key.span())
-    }
-
     /// The entry of a key.
     #[must_use]
     pub fn entry<T: Read<'s>>(&self, key: &'static str) -> Entry<T> {
@@ -401,16 +396,17 @@ macro_rules! words {
 ///         may weight: u32 = 1, Shape::Whole(1, 9), "How heavy it is.";
 ///     }
 /// }
-/// assert_eq!(Note::TABLE.keys[1].default.text().unwrap(), "1");
+/// assert_eq!((Note::TABLE.keys[1].word, Note::empty().weight.value()), ("weight", 1));
 /// ```
 ///
 /// A key states whether it is required, its type, its default if that is a constant, its shape, the words of
-/// another key that permit it (`of ["io"]`), a default that depends on others (`else "the period"`), and its meaning.
+/// another key (`by task`) that permit it (`of ["io"]`), a default that depends on others (`else "the period"`), and
+/// its meaning.
 #[macro_export]
 macro_rules! sections {
     ($(
         $(#[$doc:meta])*
-        $vis:vis struct $name:ident<$s:lifetime> = $noun:literal {
+        $vis:vis struct $name:ident<$s:lifetime> = $noun:literal $(by $by:ident)? {
             $(
                 $need:ident $key:ident: $type:ty $(= $default:expr)?,
                 $shape:expr, $(of $of:expr,)? $(else $otherwise:literal,)? $text:literal;
@@ -429,6 +425,7 @@ macro_rules! sections {
         impl<$s> $crate::document::Declared<$s> for $name<$s> {
             const TABLE: &'static $crate::document::Table = &$crate::document::Table {
                 noun: $noun,
+                by: $crate::sections!(@by $($by)?),
                 keys: &[$($crate::document::Key {
                     word: stringify!($key),
                     required: $crate::sections!(@$need),
@@ -457,6 +454,8 @@ macro_rules! sections {
             }
         }
     )*};
+    (@by) => { None };
+    (@by $by:ident) => { Some(stringify!($by)) };
     (@must) => { true };
     (@may) => { false };
     (@entry $type:ty) => { $crate::document::Entry<$type> };

@@ -20,9 +20,20 @@ pub(crate) fn check(
     at: Range<usize>,
     problems: &mut Vec<Problem>,
 ) {
+    let owner = owner(table, schema);
+    let permits = |key: &Key, owner: &str| key.of.is_empty() || key.of.contains(&owner);
     for (word, item) in table.iter() {
         match schema.keys.iter().find(|key| key.word == word.get_ref().as_ref()) {
-            Some(key) => check_value(key, word.span(), item, problems),
+            Some(key) => {
+                if let Some((by, owner)) = owner
+                    && !permits(key, owner)
+                {
+                    let message = format!("the {by} \"{owner}\" has no key \"{}\"", key.word);
+                    let hint = format!("it belongs to the {by} {}", key.of.join(" or "));
+                    problems.push(Problem::new(word.span(), message).hint(hint));
+                }
+                check_value(key, word.span(), item, problems);
+            }
             None => problems.push(unknown_key(word.get_ref(), word.span(), schema)),
         }
     }
@@ -36,11 +47,21 @@ pub(crate) fn check(
     };
     let missing = |key: &&Key| key.required && !table.contains_key(key.word) && !misspelt(key);
     for key in schema.keys.iter().filter(missing) {
-        problems.push(
-            Problem::new(at.clone(), format!("{} needs \"{}\"", schema.noun, key.word))
-                .hint(format!("{}: {}", key.word, key.doc)),
-        );
+        let noun = match owner {
+            _ if key.of.is_empty() => schema.noun.to_owned(),
+            Some((by, owner)) if permits(key, owner) => format!("the {by} \"{owner}\""),
+            _ => continue,
+        };
+        let message = format!("{noun} needs \"{}\"", key.word);
+        problems.push(Problem::new(at.clone(), message).hint(format!("{}: {}", key.word, key.doc)));
     }
+}
+
+/// The key whose word permits or forbids other keys, and its word if that is known.
+fn owner<'d>(table: &'d DeTable<'_>, schema: &Table) -> Option<(&'static str, &'d str)> {
+    let by = schema.by?;
+    let word = table.get(by)?.get_ref().as_str()?;
+    schema.keys.iter().any(|key| key.of.contains(&word)).then_some((by, word))
 }
 
 fn unknown_key(word: &str, at: Range<usize>, schema: &Table) -> Problem {

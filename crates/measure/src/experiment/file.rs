@@ -82,7 +82,7 @@ sections! {
         must name: &'s str, Shape::Name, "The name of the case.";
         must figure: &'s str, Shape::Text, "The measured figure of merit.";
         // Not `must`: `Reader::expectation` reports its absence with a longer hint.
-        may expectation: FormulaText, Shape::Formula, else "none; it must be stated",
+        may expectation: FormulaText, Shape::Formula, else "required",
             "The expected value: a formula over figures of merit and inputs.";
         must because: &'s str, Shape::Text, "The model behind the expectation, in words.";
         may second: SecondKeys<'s>, Shape::One(SecondKeys::TABLE), "Another method for the same quantity.";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hemiola_diagnostic::{Problem, nearest};
-use hemiola_scenario::document::{At, Declared, Entry, FormulaText, Named, Section, Word};
+use hemiola_scenario::document::{At, Declared, Entry, FormulaText, Named, Section};
 
 use super::figure::{constant, constant_of, figure, measured, problem};
 use super::keys::{
@@ -254,18 +254,8 @@ impl Checker<'_> {
     }
 
     fn requests(&mut self, keys: &RequestsKeys<'_>) -> Option<Requests> {
-        let distribution = *keys.distribution.get()?;
-        let word = distribution.word();
-        for (key, at) in RequestsKeys::TABLE.foreign(word, &keys.section) {
-            let message = format!("the distribution {word} has no \"{}\"", key.word);
-            self.wrong(&at, message, "leave it out");
-        }
-        for key in RequestsKeys::TABLE.lacking(word, &keys.section) {
-            let message = format!("the distribution {word} needs \"{}\"", key.word);
-            self.problems.push(Problem::new(keys.section.at.clone(), message));
-        }
         let objects = keys.objects.get().copied();
-        match distribution {
+        match *keys.distribution.get()? {
             RequestsWord::Zipf => {
                 Some(Requests::Zipf { exponent: *keys.exponent.get()?, objects: objects? })
             }

@@ -146,12 +146,12 @@ sections! {
     }
 
     /// `[caches.NAME.requests]`
-    pub(super) struct RequestsKeys<'s> = "the distribution of requests" {
+    pub(super) struct RequestsKeys<'s> = "the distribution of requests" by distribution {
         must distribution: RequestsWord, Shape::Word(RequestsWord::WORDS),
             "Zipf's law, uniform, or the given weights.";
-        may exponent: f64, Shape::Number(0.0, 10.0), of ["zipf"], "The exponent.";
-        may objects: usize, Shape::Whole(1, OBJECTS_MAX as i64), of ["zipf", "uniform"], "Number of objects.";
-        may weights: Vec<FormulaText>, Shape::Formulas(WEIGHTS_MAX), of ["weights"], "One number per object.";
+        must exponent: f64, Shape::Number(0.0, 10.0), of ["zipf"], "The exponent.";
+        must objects: usize, Shape::Whole(1, OBJECTS_MAX as i64), of ["zipf", "uniform"], "Number of objects.";
+        must weights: Vec<FormulaText>, Shape::Formulas(WEIGHTS_MAX), of ["weights"], "One number per object.";
     }
 
     /// `[[overhead]]`

@@ -146,17 +146,6 @@ impl Checker<'_> {
             FederateWord::Dynamics => Model::Dynamics { satellite },
             FederateWord::Payload => Model::Payload,
         };
-        match (model, &keys.satellite.stated) {
-            (Model::Payload, Some(satellite)) => self.wrong(
-                &satellite.at,
-                "a payload has no key \"satellite\"",
-                "it belongs to the model board or dynamics",
-            ),
-            (Model::Board { .. } | Model::Dynamics { .. }, None) if !keys.satellite.is_present => {
-                self.missing(&keys.section, name.value, "satellite", "1 or 2");
-            }
-            _ => {}
-        }
         if name.value == RTI {
             self.wrong(
                 &name.at,

@@ -8,12 +8,11 @@ use hemiola_units::{Overrun, Rate, Span};
 
 use super::Checker;
 use super::mixed::Step;
-use crate::document::{At, Declared, Entry, OneOrMany, Section, Word};
+use crate::document::{At, Entry, OneOrMany, Section};
 use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
 };
-use hemiola_diagnostic::Problem;
 
 /// The settings that the processes and units of one variant share.
 pub(super) struct Cycle<'r> {
@@ -62,14 +61,6 @@ impl Checker<'_> {
     ) -> Option<Written<'s>> {
         // The check of the shape has reported an unreadable task. Its other keys cannot be judged.
         let word = *keys.task.get()?;
-        for (key, at) in ProcessKeys::TABLE.foreign(word.word(), &keys.section) {
-            let hint = match key.word {
-                "rate" => "the process runs at the variant's rate: set it there".into(),
-                _ => format!("it belongs to the task {}", key.of.join(" or ")),
-            };
-            let message = format!("the task \"{}\" has no key \"{}\"", word.word(), key.word);
-            self.problem(Problem::new(at, message).hint(hint));
-        }
         let stated = match keys.rate.get() {
             Some(OneOrMany::One(rate)) => Some(*rate),
             _ => None,
@@ -104,7 +95,6 @@ impl Checker<'_> {
         let chosen = self.chosen(&keys.profile, Some(&keys.priority), None);
         let sends = keys.sends.items().to_vec();
         let names = |texts: &[At<&str>]| texts.iter().map(|text| text.value.to_owned()).collect();
-        let known = |entry: &Entry<Vec<At<&str>>>| !entry.is_present || entry.is_array;
         Some(Written {
             process: Process {
                 name: name.value.into(),
@@ -121,7 +111,7 @@ impl Checker<'_> {
             sends,
             receives,
             after: keys.after.items().to_vec(),
-            ends_known: known(&keys.sends) && known(&keys.receives),
+            ends_known: keys.sends.is_array && keys.receives.is_array,
         })
     }
 
@@ -135,8 +125,8 @@ impl Checker<'_> {
     ) -> Task {
         match word {
             TaskWord::Io => Task::Io { order: self.order(keys, cycle) },
-            TaskWord::Monolithic => Task::Monolithic { gain: self.needed_gain(name, keys) },
-            TaskWord::Controller => Task::Controller { gain: self.needed_gain(name, keys) },
+            TaskWord::Monolithic => Task::Monolithic { gain: self.gain_of(&keys.gain) },
+            TaskWord::Controller => Task::Controller { gain: self.gain_of(&keys.gain) },
             TaskWord::Decision => Task::Decision,
             TaskWord::Workload => Task::Workload {
                 compute: self.compute(keys, name, cycle.step, period),
@@ -144,20 +134,14 @@ impl Checker<'_> {
             },
             TaskWord::Benchmark => self.benchmark(keys, period),
             TaskWord::Command => {
-                if !keys.command.is_present {
-                    self.missing(&keys.section, name, "command", "the program and its arguments");
-                }
                 let (program, arguments) = self.command(&keys.command);
                 Task::Command { program, arguments }
             }
         }
     }
 
-    fn needed_gain(&mut self, name: &str, keys: &ProcessKeys<'_>) -> Gain {
-        if !keys.gain.is_present {
-            self.missing(&keys.section, name, "gain", "the name of a gain or four numbers");
-        }
-        keys.gain.stated.as_ref().map_or(Gain([0.0; 4]), |gain| self.gain(gain))
+    fn gain_of(&mut self, entry: &Entry<Result<Gain, &str>>) -> Gain {
+        entry.stated.as_ref().map_or(Gain([0.0; 4]), |gain| self.gain(gain))
     }
 
     pub(super) fn missing(&mut self, section: &Section<'_>, name: &str, key: &str, what: &str) {
@@ -314,8 +298,7 @@ impl Checker<'_> {
             let (program, arguments) = self.command(&keys.command);
             return UnitProgram::Command { program, arguments };
         }
-        let gain = keys.gain.stated.as_ref();
-        UnitProgram::Gain(gain.map_or(Gain([0.0; 4]), |gain| self.gain(gain)))
+        UnitProgram::Gain(self.gain_of(&keys.gain))
     }
 
     fn budget(&mut self, name: &str, budget: &Entry<Span>, cycle: &Cycle<'_>) -> Span {

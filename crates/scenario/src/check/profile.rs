@@ -4,9 +4,8 @@
 use hemiola_units::{CpuSet, Policy, Priority, Profile, Span};
 
 use super::Checker;
-use crate::document::{At, Declared, Entry, Word};
+use crate::document::{At, Entry};
 use crate::keys::{PolicyWord, ProfileKeys, Scenario};
-use hemiola_diagnostic::Problem;
 
 /// A profile of the document.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ impl Checker<'_> {
     pub(super) fn profiles(&mut self, root: &Scenario<'_>) {
         for (name, keys) in root.profiles.items() {
             let profile = Profile {
-                scheduling: self.policy(name.value, keys),
+                scheduling: self.policy(keys),
                 cpus: self.cpus(&keys.cpus),
                 lock_memory: keys.lock_memory.value(),
                 prefault_stack: keys.prefault_stack.value(),
@@ -43,40 +42,20 @@ impl Checker<'_> {
         }
     }
 
-    fn policy(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Policy {
+    fn policy(&mut self, keys: &ProfileKeys<'_>) -> Policy {
         // The check of the shape has reported an unreadable policy.
         let Some(policy) = keys.policy.get() else { return Policy::Other { nice: 0 } };
-        let word = policy.word();
-        let own = ProfileKeys::TABLE.keys.iter().filter(|key| key.of.contains(&word));
-        let own: Vec<&str> = own.map(|key| key.word).collect();
-        for (key, at) in ProfileKeys::TABLE.foreign(word, &keys.section) {
-            self.problem(
-                Problem::new(at, format!("the policy \"{word}\" has no key \"{}\"", key.word))
-                    .hint(format!("choose from {}", own.join(", "))),
-            );
-        }
         match policy {
             PolicyWord::Other => Policy::Other { nice: keys.nice.value() },
-            PolicyWord::Fifo => Policy::Fifo { priority: self.priority(name, keys) },
-            PolicyWord::RoundRobin => Policy::RoundRobin { priority: self.priority(name, keys) },
-            PolicyWord::Deadline => self.deadline_policy(name, keys),
+            PolicyWord::Fifo => Policy::Fifo { priority: self.priority(keys) },
+            PolicyWord::RoundRobin => Policy::RoundRobin { priority: self.priority(keys) },
+            PolicyWord::Deadline => self.deadline_policy(keys),
         }
     }
 
-    fn priority(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Priority {
-        match &keys.priority.stated {
-            Some(number) => self.permitted(number).unwrap_or_else(lowest),
-            None => {
-                if !keys.priority.is_present {
-                    self.wrong(
-                        &keys.section.at,
-                        format!("profile \"{name}\" needs a priority"),
-                        "it is from 1 to 99; higher priorities run first",
-                    );
-                }
-                lowest()
-            }
-        }
+    fn priority(&mut self, keys: &ProfileKeys<'_>) -> Priority {
+        let stated = keys.priority.stated.as_ref();
+        stated.and_then(|number| self.permitted(number)).unwrap_or_else(lowest)
     }
 
     /// Returns the priority. Reports one above this user's limit unless the scenario allows less.
@@ -117,14 +96,7 @@ impl Checker<'_> {
         }
     }
 
-    fn deadline_policy(&mut self, name: &str, keys: &ProfileKeys<'_>) -> Policy {
-        for (key, entry) in [("runtime", &keys.runtime), ("period", &keys.period)] {
-            if !entry.is_present {
-                let message = format!("profile \"{name}\" needs a {key}");
-                let hint = "the policy \"deadline\" grants runtime within deadline in each period";
-                self.problems.push(Problem::new(keys.section.at.clone(), message).hint(hint));
-            }
-        }
+    fn deadline_policy(&mut self, keys: &ProfileKeys<'_>) -> Policy {
         let (runtime, period) = (keys.runtime.get().copied(), keys.period.get().copied());
         let deadline = keys.deadline.get().copied().or(period);
         if let (Some(runtime), Some(deadline), Some(period)) = (runtime, deadline, period)

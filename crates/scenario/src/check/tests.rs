@@ -655,16 +655,16 @@ fn a_policy_takes_its_own_parameters() {
        |
     10 | priority = 80
        | ^^^^^^^^
-       = hint: choose from nice
+       = hint: it belongs to the policy fifo or rr
     "#);
     let edits = [("policy = \"fifo\"\npriority = 80", "policy = \"rr\"")];
     insta::assert_snapshot!(problems_of(PAIR, &edits), @r#"
-    error: profile "io" needs a priority
+    error: the policy "rr" needs "priority"
      --> scenario.toml:8:11
       |
     8 | [profiles.io]
       |           ^^
-      = hint: it is from 1 to 99; higher priorities run first
+      = hint: priority: Higher priorities run first, 1 to 99.
     "#);
 }
 
@@ -1041,14 +1041,14 @@ fn keys_belong_to_their_task() {
        |
     18 | io = { task = "io", gain = "safety", rate = "10Hz", sends = ["sensors"], receives = ["command"] }
        |                                      ^^^^
-       = hint: the process runs at the variant's rate: set it there
+       = hint: it belongs to the task workload
 
-    error: "controller" needs "gain"
+    error: the task "controller" needs "gain"
       --> scenario.toml:19:1
        |
     19 | controller = { task = "controller", compute = "1ms", receives = ["sensors"], sends = ["command"] }
        | ^^^^^^^^^^
-       = hint: gain is the name of a gain or four numbers
+       = hint: gain: Control law: a name or four numbers.
 
     error: the task "controller" has no key "compute"
       --> scenario.toml:19:37

@@ -17,19 +17,23 @@ sections! {
     pub(crate) struct FederationKeys<'s> = "a federation" {
         must master: &'s str, Shape::Text, "The federate with the timer; it runs at the scenario's rate.";
         may sync: OneOrMany<Synchronization>, Shape::Words(Synchronization::WORDS),
-            "Synchronization of the federates; a list runs each; default both.";
+            else "both", "How federates keep step: the master's interaction at the beginning of each of its cycles, \
+            which the others wait for and consume one after another; or all regulating and constrained.";
         may priority: OneOrMany<PriorityMode>, Shape::Words(PriorityMode::WORDS),
-            "Ordinary scheduling, or FIFO with the priorities below; a list runs each; default both.";
+            else "both", "Ordinary scheduling, or FIFO with the priorities below.";
         may affinity: OneOrMany<Affinity>, Shape::Words(Affinity::WORDS),
-            "All processors, or those below with memory locked; a list runs each; default both.";
+            else "both", "All processors, or those below with memory locked.";
         may rti: &'s str = "shm", Shape::Text,
             "Transport to the RTI: \"shm\", \"tcp\" on loopback at a free port, or \"tcp:ADDRESS:PORT\".";
         may rti_priority: u8 = 50, Shape::Whole(1, 99), "FIFO priority of the RTI.";
-        may rti_cpus: &'s str, Shape::Cpus, "Processors of the RTI; default all.";
-        may rti_namespace: &'s str, Shape::Name, "Network name space of the RTI; default the runner's.";
+        may rti_cpus: &'s str, Shape::Cpus, else "all", "Processors of the RTI.";
+        may rti_namespace: &'s str, Shape::Name, else "the runner's",
+            "Network name space of the RTI (ip-netns(8)); needs root.";
         may compute: f64 = 25.0, Shape::Number(0.0, 90.0), "Percent of its cycle that each federate computes.";
         may bare: Span, Shape::LengthOrZero,
-            "Length of the bare timer before and after each run, 0 for none; default a quarter of the duration.";
+            else "a quarter of the duration",
+            "How long a bare timer runs before and after each run, 0 for none: a task with the master's rate, profile \
+             and way of waiting that does nothing.";
         may orbit: OrbitKeys<'s>, Shape::One(OrbitKeys::TABLE), "Orbit of the formation.";
         must federates: Named<'s, FederateKeys<'s>>, Shape::Named(FederateKeys::TABLE, FEDERATES_MAX),
             "Federates, in start order.";
@@ -38,14 +42,16 @@ sections! {
     }
 
     /// `[federation.federates.NAME]`
-    pub(crate) struct FederateKeys<'s> = "a federate" {
-        must model: FederateWord, Shape::Word(FederateWord::WORDS), "Simulated part of a satellite.";
-        may satellite: usize, Shape::Whole(1, SATELLITES as i64), "Of board and dynamics: number of the satellite.";
-        may every: u32 = 1, Shape::Whole(1, 1000), "Length of its cycle, in cycles of the master.";
-        may compute: f64, Shape::Number(0.0, 90.0), "Replaces the federation's.";
+    pub(crate) struct FederateKeys<'s> = "a federate" by model {
+        must model: FederateWord, Shape::Word(FederateWord::WORDS),
+            "A satellite's board computer, its motion, or something that only computes.";
+        must satellite: usize, Shape::Whole(1, SATELLITES as i64), of ["board", "dynamics"], "Number of the satellite.";
+        may every: u32 = 1, Shape::Whole(1, 1000), "Length of its cycle, in cycles of the master; 1 for the master.";
+        may compute: f64, Shape::Number(0.0, 90.0), else "the federation's",
+            "Percent of its cycle that it computes.";
         may priority: u8 = 40, Shape::Whole(1, 99), "FIFO priority in modes of high priority.";
-        may cpus: &'s str, Shape::Cpus, "Processors in modes with affinity; default all.";
-        may namespace: &'s str, Shape::Name, "Network name space; default the runner's.";
+        may cpus: &'s str, Shape::Cpus, else "all", "Processors in modes with affinity.";
+        may namespace: &'s str, Shape::Name, else "the runner's", "Network name space.";
     }
 
     /// `[[federation.exchanges]]`
@@ -54,21 +60,23 @@ sections! {
         must to: &'s str, Shape::Text, "The federate that receives, at the start of its next cycle.";
         may size: Bytes = Bytes(64), Shape::Size,
             "Size of one message: at least 64B from dynamics, 40B from board, 8B from payload; at most 64KiB.";
-        may mid_cycle: bool = false, Shape::Boolean, "Receive in the middle of the same cycle instead.";
+        may mid_cycle: bool = false, Shape::Boolean,
+            "Receive in the middle of the same cycle instead; their cycles must be the same, and a federate has at most \
+             one.";
     }
 
     /// `[federation.orbit]`
     pub(crate) struct OrbitKeys<'s> = "the orbit" {
         may altitude_km: f64 = 700.0, Shape::Number(150.0, 100_000.0), "Altitude above the equator.";
         may satellites: Vec<SatelliteKeys<'s>>, Shape::Many(SatelliteKeys::TABLE, SATELLITES),
-            "Path of each satellite; default on one ellipse, opposite each other.";
+            else "opposite each other", "The ellipse of each satellite.";
     }
 
     /// `[[federation.orbit.satellites]]`
     pub(crate) struct SatelliteKeys<'s> = "a satellite" {
         may radial: f64 = 100.0, Shape::Number(0.0, 1e5), "Height of its ellipse, m.";
         may normal: f64 = 50.0, Shape::Number(0.0, 1e5), "Amplitude across the plane, m.";
-        may phase_deg: f64, Shape::Number(-360.0, 360.0), "Initial phase on it; default 0, then 180.";
+        may phase_deg: f64, Shape::Number(-360.0, 360.0), else "0, then 180", "Initial phase on it.";
     }
 }
 
