@@ -8,6 +8,7 @@ use hemiola_analyze::sched::{
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
 use hemiola_model::schedulability::{Verdict, verdict};
+use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
 use hemiola_report::text::duration;
@@ -46,7 +47,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     }
     if args.json {
         let whole = Whole { report: &report, schedulability: &verdict(&report, switch(args)?) };
-        println!("{}", serde_json::to_string_pretty(&whole).expect("plain data has a JSON form"));
+        print!("{}", pretty(&whole));
     } else if args.csv {
         print!("{}", csv::write(&report));
     } else if let Some(stretch) = args.gantt {

@@ -9,6 +9,7 @@ use hemiola_analyze::cycles::report::json;
 use hemiola_analyze::cycles::summary::Summary;
 use hemiola_analyze::sched::compare::compare as compare_reports;
 use hemiola_analyze::sched::{Options, Report, analyze};
+use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
 
@@ -45,8 +46,7 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
 
 fn show(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() -> Vec<Table>) {
     if json {
-        let text = serde_json::to_string_pretty(comparison).expect("plain data has a JSON form");
-        println!("{text}");
+        print!("{}", pretty(comparison));
     } else {
         println!("{}", tables().iter().map(terminal::table).collect::<Vec<_>>().join("\n"));
     }

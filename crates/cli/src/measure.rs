@@ -11,6 +11,7 @@ use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_cache
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
 use hemiola_probe::{Load, Peers, Setting};
 use hemiola_record::{Folder, FolderError, conditions};
+use hemiola_report::json::pretty;
 use hemiola_report::terminal;
 use hemiola_rt::clock::{Calibration, MonotonicClock};
 use hemiola_rt::sys::cpu;
@@ -147,8 +148,7 @@ fn compare(args: &Compare) -> Result<ExitCode, Failure> {
     let names = [args.a.display().to_string(), args.b.display().to_string()];
     let comparison = hemiola_measure::compare([&names[0], &names[1]], &a, &b);
     if args.json {
-        let text = serde_json::to_string_pretty(&comparison).expect("plain data has a JSON form");
-        println!("{text}");
+        print!("{}", pretty(&comparison));
     } else {
         println!("{}", terminal::table(&comparison.table()));
     }

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hemiola_diagnostic::render;
-use hemiola_model::export::{json, page, tables};
+use hemiola_model::export::{page, tables};
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::machine;
 use hemiola_model::summary::analyze;
 use hemiola_record::Folder;
+use hemiola_report::json::pretty;
 use hemiola_report::terminal;
 
 use crate::args::{Model, Modelling};
@@ -46,13 +47,13 @@ pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
             let subtitle = std::env::args().collect::<Vec<_>>().join(" ");
             let page = page::page(&summary, &subtitle).render();
             folder.write(FILE_NAME, text.as_bytes()).map_err(Failure::failed)?;
-            folder.write(SUMMARY, json::write(&summary).as_bytes()).map_err(Failure::failed)?;
+            folder.write(SUMMARY, pretty(&summary).as_bytes()).map_err(Failure::failed)?;
             folder.write(PAGE, page.as_bytes()).map_err(Failure::failed)?;
             Some(folder.keep())
         }
     };
     if args.json {
-        print!("{}", json::write(&summary));
+        print!("{}", pretty(&summary));
         return Ok(ExitCode::SUCCESS);
     }
     let (tables, conditions) = (tables::tables(&summary), tables::conditions(&summary));

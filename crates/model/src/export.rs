@@ -1,5 +1,4 @@
-//! Output formats of a computed model: tables, `summary.json`, a page.
+//! Output formats of a computed model: tables and a page. `summary.json` is the summary itself.
 
-pub mod json;
 pub mod page;
 pub mod tables;

@@ -2,7 +2,7 @@
 
 use hemiola_report::table::Table;
 
-use crate::export::{json, page, tables};
+use crate::export::{page, tables};
 use crate::file;
 use crate::summary::{Summary, analyze};
 
@@ -130,7 +130,8 @@ fn the_page_is_self_contained_and_json_has_every_result() {
             assert!(!page.contains(outside), "{outside}");
         }
         assert!(page.contains("Where the time goes") && page.contains("<svg"));
-        let json: serde_json::Value = serde_json::from_str(&json::write(&summary)).unwrap();
+        let json: serde_json::Value =
+            serde_json::from_str(&hemiola_report::json::pretty(&summary)).unwrap();
         for figure in json["figures"].as_array().unwrap() {
             for key in ["name", "value", "unit", "low", "high", "samples", "circumstances"] {
                 assert!(!figure[key].is_null(), "{key} of {figure}");

@@ -25,14 +25,11 @@ fn collect(table: &'static Table, tables: &mut Vec<&'static Table>) {
 }
 
 fn block(table: &Table) -> String {
-    let has_owners = table.keys.iter().any(|key| !key.of.is_empty());
-    let owners = if has_owners { " of |" } else { "" };
-    let rule = if has_owners { "---|" } else { "" };
+    let has_owners = table.by.is_some();
+    let (owners, rule) = if has_owners { (" of |", "---|") } else { ("", "") };
+    let head = format!("| key |{owners} value | default | meaning |\n|---|{rule}---|---|---|\n");
     let rows: String = table.keys.iter().map(|key| row(key, has_owners)).collect();
-    format!(
-        "<!-- keys of {} -->\n| key |{owners} value | default | meaning |\n|---|{rule}---|---|---|\n{rows}<!-- end -->\n",
-        table.noun
-    )
+    format!("<!-- keys of {} -->\n{head}{rows}<!-- end -->\n", table.noun)
 }
 
 fn row(key: &Key, has_owners: bool) -> String {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use hemiola_measure::identity;
 use hemiola_model::machine::FILE_NAME;
 use hemiola_model::predict::{self, tables};
+use hemiola_report::json::pretty;
 use hemiola_report::terminal;
 use hemiola_scenario::Plan;
 
@@ -49,9 +50,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
     let responses = predict::responses(&plan, &machine, &predictions, &summary).map_err(refused)?;
     let held = predict::compare(predictions, &summary);
     if args.json {
-        let text =
-            serde_json::to_string_pretty(&predict::Report { held: &held, responses: &responses });
-        println!("{}", text.expect("a report is plain data"));
+        print!("{}", pretty(&predict::Report { held: &held, responses: &responses }));
         return Ok(ExitCode::SUCCESS);
     }
     let title = format!("{}: predicted and measured", summary.title);

@@ -82,7 +82,7 @@ impl Report {
             figures: self.outcome.figures.iter().map(figure).collect(),
             notes: &self.outcome.notes,
         };
-        serde_json::to_string_pretty(&data).expect("plain data has a JSON form") + "\n"
+        hemiola_report::json::pretty(&data)
     }
 
     /// The page.

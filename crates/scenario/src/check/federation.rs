@@ -124,7 +124,7 @@ impl Checker<'_> {
         for (other, is_present, at) in others {
             if is_present {
                 self.wrong(
-                    &at,
+                    at,
                     format!("a federation cannot be combined with \"{other}\""),
                     "a federation defines its own processes; write a separate scenario",
                 );

@@ -159,7 +159,7 @@ impl Checker<'_> {
         let benchmark = benchmarks.next();
         for (_, at) in benchmarks {
             self.wrong(
-                &at,
+                at,
                 "this variant has a second benchmark",
                 "a variant has at most one; it can have many threads",
             );

@@ -151,7 +151,8 @@ impl Checker<'_> {
     fn order(&mut self, keys: &ProcessKeys<'_>, cycle: &Cycle<'_>) -> Order {
         if keys.order.value() == OrderWord::WriteFirst {
             if keys.command_within.is_present {
-                self.wrong(&keys.command_within.key_at, "command_within has no effect with order = \"write-first\", which waits for no command", "write order = \"read-first\"");
+                let message = "command_within has no effect with order = \"write-first\", which waits for no command";
+                self.wrong(&keys.command_within.key_at, message, "write order = \"read-first\"");
             }
             return Order::WriteFirst;
         }

@@ -110,7 +110,7 @@ impl Checker<'_> {
         for (unit, at) in units.iter().filter(|(unit, _)| !unit.name.is_empty()) {
             if unit.name == "plant" {
                 self.wrong(
-                    &at,
+                    at,
                     "\"plant\" is reserved for the plant's process",
                     "choose another name",
                 );
@@ -178,7 +178,9 @@ impl Checker<'_> {
         let mut active = units.iter().filter(|(unit, _)| unit.state == UnitState::Active);
         if let Some((first, _)) = active.next() {
             for (other, at) in active {
-                self.wrong(&at, format!("\"{}\" and \"{}\" are both active", other.name, first.name), "only one unit can be active; the first unit is, unless it has state = \"shadow\"");
+                let message = format!("\"{}\" and \"{}\" are both active", other.name, first.name);
+                let hint = "only one unit can be active; the first unit is, unless it has state = \"shadow\"";
+                self.wrong(at, message, hint);
             }
         }
         let above =
@@ -201,7 +203,7 @@ impl Checker<'_> {
             return;
         }
         self.wrong(
-            &at,
+            at,
             format!(
                 "unit \"{}\" at {below} could keep the processor from \"{}\" at {above}",
                 unit.name, process.name
