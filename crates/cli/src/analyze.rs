@@ -7,7 +7,7 @@ use hemiola_analyze::sched::{
 };
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
-use hemiola_model::schedulability::{Verdict, verdict};
+use hemiola_model::schedulability::{SchedulabilityVerdict, verdict};
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
@@ -35,7 +35,7 @@ const SWITCH: &str = "context_switch.pipe.same_core.warm";
 struct Whole<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    schedulability: &'a Verdict,
+    schedulability: &'a SchedulabilityVerdict,
 }
 
 pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {

@@ -25,7 +25,7 @@ pub use file::{Known, TABLE, read};
 pub use outcome::{CaseOutcome, Measured, Outcome, Reach, SecondOutcome};
 pub use report::Report;
 pub use run::{ExperimentError, known, run};
-pub use verdict::{Cause, Range, Verdict};
+pub use verdict::{Cause, ExpectationVerdict, Range};
 
 /// A valid experiment.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hemiola_probe::Figure;
+use hemiola_probe::FigureOfMerit;
 use hemiola_rt::clock::Clock;
 use thiserror::Error;
 
@@ -31,7 +31,7 @@ pub struct Interrupted;
 /// # Errors
 /// [`Interrupted`].
 pub fn measure(
-    figures: &[Figure],
+    figures: &[FigureOfMerit],
     source: &mut dyn ReadingSource,
     budget: Budget,
     clock: &dyn Clock,

@@ -1,7 +1,7 @@
 //! The selection of figures to measure, and the time for each.
 
 use hemiola_diagnostic::nearest;
-use hemiola_probe::Figure;
+use hemiola_probe::FigureOfMerit;
 use hemiola_units::Span;
 use thiserror::Error;
 
@@ -54,11 +54,11 @@ pub struct UnknownPrefix {
 /// # Errors
 /// A prefix that matches no figure.
 pub fn select(
-    catalogue: Vec<Figure>,
+    catalogue: Vec<FigureOfMerit>,
     quick: bool,
     only: &[String],
-) -> Result<Vec<Figure>, UnknownPrefix> {
-    let matches = |figure: &Figure, prefix: &String| {
+) -> Result<Vec<FigureOfMerit>, UnknownPrefix> {
+    let matches = |figure: &FigureOfMerit, prefix: &String| {
         let derived = derive::is_derived(prefix) && derive::is_source(&figure.name);
         figure.name == *prefix
             || ((figure.name.starts_with(prefix.as_str()) || derived) && (figure.quick || !quick))
@@ -69,7 +69,7 @@ pub fn select(
             return Err(UnknownPrefix { prefix: prefix.clone(), near: near.map(Into::into) });
         }
     }
-    let wanted = |figure: &Figure| {
+    let wanted = |figure: &FigureOfMerit| {
         if only.is_empty() {
             figure.quick || !quick
         } else {
@@ -127,8 +127,8 @@ mod tests {
     use hemiola_probe::Unit;
     use proptest::prelude::*;
 
-    fn figure(name: &str, quick: bool) -> Figure {
-        Figure { name: name.into(), title: "x".into(), unit: Unit::Nanoseconds, quick }
+    fn figure(name: &str, quick: bool) -> FigureOfMerit {
+        FigureOfMerit { name: name.into(), title: "x".into(), unit: Unit::Nanoseconds, quick }
     }
 
     fn chosen(quick: bool, only: &[&str]) -> Vec<String> {

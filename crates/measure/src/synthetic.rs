@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_probe::{Figure, Overhead, ProbeError, Readings, Unit};
+use hemiola_probe::{FigureOfMerit, Overhead, ProbeError, Readings, Unit};
 use hemiola_rt::clock::ManualClock;
 use hemiola_trace::result::{ClockConditions, Conditions};
 use hemiola_units::{Bytes, CpuSet, Granted, Policy, Random, Span};
@@ -48,8 +48,8 @@ impl Synthetic {
     }
 
     /// Its figures as a catalogue.
-    pub(crate) fn catalogue(&self) -> Vec<Figure> {
-        let figure = |name: &String| Figure {
+    pub(crate) fn catalogue(&self) -> Vec<FigureOfMerit> {
+        let figure = |name: &String| FigureOfMerit {
             name: name.clone(),
             title: "a rule".into(),
             unit: Unit::Nanoseconds,

@@ -43,7 +43,7 @@ pub struct Model {
     /// Samples of a Monte Carlo propagation.
     pub samples: usize,
     /// The values it is based on, in the order written.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ModelFigure>,
     /// Correlations of figures.
     pub correlations: Vec<Correlation>,
     /// The components with their operations.
@@ -71,7 +71,7 @@ impl Model {
 
 /// A value with its range and source.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub struct ModelFigure {
     /// Its description; may be empty.
     pub title: String,
     /// Name, value and uncertainty.

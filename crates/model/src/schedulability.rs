@@ -42,7 +42,9 @@ use crate::response_time::{PriorityOrder, Response, TaskSet};
 
 pub use measured::{LeftOut, LeftOutReason, Measured};
 pub use tolerance::{Tolerance, tolerance};
-pub use verdict::{ProcessorVerdict, TASKS_MAX, TaskVerdict, TestResult, Verdict, verdict};
+pub use verdict::{
+    ProcessorVerdict, SchedulabilityVerdict, TASKS_MAX, TaskVerdict, TestResult, verdict,
+};
 
 /// The answer of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

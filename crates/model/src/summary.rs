@@ -34,7 +34,7 @@ pub struct Summary {
     /// The origin of the measurements used, if any were given.
     pub measurements_of: Option<String>,
     /// Every result under a dotted name, for other programs.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ResultFigure>,
     /// The figures that the model is based on.
     pub inputs: Vec<InputFigure>,
     /// The chains, in the order written.
@@ -49,10 +49,10 @@ pub struct Summary {
 
 /// One result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct ResultFigure {
     /// Its dotted name.
     pub name: String,
-    /// Its value, in [`Figure::unit`].
+    /// Its value, in [`ResultFigure::unit`].
     pub value: f64,
     /// `"ns"` or `"1"`.
     pub unit: &'static str,
@@ -306,7 +306,7 @@ fn cache(network: &Network, model: &Model, cache: &Cache, designs: Vec<Variation
 }
 
 fn inputs(model: &Model) -> Vec<InputFigure> {
-    let figure = |figure: &crate::file::Figure| {
+    let figure = |figure: &crate::file::ModelFigure| {
         let nominal = figure.input.nominal;
         let reason = figure.taken.as_ref().map_or_else(
             || figure.reason.clone(),
@@ -351,9 +351,9 @@ fn range(input: &crate::uncertain::Input) -> String {
     }
 }
 
-fn figures(summary: &Summary) -> Vec<Figure> {
+fn figures(summary: &Summary) -> Vec<ResultFigure> {
     let samples = summary.samples as u64;
-    let time = |name: String, cost: &Expected, circumstances: &str| Figure {
+    let time = |name: String, cost: &Expected, circumstances: &str| ResultFigure {
         name,
         value: cost.nominal_ns,
         unit: "ns",
@@ -376,7 +376,7 @@ fn figures(summary: &Summary) -> Vec<Figure> {
     for cache in &summary.caches {
         let as_it_is = &cache.designs[0].variation;
         let spread = 2.0 * as_it_is.standard_error.unwrap_or(0.0);
-        figures.push(Figure {
+        figures.push(ResultFigure {
             name: format!("cache.{}.hit_ratio", cache.name),
             value: as_it_is.simulated,
             unit: "1",

@@ -9,7 +9,7 @@ use crate::{
 
 /// A figure that can be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct FigureOfMerit {
     /// Its dotted name.
     pub name: String,
     /// Its description, one line without a full stop.
@@ -25,13 +25,13 @@ type Take = Box<dyn Fn(&str, &Setting, u32) -> Result<Readings, ProbeError>>;
 
 /// A figure, and how its readings are taken.
 pub(crate) struct Probe {
-    figure: Figure,
+    figure: FigureOfMerit,
     take: Take,
 }
 
 impl Probe {
     pub(crate) fn new(
-        figure: Figure,
+        figure: FigureOfMerit,
         take: impl Fn(&str, &Setting, u32) -> Result<Readings, ProbeError> + 'static,
     ) -> Self {
         Self { figure, take: Box::new(take) }
@@ -45,7 +45,7 @@ impl Probe {
         take: impl Fn(&str, &Setting, u32) -> Result<Readings, ProbeError> + 'static,
     ) -> Self {
         let unit = Unit::Nanoseconds;
-        Self::new(Figure { name: name.into(), title: title.into(), unit, quick }, take)
+        Self::new(FigureOfMerit { name: name.into(), title: title.into(), unit, quick }, take)
     }
 }
 
@@ -72,7 +72,7 @@ fn probes() -> impl Iterator<Item = Probe> {
 /// All figures of this build, subject by subject. Whether this machine supports a figure is known only when it is
 /// measured.
 #[must_use]
-pub fn catalogue() -> Vec<Figure> {
+pub fn catalogue() -> Vec<FigureOfMerit> {
     probes().map(|probe| probe.figure).collect()
 }
 

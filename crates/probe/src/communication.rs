@@ -15,7 +15,7 @@ use hemiola_units::{Bytes, Span};
 use crate::catalogue::Probe;
 use crate::link::Object;
 use crate::peer::{Part, Peer, gather, place};
-use crate::{Figure, Overhead, Placement, ProbeError, Readings, Setting, Unit};
+use crate::{FigureOfMerit, Overhead, Placement, ProbeError, Readings, Setting, Unit};
 
 mod exchange;
 
@@ -188,7 +188,7 @@ impl Exchange {
         format!("communication.{mechanism}.{quantity}.{placement}.{size}")
     }
 
-    fn figure(&self) -> Figure {
+    fn figure(&self) -> FigureOfMerit {
         let (mechanism, size) = (self.words().0, Bytes(self.size as u64));
         let (what, quick) = match (self.quantity, self.placement) {
             (ExchangeQuantity::Latency, Placement::SameCore) => {
@@ -199,7 +199,7 @@ impl Exchange {
             }
             (ExchangeQuantity::Throughput, _) => ("one way without pause", &[][..]),
         };
-        Figure {
+        FigureOfMerit {
             name: self.name(),
             title: format!(
                 "messages of {size} by {}, {}, {what}",

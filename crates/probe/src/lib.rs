@@ -32,7 +32,7 @@ mod system_call;
 mod wake_up;
 pub mod workload;
 
-pub use catalogue::{Figure, catalogue, measure};
+pub use catalogue::{FigureOfMerit, catalogue, measure};
 pub use peer::peer_main;
 pub use readings::{Overhead, ProbeError, Readings, Unit};
 pub use setting::{Load, Peers, Placement, Setting};

@@ -188,7 +188,7 @@ impl Checker<'_> {
         let step_at = keys.step.at();
         if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step) {
             self.wrong(
-                &step_at,
+                step_at,
                 format!("the plant's step is {step}; it must be from 100us to 5ms"),
                 "the integrator is validated for this range; 1ms is usual",
             );

@@ -22,7 +22,7 @@ use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::event::{Event, Events, Fault, Reason, Source};
+use crate::event::{CommandSource, Event, Events, Fault, Reason};
 use crate::matrix::Vector;
 use crate::observer::DISBELIEVED_MAX;
 use crate::performance::{self, Monitor, Remedy};
@@ -144,7 +144,7 @@ pub struct Decided {
     /// The motor voltage; always finite and within ±[`CLIP_VOLTS`].
     pub volts: f64,
     /// Its source.
-    pub source: Source,
+    pub source: CommandSource,
     /// V of the estimated state; not-a-number without an estimate.
     pub v_now: f64,
     /// V predicted with the active unit's answer; not-a-number without a usable answer.
@@ -195,7 +195,7 @@ impl Deref for UnitStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The source of the last cycle's voltage.
-    pub source: Source,
+    pub source: CommandSource,
     /// The unit whose acceptable answers are used.
     pub active: Option<u8>,
     /// Cost of the unit in control, relative to the cost of noise under the safety controller.
@@ -223,7 +223,7 @@ pub struct Decision {
     history: History,
     /// Whether the safety controller is in control until the return rule is met.
     pub(crate) holding: bool,
-    source: Source,
+    source: CommandSource,
     pub(crate) reason: Reason,
 }
 
@@ -262,7 +262,7 @@ impl Decision {
             active: None,
             history: History::default(),
             holding: true,
-            source: Source::Held,
+            source: CommandSource::Held,
             reason: Reason::Started,
             settings,
         })
@@ -315,7 +315,7 @@ impl Decision {
         let Some(sensors) = self.sensors.take() else {
             events.push(Event::Fault { slot: None, fault: Fault::SensorsMissing });
             self.hold(Reason::Fault(Fault::SensorsMissing));
-            return self.decided(0.0, Source::FailSafe, f64::NAN, events);
+            return self.decided(0.0, CommandSource::FailSafe, f64::NAN, events);
         };
         if now - sensors.sampled > self.observer.model().period {
             events.push(Event::Fault { slot: None, fault: Fault::SensorsLate });
@@ -330,7 +330,7 @@ impl Decision {
         }
         if let Some(fault) = self.fail_safe {
             self.hold(Reason::Fault(fault));
-            return self.decided(0.0, Source::FailSafe, f64::NAN, events);
+            return self.decided(0.0, CommandSource::FailSafe, f64::NAN, events);
         }
         let candidate = self.active.map(|slot| (slot, verdicts[usize::from(slot)]));
         let v_predicted = match candidate {
@@ -341,18 +341,19 @@ impl Decision {
             Some((slot, Verdict::Good { volts, .. })) if self.may_act(slot) => {
                 self.serve(slot);
                 let volts = self.watch(slot, volts, &mut events);
-                let source = if self.holding { Source::Safety } else { Source::Unit(slot) };
+                let source =
+                    if self.holding { CommandSource::Safety } else { CommandSource::Unit(slot) };
                 self.decided(volts, source, v_predicted, events)
             }
             Some((slot, verdict)) => {
                 if let (false, Some(fault)) = (self.holding, verdict.fault()) {
                     self.strike(slot, fault, &mut events);
                 }
-                self.decided(self.sensed.safety_volts, Source::Safety, v_predicted, events)
+                self.decided(self.sensed.safety_volts, CommandSource::Safety, v_predicted, events)
             }
             None => {
                 self.holding = true;
-                self.decided(self.sensed.safety_volts, Source::Safety, v_predicted, events)
+                self.decided(self.sensed.safety_volts, CommandSource::Safety, v_predicted, events)
             }
         }
     }
@@ -484,7 +485,7 @@ impl Decision {
         }
         let clean = self.units[usize::from(slot)].as_ref().map_or(0, |unit| unit.clean);
         // The first unit of a run takes over at once, because it has not lost control yet.
-        let first = self.source == Source::Held || self.reason == Reason::Started;
+        let first = self.source == CommandSource::Held || self.reason == Reason::Started;
         let waited = first || clean >= self.settings.return_after;
         if waited && self.sensed.v < self.settings.return_below {
             self.holding = false;
@@ -622,7 +623,7 @@ impl Decision {
     fn decided(
         &mut self,
         volts: f64,
-        source: Source,
+        source: CommandSource,
         v_predicted: f64,
         mut events: Events,
     ) -> Decided {
@@ -631,7 +632,7 @@ impl Decision {
             events.push(Event::Switch { from: self.source, to: source, reason: self.reason });
             self.source = source;
         }
-        let v_now = if source == Source::FailSafe && self.fail_safe.is_none() {
+        let v_now = if source == CommandSource::FailSafe && self.fail_safe.is_none() {
             f64::NAN
         } else {
             self.sensed.v

@@ -8,7 +8,7 @@ use crate::{SLOTS, UnitState};
 /// The source of a cycle's voltage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum CommandSource {
     /// None: the last voltage is held.
     Held,
     /// The only controller of a program without Simplex.
@@ -21,7 +21,7 @@ pub enum Source {
     Unit(u8),
 }
 
-impl Source {
+impl CommandSource {
     /// Returns the number in the record: 0 to 3, and 16 + slot.
     #[must_use]
     pub const fn code(self) -> u16 {
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// The inverse of [`Source::code`].
+    /// The inverse of [`CommandSource::code`].
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         Some(match code {
@@ -196,9 +196,9 @@ pub enum Event {
     /// The source of the voltage changed.
     Switch {
         /// The source in the previous cycle.
-        from: Source,
+        from: CommandSource,
         /// The source in this cycle.
-        to: Source,
+        to: CommandSource,
         /// The reason.
         reason: Reason,
     },
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn sources_survive_encoding() {
         for code in 0..64 {
-            if let Some(source) = Source::from_code(code) {
+            if let Some(source) = CommandSource::from_code(code) {
                 assert_eq!(source.code(), code);
             }
         }
-        assert_eq!(Source::from_code(16 + SLOTS as u16), None);
+        assert_eq!(CommandSource::from_code(16 + SLOTS as u16), None);
     }
 }

@@ -14,7 +14,7 @@
 //! * [`fault`], [`simulate`], [`campaign`]: fault injection, faster than real time.
 //!
 //! ```
-//! use hemiola_simplex::{Answer, Command, Decision, Request, Role, SLOTS, Sensors, Settings, Source};
+//! use hemiola_simplex::{Answer, Command, Decision, Request, Role, SLOTS, Sensors, Settings, CommandSource};
 //! use hemiola_units::{Instant, Span};
 //!
 //! let mut decision = Decision::new(Settings::default(), Span::from_millis(20)).unwrap();
@@ -27,11 +27,11 @@
 //! let command = Command { sequence: 0, unit: 1, volts: 0.2, stamp: Instant::ZERO };
 //! answers[0] = Answer::Command(command);
 //! decision.sense(&Sensors { sequence: 0, ..Sensors::default() });
-//! assert_eq!(decision.decide(&answers, Instant::ZERO).source, Source::Unit(0));
+//! assert_eq!(decision.decide(&answers, Instant::ZERO).source, CommandSource::Unit(0));
 //!
 //! answers[0] = Answer::Missing;
 //! decision.sense(&Sensors { sequence: 1, ..Sensors::default() });
-//! assert_eq!(decision.decide(&answers, Instant::ZERO).source, Source::Safety);
+//! assert_eq!(decision.decide(&answers, Instant::ZERO).source, CommandSource::Safety);
 //! ```
 //!
 //! Nothing here reads a clock, waits or touches a process, so the safety argument involves no threads.
@@ -59,7 +59,8 @@ pub use decision::{
     Answer, Decided, Decision, SLOTS, Sensed, Settings, SettingsError, Status, UnitStatus, UnitView,
 };
 pub use event::{
-    Event, Events, FAULTS, Fault, REASONS, Reason, Source, fault_name, reason_name, state_name,
+    CommandSource, Event, Events, FAULTS, Fault, REASONS, Reason, fault_name, reason_name,
+    state_name,
 };
 pub use matrix::{Matrix, Vector};
 pub use message::{Command, DecodeError, Sensors};

@@ -5,7 +5,7 @@ use hemiola_plant::{Apparatus, ApparatusFault, Settings as PlantSettings, State}
 use hemiola_units::{Instant, Random, Span};
 use thiserror::Error;
 
-use crate::event::{Event, Source};
+use crate::event::{CommandSource, Event};
 use crate::fault::{FaultKind, Faulty};
 use crate::{
     Answer, Command, Decided, Decision, Gain, Model, ModelError, Region, Request, Role, SLOTS,
@@ -343,14 +343,14 @@ impl Simulation {
         for event in &decided.events {
             self.count(event);
         }
-        self.outcome.failed_safe |= decided.source == Source::FailSafe;
+        self.outcome.failed_safe |= decided.source == CommandSource::FailSafe;
         (decided.volts, Some(decided))
     }
 
     fn count(&mut self, event: &Event) {
         match *event {
-            Event::Switch { from: Source::Unit(slot), to, .. }
-                if !matches!(to, Source::Unit(_)) =>
+            Event::Switch { from: CommandSource::Unit(slot), to, .. }
+                if !matches!(to, CommandSource::Unit(_)) =>
             {
                 self.outcome.switches += 1;
                 let faulty = self.cycle >= self.fault_cycle

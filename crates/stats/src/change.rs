@@ -43,7 +43,7 @@ pub struct Change {
 /// Whether two figures differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// They differ by more than the noise between runs.
     Differs,
     /// They differ by no more than noise would explain among so many comparisons.

@@ -35,7 +35,7 @@ mod spread;
 mod stream;
 mod value;
 
-pub use change::{Change, Covers, Difference, Verdict, differing};
+pub use change::{Change, ChangeVerdict, Covers, Difference, differing};
 pub use dependence::effective_samples;
 pub use distribution::student_quantile;
 pub use histogram::histogram;

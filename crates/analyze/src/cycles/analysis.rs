@@ -13,7 +13,7 @@ use hemiola_trace::result::{
 use super::federation::{self, ModeFigures};
 use super::jobs::Process;
 use super::metrics::{Figures, Observed, mark_cost, processes};
-use super::mixed::{self, MixedFigures, Run};
+use super::mixed::{self, MixedFigures, MixedRun};
 use super::summary::{
     FORMAT, FaultSummary, FloorFigures, FloorSummary, KernelFigures, MarkCost, MechanismFloor,
     ProfileSummary, RunSummary, Setting, Summary, VariantSummary,
@@ -47,7 +47,7 @@ pub fn analyze<E: Display>(
         .map(|(record, observed)| variant_summary(record, observed, &floor))
         .collect();
     compare_to_first(&mut variants);
-    let mixed: Vec<(&MixedRecord, Vec<&Run>)> = folder
+    let mixed: Vec<(&MixedRecord, Vec<&MixedRun>)> = folder
         .variants
         .iter()
         .zip(&observed)
@@ -55,7 +55,7 @@ pub fn analyze<E: Display>(
         .collect();
     let series = mixed::series(&mixed);
     let modes = folder.variants.iter().zip(&observed).filter_map(|(record, observed)| {
-        let runs: Vec<&federation::Run> =
+        let runs: Vec<&federation::ModeRun> =
             observed.iter().filter_map(|run| run.federation.as_ref()).collect();
         Some(ModeFigures::of(&record.name, record.federation.as_ref()?, &runs))
     });
@@ -118,11 +118,11 @@ fn observe<E: Display>(
             let kernel = witness
                 .as_ref()
                 .map(|witness| (witness.occupancy(), load.and_then(|load| witness.tid(load))));
-            Run::of(mixed, &processes, kernel)
+            MixedRun::of(mixed, &processes, kernel)
         });
         if let Some(mode) = &variant.federation {
             let bare = bare_timers(mode, run, &place, read, problems);
-            observed.take_federation(federation::Run::of(
+            observed.take_federation(federation::ModeRun::of(
                 mode,
                 run,
                 &processes,
@@ -291,7 +291,7 @@ fn variant_summary(
 }
 
 /// The benchmark observations of the runs of a program.
-fn mixed_runs(observed: &[Observed]) -> Vec<&Run> {
+fn mixed_runs(observed: &[Observed]) -> Vec<&MixedRun> {
     observed.iter().filter_map(|run| run.mixed.as_ref()).collect()
 }
 

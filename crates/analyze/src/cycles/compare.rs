@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cycles::summary::{Summary, VariantSummary};
 use hemiola_report::table::Table;
 use hemiola_report::text::{difference_cells, micros};
-use hemiola_stats::{Change, Covers, Difference, Estimate, Verdict, differing};
+use hemiola_stats::{Change, ChangeVerdict, Covers, Difference, Estimate, differing};
 
 /// Two summaries compared. All differences are B minus A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct VariantComparison {
     /// Difference of the medians with its interval at 95 %, ns; `None` if there are too few runs and cycles.
     pub median_difference_ns: Option<Difference>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// Compares B with A; `names` are what the tables call them.
@@ -108,7 +108,7 @@ fn compare_variants(
         max_ns: [cycle_a.max, cycle_b.max],
         deadlines_missed: [a.combined.deadlines_missed, b.combined.deadlines_missed],
         median_difference_ns: found.map(|found| found.change().difference),
-        verdict: Verdict::Unknown,
+        verdict: ChangeVerdict::Unknown,
     };
     Some((comparison, found))
 }
@@ -129,9 +129,9 @@ fn judge(variants: &mut [VariantComparison], found: &[Option<Found>]) -> Vec<Str
         let Some(found) = found else { continue };
         let differs = real.next().expect("one for each change");
         variant.verdict = match found {
-            _ if !differs => Verdict::WithinNoise,
-            Found::BetweenRuns(_) => Verdict::Differs,
-            Found::WithinRuns(_) => Verdict::DiffersWithinRuns,
+            _ if !differs => ChangeVerdict::WithinNoise,
+            Found::BetweenRuns(_) => ChangeVerdict::Differs,
+            Found::WithinRuns(_) => ChangeVerdict::DiffersWithinRuns,
         };
         if !differs && !found.change().difference.may_be_zero() {
             remarks.push(format!(
@@ -176,10 +176,10 @@ impl Comparison {
                 difference,
                 interval,
                 match variant.verdict {
-                    Verdict::Differs => "differs",
-                    Verdict::WithinNoise => "within noise",
-                    Verdict::DiffersWithinRuns => "differs, one run only",
-                    Verdict::Unknown => "too little to say",
+                    ChangeVerdict::Differs => "differs",
+                    ChangeVerdict::WithinNoise => "within noise",
+                    ChangeVerdict::DiffersWithinRuns => "differs, one run only",
+                    ChangeVerdict::Unknown => "too little to say",
                 }
                 .into(),
                 pair(variant.p99_ns),
@@ -207,7 +207,9 @@ mod tests {
         let summary = analysis(3, 40).summary;
         let comparison = compare(["a", "b"], &summary, &summary);
         assert_eq!(comparison.variants.len(), 4);
-        assert!(comparison.variants.iter().all(|variant| variant.verdict == Verdict::WithinNoise));
+        assert!(
+            comparison.variants.iter().all(|variant| variant.verdict == ChangeVerdict::WithinNoise)
+        );
         assert!(comparison.remarks.is_empty());
     }
 
@@ -222,8 +224,8 @@ mod tests {
         }
         slower(&mut after.variants[0].combined.cycle_ns.as_mut().unwrap().spread.p50);
         let comparison = compare(["before", "after"], &before, &after);
-        assert_eq!(comparison.variants[0].verdict, Verdict::Differs);
-        assert_eq!(comparison.variants[1].verdict, Verdict::WithinNoise);
+        assert_eq!(comparison.variants[0].verdict, ChangeVerdict::Differs);
+        assert_eq!(comparison.variants[1].verdict, ChangeVerdict::WithinNoise);
         insta::assert_snapshot!(terminal::table(&comparison.table()), @r"
 before → after: cycle time
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -254,14 +256,14 @@ Monolithic is only in before
         set(&mut b, [11_293, 12_000, 12_707]);
         let comparison = compare(["a", "b"], &a, &b);
         assert!(!comparison.variants[0].median_difference_ns.unwrap().may_be_zero());
-        assert_eq!(comparison.variants[0].verdict, Verdict::WithinNoise);
+        assert_eq!(comparison.variants[0].verdict, ChangeVerdict::WithinNoise);
         assert_eq!(
             comparison.remarks,
             ["Monolithic alone would differ, but so does one of 4 programs by chance"]
         );
         // By itself it does differ.
         a.variants.truncate(1);
-        assert_eq!(compare(["a", "b"], &a, &b).variants[0].verdict, Verdict::Differs);
+        assert_eq!(compare(["a", "b"], &a, &b).variants[0].verdict, ChangeVerdict::Differs);
     }
 
     #[test]
@@ -272,7 +274,7 @@ Monolithic is only in before
         figures.cycle_ns.as_mut().unwrap().spread.p50 += 5_000;
         figures.p50_interval_ns = figures.p50_interval_ns.map(|ends| ends.map(|end| end + 5_000));
         let comparison = compare(["a", "b"], &before, &after);
-        assert_eq!(comparison.variants[0].verdict, Verdict::DiffersWithinRuns);
-        assert_eq!(comparison.variants[1].verdict, Verdict::WithinNoise);
+        assert_eq!(comparison.variants[0].verdict, ChangeVerdict::DiffersWithinRuns);
+        assert_eq!(comparison.variants[1].verdict, ChangeVerdict::WithinNoise);
     }
 }

@@ -36,7 +36,7 @@ const BLAMES_KEPT_MAX: usize = 24;
 
 /// The observations of one run of a federation.
 #[derive(Clone, Debug, Default)]
-pub struct Run {
+pub struct ModeRun {
     federates: Vec<Federate>,
     bare: Vec<i64>,
     late: Vec<Late>,
@@ -120,7 +120,7 @@ pub struct FederateFigures {
     pub updates_lost: u64,
 }
 
-impl Run {
+impl ModeRun {
     /// The observations of `processes` in the run `run` of the mode `mode`, whose master has the period `period`.
     /// `bare` holds the records of the bare timers of this run, by the path of their trace.
     pub fn of(
@@ -242,7 +242,7 @@ impl Federate {
 impl ModeFigures {
     /// The figures of `runs` of the mode `mode`, which is the program `name`, together.
     #[must_use]
-    pub fn of(name: &str, mode: &FederationRecord, runs: &[&Run]) -> Self {
+    pub fn of(name: &str, mode: &FederationRecord, runs: &[&ModeRun]) -> Self {
         let federates = mode.federates.iter().enumerate().map(|(index, record)| {
             let all = || runs.iter().filter_map(move |run| run.federates.get(index));
             let counts = || runs.iter().filter_map(move |run| run.record.federates.get(index));
@@ -307,7 +307,7 @@ fn deviation(cycles: &[i64], period: Span) -> Option<Spread> {
 }
 
 /// The trajectories of all runs as one: the greatest deviation, the least and greatest distance.
-fn trajectory(runs: &[&Run]) -> Option<Trajectory> {
+fn trajectory(runs: &[&ModeRun]) -> Option<Trajectory> {
     runs.iter().filter_map(|run| run.record.trajectory).reduce(|a, b| Trajectory {
         states: a.states + b.states,
         deviation_m_max: a.deviation_m_max.max(b.deviation_m_max),
@@ -315,7 +315,7 @@ fn trajectory(runs: &[&Run]) -> Option<Trajectory> {
     })
 }
 
-fn blames(runs: &[&Run]) -> Vec<Blame> {
+fn blames(runs: &[&ModeRun]) -> Vec<Blame> {
     let mut all = BTreeMap::<&(String, String), [i64; 3]>::new();
     for (key, [cycles, total, max]) in runs.iter().flat_map(|run| &run.blames) {
         let sum = all.entry(key).or_default();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cycles::jobs::{Cycle, CycleRow, Job, Process, cycles};
 use crate::cycles::misses::{self, Miss};
 use crate::cycles::segments::{Segment, Segments};
-use crate::cycles::witness::{Delay, Witness};
+use crate::cycles::witness::{CycleDelay, Witness};
 use hemiola_stats::{self as stats, LEVEL, Spread};
 
 /// How many misses a summary keeps in words; all are counted.
@@ -24,9 +24,9 @@ pub struct Observed {
     /// Times of pairs of marks back to back in the processes of the cycle, ns, sorted.
     pub pairs: Vec<i64>,
     /// The benchmark and its load, where there are any.
-    pub mixed: Option<crate::cycles::mixed::Run>,
+    pub mixed: Option<crate::cycles::mixed::MixedRun>,
     /// The federation, where it is one.
-    pub federation: Option<crate::cycles::federation::Run>,
+    pub federation: Option<crate::cycles::federation::ModeRun>,
     misses: Vec<Miss>,
     /// Number of cycles, total and greatest time, ns, of threads that had the loop's processor, by name.
     delays: BTreeMap<String, [i64; 3]>,
@@ -170,7 +170,7 @@ impl Observed {
     }
 
     /// Adds the observations of a federation. Its master's cycles are those of the run.
-    pub(crate) fn take_federation(&mut self, mut run: crate::cycles::federation::Run) {
+    pub(crate) fn take_federation(&mut self, mut run: crate::cycles::federation::ModeRun) {
         (self.cycles, self.misses) = run.take_rows();
         self.federation = Some(run);
     }
@@ -280,7 +280,7 @@ pub struct Figures {
     pub segments: Vec<Segment>,
     /// Other threads that had the loop's processor between the release of a cycle and its end, longest total first;
     /// empty if the kernel was not recorded.
-    pub delayed_by: Vec<Delay>,
+    pub delayed_by: Vec<CycleDelay>,
     /// Greatest V of the plant's true state; `None` if it was never known.
     pub peak_v: Option<f64>,
     /// Runs in which the pendulum fell.
@@ -365,7 +365,7 @@ impl Figures {
             release_latency_ns: Spread::of(&latencies),
             processes: process_figures(runs),
             segments: Segments::combine(runs.iter().map(|run| &run.segments)),
-            delayed_by: Delay::list(delays(runs)),
+            delayed_by: CycleDelay::list(delays(runs)),
             peak_v: runs.iter().filter_map(|run| run.peak_v).max_by(f64::total_cmp),
             fallen: runs.iter().filter(|run| run.fallen).count() as u64,
             switches: runs.iter().map(|run| run.switches).sum(),

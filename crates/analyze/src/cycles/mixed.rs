@@ -20,7 +20,7 @@ use hemiola_stats::{Estimate, Spread, median};
 
 /// The observations of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct MixedRun {
     comparisons: Vec<Comparison>,
     /// Of each other load: start − release in turns without the load and with it, ns.
     wake_ups: BTreeMap<String, [Vec<i64>; 2]>,
@@ -103,7 +103,7 @@ pub struct SeriesFigures {
 /// The jobs of the load that ended: release and processor time, ns.
 type Spent = Vec<(Instant, i64)>;
 
-impl Run {
+impl MixedRun {
     /// The observations of `processes`. `kernel` gives the occupancy of the processors and the load's thread.
     #[must_use]
     pub fn of(
@@ -223,7 +223,7 @@ fn scaled(estimate: Estimate, factor: f64) -> Estimate {
 impl MixedFigures {
     /// The figures of `runs` together.
     #[must_use]
-    pub fn of(record: &MixedRecord, runs: &[&Run]) -> Self {
+    pub fn of(record: &MixedRecord, runs: &[&MixedRun]) -> Self {
         let all: Vec<Comparison> =
             runs.iter().flat_map(|run| run.comparisons.iter().copied()).collect();
         let of = |pick: fn(&Comparison) -> Option<f64>| {
@@ -254,7 +254,7 @@ impl MixedFigures {
     }
 }
 
-fn wake_ups(runs: &[&Run]) -> Vec<WakeUps> {
+fn wake_ups(runs: &[&MixedRun]) -> Vec<WakeUps> {
     let mut all = BTreeMap::<&String, [Vec<i64>; 2]>::new();
     for (name, latencies) in runs.iter().flat_map(|run| &run.wake_ups) {
         let entry = all.entry(name).or_default();
@@ -270,7 +270,7 @@ fn wake_ups(runs: &[&Run]) -> Vec<WakeUps> {
 
 /// The figures of each series, in the order of their first programs.
 #[must_use]
-pub fn series(variants: &[(&MixedRecord, Vec<&Run>)]) -> Vec<SeriesFigures> {
+pub fn series(variants: &[(&MixedRecord, Vec<&MixedRun>)]) -> Vec<SeriesFigures> {
     let mut names: Vec<&str> = Vec::new();
     for (record, _) in variants {
         if !names.contains(&record.series.as_str()) {
@@ -285,7 +285,7 @@ pub fn series(variants: &[(&MixedRecord, Vec<&Run>)]) -> Vec<SeriesFigures> {
         let runs = programs.iter().map(|(_, runs)| runs.len()).max().unwrap_or(0);
         // Rate and median overhead of each program in one of the runs.
         let points = |run: usize| -> Vec<[f64; 2]> {
-            let point = |(record, runs): &&(&MixedRecord, Vec<&Run>)| {
+            let point = |(record, runs): &&(&MixedRecord, Vec<&MixedRun>)| {
                 let comparisons = &runs.get(run)?.comparisons;
                 let overheads: Vec<f64> = comparisons.iter().map(Comparison::overhead).collect();
                 Some([record.rate_hz, median(&overheads)?])

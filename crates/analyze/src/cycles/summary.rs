@@ -233,7 +233,7 @@ mod tests {
     use serde_json::Value;
 
     use crate::cycles::synthetic::ladder_analysis;
-    use crate::cycles::witness::Delay;
+    use crate::cycles::witness::CycleDelay;
 
     /// All keys of objects in `value`, those that are names given by the data left out.
     fn keys(value: &Value, found: &mut BTreeSet<String>) {
@@ -261,7 +261,7 @@ mod tests {
         let refusal = ["FIFO 80", "RLIMIT_RTPRIO is 0", "ulimit -r 80"].map(String::from);
         let [asked, because, remedy] = refusal;
         granted.refusals.push(Refusal { asked, because, remedy });
-        let delay = Delay { name: "kworker/0:1".into(), cycles: 1, total_ns: 2, max_ns: 2 };
+        let delay = CycleDelay { name: "kworker/0:1".into(), cycles: 1, total_ns: 2, max_ns: 2 };
         summary.variants[0].combined.delayed_by.push(delay);
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);

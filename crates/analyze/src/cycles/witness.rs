@@ -30,7 +30,7 @@ pub struct Witness<'r> {
 
 /// A thread outside a program that had its processor during its cycles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delay {
+pub struct CycleDelay {
     /// Its name.
     pub name: String,
     /// In how many cycles.
@@ -156,7 +156,7 @@ impl<'r> Witness<'r> {
     }
 }
 
-impl Delay {
+impl CycleDelay {
     /// The longest of the delays that [`Witness::add_delays`] summed up.
     pub(crate) fn list(delays: BTreeMap<String, [i64; 3]>) -> Vec<Self> {
         let of = |(name, [cycles, total_ns, max_ns]): (String, [i64; 3])| Self {
@@ -213,7 +213,7 @@ mod tests {
         Recording::new(events, vec![name], Vec::new())
     }
 
-    fn explanation(recording: &Recording) -> (String, Vec<Delay>) {
+    fn explanation(recording: &Recording) -> (String, Vec<CycleDelay>) {
         let processes = Loop::new(50).stalled(7, 1, HELD).processes();
         let run = run_record(1, 0);
         let witness = Witness::of(recording, &run, &processes);

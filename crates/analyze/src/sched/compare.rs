@@ -4,7 +4,7 @@
 //! of execution time, latency, response time and interval are compared. The interval of a mean follows from the batch
 //! means in the report, which show how the figure varies within the recording ([`Estimate::of_mean`]). All figures are
 //! judged together ([`differing`]). Neither recording shows the variation from one start of a program to the next, so
-//! the verdict is [`Verdict::DiffersWithinRuns`] at most.
+//! the verdict is [`ChangeVerdict::DiffersWithinRuns`] at most.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::report::{Distribution, Interference, Report, TaskReport, ThreadReport};
 use hemiola_report::table::Table;
 use hemiola_report::text::{count, difference_cells, duration, percent};
-use hemiola_stats::{Change, Covers, Difference, Estimate, Verdict, differing};
+use hemiola_stats::{Change, ChangeVerdict, Covers, Difference, Estimate, differing};
 
 /// The number of marked tasks and periodic threads shown with every figure. Others are shown where they differ.
 const SHOWN_MAX: usize = 8;
@@ -61,7 +61,7 @@ pub struct Pair {
     /// Deadlines missed.
     pub missed: [u64; 2],
     /// The figures that both have.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ComparedFigure>,
     /// The thread that had the processor while it was ready and so made most of the difference of its mean response,
     /// or of its latency where there is no response; `None` if no thread made a tenth of it.
     pub cause: Option<Cause>,
@@ -69,7 +69,7 @@ pub struct Pair {
 
 /// One figure in both, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct ComparedFigure {
     /// Of what.
     pub of: What,
     /// Arithmetic means.
@@ -81,7 +81,7 @@ pub struct Figure {
     /// Difference of the means with its interval at 95 %; `None` with too few observations.
     pub difference_ns: Option<Difference>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// The figures that are compared.
@@ -262,13 +262,13 @@ fn pair(marked: bool, sides: [Side<'_>; 2], changes: &mut Vec<Change>) -> Pair {
         let both = [in_a, in_b];
         let change = change(in_a, in_b);
         changes.extend(change);
-        figures.push(Figure {
+        figures.push(ComparedFigure {
             of,
             mean_ns: both.map(|side| side.mean),
             p99_ns: both.map(|side| side.p99),
             max_ns: both.map(|side| side.max),
             difference_ns: change.map(|change| change.difference),
-            verdict: Verdict::Unknown,
+            verdict: ChangeVerdict::Unknown,
         });
     }
     Pair {
@@ -290,7 +290,7 @@ fn change(a: &Distribution, b: &Distribution) -> Option<Change> {
 }
 
 /// The thread whose time on the processor changed most, for each invocation.
-fn cause(sides: &[Side<'_>; 2], figures: &[Figure]) -> Option<Cause> {
+fn cause(sides: &[Side<'_>; 2], figures: &[ComparedFigure]) -> Option<Cause> {
     let of = |what| figures.iter().find(|figure| figure.of == what);
     let whole = of(What::Response).or_else(|| of(What::Latency))?;
     let whole = whole.mean_ns[1] - whole.mean_ns[0];
@@ -315,8 +315,8 @@ fn judge(pairs: &mut [Pair], changes: &[Change]) {
     for figure in pairs.iter_mut().flat_map(|pair| &mut pair.figures) {
         if figure.difference_ns.is_some() {
             figure.verdict = match real.next() {
-                Some(true) => Verdict::DiffersWithinRuns,
-                _ => Verdict::WithinNoise,
+                Some(true) => ChangeVerdict::DiffersWithinRuns,
+                _ => ChangeVerdict::WithinNoise,
             };
         }
     }
@@ -327,7 +327,7 @@ impl Comparison {
     #[must_use]
     pub fn differences(&self) -> usize {
         let figures = self.pairs.iter().flat_map(|pair| &pair.figures);
-        figures.filter(|figure| figure.verdict == Verdict::DiffersWithinRuns).count()
+        figures.filter(|figure| figure.verdict == ChangeVerdict::DiffersWithinRuns).count()
     }
 
     /// The tables that have rows: totals; every figure of the first tasks and periodic threads and the differing
@@ -348,7 +348,7 @@ impl Comparison {
             row("Missed deadlines", self.missed_deadlines.map(count)),
         ];
         let judged = self.pairs.iter().flat_map(|pair| &pair.figures);
-        let judged = judged.filter(|figure| figure.verdict != Verdict::Unknown).count();
+        let judged = judged.filter(|figure| figure.verdict != ChangeVerdict::Unknown).count();
         let found = format!("{} of {judged} figures differ by more than noise", self.differences());
         let mut note = vec![found];
         note.extend_from_slice(&self.remarks);
@@ -363,7 +363,8 @@ impl Comparison {
         for pair in &self.pairs {
             let is_whole = (pair.marked || pair.periodic) && whole < SHOWN_MAX;
             whole += usize::from(is_whole);
-            let differs = |figure: &&Figure| figure.verdict == Verdict::DiffersWithinRuns;
+            let differs =
+                |figure: &&ComparedFigure| figure.verdict == ChangeVerdict::DiffersWithinRuns;
             let shown = pair.figures.iter().filter(|figure| is_whole || differs(figure));
             rows.extend(shown.map(|figure| row(pair, figure)));
         }
@@ -377,9 +378,9 @@ impl Comparison {
     }
 
     fn causes(&self) -> Table {
-        let is_delayed = |figure: &Figure| {
+        let is_delayed = |figure: &ComparedFigure| {
             matches!(figure.of, What::Latency | What::Response)
-                && figure.verdict == Verdict::DiffersWithinRuns
+                && figure.verdict == ChangeVerdict::DiffersWithinRuns
         };
         let delayed = self.pairs.iter().filter(|pair| pair.figures.iter().any(is_delayed));
         let row = |pair: &Pair| {
@@ -397,7 +398,7 @@ impl Comparison {
     }
 }
 
-fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
+fn row(pair: &Pair, figure: &ComparedFigure) -> Vec<String> {
     let between = |values: [f64; 2]| values.map(duration).join(" → ");
     let [difference, interval] = difference_cells(figure.difference_ns, figure.mean_ns[0]);
     vec![
@@ -413,9 +414,9 @@ fn row(pair: &Pair, figure: &Figure) -> Vec<String> {
         difference,
         interval,
         match figure.verdict {
-            Verdict::Differs | Verdict::DiffersWithinRuns => "differs",
-            Verdict::WithinNoise => "within noise",
-            Verdict::Unknown => "too little to say",
+            ChangeVerdict::Differs | ChangeVerdict::DiffersWithinRuns => "differs",
+            ChangeVerdict::WithinNoise => "within noise",
+            ChangeVerdict::Unknown => "too little to say",
         }
         .into(),
         between(figure.max_ns.map(|ns| ns as f64)),
@@ -484,7 +485,9 @@ mod tests {
         let found = compare(["a", "b"], &one, &one);
         assert_eq!((found.pairs.len(), found.differences()), (2, 0));
         let all: Vec<_> = found.pairs.iter().flat_map(|pair| &pair.figures).collect();
-        assert!(all.len() == 6 && all.iter().all(|figure| figure.verdict == Verdict::WithinNoise));
+        assert!(
+            all.len() == 6 && all.iter().all(|figure| figure.verdict == ChangeVerdict::WithinNoise)
+        );
         assert!(found.remarks.is_empty() && found.pairs.iter().all(|pair| pair.cause.is_none()));
     }
 
@@ -522,7 +525,7 @@ mod tests {
             .pairs
             .iter()
             .flat_map(|pair| pair.figures.iter().map(move |figure| (pair, figure)))
-            .filter(|(_, figure)| figure.verdict == Verdict::DiffersWithinRuns)
+            .filter(|(_, figure)| figure.verdict == ChangeVerdict::DiffersWithinRuns)
             .map(|(pair, figure)| (pair.name.as_str(), figure.of))
             .collect();
         assert!(differing.contains(&("task 10", What::Execution)), "{differing:?}");
@@ -600,7 +603,7 @@ While the thread was ready to run, for each of its invocations: where that chang
         let mut side = report([few]);
         side.lost_events = 12;
         let found = compare(["a", "b"], &side, &report(side.threads.clone()));
-        assert_eq!(found.pairs[0].figures[0].verdict, Verdict::Unknown);
+        assert_eq!(found.pairs[0].figures[0].verdict, ChangeVerdict::Unknown);
         assert_eq!(
             found.remarks,
             ["a has 0 gaps (12 events lost): what happened in them is in no figure"]

@@ -149,7 +149,7 @@ pub struct Account {
     /// Not known, ns.
     pub unknown: u64,
     /// Its delays, longest first.
-    pub delays: Vec<Delay>,
+    pub delays: Vec<JobDelay>,
     /// The row of the thread that woke it; [`INTERRUPT`](super::INTERRUPT), or [`NOBODY`] where unknown.
     pub woken_by: u32,
     /// The pieces it is made of; the first [`PIECES_MAX`].
@@ -158,7 +158,7 @@ pub struct Account {
 
 /// A delay of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delay {
+pub struct JobDelay {
     /// Why.
     pub cause: Cause,
     /// How long, ns.
@@ -230,7 +230,7 @@ pub fn account(timeline: &Timeline, row: usize, release: u64, finish: u64) -> Ac
             }
         }
     }
-    account.delays = delays.into_iter().map(|(cause, ns)| Delay { cause, ns }).collect();
+    account.delays = delays.into_iter().map(|(cause, ns)| JobDelay { cause, ns }).collect();
     account.delays.sort_by_key(|delay| std::cmp::Reverse(delay.ns));
     account
 }

@@ -6,7 +6,7 @@ use hemiola_trace::{Entry, EventKind, Recording};
 use hemiola_units::Instant;
 use proptest::prelude::*;
 
-use super::jobs::{self, Cause, Delay};
+use super::jobs::{self, Cause, JobDelay};
 use super::{NOBODY, State, Subject, Timeline};
 
 fn event(at: u64, cpu: u16, what: What) -> Event {
@@ -67,8 +67,8 @@ fn a_job_is_told_from_wake_up_to_sleep_with_who_delayed_it() {
     let (eight, nine) = (row(&timeline, 8) as u32, row(&timeline, 9) as u32);
     assert_eq!(account.woken_by, nine);
     let by = [
-        Delay { cause: Cause::PreemptedBy(eight), ns: 60 },
-        Delay { cause: Cause::WaitedFor(nine), ns: 30 },
+        JobDelay { cause: Cause::PreemptedBy(eight), ns: 60 },
+        JobDelay { cause: Cause::WaitedFor(nine), ns: 30 },
     ];
     assert_eq!(account.delays, by);
 }
@@ -91,7 +91,7 @@ fn a_job_that_sleeps_within_the_first_half_of_its_period_stays_one() {
     assert_eq!(ends, [(1_000, 1_360), (2_000, 2_360), (3_000, 3_360)]);
     let account = jobs::account(&timeline, row(&timeline, 7), 1_000, 1_360);
     assert_eq!((account.running, account.waiting, account.asleep), (100, 20, 240));
-    assert_eq!(account.delays[0], Delay { cause: Cause::AsleepUntil(NOBODY), ns: 240 });
+    assert_eq!(account.delays[0], JobDelay { cause: Cause::AsleepUntil(NOBODY), ns: 240 });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use hemiola_stats::{Estimate, median};
 use serde::{Deserialize, Serialize};
 
 use super::propagated::{Propagated, factor};
-use super::verdict::{Cause, Range, Verdict, causes, verdict};
+use super::verdict::{Cause, ExpectationVerdict, Range, causes, verdict};
 use super::{Accuracy, Case, Experiment, ExperimentError};
 use crate::series::Series;
 
@@ -39,7 +39,7 @@ pub struct CaseOutcome {
     /// Disagreements between the propagation methods of the expectation, a sentence each.
     pub warnings: Vec<String>,
     /// The comparison of the two.
-    pub verdict: Verdict,
+    pub verdict: ExpectationVerdict,
     /// The inputs of the expectation, the largest swing first, each with the factor by which it alone would explain the
     /// difference.
     pub causes: Vec<Cause>,

@@ -14,7 +14,7 @@ use hemiola_units::Policy;
 use serde::Serialize;
 
 use super::outcome::{CaseOutcome, Reach, SecondOutcome};
-use super::verdict::{Cause, Range, Verdict};
+use super::verdict::{Cause, ExpectationVerdict, Range};
 use super::{Accuracy, Case, Experiment, Outcome};
 use crate::summary::{FORMAT, SummaryFigure};
 use crate::survey::suffix;
@@ -193,9 +193,9 @@ impl Report {
                 show(measured.overhead),
                 interval(expected.low, expected.high, case.unit),
                 match outcome.verdict {
-                    Verdict::Inside => "inside".into(),
-                    Verdict::Undecided { .. } => "undecided".into(),
-                    Verdict::Outside { factor, .. } => factor
+                    ExpectationVerdict::Inside => "inside".into(),
+                    ExpectationVerdict::Undecided { .. } => "undecided".into(),
+                    ExpectationVerdict::Outside { factor, .. } => factor
                         .map_or("outside".into(), |factor| format!("outside, {}", ratio(factor))),
                 },
                 outcome.second.as_ref().map_or("–".into(), |second| show(second.range.value)),
@@ -310,9 +310,9 @@ impl Report {
 fn card(outcome: &CaseOutcome) -> Card {
     let unit = &outcome.unit;
     let (note, tone) = match outcome.verdict {
-        Verdict::Inside => ("inside the expected range", Tone::Good),
-        Verdict::Undecided { .. } => ("undecided", Tone::Plain),
-        Verdict::Outside { .. } => ("outside the expected range", Tone::Bad),
+        ExpectationVerdict::Inside => ("inside the expected range", Tone::Good),
+        ExpectationVerdict::Undecided { .. } => ("undecided", Tone::Plain),
+        ExpectationVerdict::Outside { .. } => ("outside the expected range", Tone::Bad),
     };
     let expected = interval(outcome.expected.low, outcome.expected.high, unit);
     let measured = value(outcome.measured.range.value, unit);
@@ -355,12 +355,12 @@ fn verdict_words(case: &Case, outcome: &CaseOutcome) -> String {
     let expected = interval(outcome.expected.low, outcome.expected.high, case.unit);
     let side = |above: bool| if above { "above" } else { "below" };
     match outcome.verdict {
-        Verdict::Inside => format!("{measured}: inside the expected range, {expected}"),
-        Verdict::Undecided { above } => format!(
+        ExpectationVerdict::Inside => format!("{measured}: inside the expected range, {expected}"),
+        ExpectationVerdict::Undecided { above } => format!(
             "{measured}: {} the expected range, {expected}, by less than its own accuracy; undecided",
             side(above)
         ),
-        Verdict::Outside { above, factor, factor_to_expected } => {
+        ExpectationVerdict::Outside { above, factor, factor_to_expected } => {
             let by = factor.map_or(String::new(), |factor| format!(" by {}", ratio(factor)));
             let whole = factor_to_expected.map_or(String::new(), |factor| {
                 format!(
@@ -426,7 +426,7 @@ fn causes(case: &Case, outcome: &CaseOutcome) -> Table {
             if cause.possible { "yes" } else { "no" }.into(),
         ]
     };
-    let differs = outcome.verdict != Verdict::Inside;
+    let differs = outcome.verdict != ExpectationVerdict::Inside;
     let rows = if differs { outcome.causes.iter().map(row).collect() } else { Vec::new() };
     Table::new(
         format!("Candidate causes of the difference: {}", case.name),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hemiola_model::expression::Expression;
 use hemiola_model::machine::{Figure, Machine};
-use hemiola_probe::{Figure as Listed, Load};
+use hemiola_probe::{FigureOfMerit, Load};
 use hemiola_rt::clock::Clock;
 use hemiola_units::Span;
 use thiserror::Error;
@@ -63,7 +63,7 @@ pub enum ExperimentError {
 
 /// The names that an experiment may use, with their units: the catalogue and the derived figures.
 #[must_use]
-pub fn known(catalogue: &[Listed]) -> Known {
+pub fn known(catalogue: &[FigureOfMerit]) -> Known {
     let measured = catalogue.iter().map(|figure| (figure.name.clone(), unit_text(figure.unit)));
     let derived = derive::DERIVED.iter().map(|name| ((*name).to_owned(), derive::unit(name)));
     measured.chain(derived).collect()
@@ -76,7 +76,7 @@ pub fn known(catalogue: &[Listed]) -> Known {
 /// See [`ExperimentError`]. An accuracy that cannot be reached is an outcome, not an error.
 pub fn run(
     experiment: &Experiment,
-    catalogue: &[Listed],
+    catalogue: &[FigureOfMerit],
     machine: Option<&Machine>,
     source: &mut dyn ReadingSource,
     clock: &dyn Clock,
@@ -154,7 +154,11 @@ fn read(
 
 /// The figures to measure besides those of the cases: names in formulas that `machine` lacks. Storage levels need the
 /// staircase.
-fn needed(experiment: &Experiment, catalogue: &[Listed], machine: Option<&Machine>) -> Vec<String> {
+fn needed(
+    experiment: &Experiment,
+    catalogue: &[FigureOfMerit],
+    machine: Option<&Machine>,
+) -> Vec<String> {
     let mut needed = BTreeSet::new();
     let mut staircase = false;
     for name in formulas(experiment).flat_map(Expression::names).map(|(name, _)| name) {

@@ -155,7 +155,7 @@ fn an_input_has_both_ends_or_neither() {
 fn a_value_in_the_expected_range_is_inside() {
     let mut source = machine(1100.0, 0.01);
     let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut source);
-    assert_eq!(case.verdict, Verdict::Inside);
+    assert_eq!(case.verdict, ExpectationVerdict::Inside);
     assert!(matches!(case.accuracy, Reach::Reached { .. }), "{case:?}");
     assert!((case.expected.value - 1050.0).abs() < 10.0, "{:?}", case.expected);
     // Uniform from 1000 to 3000 instructions of 0.5 ns: the middle 95 % are 550 + 25 … 1550 − 25.
@@ -168,7 +168,7 @@ fn a_value_in_the_expected_range_is_inside() {
 fn a_value_outside_has_a_factor_and_causes() {
     let mut source = machine(5000.0, 0.01);
     let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut source);
-    let Verdict::Outside { above: true, factor: Some(factor), .. } = case.verdict else {
+    let ExpectationVerdict::Outside { above: true, factor: Some(factor), .. } = case.verdict else {
         panic!("{:?}", case.verdict)
     };
     assert!((factor - 5000.0 / 1525.0).abs() < 0.1, "{factor}");

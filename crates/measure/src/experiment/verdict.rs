@@ -20,7 +20,7 @@ pub struct Range {
 /// The comparison of a result with the expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum Verdict {
+pub enum ExpectationVerdict {
     /// The value is inside the expected range.
     Inside,
     /// The value is outside, but its own interval overlaps the expected range: more accuracy would decide.
@@ -58,18 +58,18 @@ pub struct Cause {
 const FACTOR_MAX: f64 = 1e4;
 
 /// Compares a measured value with the expected range.
-pub(super) fn verdict(measured: Range, expected: Range) -> Verdict {
+pub(super) fn verdict(measured: Range, expected: Range) -> ExpectationVerdict {
     if (expected.low..=expected.high).contains(&measured.value) {
-        return Verdict::Inside;
+        return ExpectationVerdict::Inside;
     }
     let above = measured.value > expected.high;
     if measured.low <= expected.high && measured.high >= expected.low {
-        return Verdict::Undecided { above };
+        return ExpectationVerdict::Undecided { above };
     }
     let ratio = |numerator: f64, denominator: f64| {
         (numerator > 0.0 && denominator > 0.0).then(|| numerator / denominator)
     };
-    Verdict::Outside {
+    ExpectationVerdict::Outside {
         above,
         factor: if above {
             ratio(measured.value, expected.high)
@@ -152,17 +152,26 @@ mod tests {
 
     #[test]
     fn a_value_in_the_range_is_inside_and_an_overlapping_interval_undecided() {
-        assert_eq!(verdict(range(11.0, 5.0), range(10.0, 2.0)), Verdict::Inside);
-        assert_eq!(verdict(range(13.0, 2.0), range(10.0, 2.0)), Verdict::Undecided { above: true });
-        assert_eq!(verdict(range(7.0, 2.0), range(10.0, 2.0)), Verdict::Undecided { above: false });
+        assert_eq!(verdict(range(11.0, 5.0), range(10.0, 2.0)), ExpectationVerdict::Inside);
+        assert_eq!(
+            verdict(range(13.0, 2.0), range(10.0, 2.0)),
+            ExpectationVerdict::Undecided { above: true }
+        );
+        assert_eq!(
+            verdict(range(7.0, 2.0), range(10.0, 2.0)),
+            ExpectationVerdict::Undecided { above: false }
+        );
     }
 
     #[test]
     fn the_papers_switch_is_outside_by_a_factor_of_five() {
         // Expected 1640 ns, rounded up to 2 µs; measured 10 µs.
         let expected = Range { value: 1640.0, low: 1300.0, high: 2000.0 };
-        let Verdict::Outside { above: true, factor: Some(factor), factor_to_expected: Some(whole) } =
-            verdict(range(10_000.0, 1_000.0), expected)
+        let ExpectationVerdict::Outside {
+            above: true,
+            factor: Some(factor),
+            factor_to_expected: Some(whole),
+        } = verdict(range(10_000.0, 1_000.0), expected)
         else {
             panic!()
         };
@@ -170,7 +179,7 @@ mod tests {
         assert!((whole - 6.1).abs() < 0.01);
         let below = verdict(range(650.0, 10.0), expected);
         assert!(
-            matches!(below, Verdict::Outside { above: false, factor: Some(2.0), .. }),
+            matches!(below, ExpectationVerdict::Outside { above: false, factor: Some(2.0), .. }),
             "{below:?}"
         );
     }
@@ -225,7 +234,7 @@ mod tests {
             high in 0f64..5.0,
         ) {
             let expected = Range { value: (low + high) / 2.0, low, high };
-            let inside = verdict(range(value, half), expected) == Verdict::Inside;
+            let inside = verdict(range(value, half), expected) == ExpectationVerdict::Inside;
             prop_assert_eq!(inside, low <= value && value <= high);
         }
     }

@@ -8,7 +8,7 @@ use hemiola_scenario::document::{At, Entry, FormulaText, Word};
 use hemiola_stats::NORMAL_975;
 
 use super::keys::{DistributionWord, FigureKeys};
-use super::{Figure, FigureSource, Measured, Measurements};
+use super::{FigureSource, Measured, Measurements, ModelFigure};
 use crate::expression::{Expression, ExpressionError};
 use crate::quantity::{Dimension, Quantity, Unit};
 use crate::uncertain::{Distribution, Input};
@@ -81,7 +81,7 @@ pub(super) fn figure(
     keys: &FigureKeys<'_>,
     measurements: Option<&Measurements>,
     problems: &mut Vec<Problem>,
-) -> Option<Figure> {
+) -> Option<ModelFigure> {
     let own = stated(name, keys);
     let expected = own.as_ref().ok().and_then(|own| own.as_ref()).map(|own| own.nominal.dimension);
     let taken = measured(keys.measured.stated.as_ref(), measurements, expected, problems);
@@ -106,7 +106,7 @@ pub(super) fn figure(
             return None;
         }
     };
-    Some(Figure {
+    Some(ModelFigure {
         title: keys.title.text(),
         input,
         source: if taken.is_some() { FigureSource::Measured } else { stated_source },

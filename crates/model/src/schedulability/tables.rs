@@ -4,12 +4,12 @@ use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{duration, percent, ratio};
 
 use super::Answer;
-use super::verdict::{ProcessorVerdict, TaskVerdict, TestResult, Verdict};
+use super::verdict::{ProcessorVerdict, SchedulabilityVerdict, TaskVerdict, TestResult};
 
 /// The text for a missing figure.
 const NONE: &str = "–";
 
-impl Verdict {
+impl SchedulabilityVerdict {
     /// The tasks and the test results of each processor; empty if no task was measured.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {

@@ -16,7 +16,7 @@ pub const TASKS_MAX: usize = 64;
 
 /// The verdict on a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct SchedulabilityVerdict {
     /// The cost of one context switch, ns; each job is charged two.
     pub switch_ns: u64,
     /// The processors with measured tasks, in ascending order.
@@ -116,7 +116,7 @@ pub struct TestResult {
 /// `switch` is the measured cost of one context switch. Without it, the cost from the comparison with `/proc` is used
 /// if the recording has one that is significantly above zero, otherwise none.
 #[must_use]
-pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
+pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
     let (found, left_out) = partition(report);
     let by_difference = report
         .accounting
@@ -140,7 +140,7 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> Verdict {
         (None, None) => words::SwitchCostSource::Unknown,
     };
     notes.extend(words::notes(&processors, &left_out, (cost, source)));
-    Verdict { switch_ns: nanos(cost), processors, left_out, notes }
+    SchedulabilityVerdict { switch_ns: nanos(cost), processors, left_out, notes }
 }
 
 fn judge(

@@ -8,7 +8,7 @@ use hemiola_units::{Bytes, Span};
 use super::{Pages, no_memory, within_free_memory};
 use crate::catalogue::Probe;
 use crate::stage::{Stage, pair};
-use crate::{Figure, Overhead, ProbeError, Readings, Setting, Unit};
+use crate::{FigureOfMerit, Overhead, ProbeError, Readings, Setting, Unit};
 
 /// The operation on the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) fn probes() -> impl Iterator<Item = Probe> {
         ("copy", Transfer::Copy, "copied"),
     ];
     let probe = |(word, transfer, participle): (&str, Transfer, &str), size: Bytes| {
-        let figure = Figure {
+        let figure = FigureOfMerit {
             name: format!("memory.bandwidth.{word}.{size}"),
             title: format!("bytes {participle} per second in {size}"),
             unit: Unit::BytesPerSecond,

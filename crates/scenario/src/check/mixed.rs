@@ -70,7 +70,7 @@ impl Checker<'_> {
             {
                 if is_list && !steps.is_empty() {
                     self.wrong(
-                        &key_at,
+                        key_at,
                         "this variant has a second list",
                         "a variant has at most one list; add another variant",
                     );

@@ -1,8 +1,8 @@
 //! How the decision module counts silence, blame, late samples and previous units.
 
 use hemiola_simplex::{
-    Answer, CLIP_VOLTS, Command, Decided, Decision, Event, Fault, Model, Request, Role, SLOTS,
-    Sensors, Settings, Source, UnitState,
+    Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, Event, Fault, Model, Request,
+    Role, SLOTS, Sensors, Settings, UnitState,
 };
 use hemiola_units::{Instant, Span};
 
@@ -102,7 +102,7 @@ fn control_never_falls_back_to_another_generation() {
         pair.answer(&[(0, 0.01), (1, 0.01)]);
     }
     pair.decision.request(Request::Exited { slot: 1, generation: 1 }).unwrap();
-    assert_eq!(pair.answer(&[(0, 0.01)]).source, Source::Safety);
+    assert_eq!(pair.answer(&[(0, 0.01)]).source, CommandSource::Safety);
     assert_eq!((pair.decision.active(), pair.state(0)), (None, UnitState::Shadow));
 }
 
@@ -113,7 +113,7 @@ fn tilted() -> Loop {
     loop {
         pair.angle += 2e-4;
         let decided = pair.answer(&[(0, 0.01), (1, 0.01)]);
-        assert_eq!(decided.source, Source::Unit(0), "V {}", decided.v_now);
+        assert_eq!(decided.source, CommandSource::Unit(0), "V {}", decided.v_now);
         if decided.v_now > Settings::default().return_below + 0.2 {
             return pair;
         }
@@ -148,7 +148,7 @@ fn the_unit_in_control_is_blamed_beyond_the_return_threshold_too() {
     let decided = pair.answer(&[(0, volts), (1, 0.01)]);
     assert!(decided.v_now > Settings::default().return_below);
     assert!(fault(&decided, Some(0), Fault::LeavesRegion));
-    assert_eq!((decided.source, pair.decision.unit(0).unwrap().faults), (Source::Safety, 1));
+    assert_eq!((decided.source, pair.decision.unit(0).unwrap().faults), (CommandSource::Safety, 1));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The decision module cycle by cycle.
 
 use hemiola_simplex::{
-    Answer, CLIP_VOLTS, Command, Decided, Decision, DecodeError, Event, Fault, Gain, Reason,
-    Request, RequestError, Role, SLOTS, Sensors, Settings, SettingsError, Source, UnitState,
+    Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, DecodeError, Event, Fault, Gain,
+    Reason, Request, RequestError, Role, SLOTS, Sensors, Settings, SettingsError, UnitState,
 };
 use hemiola_units::{Instant, Span};
 
@@ -79,7 +79,7 @@ impl Bench {
     }
 }
 
-fn switch(decided: &Decided) -> Option<(Source, Source, Reason)> {
+fn switch(decided: &Decided) -> Option<(CommandSource, CommandSource, Reason)> {
     decided.events.iter().find_map(|event| match *event {
         Event::Switch { from, to, reason } => Some((from, to, reason)),
         _ => None,
@@ -125,9 +125,12 @@ fn every_bad_answer_switches_to_safety_in_the_same_cycle() {
         let answer = spoil(&mut command).unwrap_or(Answer::Command(command));
         bench.answers[0] = answer;
         let decided = bench.good(&[1]);
-        assert_eq!(decided.source, Source::Safety, "{fault:?}");
+        assert_eq!(decided.source, CommandSource::Safety, "{fault:?}");
         assert!(decided.events.contains(&Event::Fault { slot: Some(0), fault }), "{fault:?}");
-        assert_eq!(switch(&decided), Some((Source::Unit(0), Source::Safety, Reason::Fault(fault))));
+        assert_eq!(
+            switch(&decided),
+            Some((CommandSource::Unit(0), CommandSource::Safety, Reason::Fault(fault)))
+        );
     }
 }
 
@@ -136,10 +139,13 @@ fn control_returns_after_twenty_five_good_answers_and_not_before() {
     let mut bench = Bench::with_two_units();
     bench.good(&[1]);
     for _ in 0..24 {
-        assert_eq!(bench.good(&[0, 1]).source, Source::Safety);
+        assert_eq!(bench.good(&[0, 1]).source, CommandSource::Safety);
     }
     let back = bench.good(&[0, 1]);
-    assert_eq!(switch(&back), Some((Source::Safety, Source::Unit(0), Reason::Returned)));
+    assert_eq!(
+        switch(&back),
+        Some((CommandSource::Safety, CommandSource::Unit(0), Reason::Returned))
+    );
 }
 
 #[test]
@@ -148,17 +154,17 @@ fn a_unit_with_too_many_strikes_retires_and_its_predecessor_takes_over() {
     bench.decision.request(Request::Promote { slot: 1 }).unwrap();
     assert_eq!(
         switch(&bench.good(&[0, 1])),
-        Some((Source::Unit(0), Source::Unit(1), Reason::Promoted))
+        Some((CommandSource::Unit(0), CommandSource::Unit(1), Reason::Promoted))
     );
     assert_eq!((bench.state(0), bench.state(1)), (UnitState::Standby, UnitState::Active));
     for strike in 1..=5 {
-        assert_eq!(bench.good(&[0]).source, Source::Safety, "strike {strike}");
+        assert_eq!(bench.good(&[0]).source, CommandSource::Safety, "strike {strike}");
         for _ in 0..25 {
             bench.good(&[0, 1]);
         }
     }
     assert_eq!((bench.state(0), bench.state(1)), (UnitState::Active, UnitState::Retired));
-    assert_eq!(bench.good(&[0, 1]).source, Source::Unit(0));
+    assert_eq!(bench.good(&[0, 1]).source, CommandSource::Unit(0));
     assert_eq!(
         bench.decision.request(Request::Promote { slot: 1 }),
         Err(RequestError::Gone { slot: 1, state: UnitState::Retired })
@@ -171,7 +177,7 @@ fn a_shadow_never_actuates_and_its_faults_are_counted() {
     for _ in 0..20 {
         let command = Command { volts: f64::NAN, ..bench.command(1) };
         bench.answers[1] = Answer::Command(command);
-        assert_eq!(bench.good(&[0]).source, Source::Unit(0));
+        assert_eq!(bench.good(&[0]).source, CommandSource::Unit(0));
     }
     let status = bench.decision.status();
     let shadow = status.units.iter().find(|unit| unit.slot == 1).unwrap();
@@ -187,14 +193,14 @@ fn a_shadow_never_actuates_and_its_faults_are_counted() {
 fn a_silent_active_unit_fails_and_the_safety_controller_stays() {
     let mut bench = Bench::new(Settings::default());
     bench.add(3, 1, Role::Active);
-    assert_eq!(bench.good(&[3]).source, Source::Unit(3));
+    assert_eq!(bench.good(&[3]).source, CommandSource::Unit(3));
     for _ in 0..50 {
         bench.cycle();
     }
     assert_eq!(bench.state(3), UnitState::Failed);
     assert_eq!(bench.decision.status().active, None);
     for _ in 0..100 {
-        assert_eq!(bench.cycle().source, Source::Safety);
+        assert_eq!(bench.cycle().source, CommandSource::Safety);
     }
 }
 
@@ -221,17 +227,20 @@ fn replacing_the_active_unit_switches_to_safety_and_refuses_the_old_generation()
     bench.decision.request(replace(2)).unwrap();
     bench.answers[0] = Answer::Command(Command { sequence: bench.cycle, ..old });
     let decided = bench.good(&[1]);
-    assert_eq!(switch(&decided), Some((Source::Unit(0), Source::Safety, Reason::Replaced)));
+    assert_eq!(
+        switch(&decided),
+        Some((CommandSource::Unit(0), CommandSource::Safety, Reason::Replaced))
+    );
     assert!(decided.events.contains(&Event::Fault { slot: Some(0), fault: Fault::WrongUnit }));
     assert_eq!(
         bench.decision.request(Request::Promote { slot: 0 }),
         Err(RequestError::StillStarting { slot: 0 })
     );
     for _ in 0..30 {
-        assert_eq!(bench.good(&[0, 1]).source, Source::Safety);
+        assert_eq!(bench.good(&[0, 1]).source, CommandSource::Safety);
     }
     bench.decision.request(Request::Promote { slot: 0 }).unwrap();
-    assert_eq!(bench.good(&[0, 1]).source, Source::Unit(0));
+    assert_eq!(bench.good(&[0, 1]).source, CommandSource::Unit(0));
 }
 
 #[test]
@@ -265,7 +274,7 @@ fn an_exited_unit_fails_at_once_and_late_reports_are_ignored() {
     let decided = bench.good(&[1]);
     assert_eq!(
         switch(&decided),
-        Some((Source::Unit(0), Source::Safety, Reason::Fault(Fault::Exited)))
+        Some((CommandSource::Unit(0), CommandSource::Safety, Reason::Fault(Fault::Exited)))
     );
 }
 
@@ -274,19 +283,22 @@ fn one_outlier_is_bridged_and_persistent_ones_end_in_the_fail_safe() {
     let mut bench = Bench::with_two_units();
     bench.angle = 0.4;
     let wild = bench.good(&[0, 1]);
-    assert_eq!(wild.source, Source::Unit(0));
+    assert_eq!(wild.source, CommandSource::Unit(0));
     let fault = Fault::SensorsImplausible;
     assert!(wild.events.contains(&Event::Fault { slot: None, fault }));
     bench.angle = 0.0;
     bench.good(&[0, 1]);
     bench.angle = 0.4;
     let last = (0..4).map(|_| bench.good(&[0, 1])).last().unwrap();
-    assert_eq!((last.source, last.volts), (Source::FailSafe, 0.0));
+    assert_eq!((last.source, last.volts), (CommandSource::FailSafe, 0.0));
     bench.angle = 0.0;
-    assert_eq!(bench.good(&[0, 1]).source, Source::FailSafe);
+    assert_eq!(bench.good(&[0, 1]).source, CommandSource::FailSafe);
     bench.decision.request(Request::Resume).unwrap();
     let resumed = bench.good(&[0, 1]);
-    assert_eq!(switch(&resumed), Some((Source::FailSafe, Source::Safety, Reason::Resumed)));
+    assert_eq!(
+        switch(&resumed),
+        Some((CommandSource::FailSafe, CommandSource::Safety, Reason::Resumed))
+    );
 }
 
 #[test]
@@ -294,7 +306,7 @@ fn a_fallen_rod_ends_in_the_fail_safe() {
     let mut bench = Bench::new(Settings::default());
     bench.angle = 31f64.to_radians();
     let decided = bench.cycle();
-    assert_eq!((decided.source, decided.volts), (Source::FailSafe, 0.0));
+    assert_eq!((decided.source, decided.volts), (CommandSource::FailSafe, 0.0));
     assert_eq!(bench.decision.status().fail_safe, Some(Fault::PlantLost));
 }
 
@@ -302,8 +314,8 @@ fn a_fallen_rod_ends_in_the_fail_safe() {
 fn deciding_without_sensors_gives_zero_volts() {
     let mut bench = Bench::with_two_units();
     let decided = bench.decision.decide(&[Answer::None; SLOTS], Instant::ZERO);
-    assert_eq!((decided.source, decided.volts), (Source::FailSafe, 0.0));
-    assert_eq!(bench.good(&[0, 1]).source, Source::Safety);
+    assert_eq!((decided.source, decided.volts), (CommandSource::FailSafe, 0.0));
+    assert_eq!(bench.good(&[0, 1]).source, CommandSource::Safety);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_simplex::simulate::Simulation;
 use hemiola_simplex::{
-    CLIP_VOLTS, Decided, Event, GAINS, Request, RequestError, Role, SLOTS, Source, UnitState,
+    CLIP_VOLTS, CommandSource, Decided, Event, GAINS, Request, RequestError, Role, SLOTS, UnitState,
 };
 use hemiola_units::Random;
 
@@ -16,7 +16,7 @@ const CYCLES: u64 = 1500;
 /// The state against which the module is checked.
 struct Judge {
     active: Option<u8>,
-    source: Source,
+    source: CommandSource,
 }
 
 impl Judge {
@@ -37,7 +37,7 @@ impl Judge {
     fn check(&mut self, decided: &Decided) {
         self.follow(&decided.events);
         assert!(decided.volts.is_finite() && decided.volts.abs() <= CLIP_VOLTS);
-        if let Source::Unit(slot) = decided.source {
+        if let CommandSource::Unit(slot) = decided.source {
             assert_eq!(Some(slot), self.active, "a unit that is not active actuated");
             assert!(decided.v_predicted <= 0.6);
         }
@@ -48,7 +48,7 @@ impl Judge {
         let wanted = (self.source != decided.source).then_some((self.source, decided.source));
         assert_eq!(switch, wanted, "every change of source is recorded, and nothing else");
         self.source = decided.source;
-        assert_ne!(decided.source, Source::FailSafe, "{decided:?}");
+        assert_ne!(decided.source, CommandSource::FailSafe, "{decided:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn live_through(seed: u64) {
     let start = [random.between(-0.05, 0.05), 0.0, random.between(-0.02, 0.02), 0.0];
     let world = starting_at(experiment(&["experimental", "baseline"]), start, seed);
     let mut simulation = Simulation::new(world).unwrap();
-    let mut judge = Judge { active: None, source: Source::Held };
+    let mut judge = Judge { active: None, source: CommandSource::Held };
     for cycle in 0..CYCLES {
         if random.below(20) == 0 {
             random_request(&mut random, &mut simulation, &mut judge);

@@ -155,14 +155,14 @@ fn managed() -> FederationRecord {
 }
 
 /// One run of `world`, with the kernel's record where there is one.
-fn run(world: &World, kernel: Option<&Recording>) -> Run {
+fn run(world: &World, kernel: Option<&Recording>) -> ModeRun {
     let (processes, record) = (world.processes(), record());
     let witness = kernel.and_then(|recording| Witness::of(recording, &record, &processes));
     let period = Span::from_nanos(PERIOD);
-    Run::of(&managed(), &record, &processes, period, witness.as_ref(), &BTreeMap::new())
+    ModeRun::of(&managed(), &record, &processes, period, witness.as_ref(), &BTreeMap::new())
 }
 
-fn figures(run: &Run) -> ModeFigures {
+fn figures(run: &ModeRun) -> ModeFigures {
     ModeFigures::of("time-management", &managed(), &[run])
 }
 
@@ -303,7 +303,7 @@ fn without_a_record_of_anything_there_are_no_figures_and_no_panic() {
     let figures = figures(&run(&empty, None));
     assert_eq!((figures.federates[0].cycle_ns, figures.bare_timer_ns), (None, None));
     let strange = FederationRecord { master: "nobody".into(), federates: Vec::new(), ..managed() };
-    let run = Run::of(&strange, &record(), &[], Span::ZERO, None, &BTreeMap::new());
+    let run = ModeRun::of(&strange, &record(), &[], Span::ZERO, None, &BTreeMap::new());
     assert_eq!(ModeFigures::of("x", &strange, &[&run]).master(), None);
 }
 
@@ -321,7 +321,7 @@ proptest! {
             processes[part].entries.extend(Entry::from_words([at & mask, word, a & mask, b & mask]));
         }
         let period = Span::from_nanos(PERIOD);
-        let run = Run::of(&managed(), &record(), &processes, period, None, &BTreeMap::new());
+        let run = ModeRun::of(&managed(), &record(), &processes, period, None, &BTreeMap::new());
         let figures = figures(&run);
         prop_assert!(figures.late.len() <= LATE_KEPT_MAX);
     }

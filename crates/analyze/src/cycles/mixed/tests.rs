@@ -97,7 +97,7 @@ fn near(estimate: Option<Estimate>, value: f64) {
 
 /// The figures of three runs that are alike.
 fn figures(record: &MixedRecord, kernel: Option<(&Occupancy, Option<Tid>)>) -> MixedFigures {
-    let run = Run::of(record, &processes(), kernel);
+    let run = MixedRun::of(record, &processes(), kernel);
     MixedFigures::of(record, &[&run; 3])
 }
 
@@ -141,15 +141,15 @@ fn a_control_has_a_score_and_no_share() {
 fn four_turns_count_only_together() {
     let mut processes = processes();
     processes[0].entries.remove(5);
-    let run = Run::of(&record(), &processes, None);
+    let run = MixedRun::of(&record(), &processes, None);
     assert_eq!(run.comparisons.len(), 1);
     processes[0].entries.clear();
-    assert_eq!(Run::of(&record(), &processes, None), Run::default());
+    assert_eq!(MixedRun::of(&record(), &processes, None), MixedRun::default());
 }
 
 #[test]
 fn a_series_has_the_slope_of_its_overheads() {
-    let run = Run::of(&record(), &processes(), None);
+    let run = MixedRun::of(&record(), &processes(), None);
     let half = MixedRecord { rate_hz: 1000.0, ..record() };
     let control = MixedRecord { load: None, ..record() };
     let whole = record();
@@ -164,7 +164,7 @@ fn a_series_has_the_slope_of_its_overheads() {
 pub(crate) fn summary() -> Summary {
     let mut summary = ladder_analysis().summary;
     summary.variants.truncate(2);
-    let run = Run::of(&record(), &processes(), None);
+    let run = MixedRun::of(&record(), &processes(), None);
     let control = MixedRecord { load: None, rate_hz: 0.0, ..record() };
     for (variant, record) in summary.variants.iter_mut().zip([control, record()]) {
         variant.name = format!("share-{}", 100.0 * record.rate_hz / 10_000.0);

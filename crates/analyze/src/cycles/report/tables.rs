@@ -14,7 +14,7 @@ use crate::cycles::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
 use crate::cycles::summary::{
     FaultSummary, FloorFigures, KernelFigures, Setting, Summary, VariantSummary,
 };
-use crate::cycles::witness::Delay;
+use crate::cycles::witness::CycleDelay;
 
 /// Marks a program that has a feature.
 const TICK: &str = "✓";
@@ -302,7 +302,7 @@ fn misses(summary: &Summary) -> Table {
 }
 
 fn delays(summary: &Summary) -> Table {
-    let row = |variant: &VariantSummary, delay: &Delay| {
+    let row = |variant: &VariantSummary, delay: &CycleDelay| {
         let share = delay.cycles as f64 / variant.combined.observations.max(1) as f64;
         vec![
             variant.name.clone(),

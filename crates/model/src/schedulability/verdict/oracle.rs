@@ -113,7 +113,7 @@ impl Case {
 
 struct Judged {
     missed: u64,
-    verdict: Verdict,
+    verdict: SchedulabilityVerdict,
 }
 
 impl Judged {
