@@ -211,9 +211,9 @@ impl TaskSet {
         changed
     }
 
-    /// The utilisation of the processor by all tasks, switches included.
+    /// The utilization of the processor by all tasks, switches included.
     #[must_use]
-    pub fn utilisation(&self) -> f64 {
+    pub fn utilization(&self) -> f64 {
         let share = |task: &Task| self.work(task) as f64 / task.period.nanos() as f64;
         self.tasks.iter().map(share).sum()
     }
@@ -375,11 +375,11 @@ mod tests {
     }
 
     #[test]
-    fn a_textbook_set_beyond_the_utilisation_bound_is_schedulable() {
-        // The same book: C, T = (40, 80), (10, 40), (5, 20), utilisation 1: R = 80, 15, 5.
+    fn a_textbook_set_beyond_the_utilization_bound_is_schedulable() {
+        // The same book: C, T = (40, 80), (10, 40), (5, 20), utilization 1: R = 80, 15, 5.
         let tasks = vec![task(40, 80, 80), task(10, 40, 40), task(5, 20, 20)];
         let set = TaskSet::new(tasks.clone(), PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
-        assert!((set.utilisation() - 1.0).abs() < 1e-12);
+        assert!((set.utilization() - 1.0).abs() < 1e-12);
         assert!(set.responses().iter().all(Response::keeps_deadline));
         assert_eq!(
             bounds(tasks, PriorityOrder::RateMonotonic, Span::ZERO),

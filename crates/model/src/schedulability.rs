@@ -2,8 +2,8 @@
 //!
 //! | test | based on | answer |
 //! |---|---|---|
-//! | [`bounds::liu_layland`] | utilisation, rate-monotonic priorities | yes or open |
-//! | [`bounds::hyperbolic`] | product of utilisations, rate-monotonic priorities | yes or open; at least as often yes |
+//! | [`bounds::liu_layland`] | utilization, rate-monotonic priorities | yes or open |
+//! | [`bounds::hyperbolic`] | product of utilizations, rate-monotonic priorities | yes or open; at least as often yes |
 //! | [`TaskSet::responses`] | response time of every task, any fixed priorities | yes or no |
 //! | [`demand::of`] | work due in any interval, earliest deadline first | yes or no |
 //!
@@ -61,8 +61,8 @@ pub enum Answer {
 /// The results of all tests of one set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// The utilisation of the processor by all tasks, switches included.
-    pub utilisation: f64,
+    /// The utilization of the processor by all tasks, switches included.
+    pub utilization: f64,
     /// With fixed priorities: in the set's own order, then rate- and deadline-monotonic if those differ.
     pub fixed: Vec<Fixed>,
     /// Earliest deadline first.
@@ -123,7 +123,7 @@ pub fn assess(set: &TaskSet) -> Assessment {
         }
     };
     Assessment {
-        utilisation: set.utilisation(),
+        utilization: set.utilization(),
         fixed: orders.into_iter().map(fixed).collect(),
         earliest_deadline: EarliestDeadline {
             demand: demand::of(set),

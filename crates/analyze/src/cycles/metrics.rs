@@ -305,7 +305,8 @@ pub struct ProcessFigures {
     /// Processor time of a job, ns.
     pub execution_ns: Option<Spread>,
     /// Processor time as a share of the time observed.
-    pub utilisation: f64,
+    #[serde(rename = "utilisation")]
+    pub utilization: f64,
 }
 
 impl Figures {
@@ -413,7 +414,7 @@ fn process_figures(runs: &[Observed]) -> Vec<ProcessFigures> {
             start_latency_ns: Spread::of(&latency),
             response_ns: Spread::of(&sorted(|jobs| &jobs.response)),
             execution_ns: Spread::of(&execution),
-            utilisation: execution.iter().sum::<i64>() as f64 / observed.max(1) as f64,
+            utilization: execution.iter().sum::<i64>() as f64 / observed.max(1) as f64,
         }
     };
     names.into_iter().map(figures).collect()
@@ -445,7 +446,7 @@ mod tests {
         let io = &figures.processes[1];
         assert_eq!((io.name.as_str(), io.jobs), ("io", 100));
         assert_eq!(io.response_ns.unwrap().p50, 13 * MICRO);
-        assert!((io.utilisation - 5.0 / 20_000.0).abs() < 1e-9);
+        assert!((io.utilization - 5.0 / 20_000.0).abs() < 1e-9);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Report {
     /// Share of all processors' time, gaps left out, in which something ran: 0 to 1.
     pub utilization: f64,
     /// Σ C/T over marked tasks or, without any, over threads with a period that was given or that they had
-    /// for half of the time: the processor utilisation factor of the task set (Liu and Layland 1973). May exceed 1 on
+    /// for half of the time: the processor utilization factor of the task set (Liu and Layland 1973). May exceed 1 on
     /// several processors.
     pub task_set_utilization: f64,
     /// Each processor, ascending.

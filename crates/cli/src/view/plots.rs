@@ -1,4 +1,4 @@
-//! The plots of the page: utilisation over time, response times over time, and their distribution.
+//! The plots of the page: utilization over time, response times over time, and their distribution.
 
 use hemiola_analyze::timeline::jobs::Job;
 use hemiola_analyze::timeline::{State, Subject, Timeline};
@@ -11,7 +11,7 @@ const STEPS: u64 = 240;
 /// Bars of a distribution.
 const BARS: usize = 60;
 
-/// Plots the utilisation of each processor. `from` and `to` are in ns from the start of the recording.
+/// Plots the utilization of each processor. `from` and `to` are in ns from the start of the recording.
 pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
     let length = timeline.to.nanos().saturating_sub(timeline.from.nanos());
     let (from, to) = (from.min(length), to.min(length).max(from.min(length)));
@@ -36,7 +36,7 @@ pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
     let x = Axis::over([from as f64, to.max(from + 1) as f64].into_iter(), Scale::Linear)
         .on(LEFT, RIGHT);
     let y = Axis::over([0.0, 1.0].into_iter(), Scale::Linear).on(height - 44.0, top);
-    let mut drawing = Drawing::new(WIDTH, height, "Utilisation of each processor over time");
+    let mut drawing = Drawing::new(WIDTH, height, "Utilization of each processor over time");
     drawing.grid_y(&y, &x, percent);
     drawing.grid_x(&x, &y, round_duration);
     for (index, (_, row)) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Utilisation bounds: the quick tests for rate-monotonic priorities.
+//! Utilization bounds: the quick tests for rate-monotonic priorities.
 //!
 //! Both are applied to each task i together with the tasks of higher priority. Effects that the theorems do not cover
 //! are charged to the task itself as time in which it cannot run (Sha, Klein and Goodenough, "Rate Monotonic Analysis

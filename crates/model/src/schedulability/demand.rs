@@ -9,7 +9,7 @@
 //! ```
 //!
 //! With blocking it is safe if a job is blocked at most once, as under the stack resource policy (Baker, 1991). Without
-//! blocking and deadlines before the period, utilisation alone decides, and the test agrees.
+//! blocking and deadlines before the period, utilization alone decides, and the test agrees.
 //!
 //! g is monotone, so if g(t) does not exceed t, nothing between g(t) and t can. Starting from the end of the longest
 //! busy period, the test leaps downwards (Zhang and Burns, "Schedulability Analysis for Real-Time Systems with EDF
@@ -47,14 +47,14 @@ pub fn of(set: &TaskSet) -> Demand {
         return Demand { answer: Answer::Yes, exceeded: None };
     };
     // Overloaded in the long run; at U = 1 the busy period decides.
-    if set.utilisation() > 1.0 + 1e-12 {
+    if set.utilization() > 1.0 + 1e-12 {
         return NO;
     }
     if curve.lines.iter().any(|line| line.first <= 0 && line.work > 0) {
         return NO;
     }
     let open = Demand { answer: Answer::Open, exceeded: None };
-    let Some(end) = curve.end(set.utilisation()) else { return open };
+    let Some(end) = curve.end(set.utilization()) else { return open };
     let mut at = end;
     for _ in 0..curve.leaps_max() {
         if at < first {
@@ -121,9 +121,9 @@ impl Curve {
 
     /// The end of the range in which demand can exceed: the end of the longest busy period, or the point where the
     /// linear upper bound of g meets t, whichever is found and earlier.
-    fn end(&self, utilisation: f64) -> Option<i128> {
+    fn end(&self, utilization: f64) -> Option<i128> {
         let blocking = self.lines.iter().map(|line| line.blocking).max().unwrap_or(0);
-        let spare = 1.0 - utilisation;
+        let spare = 1.0 - utilization;
         let line = (spare > 1e-9).then(|| {
             let ahead = |line: &TaskDemand| {
                 (line.period - line.first) as f64 * line.work as f64 / line.period as f64

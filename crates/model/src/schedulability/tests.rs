@@ -49,7 +49,7 @@ fn the_bound_of_liu_and_layland_distinguishes_the_sets_of_the_book() {
 }
 
 #[test]
-fn the_hyperbolic_bound_admits_a_set_that_utilisation_does_not() {
+fn the_hyperbolic_bound_admits_a_set_that_utilization_does_not() {
     // By hand: (1/2 + 1)(1/3 + 1) = 2 exactly, and 5/6 is more than 2 (√2 − 1) = 0.828.
     assert_eq!(quick(&implicit([(1, 2), (1, 3)])), [Answer::Open, Answer::Yes]);
 }
@@ -90,7 +90,7 @@ fn blocking_is_charged_to_the_task_that_suffers_it() {
 }
 
 #[test]
-fn priorities_against_the_periods_have_no_utilisation_bound() {
+fn priorities_against_the_periods_have_no_utilization_bound() {
     let mut tasks = implicit([(1, 10), (1, 20)]).tasks().to_vec();
     tasks[1].priority = 9;
     let set = TaskSet::new(tasks, PriorityOrder::Given, Span::ZERO).unwrap();
@@ -213,7 +213,7 @@ fn simulated(tasks: &[Task]) -> bool {
 
 proptest! {
     #[test]
-    fn a_yes_of_a_utilisation_bound_is_never_contradicted(tasks in tasks()) {
+    fn a_yes_of_a_utilization_bound_is_never_contradicted(tasks in tasks()) {
         let set = TaskSet::new(tasks, PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
         let [by_sum, by_product] = quick(&set);
         prop_assert!(by_sum != Answer::Yes || by_product == Answer::Yes);
@@ -238,7 +238,7 @@ proptest! {
         }
         let set = TaskSet::new(tasks.clone(), PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
         // On an overloaded processor the first miss may come late.
-        prop_assume!(set.utilisation() <= 1.0);
+        prop_assume!(set.utilization() <= 1.0);
         prop_assert_eq!(demand::of(&set).answer == Answer::Yes, simulated(&tasks));
     }
 

@@ -38,7 +38,7 @@ pub struct ProcessorVerdict {
     pub answer: Answer,
     /// Why the answer is open although the figures say yes, one sentence each.
     pub doubts: Vec<String>,
-    /// Its utilisation by all tasks, switches included.
+    /// Its utilization by all tasks, switches included.
     pub utilization: f64,
     /// The verdict in words.
     pub verdict: String,
@@ -197,7 +197,7 @@ fn judge(
         cpu,
         as_it_ran,
         answer,
-        utilization: assessment.utilisation,
+        utilization: assessment.utilization,
         verdict: words::processor(cpu, as_it_ran, &assessment, &tasks, &doubts, &others.overloaded),
         doubts,
         tests: tests(&assessment),

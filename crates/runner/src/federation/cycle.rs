@@ -1,7 +1,7 @@
 //! The cycle of a federate: the two simulation loops of the paper's figures 4 and 5.
 //!
 //! ```text
-//! synchronise        the master sends the pulse, or requests and awaits a grant; the others' cycle began with theirs
+//! synchronize        the master sends the pulse, or requests and awaits a grant; the others' cycle began with theirs
 //! receive            all messages that have arrived
 //! compute            the time the scenario gives; a reception in mid-cycle is awaited after half of it
 //! update             stamped with the end of the cycle under time management, for the others' next cycle
@@ -248,7 +248,7 @@ impl FederateTask {
         true
     }
 
-    /// Synchronises the master, and handles the messages that have arrived. Returns whether the cycle goes on.
+    /// Synchronizes the master, and handles the messages that have arrived. Returns whether the cycle goes on.
     fn synchronize(&mut self, job: &Job<'_>) -> bool {
         match self.sync {
             Synchronization::Interaction => {

@@ -1,6 +1,6 @@
 //! The data of a federation in a result folder: its mode, its federates, and the outcome of its runs.
 //!
-//! A variant of the folder is one *mode*: one way to synchronise, one choice of priorities, one of processors and
+//! A variant of the folder is one *mode*: one way to synchronize, one choice of priorities, one of processors and
 //! memory. In a run's trace each federate has a track with a job for each of its cycles:
 //!
 //! ```text
@@ -29,7 +29,7 @@ pub const EXCHANGED: u16 = 3;
 /// The mark of a trajectory compared with the closed form: `a` the bits of an `f64`, metres; `b` logical time, ns.
 pub const DEVIATION: u16 = 4;
 
-/// How the federates of a federation synchronise.
+/// How the federates of a federation synchronize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Synchronization {
@@ -74,7 +74,7 @@ impl PriorityMode {
 /// One mode of a federation. In a scenario with a federation, each variant is a mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederationRecord {
-    /// How its federates synchronise.
+    /// How its federates synchronize.
     pub sync: Synchronization,
     /// Its priorities.
     pub priority: PriorityMode,

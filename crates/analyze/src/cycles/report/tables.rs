@@ -213,11 +213,11 @@ fn processes(summary: &Summary) -> Table {
                 spread(process.response_ns, |s| s.max),
                 spread(process.execution_ns, |s| s.p50),
                 spread(process.execution_ns, |s| s.max),
-                percent(process.utilisation),
+                percent(process.utilization),
             ]
         })
         .collect();
-    let heads = "Program|Process|Granted|Jobs|Start p50|Response p50|p99|Max|Execution p50|Max observed|Utilisation"
+    let heads = "Program|Process|Granted|Jobs|Start p50|Response p50|p99|Max|Execution p50|Max observed|Utilization"
         .split('|');
     Table::new("Processes of the loop and loads, µs", heads, rows).with_prose(&[1, 2]).with_note(
         "Start and response are counted from the release of the cycle; execution is processor \

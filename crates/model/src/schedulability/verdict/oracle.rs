@@ -19,7 +19,7 @@ struct Case {
 }
 
 impl Case {
-    /// Utilisations between 30 % and 130 %, shared out evenly at random (Bini and Buttazzo, "Measuring the Performance
+    /// Utilizations between 30 % and 130 %, shared out evenly at random (Bini and Buttazzo, "Measuring the Performance
     /// of Schedulability Tests", 2005); mostly rate-monotonic priorities, sometimes variable execution times and
     /// release jitter.
     fn random(seed: u64, is_given: bool) -> Self {
