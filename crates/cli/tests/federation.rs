@@ -11,11 +11,11 @@ use crate::scenario;
 
 const FORMATION: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/3-formation-flight/scenario.toml"
+    "/../../examples/4-formation-flight/scenario.toml"
 ));
 const PAYLOAD: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/4-formation-payload/scenario.toml"
+    "/../../examples/5-formation-payload/scenario.toml"
 ));
 
 /// The scenario of an example, reduced to one mode and one way to reach the RTI.

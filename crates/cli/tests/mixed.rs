@@ -11,7 +11,7 @@ use crate::results::Results;
 use crate::scenario;
 
 const EXAMPLE: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/5-mixed-load/scenario.toml"));
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/6-mixed-load/scenario.toml"));
 
 #[test]
 fn the_benchmark_measures_the_overhead_beyond_the_share_of_the_load() {

@@ -14,9 +14,9 @@ fn example(name: &str) -> String {
 fn the_examples_print_the_numbers_of_the_report() {
     let machine = Machine::take("model-examples");
     for (name, expected) in [
-        ("7-image-retrieval", &["+72 ms", "+4.61 s"][..]),
-        ("8-web-shop", &["LRU of 128 MiB", "without a cache"][..]),
-        ("9-context-switch-model", &["1.64 µs", "500 ms   50 %", "longer than expected"][..]),
+        ("8-image-retrieval", &["+72 ms", "+4.61 s"][..]),
+        ("9-web-shop", &["LRU of 128 MiB", "without a cache"][..]),
+        ("10-context-switch-model", &["1.64 µs", "500 ms   50 %", "longer than expected"][..]),
     ] {
         let ended = machine.hemiola(&["model", &example(name)]).with_code(0);
         for text in expected {
@@ -25,7 +25,7 @@ fn the_examples_print_the_numbers_of_the_report() {
             assert!(words(&ended.stdout).contains(&words(text)), "{text}: {}", ended.stdout);
         }
     }
-    for name in ["7-image-retrieval", "8-web-shop"] {
+    for name in ["8-image-retrieval", "9-web-shop"] {
         machine.hemiola(&["model", &format!("{}/here.toml", example(name))]).with_code(0);
     }
 }
@@ -33,7 +33,7 @@ fn the_examples_print_the_numbers_of_the_report() {
 #[test]
 fn a_result_folder_has_the_model_the_figures_and_the_page() {
     let machine = Machine::take("model-folder");
-    let arguments = ["model", &example("9-context-switch-model"), "--output", "result"];
+    let arguments = ["model", &example("10-context-switch-model"), "--output", "result"];
     let ended = machine.hemiola(&arguments).with_code(0);
     assert_eq!(ended.stdout.lines().last(), Some("result"));
     let file = |name: &str| fs::read_to_string(machine.folder().join("result").join(name)).unwrap();

@@ -11,10 +11,10 @@ use crate::results::Results;
 use crate::scenario;
 
 const SCRIPT: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/4-formation-payload/two-hosts.sh");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/5-formation-payload/two-hosts.sh");
 const FORMATION: &str = include_str!(concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/3-formation-flight/scenario.toml"
+    "/../../examples/4-formation-flight/scenario.toml"
 ));
 
 /// Network namespaces left by a script that has ended. Namespaces in use have a process.

@@ -6,9 +6,9 @@ use crate::export::{page, tables};
 use crate::file;
 use crate::summary::{Summary, analyze};
 
-const IMAGES: &str = include_str!("../../../examples/7-image-retrieval/model.toml");
-const SHOP: &str = include_str!("../../../examples/8-web-shop/model.toml");
-const SWITCH: &str = include_str!("../../../examples/9-context-switch-model/model.toml");
+const IMAGES: &str = include_str!("../../../examples/8-image-retrieval/model.toml");
+const SHOP: &str = include_str!("../../../examples/9-web-shop/model.toml");
+const SWITCH: &str = include_str!("../../../examples/10-context-switch-model/model.toml");
 
 fn summary(source: &str) -> Summary {
     let model = file::read(source, None).unwrap_or_else(|found| {

@@ -302,7 +302,7 @@ fn the_report_has_the_seven_steps_and_a_self_contained_page() {
 
 #[test]
 fn the_example_is_valid() {
-    let text = include_str!("../../../../examples/6-context-switch/experiment.toml");
+    let text = include_str!("../../../../examples/7-context-switch/experiment.toml");
     let known = known(&hemiola_probe::catalogue());
     if let Err(problems) = read(text, &known) {
         panic!("{}", render(&problems, text, "experiment.toml"));

@@ -64,9 +64,9 @@ profile = "low"
 "#;
 
 const LADDER: &str = include_str!("../../../../examples/1-pendulum-ladder/scenario.toml");
-const MIXED: &str = include_str!("../../../../examples/5-mixed-load/scenario.toml");
-const FORMATION: &str = include_str!("../../../../examples/3-formation-flight/scenario.toml");
-const PAYLOAD: &str = include_str!("../../../../examples/4-formation-payload/scenario.toml");
+const MIXED: &str = include_str!("../../../../examples/6-mixed-load/scenario.toml");
+const FORMATION: &str = include_str!("../../../../examples/4-formation-flight/scenario.toml");
+const PAYLOAD: &str = include_str!("../../../../examples/5-formation-payload/scenario.toml");
 const CAMPAIGN: &str = include_str!("../../../../examples/2-fault-campaign/scenario.toml");
 
 fn facts() -> Facts<'static> {

@@ -2,7 +2,7 @@
 # The formation with its payload on two hosts: two network name spaces joined by a veth pair, the RTI and the satellites
 # on one, the payload on the other, TCP between them. Needs root and ip(8); leaves nothing behind.
 #
-#   sudo examples/4-formation-payload/two-hosts.sh [options of `hemiola run`, as --duration 60s]
+#   sudo examples/5-formation-payload/two-hosts.sh [options of `hemiola run`, as --duration 60s]
 #
 # HEMIOLA names the command to run, DELAY a delay on the cable (tc-netem(8), as 200us) each way.
 
