@@ -29,7 +29,8 @@ fn block(table: &Table) -> String {
     let (owners, rule) = if has_owners { (" of |", "---|") } else { ("", "") };
     let head = format!("| key |{owners} value | default | meaning |\n|---|{rule}---|---|---|\n");
     let rows: String = table.keys.iter().map(|key| row(key, has_owners)).collect();
-    format!("<!-- keys of {} -->\n{head}{rows}<!-- end -->\n", table.noun)
+    let noun = table.noun;
+    format!("<!-- keys of {noun} -->\nKeys of {noun}:\n\n{head}{rows}<!-- end -->\n")
 }
 
 fn row(key: &Key, has_owners: bool) -> String {
