@@ -412,6 +412,9 @@ pub(crate) struct RtiServe {
     /// How long a federate without a connection stays joined and may resume [default: 10min]
     #[arg(long, value_name = "T")]
     pub(crate) resume_window: Option<Span>,
+    /// Destroy federations without federates this long after their creator's session has ended [default: never]
+    #[arg(long, value_name = "T")]
+    pub(crate) abandoned_federation_expiry: Option<Span>,
     /// The detail of the log on standard error
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use hemiola_rti::{Preparation, Retired, SessionId};
+use hemiola_rti::{Owner, Preparation, Retired, SessionId};
 
 /// A connection, as the server numbers them. A number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +40,18 @@ impl PeerAddress {
             }
             address => address,
         })
+    }
+}
+
+impl From<PeerAddress> for Owner {
+    fn from(address: PeerAddress) -> Self {
+        let (kind, number) = match address {
+            PeerAddress::Process => (0, 0),
+            PeerAddress::User(user) => (1, user.into()),
+            PeerAddress::Host(IpAddr::V4(host)) => (2, host.to_bits().into()),
+            PeerAddress::Host(IpAddr::V6(host)) => (3, (host.to_bits() >> 64) as u64),
+        };
+        Self(kind << 64 | u128::from(number))
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Settings {
     pub hold_max: Span,
     /// The time after which a congested session that has read nothing ends.
     pub stall_max: Span,
+    /// The time after which a federation is destroyed that has no federate and whose creator's session has ended;
+    /// `None`: never, as the standard says.
+    pub abandoned_federation_expiry: Option<Span>,
     /// The time for which a detached session without a federate is kept.
     /// [`SessionSettings::resume_window`] applies to sessions with a federate.
     pub idle_resume_window: Span,
@@ -67,6 +70,7 @@ impl Default for Settings {
             incoming_len_max: 256 * MIB,
             hold_max: Span::from_millis(250),
             stall_max: Span::from_millis(10_000),
+            abandoned_federation_expiry: None,
             idle_resume_window: Span::from_millis(10_000),
         }
     }

@@ -1,8 +1,11 @@
 //! Peers that take up places: nobody else is locked out, and the peer itself only as far as its places are in use.
 
+use hemiola_hla::Reply;
+use hemiola_hla::call::FederationCall;
 use hemiola_rti_server::Settings;
+use hemiola_units::Span;
 
-use crate::federate::Federate;
+use crate::federate::{Federate, fom};
 use crate::world::{HERE, World, host};
 
 /// Room for 32 connections and 16 sessions, of which one peer may have three quarters.
@@ -88,4 +91,48 @@ fn joined_federates_of_a_peer_leave_places_to_others() {
         one.step(&mut world);
         assert_eq!(one.end, None);
     }
+}
+
+/// Creates a federation without joining it.
+fn create(world: &mut World, creator: &mut Federate, number: u32) -> bool {
+    let federation_name = format!("F{number}");
+    let create = FederationCall::CreateFederationExecution { federation_name, fom_module: fom() };
+    creator.call(world, create) == Ok(Reply::Done)
+}
+
+#[test]
+fn empty_federations_of_a_peer_lock_nobody_out_of_create() {
+    let mut world = world(6);
+    for number in 0..300 {
+        let mut creator = Federate::at(&world, host(2)).connected(&mut world);
+        assert!(create(&mut world, &mut creator, number));
+        creator.cut(&mut world);
+        world.turn();
+    }
+    let mut holders: Vec<Federate> =
+        (0..2).map(|_| Federate::at(&world, host(2)).connected(&mut world)).collect();
+    for number in 300..600 {
+        let at = number as usize % 2;
+        create(&mut world, &mut holders[at], number);
+    }
+    let mut other = Federate::at(&world, HERE).connected(&mut world);
+    assert!(create(&mut world, &mut other, 600));
+}
+
+#[test]
+fn abandoned_federations_expire_when_told_so() {
+    let expiry = Some(Span::from_millis(500));
+    let idle_resume_window = Span::from_millis(100);
+    let settings =
+        Settings { abandoned_federation_expiry: expiry, idle_resume_window, ..Settings::default() };
+    let mut world = World::new(7, settings);
+    let mut creator = Federate::connect(&mut world);
+    assert!(create(&mut world, &mut creator, 0));
+    world.turns(1000);
+    assert_eq!(world.server.report().federations.len(), 1, "its creator is there");
+    creator.cut(&mut world);
+    world.turns(550);
+    assert_eq!(world.server.report().federations.len(), 1);
+    world.turns(100);
+    assert_eq!(world.server.report().federations.len(), 0);
 }

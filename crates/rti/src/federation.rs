@@ -11,6 +11,7 @@ use hemiola_hla::{
 };
 use hemiola_units::Instant;
 
+use crate::creation::Creation;
 use crate::federate::{Edition, Federate};
 use crate::input::Effect;
 use crate::instance::{Instance, KnownBy};
@@ -27,6 +28,7 @@ use crate::time::TimeState;
 #[derive(Debug)]
 pub(crate) struct Federation {
     pub(crate) name: String,
+    pub(crate) creation: Creation,
     pub(crate) model: Arc<Model>,
     pub(crate) implementation: TimeImplementation,
     pub(crate) limits: Limits,
@@ -91,6 +93,7 @@ impl Federation {
             delays_evaluation: model.is_enabled(Switch::DelaySubscriptionEvaluation),
             advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),
             name,
+            creation: Creation::default(),
             model,
             implementation,
             limits,
@@ -190,6 +193,7 @@ impl Federation {
 
     pub(crate) fn leave(&mut self, handle: FederateHandle) -> Box<Federate> {
         self.joined.remove(&handle);
+        self.creation.quiet_since = self.now;
         self.schedule.mark_changed(handle);
         self.federates.remove(handle).expect("only a joined federate leaves")
     }

@@ -26,6 +26,8 @@ const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-20
 /// Small limits, so that every one is reached.
 const LIMITS: Limits = Limits {
     federations: 2,
+    federations_of_owner: 2,
+    federations_of_session: 1,
     federates: 3,
     instances: 6,
     synchronization_points: 2,

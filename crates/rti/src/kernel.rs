@@ -74,6 +74,7 @@ impl Kernel {
                     services::federation::resign_lost(federation, federate);
                     services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
                 }
+                self.forget_creator(session);
                 let to_others =
                     |output: &Effect| !matches!(output, Effect::Callback(to, _) if *to == session);
                 self.after_reply.retain(to_others);

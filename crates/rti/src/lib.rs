@@ -77,6 +77,7 @@
 #![forbid(unsafe_code)]
 
 mod backlog;
+mod creation;
 mod federate;
 mod federation;
 pub mod fuzzing;
@@ -95,6 +96,7 @@ mod session;
 mod status;
 mod time;
 
+pub use creation::Owner;
 pub use input::{CallId, Effect, Input, SessionId};
 pub use kernel::{Kernel, Retired};
 pub use limits::Limits;

@@ -6,6 +6,10 @@
 pub struct Limits {
     /// Federation executions.
     pub federations: usize,
+    /// Of these, those that sessions of one owner, a host or user, created.
+    pub federations_of_owner: usize,
+    /// Of these, those that one open session created.
+    pub federations_of_session: usize,
     /// Federates joined to one federation at a time.
     pub federates: usize,
     /// Object instances of a federation; also the names that are in use or reserved.
@@ -41,6 +45,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             federations: 256,
+            federations_of_owner: 192,
+            federations_of_session: 128,
             federates: 4096,
             instances: 1_000_000,
             synchronization_points: 4096,

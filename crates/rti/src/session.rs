@@ -2,6 +2,7 @@
 
 use hemiola_hla::FederateHandle;
 
+use crate::creation::Owner;
 use crate::federate::Edition;
 
 /// The state of a session.
@@ -10,6 +11,8 @@ pub(crate) struct Session {
     /// The edition the client connected with, if it is connected.
     pub(crate) connected: Option<Edition>,
     pub(crate) member: Option<Member>,
+    /// Whose quota the federations that it creates count against.
+    pub(crate) owner: Owner,
 }
 
 /// A federate within its federation.

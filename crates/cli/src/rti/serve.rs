@@ -97,6 +97,7 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     if let Some(span) = args.resume_window {
         settings.session.resume_window = span;
     }
+    settings.abandoned_federation_expiry = args.abandoned_federation_expiry;
     Ok(options)
 }
 

@@ -207,6 +207,7 @@ impl Server {
         let peer = connection.peer.clone();
         self.connections.shares.withdraw(peer.address, id);
         self.sessions.shares.take(peer.address);
+        let owner = peer.address.into();
         if let Some(deadline) = protocol.deadline() {
             self.schedule.wake_by(deadline);
         }
@@ -214,6 +215,7 @@ impl Server {
         self.sessions.by_id.insert(session, Session::new(protocol, id, peer, self.now));
         network.watch_process(id, session);
         self.kernel.handle(Input::Opened(session), &mut self.buffers.effects);
+        self.kernel.set_owner(session, owner);
         self.offer_session(session);
         self.mark(session, PendingOutput::Urgent);
         self.drive(network, session);

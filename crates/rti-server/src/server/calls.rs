@@ -119,6 +119,7 @@ impl Server {
         self.kernel.handle(input, &mut self.buffers.effects);
         if may_join {
             self.offer_session(session);
+            self.expect_abandoned();
         }
         self.deliver(Some(Caller { session, request, number, output }))
     }
@@ -200,6 +201,7 @@ impl Server {
         }
         network.forget_process(id);
         self.kernel.handle(Input::Lost(id), &mut self.buffers.effects);
+        self.expect_abandoned();
         self.deliver(None);
         self.mark(id, PendingOutput::Lazy);
         if let Some(deadline) = deadline {

@@ -15,6 +15,7 @@ impl Server {
     pub(super) fn expire(&mut self, network: &mut dyn Network) {
         self.schedule.deadline = Instant::MAX;
         self.expire_connections(network);
+        self.expire_federations();
         let sessions: Vec<SessionId> = self.sessions.by_id.keys().copied().collect();
         for id in sessions {
             self.expire_congestion(id);
@@ -44,6 +45,24 @@ impl Server {
         }
         for id in expired {
             self.close(network, id);
+        }
+    }
+
+    /// Destroys the federations that were abandoned long enough ago.
+    fn expire_federations(&mut self) {
+        let Some(expiry) = self.settings.abandoned_federation_expiry else { return };
+        for federation in self.kernel.destroy_abandoned(self.now - expiry) {
+            tracing::warn!(federation, "federation destroyed: it was abandoned");
+        }
+        if let Some(since) = self.kernel.abandoned_since() {
+            self.schedule.wake_by(since + expiry);
+        }
+    }
+
+    /// A federate has left, or a session has ended: a federation may be abandoned from now on.
+    pub(super) fn expect_abandoned(&mut self) {
+        if let Some(expiry) = self.settings.abandoned_federation_expiry {
+            self.schedule.wake_by(self.now + expiry);
         }
     }
 

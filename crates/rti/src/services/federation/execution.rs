@@ -11,7 +11,6 @@ use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
 use crate::notice::Notice;
-use crate::services::beyond;
 use crate::session::FederationId;
 
 /// Returns the edition the session is connected with.
@@ -30,9 +29,6 @@ pub(crate) fn may_create(
     connected(kernel, session)?;
     if kernel.names.contains_key(name) {
         return Err(Exception::FederationExecutionAlreadyExists.because(name));
-    }
-    if kernel.federations.len() >= kernel.limits.federations {
-        return Err(beyond(kernel.limits.federations, "federation executions"));
     }
     if name.is_empty() || name.len() > kernel.limits.name_len {
         let most = kernel.limits.name_len;
@@ -66,10 +62,12 @@ pub(super) fn create_federation_execution(
         };
         return Err(exception.because(details));
     };
+    let creation = kernel.make_room(session)?;
     kernel.federation_count += 1;
     let id = FederationId(kernel.federation_count);
-    let federation =
+    let mut federation =
         Federation::new(name.clone(), model, implementation, kernel.limits, kernel.now);
+    federation.creation = creation;
     kernel.federations.insert(id, federation);
     kernel.names.insert(name, id);
     Ok(Reply::Done)

@@ -3,7 +3,8 @@
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{FederationExecutionInformation, FomModule};
 use hemiola_hla::{Callback, Exception, Reply, ResignAction};
-use hemiola_rti::Limits;
+use hemiola_rti::{Input, Limits, Owner, SessionId};
+use hemiola_units::{Instant, Span};
 
 use crate::world::{Fed, MODEL, World, YARD, module};
 
@@ -139,6 +140,65 @@ fn members_are_listed() {
     let federation_name = "Nowhere".to_owned();
     let expected = Callback::ReportFederationExecutionDoesNotExist { federation_name };
     assert_eq!(notices[1].callback(), &expected);
+}
+
+/// The name of the federation that a test creates under this number, or the refusal.
+fn create_numbered(w: &mut World, fed: Fed, number: usize) -> Result<Reply, hemiola_hla::Refusal> {
+    let federation_name = format!("F{number}");
+    w.call(
+        fed,
+        FederationCall::CreateFederationExecution { federation_name, fom_module: module(MODEL) },
+    )
+}
+
+fn names(w: &mut World, fed: Fed) -> Vec<String> {
+    listed(w, fed).into_iter().map(|one| one.federation_name).collect()
+}
+
+#[test]
+fn an_owner_at_its_quota_replaces_its_abandoned_federations_and_leaves_places_to_others() {
+    let limits = Limits {
+        federations: 5,
+        federations_of_owner: 4,
+        federations_of_session: 2,
+        ..Limits::default()
+    };
+    let mut w = World::empty(limits, MODEL);
+    let [one, two, three] = [(), (), ()].map(|()| w.connect());
+    for number in 0..4 {
+        create_numbered(&mut w, if number < 2 { one } else { two }, number).unwrap();
+    }
+    let refusal = create_numbered(&mut w, one, 9).unwrap_err();
+    assert!(refusal.details.contains("at most 2 federation executions created by one session"));
+    let refusal = create_numbered(&mut w, three, 4).unwrap_err();
+    assert!(refusal.details.contains("at most 4 federation executions of one host or user"));
+    let other = w.connect();
+    w.kernel.set_owner(other.session, Owner(1));
+    create_numbered(&mut w, other, 4).unwrap();
+    w.input(Input::Lost(one.session));
+    create_numbered(&mut w, three, 5).unwrap();
+    assert_eq!(names(&mut w, three), ["F1", "F2", "F3", "F4", "F5"]);
+    w.input(Input::Lost(other.session));
+    create_numbered(&mut w, three, 6).unwrap();
+    assert_eq!(names(&mut w, three), ["F2", "F3", "F4", "F5", "F6"]);
+}
+
+#[test]
+fn a_federation_is_abandoned_without_federates_once_its_creator_has_gone() {
+    let mut w = World::new();
+    let at = |seconds: i64| Instant::ZERO + Span::from_millis(1000 * seconds);
+    assert_eq!(w.kernel.abandoned_since(), None);
+    w.input(Input::Tick(at(1)));
+    w.input(Input::Lost(SessionId(1)));
+    assert_eq!(w.kernel.abandoned_since(), Some(at(1)));
+    let member = w.federate("member");
+    assert_eq!(w.kernel.abandoned_since(), None);
+    w.input(Input::Tick(at(2)));
+    w.input(Input::Lost(member.session));
+    assert_eq!(w.kernel.abandoned_since(), Some(at(2)));
+    assert!(w.kernel.destroy_abandoned(at(1)).is_empty());
+    assert_eq!(w.kernel.destroy_abandoned(at(2)), [YARD]);
+    assert_eq!(w.kernel.abandoned_since(), None);
 }
 
 #[test]
