@@ -72,7 +72,7 @@ pub(crate) struct Link {
 }
 
 const CONNECTION: u64 = 0;
-const DOORBELL: u64 = 1;
+const DOORBELL: u64 = Stream::BELL_TOKEN;
 const BELL: u64 = 2;
 
 /// The request for shared memory, and the answer that carries its descriptors.
@@ -184,8 +184,14 @@ impl Link {
         match &state {
             State::Connecting(socket, _) => self.epoll.add(socket, CONNECTION, both)?,
             State::Asking(socket) => self.epoll.add(socket, CONNECTION, both)?,
-            // The socket is already watched.
-            State::Shared { stream, .. } => {
+            State::Shared { stream, _socket: Some(socket) } => {
+                let set = stream.set()?;
+                set.add(&self.bell, BELL, EventFlags::IN | EventFlags::ET)?;
+                set.add(socket, CONNECTION, both)?;
+                self.epoll = set;
+                self.readable = true;
+            }
+            State::Shared { stream, _socket: None } => {
                 self.epoll.add(stream.bell(), DOORBELL, EventFlags::IN | EventFlags::ET)?;
                 self.readable = true;
             }

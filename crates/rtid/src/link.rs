@@ -63,13 +63,16 @@ impl Link {
                     Urgency::Lazy => shared::Urgency::Lazy,
                     Urgency::Urgent => shared::Urgency::Urgent,
                 };
-                loop {
-                    match stream.write(bytes, urgency) {
-                        // Room may have appeared since; then the peer does not announce it.
-                        Ok(0) if !stream.wants_room() => {}
-                        Ok(len) => return Ok(len),
-                        Err(error) => return Err(io::Error::new(ErrorKind::BrokenPipe, error)),
-                    }
+                let broken = |error| io::Error::new(ErrorKind::BrokenPipe, error);
+                let len = stream.write(bytes, urgency).map_err(broken)?;
+                if len > 0 || stream.wants_room() {
+                    return Ok(len);
+                }
+                // Room has appeared since, and the peer does not announce it. An honest peer never takes room back; a
+                // hostile one must not keep this end in a loop.
+                match stream.write(bytes, urgency).map_err(broken)? {
+                    0 => Err(io::Error::other("the peer takes room back")),
+                    len => Ok(len),
                 }
             }
         }

@@ -8,9 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hemiola_rt::shared::{Stream, Urgency};
+use hemiola_rt::shared::{Stream, Urgency, Wake};
 use hemiola_rt::sys::local;
 use hemiola_units::{Random, RtiAddress};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
 
 use super::peer::{connect, whole};
 use super::scene::Scene;
@@ -148,6 +149,51 @@ fn overwritten_shared_memory_ends_only_its_own_session() {
         let _ = stream.write(&new_session, Urgency::Urgent);
         drop(stream);
         drop(socket);
+    }
+    scene.end();
+}
+
+/// Writes to a descriptor until it has no room, and makes further writes to it wait.
+fn fill(bell: &OwnedFd) {
+    let flags = fcntl_getfl(bell).unwrap();
+    fcntl_setfl(bell, flags | OFlags::NONBLOCK).unwrap();
+    for word in [u64::MAX - 1, 1] {
+        while rustix::io::write(bell, &word.to_ne_bytes()).is_ok() {}
+    }
+    fcntl_setfl(bell, flags - OFlags::NONBLOCK).unwrap();
+}
+
+#[test]
+fn bells_that_are_full_and_block_and_memory_with_holes_hang_nobody() {
+    let scene = Scene::begin("malice", &["--log", "debug"]);
+    let new_session = whole(0, 0, 1, &1_u32.to_be_bytes());
+    for round in 0..20 {
+        let (socket, descriptors) = offered(&scene);
+        let copies = descriptors.each_ref().map(|one| one.try_clone().unwrap());
+        let [memory, own, peer] = copies;
+        let mut stream = Stream::accept(descriptors).unwrap();
+        // The RTI rings when it answers, because this end says that it sleeps.
+        stream.sleep(Wake::Any);
+        match round % 4 {
+            0 => fill(&own),
+            1 => {
+                let file = std::fs::File::from(memory);
+                assert!(file.set_len(0).is_err());
+                let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                fallocate(&file, hole, 0, 1 << 16).unwrap();
+            }
+            2 => drop(own),
+            _ => {}
+        }
+        let _ = stream.write(&new_session, Urgency::Urgent);
+        match round % 3 {
+            0 => fill(&peer),
+            1 => drop((socket, peer)),
+            _ => {}
+        }
+        // To close the stream would ring, and wait for room.
+        std::mem::forget(stream);
+        scene.others_go_on();
     }
     scene.end();
 }

@@ -21,6 +21,11 @@ use super::memory::Memory;
 use super::memory_loom::{Bell, Memory};
 #[cfg(not(loom))]
 use crate::sys::eventfd::EventFd as Bell;
+/// What an end waits for: its own bell, or a view of it.
+#[cfg(not(loom))]
+type OwnBell = std::os::fd::OwnedFd;
+#[cfg(loom)]
+type OwnBell = Bell;
 use ring::{Reader, Ring, Writer};
 
 /// "HEMSTRM1", little-endian.
@@ -140,7 +145,7 @@ pub struct Stream {
     memory: Memory,
     outgoing: Writer,
     incoming: Reader,
-    own_bell: Bell,
+    own_bell: OwnBell,
     peer_bell: Bell,
     /// Whether this end set `asleep` and has not cleared it.
     armed: bool,
@@ -149,10 +154,10 @@ pub struct Stream {
 
 impl Stream {
     /// Returns the end that writes ring `index`.
-    fn new(memory: Memory, index: usize, capacity: u64, bells: [Bell; 2]) -> Self {
+    fn new(memory: Memory, index: usize, capacity: u64, bells: (OwnBell, Bell)) -> Self {
         let outgoing = Writer::attach(&memory, Ring::new(index, capacity));
         let incoming = Reader::attach(&memory, Ring::new(1 - index, capacity));
-        let [own_bell, peer_bell] = bells;
+        let (own_bell, peer_bell) = bells;
         Self { memory, outgoing, incoming, own_bell, peer_bell, armed: false, closed: false }
     }
 
@@ -278,6 +283,7 @@ mod mapped {
 
     use super::super::memory::is_sealed;
     use super::ring::BYTES_AT;
+    use crate::sys::epoll::Epoll;
     use super::{
         Bell, Bytes, CAPACITY_AT, MAGIC, MAGIC_AT, Memory, Ordering, STREAM_CAPACITY_MAX,
         STREAM_CAPACITY_MIN, Stream, StreamError,
@@ -322,29 +328,33 @@ mod mapped {
         pub fn pair(capacity: Bytes) -> Result<(Self, Self), StreamError> {
             let (memory, _, capacity) = create(capacity)?;
             let (first, second) = (bell()?, bell()?);
-            let theirs = [clone(&second)?, clone(&first)?];
-            let here = Self::new(memory.clone(), 0, capacity, [first, second]);
+            let theirs = (clone(&second)?.into(), clone(&first)?);
+            let here = Self::new(memory.clone(), 0, capacity, (first.into(), second));
             Ok((here, Self::new(memory, 1, capacity, theirs)))
         }
 
         /// Returns one end of a new stream, and the descriptors from which another process makes the other end
-        /// with [`accept`](Self::accept): the memory, the peer's bell and this end's bell. Send them in this
-        /// order with [`send_with`](crate::sys::local::send_with). They are closed on exec.
+        /// with [`accept`](Self::accept): the memory, a view of the peer's bell, and this end's bell. Send them in
+        /// this order with [`send_with`](crate::sys::local::send_with). They are closed on exec.
+        ///
+        /// No peer can make a call of this end block: it rings a bell of which the peer has only a
+        /// [view](crate::sys::eventfd::EventFd::view), and never reads or writes its own. A closed end may be gone
+        /// before the peer hears its last ring; the socket beside the stream reports that.
         ///
         /// # Errors
         /// As [`pair`](Self::pair).
         pub fn offer(capacity: Bytes) -> Result<(Self, [OwnedFd; 3]), StreamError> {
             let (memory, fd, capacity) = create(capacity)?;
             let (first, second) = (bell()?, bell()?);
-            let theirs = [fd, clone(&second)?.into(), clone(&first)?.into()];
-            Ok((Self::new(memory, 0, capacity, [first, second]), theirs))
+            let view = second.view(Self::BELL_TOKEN).map_err(system("epoll_create1"))?;
+            let theirs = [fd, view, clone(&first)?.into()];
+            Ok((Self::new(memory, 0, capacity, (first.into(), second)), theirs))
         }
 
         /// Returns the other end of an offered stream. Its memory is checked. Anything that its owner writes
         /// into it later causes a [`StreamEnded`](super::StreamEnded) at worst.
         ///
-        /// This guards against errors, not malice: a peer with the descriptors could make ringing its bell
-        /// block.
+        /// The end that accepts trusts the one that offers: that one could make the write to its bell block.
         ///
         /// # Errors
         /// [`StreamError::NotAStream`]; [`StreamError::System`].
@@ -371,11 +381,21 @@ mod mapped {
             if !sound {
                 return not(format!("{size} bytes do not hold {capacity} each way"));
             }
-            let bells = [
-                Bell::from_fd(own).map_err(system("fcntl(F_SETFL)"))?,
-                Bell::from_fd(peer).map_err(system("fcntl(F_SETFL)"))?,
-            ];
-            Ok(Self::new(memory, 1, capacity, bells))
+            let peer = Bell::from_fd(peer).map_err(system("fcntl(F_SETFL)"))?;
+            Ok(Self::new(memory, 1, capacity, (own, peer)))
+        }
+
+        /// The token under which the set of an accepted stream reports its bell.
+        pub const BELL_TOKEN: u64 = 1;
+
+        /// Returns the set that watches the bell of an accepted stream, under [`BELL_TOKEN`](Self::BELL_TOKEN). To wait
+        /// for it and for other descriptors added to it takes less time than to watch [`bell`](Self::bell) in another
+        /// set.
+        ///
+        /// # Errors
+        /// `EINVAL` if the stream was not accepted; if no descriptor is left.
+        pub fn set(&self) -> std::io::Result<Epoll> {
+            Epoll::over(self.own_bell.try_clone()?)
         }
 
         /// Returns the descriptor to watch edge-triggered (`EventFlags::IN | EventFlags::ET`) while waiting; it
@@ -393,8 +413,8 @@ impl Stream {
         let rings = (0..2).flat_map(|index| Ring::new(index, capacity).words());
         let memory = Memory::wide(rings);
         let (first, second) = (Bell::new(), Bell::new());
-        let here = Self::new(memory.clone(), 0, capacity, [first.clone(), second.clone()]);
-        (here, Self::new(memory, 1, capacity, [second, first]))
+        let here = Self::new(memory.clone(), 0, capacity, (first.clone(), second.clone()));
+        (here, Self::new(memory, 1, capacity, (second, first)))
     }
 
     /// Waits on the bell.

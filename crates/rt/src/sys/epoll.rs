@@ -93,7 +93,15 @@ impl Epoll {
     /// # Errors
     /// If no descriptor is left: the set takes two.
     pub fn new() -> io::Result<Self> {
-        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Self::over(epoll::create(epoll::CreateFlags::CLOEXEC)?)
+    }
+
+    /// The set behind a descriptor, which may watch something already, such as a bell of another process
+    /// ([`EventFd::view`](super::eventfd::EventFd::view)).
+    ///
+    /// # Errors
+    /// `EINVAL` if the descriptor is not an epoll set; if no descriptor is left.
+    pub fn over(set: OwnedFd) -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         // Edge-triggered, it need not be read.

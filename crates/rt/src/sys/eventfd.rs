@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::event::epoll::{self, EventData};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
@@ -43,6 +44,19 @@ impl EventFd {
         rustix::io::read(&self.0, &mut [0; 8]).is_ok()
     }
 
+    /// Returns an epoll set that watches the bell edge-triggered and reports each ring with this token. The owner of the
+    /// set can neither ring the bell nor change it. It may add other descriptors ([`Epoll`](super::epoll::Epoll)), or
+    /// watch the set itself edge-triggered. The set reports nothing once the bell's last descriptor is closed.
+    ///
+    /// # Errors
+    /// If no descriptor is left.
+    pub fn view(&self, token: u64) -> io::Result<OwnedFd> {
+        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&set, &self.0, EventData::new_u64(token), flags)?;
+        Ok(set)
+    }
+
     /// Returns another descriptor of the same bell.
     ///
     /// # Errors
@@ -67,6 +81,7 @@ impl From<EventFd> for OwnedFd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::epoll::{Epoll, EventFlags, Events};
 
     #[test]
     fn a_bell_rung_twice_is_silenced_once() {
@@ -77,6 +92,27 @@ mod tests {
         other.ring();
         assert!(bell.silence());
         assert!(!bell.silence());
+    }
+
+    #[test]
+    fn a_view_reports_each_ring_and_leaves_the_bell_alone() {
+        let bell = EventFd::new().unwrap();
+        let view = bell.view(7).unwrap();
+        let epoll = Epoll::new().unwrap();
+        let mut events = Events::with_capacity(1);
+        epoll.add(&view, 0, EventFlags::IN | EventFlags::ET).unwrap();
+        let mut has_rung = || {
+            epoll.wait(&mut events, hemiola_units::Instant::ZERO).unwrap();
+            !events.is_empty()
+        };
+        assert!(!has_rung());
+        for _ in 0..3 {
+            bell.ring();
+            assert!(has_rung());
+            assert!(!has_rung());
+        }
+        assert!(rustix::io::write(&view, &1_u64.to_ne_bytes()).is_err());
+        assert!(rustix::io::read(&view, &mut [0; 8]).is_err());
     }
 
     #[test]

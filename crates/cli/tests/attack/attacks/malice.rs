@@ -34,11 +34,13 @@ fn shared(to: &Target) -> Result<(std::os::unix::net::UnixStream, Stream, [Owned
 pub(super) fn bell(to: &Target) -> Outcome {
     let (_socket, mut stream, [_, own, peer]) = shared(to)?;
     stream.sleep(Wake::Any);
-    for bell in [&own, &peer] {
-        fill(bell).map_err(text)?;
-    }
+    fill(&own).map_err(text)?;
     stream.write(&NEW_SESSION, Urgency::Urgent).map_err(text)?;
+    // Last, because it is this peer's own ring that would wait for room.
+    fill(&peer).map_err(text)?;
     std::thread::sleep(to.time(HELD));
+    // To close the stream would ring, and wait for room.
+    std::mem::forget(stream);
     Ok(String::new())
 }
 
