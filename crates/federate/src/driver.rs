@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 use hemiola_fedpro::session::{End, RequestId, Ticket};
-use hemiola_fedpro::{Client, Event, MessageError, Session, Settings, message};
+use hemiola_fedpro::{Client, Event, MessageError, Session, SessionId, Settings, message};
 use hemiola_hla::call::{Entry, SupportCall};
 use hemiola_hla::{Call, Callback, Data, Exception, Refusal, Reply};
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -78,6 +78,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
+    /// The name of the session.
+    pub(crate) const fn session_id(&self) -> SessionId {
+        self.session.id()
+    }
+
     /// Requests a session over a link, and waits for it.
     pub(crate) fn open(
         link: Link,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_fedpro::message;
+use hemiola_fedpro::{SessionId, message};
 use hemiola_hla::call::FederationCall;
-use hemiola_hla::data::ANSWERS_LATER;
+use hemiola_hla::data::{ANSWERS_LATER, REPLACES, RESUME_WINDOW};
 use hemiola_hla::{
     Call, Callback, Data, EncodedInterval, EncodedTime, FederateHandle, LogicalInterval,
     LogicalTime, Reply, ResignAction, TimeImplementation,
@@ -94,12 +94,17 @@ impl Federate {
         let (is_pipelined, joined, names) = (options.pipelined, None, BTreeMap::new());
         let mut federate = Self { driver, is_pipelined, gather, joined, names };
         let mut configuration = options.configuration;
-        if is_pipelined {
+        let lines = [
+            is_pipelined.then(|| ANSWERS_LATER.to_owned()),
+            options.replaces.map(|session| format!("{REPLACES}={}", session.secret())),
+            options.resume_window.map(|window| format!("{RESUME_WINDOW}={window}")),
+        ];
+        for line in lines.into_iter().flatten() {
             let settings = &mut configuration.get_or_insert_default().additional_settings;
             if !settings.is_empty() {
                 settings.push('\n');
             }
-            settings.push_str(ANSWERS_LATER);
+            settings.push_str(&line);
         }
         federate.call(match (configuration, options.credentials) {
             (None, None) => FederationCall::Connect,
@@ -116,6 +121,14 @@ impl Federate {
         })?;
         federate.driver.answers_later = is_pipelined;
         Ok(federate)
+    }
+
+    /// Returns the name of the session. A federate that restarts after a crash ends it with
+    /// [`Options::replaces`](crate::Options::replaces). The name is secret: anyone who knows it can end the session or
+    /// take it over, so keep it in a file that only its user can read ([`SessionId::secret`]).
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        self.driver.session_id()
     }
 
     /// Makes any call of the standard and waits for the reply.

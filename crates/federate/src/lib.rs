@@ -30,7 +30,7 @@ pub use services::time::TimeRequest;
 pub use values::{Attribute, Parameter};
 
 // The types of arguments and results, so that a federate needs no other dependency.
-pub use hemiola_fedpro::{Settings, session::End};
+pub use hemiola_fedpro::{SessionId, Settings, session::End};
 pub use hemiola_hla as hla;
 pub use hemiola_rt::shared::Stream;
 pub use hemiola_units::{Bytes, Instant, RtiAddress, Span};

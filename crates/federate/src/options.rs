@@ -1,6 +1,6 @@
 //! The options of a connection.
 
-use hemiola_fedpro::Settings;
+use hemiola_fedpro::{SessionId, Settings};
 use hemiola_hla::data::{Credentials, RtiConfiguration};
 use hemiola_units::{Bytes, Span};
 
@@ -25,6 +25,12 @@ pub struct Options {
     pub session: Settings,
     /// The configuration that is passed to the RTI; most federates need none.
     pub configuration: Option<RtiConfiguration>,
+    /// The session that this federate had before it crashed, as [`Federate::session`](crate::Federate::session)
+    /// returned it: the RTI ends it at once, and its federate's name is free.
+    pub replaces: Option<SessionId>,
+    /// How long the RTI keeps the session, with its federate joined, while it has no connection; never longer than the
+    /// RTI's own window, which applies to `None`.
+    pub resume_window: Option<Span>,
     /// The credentials of the federate.
     pub credentials: Option<Credentials>,
 }
@@ -38,6 +44,8 @@ impl Default for Options {
             callbacks_max: Bytes(64 << 20),
             session: Settings::default(),
             configuration: None,
+            replaces: None,
+            resume_window: None,
             credentials: None,
         }
     }

@@ -9,7 +9,7 @@ use hemiola_federate::hla::{
     Callback, Exception, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     Reply, ResignAction, TimeImplementation,
 };
-use hemiola_federate::{Attribute, Bytes, End, Error, Federate, Joining, Options, Span};
+use hemiola_federate::{Attribute, Bytes, End, Error, Federate, Joining, Options, SessionId, Span};
 
 use crate::rti::{Rti, RtiProcess, Transport};
 
@@ -265,5 +265,29 @@ fn a_pipelined_federate_can_wait_for_a_reply() {
         let error = update(ObjectInstanceHandle::new(99)).unwrap_err();
         assert!(matches!(error, Error::Exception { call: "UpdateAttributeValues", .. }), "{error}");
         vehicle.leave();
+    }
+}
+
+#[test]
+fn a_restarted_federate_ends_its_earlier_session_and_takes_its_name() {
+    let rti = Rti::start();
+    for transport in [Transport::Tcp, Transport::SharedMemory] {
+        let federation = format!("{transport:?}");
+        let join = |options: Options| {
+            let mut federate = rti.connect(transport, options);
+            let time = TimeImplementation::Integer64;
+            let _ = federate.create_federation_execution(&federation, &[road()], time);
+            let joining = Joining::new("Vehicle", &*federation).named("Phoenix");
+            federate.join_federation_execution(joining).map(|_| federate)
+        };
+        let first = join(Options::default()).unwrap();
+        let error = join(Options::default()).unwrap_err();
+        assert_eq!(error.exception(), Some(Exception::FederateNameAlreadyInUse), "{error}");
+        let secret = first.session().secret();
+        let replaces = SessionId::from_secret(&secret);
+        let resume_window = Some(Span::from_millis(2000));
+        // The first federate has not noticed anything; its connection is still open.
+        join(Options { replaces, resume_window, ..Options::default() }).unwrap();
+        drop(first);
     }
 }

@@ -34,6 +34,18 @@ impl SessionId {
     pub const fn new(number: u64) -> Option<Self> {
         if number == 0 { None } else { Some(Self(number)) }
     }
+
+    /// Returns all its digits, hexadecimal. Anyone who knows them can take the session over or end it.
+    #[must_use]
+    pub fn secret(self) -> String {
+        format!("{:016x}", self.0)
+    }
+
+    /// Returns the name with these digits, as [`secret`](Self::secret) returns them.
+    #[must_use]
+    pub fn from_secret(digits: &str) -> Option<Self> {
+        u64::from_str_radix(digits.trim(), 16).ok().and_then(Self::new)
+    }
 }
 
 /// Shows the last four hexadecimal digits.

@@ -63,6 +63,14 @@ pub struct RtiConfiguration {
 /// requests, since it does not wait for them: these replies may be sent together with something else.
 pub const ANSWERS_LATER: &str = "Hemiola.answers=later";
 
+/// The name of the additional setting by which a federate that has crashed ends the session it had before. Its value is
+/// the secret name of that session, in hexadecimal digits.
+pub const REPLACES: &str = "Hemiola.replaces";
+
+/// The name of the additional setting by which a federate limits how long its session is kept without a connection. Its
+/// value is a length of time such as `2s`.
+pub const RESUME_WINDOW: &str = "Hemiola.resume-window";
+
 /// The result of a federate's configuration (clause 4.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationResult {

@@ -110,6 +110,8 @@ struct Schedule {
     pending: Vec<SessionId>,
     /// Sessions to be evicted, and why.
     evictions: Vec<(SessionId, &'static str)>,
+    /// Sessions to be ended before the next call, because their federates have opened others.
+    replaced: Vec<SessionId>,
     /// Federations to be destroyed once their federates have been evicted.
     destructions: Vec<String>,
     /// Whether an object model may be due to be read.
@@ -177,6 +179,7 @@ impl Server {
                 resumed: Vec::new(),
                 pending: Vec::new(),
                 evictions: Vec::new(),
+                replaced: Vec::new(),
                 destructions: Vec::new(),
                 preparations_due: false,
                 deadline: Instant::MAX,

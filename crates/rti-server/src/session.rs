@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hemiola_fedpro::{RequestId, Server as ServerSide, Session as Protocol};
 use hemiola_hla::{Call, Data};
 use hemiola_rti::SessionId;
-use hemiola_units::Instant;
+use hemiola_units::{Instant, Span};
 
 use crate::gate::LARGE_LEN;
 use crate::meter::Meter;
@@ -18,6 +18,8 @@ pub(crate) struct Session {
     pub(crate) connection: Option<ConnectionId>,
     /// Since when it has none.
     pub(crate) detached_since: Option<Instant>,
+    /// How long its federate wants it to be kept without a connection.
+    pub(crate) resume_window: Option<Span>,
     /// The present or last peer.
     pub(crate) peer: Peer,
     /// Whether the peer's process has ended.
@@ -147,6 +149,7 @@ impl Session {
             protocol,
             connection: Some(connection),
             detached_since: None,
+            resume_window: None,
             peer,
             is_orphaned: false,
             calls: Calls::default(),

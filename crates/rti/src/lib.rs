@@ -93,6 +93,7 @@ mod operator;
 mod prepare;
 mod services;
 mod session;
+mod settings;
 mod status;
 mod time;
 
@@ -102,4 +103,5 @@ pub use kernel::{Kernel, Retired};
 pub use limits::Limits;
 pub use notice::Notice;
 pub use prepare::{Preparation, Prepared};
+pub use settings::ConnectSettings;
 pub use status::{FederateStatus, FederationStatus, HeldBack, Status, Waiting};

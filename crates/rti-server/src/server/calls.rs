@@ -1,11 +1,10 @@
 //! From received requests to calls of the kernel, and from their effects to the sessions.
 
+use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Event, RequestId, message};
-use hemiola_hla::call::FederationCall;
-use hemiola_hla::data::ANSWERS_LATER;
-use hemiola_hla::{Call, Data, Exception};
-use hemiola_rti::{CallId, Effect, Input, SessionId};
+use hemiola_hla::{Call, Data, Exception, Reply};
+use hemiola_rti::{CallId, ConnectSettings, Effect, Input, SessionId};
 
 use super::Server;
 use crate::network::Network;
@@ -48,6 +47,7 @@ impl Server {
                 }
                 let (request, body) = session.calls.next.take().expect("there is one");
                 spent += self.call(id, request, &body);
+                self.end_replaced(network);
                 continue;
             }
             session.calls.has_more = false;
@@ -110,18 +110,45 @@ impl Server {
         let entry = call.entry();
         let number = entry.number;
         let found = self.sessions.by_id.get_mut(&session).expect("it made a call");
-        found.pending.defers_responses |= asks_to_defer_responses(&call);
+        let settings = ConnectSettings::of_call(&call);
+        found.pending.defers_responses |= settings.as_ref().is_some_and(|one| one.answers_later);
         let is_lazy = entry.sends() || (entry.advances() && found.pending.defers_responses);
         let output = if is_lazy { PendingOutput::Lazy } else { PendingOutput::Urgent };
         self.statistics.summary.calls += 1;
         let may_join = matches!(call, Call::Federation(_));
         let input = Input::Called(session, CallId(request.number()), call);
         self.kernel.handle(input, &mut self.buffers.effects);
+        if let Some(settings) = settings {
+            self.apply(session, &settings);
+        }
         if may_join {
             self.offer_session(session);
             self.expect_abandoned();
         }
         self.deliver(Some(Caller { session, request, number, output }))
+    }
+
+    /// Applies the settings of a session whose call to connect has just been carried out.
+    fn apply(&mut self, id: SessionId, settings: &ConnectSettings) {
+        let first = self.buffers.effects.first();
+        if !matches!(first, Some(Effect::Reply(_, _, Ok(Reply::Configured(_))))) {
+            return;
+        }
+        if let Some(session) = self.sessions.by_id.get_mut(&id) {
+            session.resume_window = settings.resume_window;
+        }
+        let name = settings.replaces.and_then(fedpro::SessionId::new);
+        let replaced = name.and_then(|name| self.sessions.by_name.get(&name)).copied();
+        self.schedule.replaced.extend(replaced.filter(|replaced| *replaced != id));
+    }
+
+    /// Ends the sessions that their federates have replaced, before any further call: their names are free then.
+    fn end_replaced(&mut self, network: &mut dyn Network) {
+        while let Some(id) = self.schedule.replaced.pop() {
+            self.evict(id, "its federate has replaced it");
+            self.drive(network, id);
+            self.settle(network, id);
+        }
     }
 
     /// Passes the effects of an input to the sessions. Returns the cost.
@@ -230,16 +257,4 @@ fn log_response(id: SessionId, body: &Data) {
         Ok(Err(failure)) => tracing::debug!(session = id.0, %failure, "a callback failed"),
         Err(error) => tracing::debug!(session = id.0, %error, "a response cannot be decoded"),
     }
-}
-
-/// Whether a connecting federate announces that it does not wait for the responses to updates and similar calls.
-fn asks_to_defer_responses(call: &Call) -> bool {
-    let Call::Federation(
-        FederationCall::ConnectWithConfiguration { rti_configuration }
-        | FederationCall::ConnectWithConfigurationAndCredentials { rti_configuration, .. },
-    ) = call
-    else {
-        return false;
-    };
-    rti_configuration.additional_settings.lines().any(|setting| setting.trim() == ANSWERS_LATER)
 }

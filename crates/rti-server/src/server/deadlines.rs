@@ -139,12 +139,13 @@ impl Server {
 
     /// Until when a detached session is kept; `None` while it has a connection.
     pub(super) fn detached_until(&self, id: SessionId) -> Option<Instant> {
-        let since = self.sessions.by_id.get(&id)?.detached_since?;
+        let session = self.sessions.by_id.get(&id)?;
+        let since = session.detached_since?;
         let window = if self.kernel.has_joined(id) {
             self.settings.session.resume_window
         } else {
             self.settings.idle_resume_window.min(self.settings.session.resume_window)
         };
-        Some(since + window)
+        Some(since + session.resume_window.map_or(window, |wanted| wanted.min(window)))
     }
 }

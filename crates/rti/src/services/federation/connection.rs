@@ -1,6 +1,6 @@
 //! Connect and disconnect (clauses 4.2 and 4.3).
 
-use hemiola_hla::data::{ANSWERS_LATER, ConfigurationResult, Credentials, RtiConfiguration};
+use hemiola_hla::data::{ConfigurationResult, Credentials, RtiConfiguration};
 use hemiola_hla::encoding::{HLAunicodeString, decode};
 use hemiola_hla::status::AdditionalSettingsResultCode;
 use hemiola_hla::{Exception, Refusal, Reply};
@@ -9,12 +9,7 @@ use super::Answer;
 use crate::federate::Edition;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
-
-/// The first setting that clients of 1516-2010 send.
-const SETTING_OF_2010: &str = "API.version=IEEE 1516-2010";
-
-/// All settings. The shell handles [`ANSWERS_LATER`].
-const SETTINGS: [&str; 2] = [SETTING_OF_2010, ANSWERS_LATER];
+use crate::settings::ConnectSettings;
 
 /// Clause 4.2.
 pub(super) fn connect(
@@ -50,19 +45,13 @@ fn check_credentials(credentials: &Credentials) -> Result<(), Refusal> {
 }
 
 fn apply_settings(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult) {
-    let settings = configuration.additional_settings.lines().map(str::trim);
-    let settings: Vec<&str> = settings.filter(|setting| !setting.is_empty()).collect();
-    let is_of_2010 = settings.contains(&SETTING_OF_2010);
-    let edition = if is_of_2010 { Edition::Evolved } else { Edition::Hla4 };
-    // A value may be a password, so only the name is repeated.
-    let name = |setting: &&str| setting.split('=').next().unwrap_or_default().trim().to_owned();
-    let unknown = settings.iter().filter(|setting| !SETTINGS.contains(setting)).map(name);
-    let unknown: Vec<String> = unknown.collect();
-    let message = match &unknown[..] {
+    let settings = ConnectSettings::of(configuration);
+    let edition = if settings.is_evolved { Edition::Evolved } else { Edition::Hla4 };
+    let message = match &settings.unknown[..] {
         [] => String::new(),
         unknown => format!("unknown settings: {}", unknown.join(", ")),
     };
-    let applied = !settings.is_empty() && unknown.is_empty();
+    let applied = settings.has_any && settings.unknown.is_empty();
     let result = ConfigurationResult {
         additional_settings_result: if applied {
             AdditionalSettingsResultCode::SettingsApplied

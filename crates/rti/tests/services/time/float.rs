@@ -56,6 +56,28 @@ fn federates_advance_in_fractional_steps() {
 }
 
 #[test]
+fn negative_zero_is_zero_and_extreme_times_neither_overflow_nor_end_the_federation() {
+    let mut w = world();
+    let (a, b) = (in_time(&mut w, "a", -0.0), in_time(&mut w, "b", 1e308));
+    for federate in [a, b] {
+        w.ok(federate, TimeCall::TimeAdvanceRequest { time: time(-0.0) });
+    }
+    assert_eq!((grants(&mut w, a), grants(&mut w, b)), (vec![0.0], vec![0.0]));
+    for now in [1e308, f64::MAX] {
+        for federate in [a, b] {
+            w.ok(federate, TimeCall::TimeAdvanceRequest { time: time(now) });
+        }
+        assert_eq!((grants(&mut w, a), grants(&mut w, b)), (vec![now], vec![now]));
+    }
+    let infinite = EncodedTime::new(&f64::INFINITY.to_be_bytes());
+    let beyond = TimeCall::TimeAdvanceRequest { time: infinite };
+    assert_eq!(w.refused(a, beyond), Exception::InvalidLogicalTime);
+    let lookahead = hemiola_hla::EncodedInterval::new(&f64::NAN.to_be_bytes());
+    let modify = TimeCall::ModifyLookahead { lookahead };
+    assert_eq!(w.refused(a, modify), Exception::InvalidLookahead);
+}
+
+#[test]
 fn a_lookahead_below_the_resolution_still_advances() {
     let mut w = world();
     let (a, b) = (in_time(&mut w, "a", 1e-9), in_time(&mut w, "b", 1e-9));
