@@ -395,29 +395,62 @@ pub(crate) struct RtiServe {
     #[arg(long)]
     pub(crate) lock_memory: bool,
     /// The maximum number of concurrent sessions; further ones are refused [default: 2048]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) sessions_max: Option<usize>,
     /// The maximum number of sessions from one host or one local user [default: three quarters of all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) peer_sessions_max: Option<usize>,
     /// The memory limit of all sessions together; beyond it the session that uses most ends [default: 1GiB]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = some_memory)]
     pub(crate) memory_max: Option<Bytes>,
     /// How long a federate that slows others down may read nothing before it is evicted [default: 10s]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = positive_span)]
     pub(crate) stall_max: Option<Span>,
     /// The longest time that slow receivers may delay one call of a sender [default: 250ms]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) hold_max: Option<Span>,
     /// How long a federate without a connection stays joined and may resume [default: 10min]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) resume_window: Option<Span>,
     /// Destroy federations without federates this long after their creator's session has ended [default: never]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) abandoned_federation_expiry: Option<Span>,
     /// The detail of the log on standard error
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,
+}
+
+/// Parses a number of at least 1.
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".into()),
+        parsed => parsed.map_err(|error: std::num::ParseIntError| error.to_string()),
+    }
+}
+
+/// Parses an amount of memory with which an RTI can serve at all.
+fn some_memory(text: &str) -> Result<Bytes, String> {
+    const LEAST: Bytes = Bytes(1 << 20);
+    match text.parse::<Bytes>() {
+        Ok(bytes) if bytes < LEAST => Err(format!("it must be at least {LEAST}")),
+        parsed => parsed.map_err(|error| error.to_string()),
+    }
+}
+
+/// Parses a length of time, which may be zero.
+fn span(text: &str) -> Result<Span, String> {
+    match text.parse::<Span>() {
+        Ok(span) if span < Span::ZERO => Err("it must not be negative".into()),
+        parsed => parsed.map_err(|error| error.to_string()),
+    }
+}
+
+/// Parses a length of time that is not zero.
+fn positive_span(text: &str) -> Result<Span, String> {
+    match span(text)? {
+        Span::ZERO => Err("it must be longer than 0".into()),
+        span => Ok(span),
+    }
 }
 
 /// Parses the NAME of an address shm:NAME.

@@ -107,6 +107,25 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A text that a stranger chose, safe to print in one line: control characters, line separators, and invisible characters
+/// that change the direction of text are written as escapes such as `\u{202e}`.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+    }
+    safe
+}
+
+/// Control characters, the line and paragraph separators, and the characters of the bidirectional algorithm (Unicode
+/// Standard Annex 9, section 2) with other invisible ones.
+const fn is_unsafe(c: char) -> bool {
+    matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Three significant digits, never fewer than the whole part has.
 fn digits3(value: f64) -> String {
     let decimals = match value.abs() {
@@ -143,6 +162,13 @@ pub fn date(unix_s: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stranger_s_text_moves_neither_the_cursor_nor_the_direction() {
+        let text = "caf\u{e9} \u{202e}evil\n\x1b[2J\u{2066}\u{85}\u{5d0}";
+        let safe = "caf\u{e9} \\u{202e}evil\\u{a}\\u{1b}[2J\\u{2066}\\u{85}\u{5d0}";
+        assert_eq!(printable(text), safe);
+    }
 
     #[test]
     fn dates_are_right_around_leap_days() {

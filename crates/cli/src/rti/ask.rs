@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use hemiola_report::text::printable;
 use hemiola_rt::sys::local;
 use hemiola_units::RtiAddress;
 
@@ -49,11 +50,12 @@ pub(crate) fn command(
     let answer = ask(address, question)?;
     match answer.trim_end().split_once(' ') {
         Some(("ok", what)) => {
-            println!("{done}: {what}");
+            println!("{done}: {}", printable(what));
             Ok(ExitCode::SUCCESS)
         }
         Some(("error", reason)) => Err(Failure::failed(format!(
-            "{reason}\nhint: `hemiola rti status` shows federations, federates and sessions"
+            "{}\nhint: `hemiola rti status` shows federations, federates and sessions",
+            printable(reason)
         ))),
         _ => Err(Failure::failed(format!(
             "unexpected answer from the RTI: \"{}\"",
@@ -68,7 +70,8 @@ pub(crate) fn ask(address: Option<&RtiAddress>, question: &Question) -> Result<S
         Some(address) => name_of(address)?,
         None => only_one(&running())?,
     };
-    answer(&name, question).map_err(|error| refused(&name, &error))
+    let asked = address.cloned().unwrap_or_else(|| RtiAddress::SharedMemory(name.clone()));
+    answer(&name, question).map_err(|error| refused(&asked, &error))
 }
 
 /// The local name of the RTI at this address.
@@ -145,11 +148,11 @@ fn answer(name: &str, question: &Question) -> io::Result<String> {
     }
 }
 
-fn refused(name: &str, error: &io::Error) -> Failure {
+fn refused(address: &RtiAddress, error: &io::Error) -> Failure {
     use ErrorKind::{ConnectionRefused, PermissionDenied, TimedOut, WouldBlock};
     let reason = match error.kind() {
         ConnectionRefused => {
-            "this machine has no RTI of this name\nhint: run `hemiola rti status` without an address to find it".into()
+            "no RTI on this machine serves this address\nhint: run `hemiola rti status` without an address to find it".into()
         }
         PermissionDenied => {
             "it belongs to another user\nhint: only the user who started an RTI, and root, can query it"
@@ -160,7 +163,7 @@ fn refused(name: &str, error: &io::Error) -> Failure {
         }
         _ => error.to_string(),
     };
-    Failure::failed(format!("cannot query the RTI shm:{name}: {reason}"))
+    Failure::failed(format!("cannot query the RTI {address}: {reason}"))
 }
 
 #[cfg(test)]

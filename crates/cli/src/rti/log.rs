@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use hemiola_report::text::printable;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -91,10 +92,12 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// The subscriber writes one whole line per call.
+/// The subscriber writes one whole line per call. Names that peers chose may be part of it.
 impl Write for &Log {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.orders.try_send(Order::Line(line.to_vec())).is_err() {
+        let text = String::from_utf8_lossy(line);
+        let safe = format!("{}\n", printable(text.trim_end_matches('\n')));
+        if self.orders.try_send(Order::Line(safe.into_bytes())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
-use hemiola_report::text::{count, duration, percent, size};
+use hemiola_report::text::{count, duration, percent, printable, size};
 use hemiola_rtid::Report;
 use hemiola_rtid::report::{
     FederateReport, FederationReport, Flow, HoldingBack, LAYOUT, SessionReport, SessionState,
@@ -264,10 +264,10 @@ fn list<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     }
 }
 
-/// Cuts a name chosen by a federate to [`NAME_LEN_MAX`] and replaces its control characters.
+/// Cuts a name chosen by a federate to [`NAME_LEN_MAX`] and escapes what must not be printed.
 fn shown(name: &str) -> String {
-    let tame = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let mut text: String = name.chars().take(NAME_LEN_MAX).map(tame).collect();
+    let name = printable(name);
+    let mut text: String = name.chars().take(NAME_LEN_MAX).collect();
     if name.chars().nth(NAME_LEN_MAX).is_some() {
         text.pop();
         text.push('…');

@@ -72,7 +72,10 @@ fn one_of_two_rtis_must_be_named_and_a_name_belongs_to_one_rti() {
     assert!(of_first.stdout.contains(&format!("process {}", first.pid())), "{of_first:?}");
     let port = first.tcp().port();
     let unknown = machine.hemiola(&["rti", "status", &format!("127.0.0.1:{port}")]).with_code(1);
-    assert!(unknown.stderr.contains("this machine has no RTI of this name"), "{}", unknown.stderr);
+    let expected = format!(
+        "cannot query the RTI tcp:127.0.0.1:{port}: no RTI on this machine serves this address"
+    );
+    assert!(unknown.stderr.contains(&expected), "{}", unknown.stderr);
     let taken = machine.hemiola(&["rti", "--listen", "127.0.0.1:0", "--local", &one]).with_code(1);
     assert!(taken.stderr.contains("another RTI has this name"), "{}", taken.stderr);
     first.stop();
@@ -81,8 +84,8 @@ fn one_of_two_rtis_must_be_named_and_a_name_belongs_to_one_rti() {
 }
 
 #[test]
-fn sigterm_and_ctrl_c_stop_an_rti_with_joined_federates_in_order() {
-    for signal in [Signal::TERM, Signal::INT] {
+fn sigterm_ctrl_c_and_a_closed_terminal_stop_an_rti_with_joined_federates_in_order() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let machine = Machine::take("signals");
         let rti = Rti::start(&machine, &[]);
         let mut federate = Peer::joined(rti.tcp(), "Cut short");
@@ -146,6 +149,11 @@ fn options_that_cannot_be_granted_are_refused_with_a_hint() {
         (&["--listen", "127.0.0.1:99999"], 2, "write HOST:PORT"),
         (&["--local", "a/b"], 2, "has a bad name"),
         (&["--priority", "100"], 2, "100 is not in 1..=99"),
+        (&["--memory-max", "0"], 2, "it must be at least 1MiB"),
+        (&["--sessions-max", "0"], 2, "it must be at least 1"),
+        (&["--peer-sessions-max", "0"], 2, "it must be at least 1"),
+        (&["--stall-max", "0s"], 2, "it must be longer than 0"),
+        (&["--resume-window=-1s"], 2, "it must not be negative"),
         (&["--listen", "127.0.0.1:0", "--cpus", "1023"], 1, "is not online"),
     ] {
         let ended = machine.hemiola(&[&["rti"], arguments].concat()).with_code(code);

@@ -138,5 +138,5 @@ fn long_lists_and_names_are_cut() {
     assert_eq!(list, "n0, n1, n2, n3, n4, n5, n6, n7 and 92 more");
     assert_eq!(super::list(["a"].into_iter()), "a");
     assert_eq!(shown(&"x".repeat(1000)).chars().count(), NAME_LEN_MAX);
-    assert_eq!(shown("a\n\u{7}b"), "a\u{fffd}\u{fffd}b");
+    assert_eq!(shown("a\n\u{202e}b"), "a\\u{a}\\u{202e}b");
 }
