@@ -25,6 +25,8 @@ pub(crate) struct Federate {
     /// The values of received updates, in order.
     pub(crate) values: Vec<u32>,
     pub(crate) discovered: u32,
+    /// The other callbacks.
+    others: Vec<Callback>,
     pub(crate) end: Option<End>,
     /// Bytes it reads per turn.
     pub(crate) appetite: usize,
@@ -42,6 +44,7 @@ impl Federate {
             replies: BTreeMap::new(),
             values: Vec::new(),
             discovered: 0,
+            others: Vec::new(),
             end: None,
             appetite: 1 << 20,
             unsent: Vec::new(),
@@ -51,6 +54,17 @@ impl Federate {
     /// The same from this address.
     pub(crate) fn at(world: &World, address: PeerAddress) -> Self {
         Self { address, ..Self::new(world) }
+    }
+
+    /// Sends no more than this many of the bytes that are due.
+    pub(crate) fn step_until_byte(&mut self, world: &mut World, len: usize) {
+        self.events(world);
+        if let Some(id) = self.connection {
+            if self.unsent.is_empty() {
+                self.session.transmit(world.now, &mut self.unsent, 64 << 10);
+            }
+            world.send(id, &self.unsent[..len.min(self.unsent.len())]);
+        }
     }
 
     /// Does what is due without waiting.
@@ -106,7 +120,7 @@ impl Federate {
                             self.values.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
                         }
                         Callback::DiscoverObjectInstance { .. } => self.discovered += 1,
-                        _ => {}
+                        other => self.others.push(other),
                     }
                     self.session.respond(world.now, id, message::encode_taken(&Ok(())));
                 }
@@ -128,6 +142,11 @@ impl Federate {
         let ticket = self.session.request(world.now, message::encode_call(&call))?;
         self.calls.insert(ticket, call);
         Some(ticket)
+    }
+
+    /// Whether it has received a callback other than an update or a discovery for which this holds.
+    pub(crate) fn has_had(&self, holds: impl Fn(&Callback) -> bool) -> bool {
+        self.others.iter().any(holds)
     }
 
     /// The number of calls without a response.

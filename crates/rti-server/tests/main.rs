@@ -2,6 +2,9 @@
 
 mod arrivals;
 mod attacks;
+mod crowd;
+mod departures;
 mod federate;
 mod models;
+mod shrink;
 mod world;

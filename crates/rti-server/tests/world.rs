@@ -148,6 +148,8 @@ pub(crate) struct World {
     pub(crate) random: Random,
     /// Sessions whose object models make the reader panic.
     pub(crate) panics: BTreeSet<SessionId>,
+    /// The pieces that were sent to the server, in order, if they are recorded.
+    pub(crate) recorded: Option<Vec<Vec<u8>>>,
     settings: Settings,
 }
 
@@ -160,6 +162,7 @@ impl World {
             links: Links::default(),
             random: Random::from_seed(seed),
             panics: BTreeSet::new(),
+            recorded: None,
             settings,
         }
     }
@@ -191,6 +194,9 @@ impl World {
         let Some(link) = self.links.links.get_mut(&id) else { return 0 };
         let len = bytes.len().min(ROOM.saturating_sub(link.to_server.len()));
         link.to_server.extend(&bytes[..len]);
+        if let Some(recorded) = &mut self.recorded {
+            recorded.push(bytes[..len].to_vec());
+        }
         if len > 0 {
             self.server.ready(id, true, false);
         }

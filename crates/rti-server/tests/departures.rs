@@ -1,0 +1,126 @@
+//! Federates that are gone: nothing that they held stays held for longer than their window.
+
+use hemiola_hla::call::{FederationCall, TimeCall};
+use hemiola_hla::data::{REPLACES, RESUME_WINDOW, RtiConfiguration};
+use hemiola_hla::{Callback, LogicalInterval, LogicalTime, Reply};
+use hemiola_rti_server::Settings;
+use hemiola_units::Span;
+
+use crate::federate::{Federate, fom};
+use crate::world::World;
+
+const FEDERATION: &str = "Any";
+
+/// The call that connects with these additional settings.
+fn connect_with(additional_settings: String) -> FederationCall {
+    FederationCall::ConnectWithConfiguration {
+        rti_configuration: RtiConfiguration { additional_settings, ..Default::default() },
+    }
+}
+
+fn join(name: &str) -> FederationCall {
+    FederationCall::JoinFederationExecutionWithName {
+        federate_name: name.into(),
+        federate_type: "Test".into(),
+        federation_name: FEDERATION.into(),
+    }
+}
+
+/// A federate that connects with these additional settings and joins under this name.
+fn joined(world: &mut World, settings: &str, name: &str) -> Federate {
+    let mut federate = Federate::new(world);
+    federate.call(world, connect_with(settings.into())).unwrap();
+    let federation_name = FEDERATION.to_owned();
+    let create = FederationCall::CreateFederationExecutionWithTime {
+        federation_name,
+        fom_module: fom(),
+        logical_time_implementation_name: "HLAinteger64Time".into(),
+    };
+    let _ = federate.call(world, create);
+    assert!(matches!(federate.call(world, join(name)), Ok(Reply::Joined(_))));
+    federate
+}
+
+#[test]
+fn a_federate_that_presents_the_secret_of_its_dead_session_has_its_name_at_once() {
+    for is_dead in [true, false] {
+        let mut world = World::new(1, Settings::default());
+        let mut first = joined(&mut world, "", "Phoenix");
+        let secret = first.session.id().secret();
+        if is_dead {
+            first.cut(&mut world);
+            world.turn();
+        }
+        let mut second = Federate::new(&world);
+        second.send(&world, connect_with(format!("{REPLACES}={secret}")));
+        let answer = second.call(&mut world, join("Phoenix"));
+        assert!(matches!(answer, Ok(Reply::Joined(_))), "{answer:?}");
+        world.turns(3);
+        let report = world.server.report();
+        assert_eq!(report.federations[0].federates.len(), 1);
+        assert_eq!(report.sessions_ended["its federate has replaced it"], 1);
+    }
+}
+
+#[test]
+fn a_wrong_secret_and_a_second_connect_end_no_session() {
+    let mut world = World::new(2, Settings::default());
+    let first = joined(&mut world, "", "Phoenix");
+    let mut second = Federate::new(&world);
+    second.call(&mut world, connect_with(format!("{REPLACES}=123"))).unwrap();
+    assert!(second.call(&mut world, join("Phoenix")).is_err());
+    let secret = first.session.id().secret();
+    assert!(second.call(&mut world, connect_with(format!("{REPLACES}={secret}"))).is_err());
+    world.turns(3);
+    assert_eq!(world.server.report().sessions.len(), 2);
+}
+
+#[test]
+fn a_federate_shortens_its_window_and_cannot_lengthen_it() {
+    let session = hemiola_fedpro::Settings {
+        resume_window: Span::from_millis(300),
+        ..hemiola_fedpro::Settings::default()
+    };
+    for (wanted, window) in [("50ms", 50), ("10min", 300)] {
+        let mut world = World::new(3, Settings { session, ..Settings::default() });
+        let mut federate = joined(&mut world, &format!("{RESUME_WINDOW}={wanted}"), "Short");
+        federate.cut(&mut world);
+        world.turns(window);
+        assert_eq!(world.server.report().federations[0].federates.len(), 1, "{wanted}");
+        world.turns(3);
+        assert_eq!(world.server.report().federations[0].federates.len(), 0, "{wanted}");
+    }
+}
+
+#[test]
+fn a_killed_regulating_federate_holds_time_back_for_its_window_only() {
+    let session = hemiola_fedpro::Settings {
+        resume_window: Span::from_millis(2000),
+        ..hemiola_fedpro::Settings::default()
+    };
+    let mut world = World::new(4, Settings { session, ..Settings::default() });
+    let mut regulating = joined(&mut world, "", "Regulating");
+    let lookahead = LogicalInterval::integer(1).unwrap().into();
+    regulating.call(&mut world, TimeCall::EnableTimeRegulation { lookahead }).unwrap();
+    let mut waiting = joined(&mut world, "", "Waiting");
+    waiting.call(&mut world, TimeCall::EnableTimeConstrained).unwrap();
+    waiting.until(&mut world, |one| {
+        one.has_had(|callback| matches!(callback, Callback::TimeConstrainedEnabled { .. }))
+    });
+    let time = LogicalTime::integer(100).unwrap().into();
+    waiting.call(&mut world, TimeCall::TimeAdvanceRequest { time }).unwrap();
+    let is_granted = |one: &Federate| {
+        one.has_had(|callback| matches!(callback, Callback::TimeAdvanceGrant { .. }))
+    };
+    regulating.cut(&mut world);
+    for _ in 0..1999 {
+        world.turn();
+        waiting.step(&mut world);
+    }
+    assert!(!is_granted(&waiting), "the killed federate may still resume");
+    for _ in 0..5 {
+        world.turn();
+        waiting.step(&mut world);
+    }
+    assert!(is_granted(&waiting));
+}
