@@ -107,8 +107,8 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A text that a stranger chose, safe to print in one line: control characters, line separators, and invisible characters
-/// that change the direction of text are written as escapes such as `\u{202e}`.
+/// A text that a stranger chose, safe to print in one line: control characters, line separators, and invisible
+/// characters that change the direction of text are written as escapes such as `\u{202e}`.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

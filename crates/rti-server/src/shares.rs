@@ -46,8 +46,8 @@ impl<K> Default for Shares<K> {
 }
 
 impl<K: Copy + Ord> Shares<K> {
-    /// Looks for a place for a peer. A peer that has its whole quota replaces an occupant of its own; otherwise the peer
-    /// with the most places loses one.
+    /// Looks for a place for a peer. A peer that has its whole quota replaces an occupant of its own; otherwise the
+    /// peer with the most places loses one.
     pub(crate) fn room_for(&self, peer: PeerAddress, quota: Quota) -> Room<K> {
         let own = self.by_peer.get(&peer);
         let found = if own.is_some_and(|own| own.taken >= quota.of_peer) {

@@ -11,7 +11,7 @@ pub(crate) struct Session {
     /// The edition the client connected with, if it is connected.
     pub(crate) connected: Option<Edition>,
     pub(crate) member: Option<Member>,
-    /// Whose quota the federations that it creates count against.
+    /// The federations that it creates count against the quota of this owner.
     pub(crate) owner: Owner,
 }
 

@@ -152,7 +152,9 @@ fn refused(address: &RtiAddress, error: &io::Error) -> Failure {
     use ErrorKind::{ConnectionRefused, PermissionDenied, TimedOut, WouldBlock};
     let reason = match error.kind() {
         ConnectionRefused => {
-            "no RTI on this machine serves this address\nhint: run `hemiola rti status` without an address to find it".into()
+            "no RTI on this machine serves this address\nhint: run `hemiola rti status` without an \
+             address to find it"
+                .into()
         }
         PermissionDenied => {
             "it belongs to another user\nhint: only the user who started an RTI, and root, can query it"

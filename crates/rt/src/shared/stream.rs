@@ -283,11 +283,11 @@ mod mapped {
 
     use super::super::memory::is_sealed;
     use super::ring::BYTES_AT;
-    use crate::sys::epoll::Epoll;
     use super::{
         Bell, Bytes, CAPACITY_AT, MAGIC, MAGIC_AT, Memory, Ordering, STREAM_CAPACITY_MAX,
         STREAM_CAPACITY_MIN, Stream, StreamError,
     };
+    use crate::sys::epoll::Epoll;
 
     fn system<E: Into<std::io::Error>>(call: &'static str) -> impl FnOnce(E) -> StreamError {
         move |source| StreamError::System { call, source: source.into() }

@@ -44,9 +44,10 @@ impl EventFd {
         rustix::io::read(&self.0, &mut [0; 8]).is_ok()
     }
 
-    /// Returns an epoll set that watches the bell edge-triggered and reports each ring with this token. The owner of the
-    /// set can neither ring the bell nor change it. It may add other descriptors ([`Epoll`](super::epoll::Epoll)), or
-    /// watch the set itself edge-triggered. The set reports nothing once the bell's last descriptor is closed.
+    /// Returns an epoll set that watches the bell edge-triggered and reports each ring with this token. The owner of
+    /// the set can neither ring the bell nor change it. It may add other descriptors
+    /// ([`Epoll::over`](super::epoll::Epoll::over)), or watch the set itself edge-triggered. The set reports nothing
+    /// once the bell's last descriptor is closed.
     ///
     /// # Errors
     /// If no descriptor is left.
