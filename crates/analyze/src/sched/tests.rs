@@ -743,14 +743,14 @@ task 13 [13]
 ────────────────────────────────────────────────────────────────────────────────
 Time       Count      Min     Mean      p50      p90      p99      Max      Std
 ────────────────────────────────────────────────────────────────────────────────
-execution     19   803 µs  1.47 ms  1.41 ms  2.19 ms  2.33 ms  2.33 ms   487 µs
+execution     20   803 µs  1.40 ms  1.18 ms  2.04 ms  2.19 ms  2.19 ms   436 µs
 latency       19     0 ns  66.2 µs     0 ns   210 µs   228 µs   228 µs  90.6 µs
-response      19   971 µs  1.91 ms  1.82 ms  2.76 ms  2.94 ms  2.94 ms   591 µs
-interval      18  10.0 ms  10.0 ms  10.0 ms  10.0 ms  10.0 ms  10.0 ms     0 ns
+response      20  93.1 µs  1.81 ms  1.76 ms  2.68 ms  2.85 ms  2.85 ms   697 µs
+interval      19  2.85 ms  9.47 ms  10.0 ms  10.0 ms  10.0 ms  10.0 ms  1.73 ms
 blocking      19     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns
 ────────────────────────────────────────────────────────────────────────────────
-Priority rt 70; processors 0; T 2.85 ms, release jitter –; 28.0 ms of processor time, 8.28 ms ready,
-0 ns blocked, 153 ms asleep; 36 preemptions, 0 migrations; 0 invocations seen in part only.
+Priority rt 70; processors 0; T 2.85 ms, release jitter 0 ns; 28.0 ms of processor time, 8.28 ms
+ready, 0 ns blocked, 153 ms asleep; 36 preemptions, 0 migrations; 0 invocations seen in part only.
 
 Threads that had the processor while it was ready
 ────────────────────────────────────────────────────────
@@ -772,20 +772,21 @@ Released at  Why
 ─────────────────────────────────────────────────────────────────────────────────────────
 0.160000 s   93.1 µs late: 2.33 ms computing (usually 1.18 ms), 445 µs preempted by task
              11, 164 µs waiting while task 11 had the processor
-0.040000 s   2.76 ms from release to finish: 2.19 ms computing (usually 1.41 ms), 576 µs
+0.040000 s   2.76 ms from release to finish: 2.19 ms computing (usually 1.18 ms), 576 µs
              preempted by task 11
-0.070000 s   2.68 ms from release to finish: 2.08 ms computing (usually 1.41 ms), 598 µs
+0.070000 s   2.68 ms from release to finish: 2.08 ms computing (usually 1.18 ms), 598 µs
              preempted by task 11
-0.180000 s   2.58 ms from release to finish: 2.04 ms computing (usually 1.41 ms), 537 µs
+0.180000 s   2.58 ms from release to finish: 2.04 ms computing (usually 1.18 ms), 537 µs
              preempted by task 11
-0.030000 s   2.50 ms from release to finish: 1.97 ms computing (usually 1.41 ms), 348 µs
+0.030000 s   2.50 ms from release to finish: 1.97 ms computing (usually 1.18 ms), 348 µs
              preempted by task 11, 180 µs waiting while task 11 had the processor
-0.170000 s   1.82 ms from release to finish: 448 µs preempted by task 11
+0.170000 s   1.82 ms from release to finish: 448 µs preempted by task 11, 1.37 ms
+             computing (usually 1.18 ms)
 ─────────────────────────────────────────────────────────────────────────────────────────
 ");
     insta::assert_snapshot!(csv::write(&report), @r"
 kind,name,tid,pid,priority,invocations,incomplete,execution_min_ns,execution_mean_ns,execution_p50_ns,execution_p99_ns,execution_max_ns,period_ns,deadline_ns,release_jitter_ns,latency_p50_ns,latency_p99_ns,latency_max_ns,response_p50_ns,response_p99_ns,response_max_ns,utilization,missed,running_ns,waiting_ns,blocked_ns,preemptions,migrations,most_delayed_by,most_delayed_by_ns
 thread,task 11,11,11,9,190,0,151443,198280.76315789475,196156,249229,249456,999952,,73286,0,0,0,196156,249229,249456,0.19829028109138713,0,37673345,0,0,0,0,,
-thread,task 13,13,13,29,19,0,803046,1473148.2631578948,1411050,2333303,2333303,2850000,,,0,227956,227956,1819705,2943139,2943139,0.5168941274238228,1,27989817,8282802,0,36,0,task 11,8282802
+thread,task 13,13,13,29,20,0,803046,1399490.85,1181838,2185441,2185441,2850000,,0,0,227956,227956,1758441,2850001,2850001,0.4910494210526316,1,27989817,8282802,0,36,0,task 11,8282802
 ");
 }
