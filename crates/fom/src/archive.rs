@@ -21,7 +21,8 @@ pub(crate) struct Entry {
 }
 
 /// Whether these bytes look like an archive.
-pub(crate) fn is_archive(bytes: &[u8]) -> bool {
+#[must_use]
+pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(&SIGNATURE)
 }
 

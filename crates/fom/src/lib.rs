@@ -56,6 +56,7 @@ mod text;
 pub mod tree;
 mod word;
 
+pub use archive::is_archive;
 pub use merge::{Base, merge, merge_with_problems};
 pub use mim::{STANDARD_MIM, standard_mim_text};
 pub use model::Model;

@@ -1,9 +1,9 @@
 //! The admission of large messages: how much of them, and of object models that wait, may be in memory together.
 //!
 //! Below the limit every session is read. Beyond it, one session at a time is read until its message has been received
-//! and carried out; the others wait in the order in which they had to stop. So the memory stays below the limit plus one
-//! message, and every message arrives in the end. A session that stops in the middle of its message while others wait
-//! [loses its turn](Gate::pass_on).
+//! and carried out; the others wait in the order in which they had to stop. So the memory stays below the limit plus
+//! one message, and every message arrives in the end. A session that stops in the middle of its message while others
+//! wait [loses its turn](Gate::pass_on).
 
 use std::collections::{BTreeMap, VecDeque};
 

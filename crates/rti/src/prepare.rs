@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hemiola_fom::{
-    Known, Model, Module, Problem, exception, exception_of_mim, merge, open, render,
+    Known, Model, Module, Problem, exception, exception_of_mim, is_archive, merge, open, render,
 };
 use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
@@ -129,11 +129,20 @@ impl Preparation {
     }
 
     /// Returns an estimate of the work in bytes of text: of the modules to be read and of those to be merged with. An
-    /// archive counts as what it claims to expand to, and expands to no more.
+    /// archive counts as what it claims to expand to, and expands to no more. It takes microseconds.
     #[must_use]
     pub fn work(&self) -> usize {
-        let own = self.modules.iter().chain(&self.mim).map(expanded_len);
-        own.sum::<usize>() + self.onto.model().map_or(0, |model| model.text_len())
+        // Finding the directory of an archive may scan 64 KiB.
+        const ARCHIVES_MAX: usize = 32;
+        let before = self.onto.model().map_or(0, |model| model.text_len());
+        let archives = self.modules.iter().filter(|module| match module {
+            FomModule::File { content, .. } | FomModule::Compressed(content) => is_archive(content),
+            FomModule::Url(_) => false,
+        });
+        if archives.count() > ARCHIVES_MAX {
+            return before + hemiola_fom::limits::ARCHIVE_LEN_MAX;
+        }
+        before + self.modules.iter().chain(&self.mim).map(expanded_len).sum::<usize>()
     }
 
     /// Reads and merges the modules, which can take seconds. It always succeeds: the call reports the problems.
@@ -148,10 +157,6 @@ impl Preparation {
 
     /// Reads the modules. The problems of the management module take precedence.
     fn read(&self) -> Result<Vec<Arc<Module>>, Refusal> {
-        let count = self.modules.len();
-        if count > self.limits.modules {
-            return Err(beyond(self.limits.modules, "modules in a call"));
-        }
         let memory_max = self.limits.model_memory;
         let known = self.onto.model().map_or(&[][..], |model| model.modules());
         let mim = read(self.mim.as_slice(), &[], memory_max).map_err(|problems| {
@@ -213,6 +218,14 @@ impl Preparation {
 
 fn too_large(limits: Limits) -> Refusal {
     beyond(limits.model_memory, "bytes of memory for the object model of a federation")
+}
+
+/// Checks the number of modules of a call.
+pub(crate) fn are_few(limits: Limits, modules: &[FomModule]) -> Result<(), Refusal> {
+    if modules.len() > limits.modules {
+        return Err(beyond(limits.modules, "modules in a call"));
+    }
+    Ok(())
 }
 
 /// Returns the refusal that reports these problems.
@@ -291,6 +304,7 @@ impl Kernel {
         } else {
             may_create(self, session, name, mim).ok()?;
         }
+        are_few(self.limits, modules).ok()?;
         Some(self.preparation_of(name, modules, mim, joins))
     }
 

@@ -11,6 +11,7 @@ use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
 use crate::notice::Notice;
+use crate::prepare::are_few;
 use crate::session::FederationId;
 
 /// Returns the edition the session is connected with.
@@ -52,6 +53,7 @@ pub(super) fn create_federation_execution(
     time: &str,
 ) -> Answer {
     may_create(kernel, session, &name, mim)?;
+    are_few(kernel.limits, modules)?;
     let model = kernel.prepared(&name, modules, mim, false).model()?;
     let Some(implementation) = TimeImplementation::named(time) else {
         let details = format!("{time} is neither HLAinteger64Time nor HLAfloat64Time");

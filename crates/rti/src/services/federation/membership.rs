@@ -13,6 +13,7 @@ use crate::federate::{Edition, Federate};
 use crate::federation::{Federation, NameUse};
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
+use crate::prepare::are_few;
 use crate::services::{beyond, declaration, follow_up, object, ownership};
 use crate::session::{Member, Session};
 
@@ -29,6 +30,7 @@ pub(super) fn join_federation_execution(
     if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }
+    are_few(kernel.limits, modules)?;
     let prepared =
         (!modules.is_empty()).then(|| kernel.prepared(federation_name, modules, None, true));
     if let Some(prepared) = &prepared {

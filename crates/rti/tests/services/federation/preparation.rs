@@ -155,8 +155,11 @@ fn memory_and_number_of_modules_are_limited() {
         federation_name: YARD.into(),
         fom_modules: vec![module(MODEL), module(&more())],
     };
-    let refusal = refused(few, call);
-    assert_eq!(refusal.exception, Exception::RTIinternalError);
+    let mut w = World::empty(few, MODEL);
+    let fed = w.connect();
+    assert!(preparation(&w, fed, &call).is_none(), "it is refused before its modules are read");
+    let refusal = w.call(fed, call).unwrap_err();
+    assert_eq!((refusal.exception, w.kernel.unprepared()), (Exception::RTIinternalError, 0));
     assert!(refusal.details.contains("1 modules"), "{refusal}");
     // Enough to parse it, but not to keep it.
     let little = Limits { model_memory: 100_000, ..Limits::default() };
