@@ -406,7 +406,17 @@ pub(crate) struct RtiServe {
     /// How long a federate that slows others down may read nothing before it is evicted [default: 10s]
     #[arg(long, value_name = "T", value_parser = positive_span)]
     pub(crate) stall_max: Option<Span>,
-    /// The longest time that slow receivers may delay one call of a sender [default: 250ms]
+    /// What a federate misses that reads more slowly than others send to it
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = SlowReader::Conflate)]
+    pub(crate) slow_reader: SlowReader,
+    /// Continue the queues of slow federates in files in this directory when they take too much memory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spool: Option<PathBuf>,
+    /// The maximum length of such a file [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = some_memory, requires = "spool")]
+    pub(crate) spool_max: Option<Bytes>,
+    /// The longest time that a slow federate with a full queue may delay one call of a sender [default: 250ms; with
+    /// --priority 20ms]
     #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) hold_max: Option<Span>,
     /// How long a federate without a connection stays joined and may resume [default: 10min]
@@ -451,6 +461,17 @@ fn positive_span(text: &str) -> Result<Span, String> {
         Span::ZERO => Err("it must be longer than 0".into()),
         span => Ok(span),
     }
+}
+
+/// The command-line form of `hemiola_rtid::SlowReaderPolicy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SlowReader {
+    /// Nothing: all messages are queued
+    Wait,
+    /// Best-effort updates that newer ones of the same attributes follow
+    Conflate,
+    /// These, and best-effort interactions
+    Drop,
 }
 
 /// Parses the NAME of an address shm:NAME.

@@ -455,6 +455,12 @@ impl<S: Side> Session<S> {
         self.traffic.kept_len()
     }
 
+    /// Returns the newest message that the peer has acknowledged. It tells whether the peer reads, even slowly.
+    #[must_use]
+    pub const fn acknowledged(&self) -> Option<Sequence> {
+        self.traffic.acknowledged()
+    }
+
     /// Returns how many requests the peer has not answered. For a server this is an estimate: some clients never
     /// respond to some callbacks.
     #[must_use]

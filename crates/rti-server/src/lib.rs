@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chunk;
 mod connection;
 mod gate;
 mod meter;
@@ -26,11 +27,13 @@ mod server;
 mod session;
 mod settings;
 mod shares;
+mod spool;
 
+pub use chunk::SpoolChunk;
 pub use meter::Meter;
 pub use network::{
     ConnectionId, ConnectionLost, Lane, Network, Origin, Peer, PeerAddress, Received, Urgency,
 };
 pub use report::Report;
 pub use server::{Identity, Server, Summary};
-pub use settings::Settings;
+pub use settings::{REAL_TIME_HOLD_MAX, Settings, SlowReaderPolicy};

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use hemiola_rti::{Owner, Preparation, Retired, SessionId};
 
+use crate::chunk::SpoolChunk;
+
 /// A connection, as the server numbers them. A number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
@@ -163,6 +165,17 @@ pub trait Network {
 
     /// Drops something outside the loop, because that may take milliseconds.
     fn discard(&mut self, unneeded: Retired);
+
+    /// Stores a part of a session's spool in its file, outside the loop; the shell confirms it with
+    /// [`Server::stored`](crate::Server::stored). Called only if [`Settings`](crate::Settings) allow a file.
+    fn store(&mut self, session: SessionId, chunk: u64, messages: SpoolChunk);
+
+    /// Reads a stored part, once and outside the loop; the shell returns it with
+    /// [`Server::loaded`](crate::Server::loaded).
+    fn load(&mut self, session: SessionId, chunk: u64);
+
+    /// Removes the file of a session's spool, if it has one.
+    fn discard_spool(&mut self, session: SessionId);
 
     /// A random number that no peer can guess; `None` if the system provides none.
     fn secret(&mut self) -> Option<u64>;

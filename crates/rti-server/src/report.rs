@@ -45,6 +45,9 @@ pub struct Report {
     pub sessions_opened: u64,
     /// Ended sessions, counted by a short reason.
     pub sessions_ended: BTreeMap<String, u64>,
+    /// What slow readers have missed and cost since the start.
+    #[serde(default)]
+    pub slow_reading: SlowReading,
     /// The open sessions.
     pub sessions: Vec<SessionReport>,
     /// The federation executions, by name.
@@ -89,13 +92,31 @@ pub struct Flow {
     pub bytes_per_s: f64,
 }
 
+/// What a session, or all together, missed and cost by reading too slowly. A session that ends for it is counted in
+/// [`Report::sessions_ended`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowReading {
+    /// Messages that waited in the spool.
+    pub spooled: u64,
+    /// Parts of the spool that were written to its file.
+    pub stored: u64,
+    /// Best-effort updates that a newer one replaced in the spool.
+    pub conflated: u64,
+    /// Best-effort interactions that were not sent.
+    pub dropped: u64,
+    /// Times at which so much was queued that the session's own calls had to wait.
+    pub congested: u64,
+    /// Times at which a sender was held.
+    pub held: u64,
+}
+
 /// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionState {
     /// It has a connection that accepts what is sent.
     Running,
-    /// Its backlog is so long that the sessions which send to it are slowed down.
+    /// It reads too slowly: messages wait in its spool, or its backlog is so long that its own calls wait.
     Congested,
     /// Its connection is broken; it can be resumed.
     Apart,
@@ -124,6 +145,12 @@ pub struct SessionReport {
     pub backlog: usize,
     /// Memory of the queued messages, in bytes.
     pub backlog_bytes: usize,
+    /// The part of its backlog that is in a file, in bytes of memory that it would take.
+    #[serde(default)]
+    pub file_bytes: usize,
+    /// Messages that it missed, and delays that it caused, by reading too slowly.
+    #[serde(default)]
+    pub slow_reading: SlowReading,
     /// Memory of sent messages that the peer has not acknowledged yet, in bytes.
     pub kept_bytes: usize,
     /// Callbacks that it has not answered. Some clients never answer some of them.

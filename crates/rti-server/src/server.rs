@@ -8,6 +8,7 @@ mod local;
 mod models;
 mod output;
 mod pressure;
+mod spooling;
 mod status;
 mod turn;
 
@@ -22,6 +23,7 @@ use crate::gate::Gate;
 use crate::meter::Meter;
 use crate::network::ConnectionId;
 use crate::preparations::Preparations;
+use crate::report::SlowReading;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::shares::Shares;
@@ -127,6 +129,7 @@ struct Statistics {
     received: Meter,
     sent: Meter,
     sessions_ended: BTreeMap<&'static str, u64>,
+    slow: SlowReading,
 }
 
 /// Memory that every turn uses again.
@@ -164,6 +167,7 @@ impl Server {
         let quarter = settings.memory_max / 4;
         settings.incoming_len_max = settings.incoming_len_max.min(quarter);
         settings.limits.model_memory = settings.limits.model_memory.min(quarter);
+        settings.behind_len = settings.behind_len.min(settings.congested_len);
         Self {
             kernel: Kernel::new(settings.limits),
             settings,
@@ -190,6 +194,7 @@ impl Server {
                 received: Meter::new(now),
                 sent: Meter::new(now),
                 sessions_ended: BTreeMap::new(),
+                slow: SlowReading::default(),
             },
             buffers: Buffers {
                 inbox: vec![0; READ_LEN].into_boxed_slice(),

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_fedpro::{RequestId, Server as ServerSide, Session as Protocol};
+use hemiola_fedpro::{RequestId, Sequence, Server as ServerSide, Session as Protocol};
 use hemiola_hla::{Call, Data};
 use hemiola_rti::SessionId;
 use hemiola_units::{Instant, Span};
 
+use crate::chunk::Message;
 use crate::gate::LARGE_LEN;
 use crate::meter::Meter;
 use crate::network::{ConnectionId, Peer};
+use crate::report::SlowReading;
+use crate::spool::Spool;
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -26,6 +29,9 @@ pub(crate) struct Session {
     pub(crate) is_orphaned: bool,
     pub(crate) calls: Calls,
     pub(crate) pressure: Pressure,
+    /// Messages that its protocol session takes once it has room.
+    pub(crate) spool: Spool,
+    pub(crate) slowness: Slowness,
     pub(crate) pending: Pending,
     pub(crate) ending: Ending,
     pub(crate) traffic: Traffic,
@@ -66,17 +72,57 @@ pub(crate) struct Pressure {
     pub(crate) hold: Option<Hold>,
 }
 
+impl Pressure {
+    /// Whether it holds senders.
+    pub(crate) fn has_holds(&self) -> bool {
+        self.congestion.as_ref().is_some_and(|congestion| !congestion.holds.is_empty())
+    }
+}
+
+/// How far a session has read, as far as the server can tell: the bytes that its connections accepted, and the newest
+/// message that it acknowledged. The network may accept nothing for a while although the peer reads.
+pub(crate) type Progress = (u64, Option<Sequence>);
+
 /// The time during which too much is queued for a session.
 #[derive(Debug)]
 pub(crate) struct Congestion {
-    /// When the session last read something.
+    pub(crate) began: Instant,
+    /// When it was last found that the session had read something, and its progress then.
     pub(crate) since: Instant,
-    /// How much had been sent to it then.
-    pub(crate) sent_then: u64,
+    pub(crate) progress: Progress,
     /// Bytes that each sender has added.
     pub(crate) by: BTreeMap<SessionId, usize>,
     /// The senders that are held.
     pub(crate) holds: Vec<SessionId>,
+}
+
+/// What a session misses and costs because it reads too slowly. Each kind is logged once per episode.
+#[derive(Debug, Default)]
+pub(crate) struct Slowness {
+    pub(crate) total: SlowReading,
+    episode: SlowReading,
+    /// When anything was last counted.
+    last: Option<Instant>,
+}
+
+/// After this time without anything to count, another episode begins.
+const EPISODE_GAP: Span = Span::from_millis(10_000);
+
+impl Slowness {
+    /// Counts one of a kind. Returns whether it is the first of its kind in this episode.
+    pub(crate) fn count(
+        &mut self,
+        now: Instant,
+        kind: impl Fn(&mut SlowReading) -> &mut u64,
+    ) -> bool {
+        if self.last.is_none_or(|last| now - last > EPISODE_GAP) {
+            self.episode = SlowReading::default();
+        }
+        self.last = Some(now);
+        *kind(&mut self.total) += 1;
+        *kind(&mut self.episode) += 1;
+        *kind(&mut self.episode) == 1
+    }
 }
 
 /// A sender whose next calls wait because a receiver is congested.
@@ -154,6 +200,8 @@ impl Session {
             is_orphaned: false,
             calls: Calls::default(),
             pressure: Pressure::default(),
+            spool: Spool::default(),
+            slowness: Slowness::default(),
             pending: Pending {
                 output: PendingOutput::None,
                 defers_responses: false,
@@ -206,6 +254,40 @@ impl Session {
         let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
         let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len);
         let protocol = &self.protocol;
-        next + preparing + protocol.partial_len() + protocol.waiting_len() + protocol.kept_len()
+        next + preparing + protocol.partial_len() + protocol.kept_len() + self.queue_memory()
+    }
+
+    /// The memory of the messages queued for it, in bytes.
+    pub(crate) fn queue_memory(&self) -> usize {
+        self.protocol.waiting_len() + self.spool.memory()
+    }
+
+    /// The memory that the messages queued for it would take without a file, in bytes.
+    pub(crate) fn queue_len(&self) -> usize {
+        self.queue_memory() + self.spool.file_len()
+    }
+
+    /// Whether further messages have to wait in the spool.
+    pub(crate) fn is_behind(&self, behind_len: usize) -> bool {
+        !self.spool.is_empty() || self.protocol.waiting_len() > behind_len
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        (self.traffic.sent_len, self.protocol.acknowledged())
+    }
+
+    /// Passes messages from the spool to the protocol session while less than `len` bytes wait there. Returns how many.
+    pub(crate) fn feed(&mut self, now: Instant, len: usize) -> u64 {
+        let mut fed = 0;
+        while self.protocol.waiting_len() < len
+            && let Some(Message { answers, body }) = self.spool.pop()
+        {
+            match answers {
+                Some(request) => self.protocol.respond(now, request, body),
+                None => drop(self.protocol.request(now, body)),
+            }
+            fed += 1;
+        }
+        fed
     }
 }

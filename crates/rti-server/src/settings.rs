@@ -22,12 +22,18 @@ pub struct Settings {
     pub sessions_max: usize,
     /// The maximum number of sessions of one peer, which is less. A further session replaces one of the same peer.
     pub peer_sessions_max: usize,
-    /// The queue of a connected session from which on it is congested, in bytes of memory: the senders that fill it are
-    /// held.
+    /// The queue of a session from which on it is behind, in bytes of memory: further messages wait in its spool.
+    pub behind_len: usize,
+    /// The queue of a session from which on it is congested, in bytes of memory: its own calls wait, and it must read.
     pub congested_len: usize,
-    /// The maximum queue of a session that is detached or reads too slowly, in bytes of memory. Beyond it the session
-    /// ends.
+    /// The maximum memory of a session's queue, in bytes. Before it is reached, the senders that fill it are held;
+    /// beyond it the session ends.
     pub backlog_len_max: usize,
+    /// The maximum part of a session's spool that is in a file, in bytes of memory that it would take. 0: there is no
+    /// file.
+    pub spool_file_max: usize,
+    /// Which messages a session misses while it is behind.
+    pub slow_reader: SlowReaderPolicy,
     /// The memory that all sessions may use together, in bytes. Beyond it the session that uses most ends.
     pub memory_max: usize,
     /// The memory of large messages that are being received, and of object models that wait to be read, in bytes; at
@@ -46,7 +52,23 @@ pub struct Settings {
     pub idle_resume_window: Span,
 }
 
+/// Which best-effort messages a session misses while it is behind and its connection takes no more. Messages that the
+/// object model declares reliable, and all that are sent in time stamp order, arrive in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlowReaderPolicy {
+    /// None.
+    Wait,
+    /// Updates that newer ones of the same attributes follow.
+    #[default]
+    Conflate,
+    /// These, and interactions.
+    Drop,
+}
+
 const MIB: usize = 1 << 20;
+
+/// The default of [`Settings::hold_max`] for an RTI that runs at a real-time priority.
+pub const REAL_TIME_HOLD_MAX: Span = Span::from_millis(20);
 
 impl Default for Settings {
     /// For a machine with a few gigabytes of memory.
@@ -64,8 +86,11 @@ impl Default for Settings {
             peer_connections_max: 3072,
             sessions_max: 2048,
             peer_sessions_max: 1536,
+            behind_len: MIB / 4,
             congested_len: 4 * MIB,
             backlog_len_max: 64 * MIB,
+            spool_file_max: 0,
+            slow_reader: SlowReaderPolicy::default(),
             memory_max: 1024 * MIB,
             incoming_len_max: 256 * MIB,
             hold_max: Span::from_millis(250),

@@ -27,6 +27,9 @@ pub(crate) struct Federate {
     pub(crate) discovered: u32,
     /// The other callbacks.
     others: Vec<Callback>,
+    pub(crate) is_regulating: bool,
+    /// All callbacks in order, if they are to be kept.
+    pub(crate) log: Option<Vec<Callback>>,
     pub(crate) end: Option<End>,
     /// Bytes it reads per turn.
     pub(crate) appetite: usize,
@@ -45,6 +48,8 @@ impl Federate {
             values: Vec::new(),
             discovered: 0,
             others: Vec::new(),
+            is_regulating: false,
+            log: None,
             end: None,
             appetite: 1 << 20,
             unsent: Vec::new(),
@@ -114,13 +119,21 @@ impl Federate {
                 },
                 Event::Running => {}
                 Event::Request { id, body } => {
-                    match message::decode_callback(&body).unwrap() {
+                    let callback = message::decode_callback(&body).unwrap();
+                    if let Some(log) = &mut self.log {
+                        log.push(callback.clone());
+                    }
+                    match callback {
                         Callback::ReflectAttributeValues { attribute_values, .. } => {
                             let value = &attribute_values[0].1;
                             self.values.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
                         }
                         Callback::DiscoverObjectInstance { .. } => self.discovered += 1,
-                        other => self.others.push(other),
+                        other => {
+                            self.is_regulating |=
+                                matches!(other, Callback::TimeRegulationEnabled { .. });
+                            self.others.push(other);
+                        }
                     }
                     self.session.respond(world.now, id, message::encode_taken(&Ok(())));
                 }
@@ -220,10 +233,19 @@ impl Federate {
     }
 
     fn class(&mut self, world: &mut World) -> (hemiola_hla::ObjectClassHandle, AttributeHandle) {
+        self.attribute(world, "Speed")
+    }
+
+    /// The class of cars, and one of its attributes: the reliable "Speed" or the best-effort "Position".
+    pub(crate) fn attribute(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> (hemiola_hla::ObjectClassHandle, AttributeHandle) {
         let object_class_name = "HLAobjectRoot.Car".to_owned();
         let class = SupportCall::GetObjectClassHandle { object_class_name };
         let Ok(Reply::ObjectClass(object_class)) = self.call(world, class) else { panic!() };
-        let attribute_name = "Speed".to_owned();
+        let attribute_name = name.to_owned();
         let attribute = SupportCall::GetAttributeHandle { object_class, attribute_name };
         let Ok(Reply::Attribute(attribute)) = self.call(world, attribute) else { panic!() };
         (object_class, attribute)
@@ -273,8 +295,18 @@ pub(crate) fn fom() -> FomModule {
   <objects><objectClass><name>HLAobjectRoot</name>
     <objectClass><name>Car</name><sharing>PublishSubscribe</sharing>
       <attribute><name>Speed</name><dataType>HLAfloat64BE</dataType><order>Receive</order></attribute>
+      <attribute><name>Position</name><dataType>HLAfloat64BE</dataType>
+        <transportation>HLAbestEffort</transportation><order>Receive</order></attribute>
+      <attribute><name>Heading</name><dataType>HLAfloat64BE</dataType>
+        <transportation>HLAbestEffort</transportation><order>TimeStamp</order></attribute>
     </objectClass>
   </objectClass></objects>
+  <interactions><interactionClass><name>HLAinteractionRoot</name>
+    <interactionClass><name>Horn</name><sharing>PublishSubscribe</sharing>
+      <transportation>HLAbestEffort</transportation><order>Receive</order></interactionClass>
+    <interactionClass><name>Crash</name><sharing>PublishSubscribe</sharing>
+      <transportation>HLAreliable</transportation><order>Receive</order></interactionClass>
+  </interactionClass></interactions>
 </objectModel>"#;
     FomModule::File { name: "Car.xml".into(), content: content.into() }
 }

@@ -7,4 +7,5 @@ mod departures;
 mod federate;
 mod models;
 mod shrink;
+mod slow;
 mod world;

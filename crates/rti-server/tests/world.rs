@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use hemiola_rti::{Preparation, Retired, SessionId};
 use hemiola_rti_server::{
     ConnectionId, ConnectionLost, Identity, Lane, Network, Origin, Peer, PeerAddress, Received,
-    Server, Settings, Urgency,
+    Server, Settings, SpoolChunk, Urgency,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -32,6 +32,8 @@ struct Link {
     is_finished: bool,
     /// A write found no room.
     wants_room: bool,
+    /// Room is reported once no more than this waits for the peer; `None`: as soon as there is any.
+    room_at: Option<usize>,
 }
 
 /// Bytes that a link holds in each direction, as socket buffers do.
@@ -47,6 +49,12 @@ struct Job {
     turns_left: usize,
 }
 
+enum FileJob {
+    Store(SessionId, u64, SpoolChunk),
+    Load(SessionId, u64),
+    Discard(SessionId),
+}
+
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<ConnectionId, Link>,
@@ -55,6 +63,11 @@ pub(crate) struct Links {
     lanes: [Option<Job>; 2],
     /// The number of values that were given away to be dropped.
     pub(crate) discarded: usize,
+    /// The files of spools, and what the thread that writes and reads them has to do.
+    files: BTreeMap<(SessionId, u64), Vec<u8>>,
+    file_jobs: VecDeque<FileJob>,
+    /// Whether files can be written.
+    pub(crate) disk_is_full: bool,
     /// Bytes written by the server, over all links.
     pub(crate) written: u64,
 }
@@ -134,6 +147,18 @@ impl Network for Links {
         self.discarded += 1;
     }
 
+    fn store(&mut self, session: SessionId, chunk: u64, messages: SpoolChunk) {
+        self.file_jobs.push_back(FileJob::Store(session, chunk, messages));
+    }
+
+    fn load(&mut self, session: SessionId, chunk: u64) {
+        self.file_jobs.push_back(FileJob::Load(session, chunk));
+    }
+
+    fn discard_spool(&mut self, session: SessionId) {
+        self.file_jobs.push_back(FileJob::Discard(session));
+    }
+
     fn secret(&mut self) -> Option<u64> {
         // Unguessable only where it matters.
         self.secrets += 1;
@@ -211,10 +236,10 @@ impl World {
             return None;
         }
         let bytes = link.to_peer.drain(..len).collect();
-        if std::mem::take(&mut link.wants_room) && len > 0 {
+        let has_room = link.room_at.is_none_or(|at| link.to_peer.len() <= at);
+        if link.wants_room && len > 0 && has_room {
+            link.wants_room = false;
             self.server.ready(id, false, true);
-        } else {
-            link.wants_room |= len == 0;
         }
         Some(bytes)
     }
@@ -222,6 +247,13 @@ impl World {
     /// Whether the server has not closed the connection.
     pub(crate) fn is_open(&self, id: ConnectionId) -> bool {
         self.links.links.get(&id).is_some_and(|link| !link.is_finished)
+    }
+
+    /// Room is reported late, as Linux does over TCP: once a third of the buffer is free (tcp(7), `SO_SNDBUF`).
+    pub(crate) fn report_room_late(&mut self, id: ConnectionId) {
+        if let Some(link) = self.links.links.get_mut(&id) {
+            link.room_at = Some(ROOM / 3 * 2);
+        }
     }
 
     /// Breaks the connection.
@@ -239,6 +271,9 @@ impl World {
         let calls_before = self.server.summary().calls;
         self.server.begin_turn(self.now);
         self.read_models();
+        if self.random.below(2) == 0 {
+            self.work_on_files();
+        }
         self.server.turn(&mut self.links);
         let _ = self.server.before_sleep(&mut self.links);
         self.server.check_invariants();
@@ -268,6 +303,35 @@ impl World {
             };
             self.server.prepared(&mut self.links, lane, session, result);
         }
+    }
+
+    /// Does the oldest job of the thread that writes and reads files.
+    fn work_on_files(&mut self) {
+        match self.links.file_jobs.pop_front() {
+            None => {}
+            Some(FileJob::Store(session, chunk, messages)) => {
+                let result = match self.links.disk_is_full {
+                    true => Err("no space left on device".into()),
+                    false => Ok(()),
+                };
+                self.links.files.insert((session, chunk), messages.to_bytes());
+                self.server.stored(session, chunk, result);
+            }
+            Some(FileJob::Load(session, chunk)) => {
+                let bytes = self.links.files.remove(&(session, chunk)).expect("it was stored");
+                let chunk_read = SpoolChunk::from_bytes(bytes).expect("it is as it was stored");
+                self.server.loaded(session, chunk, Ok(chunk_read));
+            }
+            Some(FileJob::Discard(session)) => self.links.files.retain(|(of, _), _| *of != session),
+        }
+    }
+
+    /// The bytes in all files of spools, once the thread has nothing left to do.
+    pub(crate) fn file_len(&mut self) -> usize {
+        while !self.links.file_jobs.is_empty() {
+            self.work_on_files();
+        }
+        self.links.files.values().map(Vec::len).sum()
     }
 
     pub(crate) fn turns(&mut self, count: u32) {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use hemiola_rt::shared::StreamError;
 
@@ -22,6 +23,14 @@ pub enum ServeError {
     Local {
         /// The name.
         name: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// No file can be made in the directory for spools: choose another one.
+    #[error("cannot make a spool file in {}: {source}", directory.display())]
+    Spool {
+        /// The directory.
+        directory: PathBuf,
         /// The system's error.
         source: io::Error,
     },

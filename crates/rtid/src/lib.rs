@@ -35,12 +35,15 @@ mod mailbox;
 mod network;
 mod options;
 mod server;
+mod spool;
 mod stopper;
 mod token;
 mod worker;
 
 pub use error::{ConnectError, ServeError, Stopped};
-pub use hemiola_rti_server::{Report, Settings, Summary, report};
+pub use hemiola_rti_server::{
+    REAL_TIME_HOLD_MAX, Report, Settings, SlowReaderPolicy, Summary, report,
+};
 pub use listener::LOCAL_PREFIX;
 pub use options::{Observer, Options, PORT};
 pub use server::{Addresses, Server};

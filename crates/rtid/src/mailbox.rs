@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::eventfd::EventFd;
 use hemiola_rti::{Prepared, SessionId};
-use hemiola_rti_server::{Lane, Report};
+use hemiola_rti_server::{Lane, Report, SpoolChunk};
 
 use crate::error::Stopped;
 
@@ -21,6 +21,10 @@ pub(crate) enum Command {
     Report(SyncSender<Report>),
     /// Carry out the call of this session, whose object model has been merged; or the message of a panic.
     Prepared(Lane, SessionId, Result<Prepared, String>),
+    /// A part of a session's spool has been written to its file, or not, with the reason.
+    Stored(SessionId, u64, Result<(), String>),
+    /// A part of a session's spool has been read, or not, with the reason.
+    Loaded(SessionId, u64, Result<SpoolChunk, String>),
 }
 
 /// Takes commands until it is closed, and signals each through an event counter.

@@ -9,10 +9,11 @@ use hemiola_rt::sys::epoll::{Epoll, EventFlags};
 use hemiola_rt::sys::local::send_with;
 use hemiola_rt::sys::random::secret;
 use hemiola_rti::{Preparation, Retired, SessionId};
-use hemiola_rti_server::{ConnectionId, ConnectionLost, Lane, Received, Urgency};
+use hemiola_rti_server::{ConnectionId, ConnectionLost, Lane, Received, SpoolChunk, Urgency};
 use hemiola_units::Bytes;
 
 use crate::link::Link;
+use crate::spool::{Job, Spooler};
 use crate::token::{EDGE, END, ONCE, Token};
 use crate::worker::Workers;
 
@@ -24,6 +25,8 @@ pub(crate) struct Network {
     /// Processes watched for sessions.
     processes: BTreeMap<SessionId, OwnedFd>,
     workers: Workers,
+    /// Writes and reads the files of spools, if there are any.
+    pub(crate) spooler: Option<Spooler>,
     stream_capacity: Bytes,
 }
 
@@ -44,6 +47,7 @@ impl Network {
             ports: BTreeMap::new(),
             processes: BTreeMap::new(),
             workers,
+            spooler: None,
             stream_capacity,
         })
     }
@@ -66,6 +70,13 @@ impl Network {
         port.is_hung_up |= flags.intersects(END);
         let readable = port.is_hung_up || flags.contains(EventFlags::IN);
         Some((readable, flags.contains(EventFlags::OUT) || port.link.is_stream()))
+    }
+
+    /// Has a job done for a spool. Without files, there is none but discarding nothing.
+    fn spool(&self, job: Job) {
+        if let Some(spooler) = &self.spooler {
+            spooler.give(job);
+        }
     }
 
     /// The peer is gone: after what has arrived, the link is closed.
@@ -165,6 +176,18 @@ impl hemiola_rti_server::Network for Network {
 
     fn discard(&mut self, unneeded: Retired) {
         self.workers.discard(unneeded);
+    }
+
+    fn store(&mut self, session: SessionId, chunk: u64, messages: SpoolChunk) {
+        self.spool(Job::Store(session, chunk, messages));
+    }
+
+    fn load(&mut self, session: SessionId, chunk: u64) {
+        self.spool(Job::Load(session, chunk));
+    }
+
+    fn discard_spool(&mut self, session: SessionId) {
+        self.spool(Job::Discard(session));
     }
 
     fn secret(&mut self) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! The addresses of an RTI, and its limits.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use hemiola_rti_server::Settings;
 use hemiola_units::{Bytes, Instant};
@@ -17,6 +18,8 @@ pub struct Options {
     pub local: Option<String>,
     /// The limits and timeouts.
     pub settings: Settings,
+    /// The directory for the files of spools; `None` if they stay in memory.
+    pub spool: Option<PathBuf>,
     /// The capacity of a stream in shared memory, in each direction. It is memory of this process too.
     pub stream_capacity: Bytes,
     /// Is informed of every turn of the loop.
@@ -30,6 +33,7 @@ impl Default for Options {
             listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))],
             local: Some(PORT.to_string()),
             settings: Settings::default(),
+            spool: None,
             stream_capacity: Bytes(64 << 10),
             observer: None,
         }
@@ -42,6 +46,7 @@ impl std::fmt::Debug for Options {
             .field("listen", &self.listen)
             .field("local", &self.local)
             .field("settings", &self.settings)
+            .field("spool", &self.spool)
             .finish_non_exhaustive()
     }
 }

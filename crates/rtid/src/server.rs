@@ -17,6 +17,7 @@ use crate::listener::{Incoming, Listener};
 use crate::mailbox::{Command, Mailbox};
 use crate::network::Network;
 use crate::options::{Observer, Options};
+use crate::spool::Spooler;
 use crate::stopper::Stopper;
 use crate::token::{END, LEVEL, Token};
 use crate::worker::Workers;
@@ -77,8 +78,16 @@ impl Server {
         let mailbox = Arc::new(Mailbox::new().map_err(system("create an event counter"))?);
         let workers = Workers::start(Arc::clone(&mailbox))
             .map_err(system("start the threads that read object models"))?;
-        let network =
+        let mut network =
             Network::new(options.stream_capacity, workers).map_err(system("wait for events"))?;
+        let mut settings = options.settings;
+        if let Some(directory) = &options.spool {
+            let refused = |source| ServeError::Spool { directory: directory.clone(), source };
+            network.spooler =
+                Some(Spooler::start(directory, Arc::clone(&mailbox)).map_err(refused)?);
+        } else {
+            settings.spool_file_max = 0;
+        }
         network
             .epoll
             .add(mailbox.counter(), Token::Mailbox.to_data(), LEVEL)
@@ -104,7 +113,7 @@ impl Server {
             addresses: tcp.chain(local).collect(),
         };
         Ok(Self {
-            core: Core::new(options.settings, identity, now()),
+            core: Core::new(settings, identity, now()),
             network,
             listeners,
             paused: Vec::new(),
@@ -203,6 +212,8 @@ impl Server {
                 Command::Prepared(lane, session, result) => {
                     self.core.prepared(&mut self.network, lane, session, result);
                 }
+                Command::Stored(session, chunk, result) => self.core.stored(session, chunk, result),
+                Command::Loaded(session, chunk, result) => self.core.loaded(session, chunk, result),
                 Command::Report(to) => {
                     // The asking thread may have given up.
                     let _ = to.send(self.core.report());

@@ -25,6 +25,16 @@ fn with(settings: Settings) -> Options {
     Options { settings, ..on_loopback() }
 }
 
+/// Returns options with spools in files.
+fn spooled() -> Options {
+    let mut options = narrow();
+    options.settings.backlog_len_max = 8 << 20;
+    options.settings.spool_file_max = 64 << 20;
+    options.settings.stall_max = Span::from_millis(60_000);
+    options.spool = Some(std::env::temp_dir());
+    options
+}
+
 fn two(rti: &Rti) -> (Peer, impl Fn(u32) -> hemiola_hla::call::ObjectCall, Peer) {
     let mut publisher = Peer::join(rti.address, "Demo");
     let object = publisher.register();
@@ -47,7 +57,7 @@ fn a_federate_that_does_not_read_delays_its_publisher_and_is_evicted() {
         assert_eq!(publisher.call(numbered(number)), Ok(Reply::Done));
     }
     let report = rti.stopper.status().unwrap();
-    let reason = "it does not read, and others wait for it";
+    let reason = "it does not read";
     assert_eq!(report.sessions_ended.get(reason), Some(&1), "{:?}", report.sessions_ended);
     assert_eq!(report.sessions.len(), 1);
     assert_eq!(report.federations[0].federates.len(), 1);
@@ -76,8 +86,39 @@ fn a_federate_that_reads_slowly_receives_everything_and_is_not_evicted() {
     for session in rti.stopper.status().unwrap().sessions {
         backlog = backlog.max(session.backlog_bytes);
     }
-    assert!(backlog < 512 << 10, "{backlog} bytes are queued");
+    assert!(backlog < 1 << 20, "{backlog} bytes are queued");
     reader.join().unwrap();
+}
+
+#[test]
+fn a_federate_that_pauses_receives_everything_from_its_spool_file() {
+    let rti = Rti::start(spooled());
+    let (mut publisher, numbered, mut slow) = two(&rti);
+    let mut number = 0;
+    // The first parts are in the file, and its publisher waits for nothing but responses.
+    while rti.stopper.status().unwrap().slow_reading.stored < 20 {
+        publisher.call(numbered(number)).unwrap();
+        number += 1;
+        assert!(number < 20_000, "nothing is stored: {:?}", rti.stopper.status());
+    }
+    let report = rti.stopper.status().unwrap();
+    assert_eq!(report.slow_reading.held, 0);
+    for expected in 0..number {
+        assert_eq!(value(slow.callback())[..4], expected.to_be_bytes());
+    }
+    let report = rti.stopper.status().unwrap();
+    assert!(report.sessions.iter().all(|session| session.file_bytes == 0), "{report:?}");
+    assert!(report.sessions_ended.is_empty(), "{report:?}");
+}
+
+#[test]
+fn a_directory_for_spools_must_exist() {
+    let options = Options { spool: Some("/proc/nowhere".into()), ..on_loopback() };
+    let error = hemiola_rtid::Server::bind(options).unwrap_err();
+    assert!(
+        error.to_string().starts_with("cannot make a spool file in /proc/nowhere: "),
+        "{error}"
+    );
 }
 
 #[test]

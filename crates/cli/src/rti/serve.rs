@@ -9,16 +9,21 @@ use std::sync::atomic::AtomicBool;
 
 use hemiola_report::text::{count, duration};
 use hemiola_rt::profile;
-use hemiola_rtid::{Addresses, Options, ServeError, Server, Stopper};
+use hemiola_rtid::{
+    Addresses, Options, REAL_TIME_HOLD_MAX, ServeError, Server, SlowReaderPolicy, Stopper,
+};
 use hemiola_units::{Bytes, Policy, Priority, Profile};
 
 use super::log::Log;
 use super::metrics;
-use crate::args::RtiServe;
+use crate::args::{RtiServe, SlowReader};
 use crate::diagnostics::{Failure, INTERRUPTED};
 
 /// Stack that a real-time RTI prefaults before it serves.
 const STACK: Bytes = Bytes(256 << 10);
+
+/// The default length of a spool file.
+const SPOOL_MAX: Bytes = Bytes(1 << 30);
 
 pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let options = options(args)?;
@@ -91,6 +96,19 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     if let Some(span) = args.stall_max {
         settings.stall_max = span;
     }
+    settings.slow_reader = match args.slow_reader {
+        SlowReader::Wait => SlowReaderPolicy::Wait,
+        SlowReader::Conflate => SlowReaderPolicy::Conflate,
+        SlowReader::Drop => SlowReaderPolicy::Drop,
+    };
+    options.spool.clone_from(&args.spool);
+    if args.spool.is_some() {
+        let Bytes(len) = args.spool_max.unwrap_or(SPOOL_MAX);
+        settings.spool_file_max = usize::try_from(len).unwrap_or(usize::MAX);
+    }
+    if args.priority.is_some() {
+        settings.hold_max = REAL_TIME_HOLD_MAX;
+    }
     if let Some(span) = args.hold_max {
         settings.hold_max = span;
     }
@@ -137,6 +155,9 @@ fn cannot_serve(error: &ServeError) -> Failure {
         },
         ServeError::Local { .. } => {
             "\nhint: another RTI has this name (see `hemiola rti status`); choose another --local NAME"
+        }
+        ServeError::Spool { .. } => {
+            "\nhint: choose an existing directory with --spool DIR in which this user can write"
         }
         _ => "",
     };

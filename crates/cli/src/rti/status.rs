@@ -10,6 +10,7 @@ use hemiola_report::text::{count, duration, percent, printable, size};
 use hemiola_rtid::Report;
 use hemiola_rtid::report::{
     FederateReport, FederationReport, Flow, HoldingBack, LAYOUT, SessionReport, SessionState,
+    SlowReading,
 };
 use hemiola_units::Span;
 
@@ -83,6 +84,9 @@ fn render(report: &Report) -> String {
     if !ended.is_empty() {
         head.push(("sessions ended".to_owned(), ended.join(", ")));
     }
+    if report.slow_reading != SlowReading::default() {
+        head.push(("slow readers".to_owned(), slow_reading(&report.slow_reading)));
+    }
     let head: Vec<String> =
         head.iter().map(|(name, value)| format!("  {name:<16}{value}")).collect();
     terminal::document(&format!("{}\n{}", title(report), head.join("\n")), &tables, &[], &[])
@@ -119,6 +123,23 @@ fn flow(flow: &Flow) -> String {
         count(flow.messages),
         size(flow.bytes as f64)
     )
+}
+
+/// What slow readers missed and cost, without what did not happen.
+fn slow_reading(slow: &SlowReading) -> String {
+    let SlowReading { spooled, stored, conflated, dropped, congested, held } = *slow;
+    let kinds = [
+        (spooled, "messages spooled"),
+        (stored, "parts in files"),
+        (conflated, "updates conflated"),
+        (dropped, "interactions dropped"),
+        (congested, "times congested"),
+        (held, "holds of senders"),
+    ];
+    let happened = kinds.iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> =
+        happened.map(|(number, what)| format!("{} {what}", count(*number))).collect();
+    parts.join(", ")
 }
 
 fn federation(federation: &FederationReport, sessions: &[SessionReport]) -> Table {
@@ -167,17 +188,20 @@ fn state(one: &FederateReport, session: Option<&SessionReport>) -> String {
             }]
         }
     };
-    match session.map(|session| (session.state, session.silence)) {
-        None | Some((SessionState::Running, _)) => {}
-        Some((SessionState::Congested, _)) => parts.push("does not read".into()),
-        Some((SessionState::Apart, silence)) => {
-            parts.push(format!("connection broken, {}", age(silence)));
-        }
+    let Some(session) = session else { return parts.concat() };
+    match session.state {
+        SessionState::Running => {}
+        SessionState::Congested => parts.push("reads slowly".into()),
+        SessionState::Apart => parts.push(format!("connection broken, {}", age(session.silence))),
+    }
+    let SlowReading { conflated, dropped, .. } = session.slow_reading;
+    if conflated + dropped > 0 {
+        parts.push(format!("missed {} best-effort messages", count(conflated + dropped)));
     }
     parts.join("; ")
 }
 
-/// Messages waiting to be sent, their memory, and undelivered time-stamp-order messages.
+/// Messages waiting to be sent, their memory, the part in a file, and undelivered time-stamp-order messages.
 fn backlog(one: &FederateReport, session: Option<&SessionReport>) -> String {
     let mut text = match session {
         None => NONE.to_owned(),
@@ -186,6 +210,9 @@ fn backlog(one: &FederateReport, session: Option<&SessionReport>) -> String {
             format!("{} ({})", count(session.backlog as u64), size(session.backlog_bytes as f64))
         }
     };
+    if let Some(session) = session.filter(|session| session.file_bytes > 0) {
+        text += &format!(" + {} in a file", size(session.file_bytes as f64));
+    }
     if one.undelivered > 0 {
         text += &format!(" + {} TSO", count(one.undelivered as u64));
     }

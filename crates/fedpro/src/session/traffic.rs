@@ -101,6 +101,10 @@ impl Traffic {
         self.sent_len
     }
 
+    pub(super) const fn acknowledged(&self) -> Option<Sequence> {
+        self.acknowledged
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
     }

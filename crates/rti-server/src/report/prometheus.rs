@@ -8,7 +8,7 @@ use std::fmt::{Display, Write};
 use hemiola_units::Span;
 
 use self::MetricKind::{Counter, Gauge};
-use super::{FederateReport, FederationReport, Report, SessionReport, SessionState};
+use super::{FederateReport, FederationReport, Report, SessionReport, SessionState, SlowReading};
 
 /// Returns every metric of an RTI as text of the type `text/plain; version=0.0.4`.
 ///
@@ -62,6 +62,21 @@ fn of_sessions(text: &mut Text, report: &Report) {
     }
     let backlog: usize = report.sessions.iter().map(|session| session.backlog_bytes).sum();
     text.one("backlog_bytes", Gauge, "Memory of the messages queued for sending.", backlog);
+    let in_files: usize = report.sessions.iter().map(|session| session.file_bytes).sum();
+    text.one("spool_file_bytes", Gauge, "The part of the spools that is in files.", in_files);
+    let SlowReading { spooled, stored, conflated, dropped, congested, held } = report.slow_reading;
+    text.family("slow_reading_total", Counter, "What slow readers missed and cost, by kind.");
+    let kinds = [
+        ("spooled", spooled),
+        ("stored", stored),
+        ("conflated", conflated),
+        ("dropped", dropped),
+        ("congested", congested),
+        ("held", held),
+    ];
+    for (kind, count) in kinds {
+        text.sample("slow_reading_total", &[("kind", &kind)], count);
+    }
     let kept: usize = report.sessions.iter().map(|session| session.kept_bytes).sum();
     text.one("kept_bytes", Gauge, "Memory of sent messages that are not acknowledged yet.", kept);
 }
@@ -85,7 +100,7 @@ fn of_federations(text: &mut Text, federations: &[FederationReport]) {
 type OfFederate = fn(&FederateReport, Option<&SessionReport>) -> Option<f64>;
 
 /// For each metric: the name without its prefix, the kind, the help text and the function that returns its value.
-const OF_FEDERATES: [(&str, MetricKind, &str, OfFederate); 14] = [
+const OF_FEDERATES: [(&str, MetricKind, &str, OfFederate); 20] = [
     ("federate_logical_time", Gauge, "Logical time.", |one, _| Some(one.time.as_f64())),
     ("federate_lookahead", Gauge, "Lookahead, if time-regulating.", |one, _| {
         Some(one.lookahead?.as_f64())
@@ -110,6 +125,27 @@ const OF_FEDERATES: [(&str, MetricKind, &str, OfFederate); 14] = [
     }),
     ("federate_backlog_bytes", Gauge, "Memory of the queued messages.", |_, session| {
         Some(session?.backlog_bytes as f64)
+    }),
+    ("federate_spool_file_bytes", Gauge, "The part of its spool in a file.", |_, session| {
+        Some(session?.file_bytes as f64)
+    }),
+    ("federate_spooled_messages_total", Counter, "Messages in its spool so far.", |_, session| {
+        Some(session?.slow_reading.spooled as f64)
+    }),
+    (
+        "federate_conflated_messages_total",
+        Counter,
+        "Best-effort updates it missed.",
+        |_, session| Some(session?.slow_reading.conflated as f64),
+    ),
+    ("federate_dropped_messages_total", Counter, "Interactions it missed.", |_, session| {
+        Some(session?.slow_reading.dropped as f64)
+    }),
+    ("federate_congestions_total", Counter, "Times at which its calls waited.", |_, session| {
+        Some(session?.slow_reading.congested as f64)
+    }),
+    ("federate_holds_total", Counter, "Times at which it delayed a sender.", |_, session| {
+        Some(session?.slow_reading.held as f64)
     }),
     ("federate_silence_seconds", Gauge, "Time since something was received.", |_, session| {
         Some(seconds(session?.silence))

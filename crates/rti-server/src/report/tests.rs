@@ -64,6 +64,8 @@ fn report() -> Report {
         sent: flow,
         backlog: 3,
         backlog_bytes: 300,
+        file_bytes: 50,
+        slow_reading: SlowReading { conflated: 8, ..SlowReading::default() },
         kept_bytes: 100,
         unanswered: 1,
     };
@@ -79,6 +81,7 @@ fn report() -> Report {
         arrivals: 1,
         sessions_opened: 4,
         sessions_ended: BTreeMap::from([("stalled".into(), 1)]),
+        slow_reading: SlowReading { conflated: 9, held: 2, ..SlowReading::default() },
         sessions: vec![
             session(1, SessionState::Running),
             session(2, SessionState::Congested),
@@ -160,6 +163,10 @@ fn prometheus_shows_federates_by_name() {
         r#"hemiola_rti_sessions_ended_total{reason="stalled"} 1"#,
         r#"hemiola_rti_sessions{state="congested"} 1"#,
         "hemiola_rti_backlog_bytes 900",
+        "hemiola_rti_spool_file_bytes 150",
+        r#"hemiola_rti_slow_reading_total{kind="conflated"} 9"#,
+        r#"hemiola_rti_slow_reading_total{kind="held"} 2"#,
+        r#"hemiola_rti_federate_conflated_messages_total{federation="Demo",federate="slow"} 8"#,
         r#"hemiola_rti_messages_total{federation="Demo"} 1234"#,
         r#"hemiola_rti_federate_logical_time{federation="Demo",federate="slow"} 10"#,
         r#"hemiola_rti_federate_waiting_seconds{federation="Demo",federate="fast"} 1"#,

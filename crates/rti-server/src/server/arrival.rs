@@ -273,6 +273,7 @@ impl Server {
     fn serve_session(&mut self, network: &mut dyn Network, id: ConnectionId, session: SessionId) {
         let Some(found) = self.sessions.by_id.get(&session) else { return };
         let has_output = self.connections.by_id[&id].rest_len() > 0
+            || !found.spool.is_empty()
             || (found.protocol.has_output() && found.pending.deferred_since.is_none());
         if has_output {
             // The peer may be waiting for a part of it.

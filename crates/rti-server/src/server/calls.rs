@@ -9,6 +9,7 @@ use hemiola_rti::{CallId, ConnectSettings, Effect, Input, SessionId};
 use super::Server;
 use crate::network::Network;
 use crate::session::PendingOutput;
+use crate::spool::Spool;
 
 /// The work for one session in one turn, in units of a call without consequences (1 to 2 µs).
 const BUDGET: u64 = 256;
@@ -163,28 +164,19 @@ impl Server {
                         if answer.is_err() { PendingOutput::Urgent } else { caller.output };
                     let body = message::encode_reply(caller.number, &answer);
                     bytes += body.len() as u64;
-                    let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
-                    session.protocol.respond(self.now, caller.request, body);
-                    session.traffic.sent.count(self.now, 1, 0);
-                    self.statistics.sent.count(self.now, 1, 0);
-                    if output == PendingOutput::Lazy && session.pending.defers_responses {
+                    let session = &self.sessions.by_id[&id];
+                    let is_deferred =
+                        output == PendingOutput::Lazy && session.pending.defers_responses;
+                    self.send_response(id, caller.request, body);
+                    if is_deferred {
                         self.defer(id);
                     } else {
                         self.mark(id, output);
                     }
-                    // It may make calls without ever reading a response.
-                    self.queued(id, None, 0);
                 }
                 Effect::Callback(id, notice) => {
                     callbacks += 1;
-                    let body = notice.encoded(message::encode_callback).clone();
-                    let len = body.len();
-                    let Some(session) = self.sessions.by_id.get_mut(&id) else { continue };
-                    session.protocol.request(self.now, body);
-                    session.traffic.sent.count(self.now, 1, 0);
-                    self.statistics.sent.count(self.now, 1, 0);
-                    self.mark(id, PendingOutput::Callback);
-                    self.queued(id, caller.map(|caller| caller.session), len);
+                    self.send_callback(id, &notice, caller.map(|caller| caller.session));
                 }
                 Effect::Close(id) => {
                     if let Some(session) = self.sessions.by_id.get_mut(&id) {
@@ -207,6 +199,7 @@ impl Server {
             self.preparations.forget(id);
             network.discard(Box::new(preparing.call));
         }
+        session.spool = Spool::default();
         let eviction = session.ending.eviction;
         let deadline = session.protocol.deadline();
         let name = session.protocol.id();
@@ -227,6 +220,7 @@ impl Server {
             (None, _) => tracing::warn!(session = id.0, "session ended: {end}"),
         }
         network.forget_process(id);
+        network.discard_spool(id);
         self.kernel.handle(Input::Lost(id), &mut self.buffers.effects);
         self.expect_abandoned();
         self.deliver(None);

@@ -70,16 +70,17 @@ impl Server {
     fn expire_congestion(&mut self, id: SessionId) {
         let (now, stall_max) = (self.now, self.settings.stall_max);
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
-        let sent = session.traffic.sent_len;
+        let progress = session.progress();
+        let may_read = !session.spool.waits_for_file();
         if let Some(congestion) = &mut session.pressure.congestion {
-            if sent > congestion.sent_then {
-                (congestion.since, congestion.sent_then) = (now, sent);
+            if progress != congestion.progress {
+                (congestion.since, congestion.progress) = (now, progress);
             }
             let until = congestion.since + stall_max;
             if until > now {
                 self.schedule.wake_by(until);
-            } else if session.connection.is_some() {
-                let reason = "it does not read, and others wait for it";
+            } else if session.connection.is_some() && may_read {
+                let reason = "it does not read";
                 self.schedule.evictions.push((id, reason));
             }
         }

@@ -129,11 +129,9 @@ impl Server {
 
     /// Answers a request that does not reach the kernel.
     pub(super) fn refuse_call(&mut self, id: SessionId, request: RequestId, refusal: &Refusal) {
-        let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
         let reply = message::encode_reply(0, &Err(refusal.clone()));
-        session.protocol.respond(self.now, request, reply);
+        self.send_response(id, request, reply);
         self.mark(id, PendingOutput::Urgent);
-        self.queued(id, None, 0);
     }
 
     /// Has everything dropped that the kernel no longer needs.

@@ -90,7 +90,15 @@ impl Server {
                 session.traffic.sent_len += sent as u64;
                 session.traffic.sent.count(self.now, 0, sent as u64);
                 self.statistics.sent.count(self.now, 0, sent as u64);
-                if !connection.is_clear() || !session.protocol.has_output() {
+                if !connection.is_clear() {
+                    break;
+                }
+                if !session.spool.is_empty() {
+                    let fed = session.feed(self.now, WRITE_LEN);
+                    session.traffic.sent.count(self.now, fed, 0);
+                    self.statistics.sent.count(self.now, fed, 0);
+                }
+                if !session.protocol.has_output() {
                     break;
                 }
                 if writes == WRITES_MAX {
@@ -102,6 +110,9 @@ impl Server {
                 self.buffers.outbox.clear();
                 session.protocol.transmit(self.now, &mut self.buffers.outbox, WRITE_LEN);
                 flushed = connection.send(network, &self.buffers.outbox, urgency);
+            }
+            if let Some(chunk) = session.spool.next_to_read() {
+                network.load(id, chunk);
             }
             // A client that defers responses is one of ours, and sends without waiting.
             let is_silent = session.traffic.sent_len == sent_before;

@@ -1,72 +1,224 @@
-//! Back-pressure: receivers that read too slowly, the senders that are held for them, and the timeouts of both.
+//! Back-pressure: sessions that read too slowly, and the senders that are held for them as a last resort.
 //!
 //! ```text
-//!  queue of a session   0 ────── 7/8 congested_len ── congested_len ────────────── backlog_len_max
-//!  its main senders           go on ◀──                 are held, hold_max per call   it ends
+//!  queue of a session  0 ── behind_len ────── congested_len ─────── 3/4 ─────────────────── 1, in memory
+//!                      protocol │ its spool takes    │ its own calls   │ senders that fill it │ it ends
+//!                      session  │ further messages   │ wait            │ are held, hold_max   │
+//!                               │ and conflates      │ it must read    │ per call             │
 //! ```
 //!
-//! A receiver is congested as long as too much is queued for it. A call that adds to the queue is carried out; then its
-//! sender is held, unless it has added little compared with the other senders. A sender is held for at most
-//! [`hold_max`](crate::Settings::hold_max) per call, so a slow receiver limits a flood but stops no sender. A congested
-//! receiver ends if it reads nothing for [`stall_max`](crate::Settings::stall_max), or if its queue reaches
-//! [`backlog_len_max`](crate::Settings::backlog_len_max). Detached sessions hold no sender.
+//! A session that reads too slowly costs itself. Messages for it wait in its own [spool](crate::spool), and no sender
+//! notices. The [policy](crate::SlowReaderPolicy) says which best-effort messages it misses. It ends when the spool
+//! is full, or when it reads nothing for [`stall_max`](Settings::stall_max) while much is queued.
+//!
+//! A sender is held only if the spool is nearly full and the sender fills it: a flood then proceeds at the pace of its
+//! receivers. It is held for at most [`hold_max`](Settings::hold_max) per call. A sender is never held that adds less
+//! per second than a [64th](ALLOWANCE) of the spool's memory, however slowly the receiver reads. Detached sessions hold
+//! no sender.
 
-use hemiola_rti::SessionId;
+use std::collections::BTreeMap;
+
+use hemiola_fedpro::{RequestId, message};
+use hemiola_hla::{Callback, Data};
+use hemiola_rti::{Notice, SessionId};
 
 use super::Server;
+use crate::chunk::Message;
+use crate::connection::Connection;
 use crate::network::Network;
-use crate::session::{Congestion, Hold, PendingOutput};
+use crate::report::SlowReading;
+use crate::session::{Congestion, Hold, PendingOutput, Session};
+use crate::settings::{Settings, SlowReaderPolicy};
+use crate::spool::{Dispensable, Key};
 
-/// A sender that has added less since a receiver became congested is not held, in bytes.
-const HARMLESS_LEN: usize = 64 << 10;
+/// Senders are held while more of a receiver's spool is used than this, and until no more than that, in eighths.
+const HOLD_FROM: usize = 6;
+const HOLD_UNTIL: usize = 5;
+
+/// A sender that takes longer than this to fill the memory of a spool is not held, in seconds.
+const ALLOWANCE: usize = 64;
 
 impl Server {
-    /// A message of this length was queued for a session; its sender is known if it was caused by a call.
-    pub(super) fn queued(&mut self, id: SessionId, sender: Option<SessionId>, len: usize) {
+    /// Queues a callback for a session. Its sender is known if a call caused it.
+    pub(super) fn send_callback(
+        &mut self,
+        id: SessionId,
+        notice: &Notice,
+        sender: Option<SessionId>,
+    ) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
-        let queue = session.protocol.waiting_len();
+        if session.is_behind(self.settings.behind_len) {
+            return self.spool_callback(id, notice, sender);
+        }
+        let body = notice.encoded(message::encode_callback).clone();
+        let len = body.len();
+        session.protocol.request(self.now, body);
+        session.traffic.sent.count(self.now, 1, 0);
+        self.statistics.sent.count(self.now, 1, 0);
+        self.mark(id, PendingOutput::Callback);
+        self.queued(id, sender, len);
+    }
+
+    /// Queues the response to a call of a session, behind its callbacks. It may make calls and never read a response.
+    pub(super) fn send_response(&mut self, id: SessionId, request: RequestId, body: Data) {
+        let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
+        if session.is_behind(self.settings.behind_len) && !session.protocol.has_ended() {
+            session.spool.push(Message { answers: Some(request), body }, None);
+        } else {
+            session.protocol.respond(self.now, request, body);
+            session.traffic.sent.count(self.now, 1, 0);
+            self.statistics.sent.count(self.now, 1, 0);
+        }
+        self.queued(id, None, 0);
+    }
+
+    /// Queues a callback for a session that is behind.
+    fn spool_callback(&mut self, id: SessionId, notice: &Notice, sender: Option<SessionId>) {
+        let callback = notice.callback();
+        let update = match self.dispensable(id, callback) {
+            Some(Dispensable { update: None, .. }) => {
+                let is_first = self.count_slow(id, |count| &mut count.dropped);
+                if is_first {
+                    tracing::info!(session = id.0, "a slow reader misses best-effort interactions");
+                }
+                return;
+            }
+            dispensable => dispensable.and_then(|one| one.update),
+        };
+        let key = update.map(|(instance, values)| Key::new(instance, values));
+        let body = notice.encoded(message::encode_callback).clone();
+        let mut len = body.len();
+        let session = self.sessions.by_id.get_mut(&id).expect("it is behind");
+        if session.protocol.has_ended() {
+            return;
+        }
+        if session.spool.push(Message { answers: None, body }, key) {
+            len = 0;
+            let is_first = self.count_slow(id, |count| &mut count.conflated);
+            if is_first {
+                let name = callback.name();
+                tracing::info!(session = id.0, name, "a slow reader misses best-effort updates");
+            }
+        }
+        self.count_slow(id, |count| &mut count.spooled);
+        self.mark(id, PendingOutput::Callback);
+        self.queued(id, sender, len);
+    }
+
+    /// Whether a session that is behind may miss a callback: its connection takes no more, the callback is best effort,
+    /// and the policy allows it.
+    fn dispensable<'a>(&self, id: SessionId, callback: &'a Callback) -> Option<Dispensable<'a>> {
+        let policy = self.settings.slow_reader;
+        if policy == SlowReaderPolicy::Wait {
+            return None;
+        }
+        let connection = self.sessions.by_id.get(&id)?.connection;
+        let connection = connection.and_then(|number| self.connections.by_id.get(&number));
+        if connection.is_some_and(Connection::is_clear) {
+            return None;
+        }
+        Dispensable::new(callback)
+            .filter(|one| one.update.is_some() || policy == SlowReaderPolicy::Drop)
+            .filter(|one| self.kernel.is_best_effort(id, one.transportation))
+    }
+
+    /// Counts for a slow reader. Returns whether it is the first of its kind in an episode.
+    pub(super) fn count_slow(
+        &mut self,
+        id: SessionId,
+        kind: fn(&mut SlowReading) -> &mut u64,
+    ) -> bool {
+        *kind(&mut self.statistics.slow) += 1;
+        let session = self.sessions.by_id.get_mut(&id);
+        session.is_some_and(|session| session.slowness.count(self.now, kind))
+    }
+
+    /// A message of this length was queued for a session.
+    fn queued(&mut self, id: SessionId, sender: Option<SessionId>, len: usize) {
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+        let queue = session.queue_len();
         if queue <= self.settings.congested_len {
             return;
         }
-        if queue > self.settings.backlog_len_max && session.ending.eviction.is_none() {
+        if session.queue_memory() > self.settings.backlog_len_max
+            && session.ending.eviction.is_none()
+        {
             let reason = match session.connection {
-                None => "its connection is broken, and too much is queued for it",
-                Some(_) => "it reads too slowly, and too much is queued for it",
+                None => "its connection is broken, and its spool is full",
+                Some(_) => "it reads too slowly, and its spool is full",
             };
             self.schedule.evictions.push((id, reason));
         }
-        let is_connected = session.connection.is_some();
-        let (now, sent) = (self.now, session.traffic.sent_len);
-        let congestion = session.pressure.congestion.get_or_insert_with(|| {
-            self.schedule.wake_by(now + self.settings.stall_max);
-            Congestion { since: now, sent_then: sent, by: Default::default(), holds: Vec::new() }
-        });
-        let Some(sender) = sender.filter(|sender| *sender != id && is_connected) else { return };
-        let added = congestion.by.entry(sender).or_default();
-        *added += len;
-        let added = *added;
-        // Less than half of an equal share.
-        let is_minor = || {
-            let total: usize = congestion.by.values().sum();
-            2 * added * congestion.by.len() < total
-        };
-        if added < HARMLESS_LEN || is_minor() {
+        if session.pressure.congestion.is_none() {
+            self.congest(id);
+        }
+        if let Some(sender) = sender.filter(|sender| *sender != id && len > 0) {
+            let session = self.sessions.by_id.get_mut(&id).expect("it was found above");
+            let congestion = session.pressure.congestion.as_mut().expect("it has begun");
+            *congestion.by.entry(sender).or_default() += len;
+            self.hold(id, sender);
+        }
+    }
+
+    /// The congestion of a session begins.
+    fn congest(&mut self, id: SessionId) {
+        let now = self.now;
+        if self.count_slow(id, |count| &mut count.congested) {
+            tracing::info!(session = id.0, "a slow reader: its own calls wait until it has read");
+        }
+        self.schedule.wake_by(now + self.settings.stall_max);
+        let session = self.sessions.by_id.get_mut(&id).expect("something was queued for it");
+        let (progress, by, holds) = (session.progress(), BTreeMap::new(), Vec::new());
+        let congestion = Congestion { began: now, since: now, progress, by, holds };
+        session.pressure.congestion = Some(congestion);
+    }
+
+    /// Holds a sender that floods a receiver whose spool is nearly full.
+    fn hold(&mut self, id: SessionId, sender: SessionId) {
+        let receiver = &self.sessions.by_id[&id];
+        let Some(congestion) = &receiver.pressure.congestion else { return };
+        if receiver.connection.is_none()
+            || !self.is_full(receiver, HOLD_FROM)
+            || !self.floods(congestion, sender)
+        {
             return;
         }
         let Some(sending) = self.sessions.by_id.get_mut(&sender) else { return };
         if sending.pressure.hold.is_some() {
             return;
         }
-        let until = now + self.settings.hold_max;
+        let until = self.now + self.settings.hold_max;
         sending.pressure.hold = Some(Hold { by: id, until });
         self.schedule.wake_by(until);
         let receiver = self.sessions.by_id.get_mut(&id).expect("it was found above");
         if let Some(congestion) = &mut receiver.pressure.congestion {
-            if congestion.holds.is_empty() {
-                tracing::info!(session = id.0, sender = sender.0, "a slow receiver delays senders");
-            }
             congestion.holds.push(sender);
         }
+        if self.count_slow(id, |count| &mut count.held) {
+            tracing::info!(session = id.0, sender = sender.0, "a slow reader delays a sender");
+        }
+    }
+
+    /// Whether a session's queue exceeds this many eighths of its limit, in memory or in all.
+    fn is_full(&self, session: &Session, eighths: usize) -> bool {
+        let Settings { backlog_len_max, spool_file_max, .. } = self.settings;
+        let exceeds = |len: usize, max: usize| len / eighths > max / 8;
+        exceeds(session.queue_memory(), backlog_len_max)
+            || exceeds(session.queue_len(), backlog_len_max.saturating_add(spool_file_max))
+    }
+
+    /// Whether a sender fills the queue of a session: it added more than its allowance, and more than half of an equal
+    /// share.
+    fn floods(&self, congestion: &Congestion, sender: SessionId) -> bool {
+        let added = congestion.by.get(&sender).copied().unwrap_or(0);
+        let per_second = self.settings.backlog_len_max / ALLOWANCE;
+        let millis = (self.now - congestion.began).nanos() / 1_000_000;
+        let millis = usize::try_from(millis).unwrap_or(0);
+        if added <= per_second.saturating_add(per_second.saturating_mul(millis) / 1000) {
+            return false;
+        }
+        let total: usize = congestion.by.values().sum();
+        2 * added * congestion.by.len() >= total
     }
 
     /// Ends the congestion of a session: it goes on, and so do the senders it held.
@@ -133,11 +285,14 @@ impl Server {
 
     /// Draws the consequences after something was written to a session, or could not be.
     pub(super) fn settle(&mut self, network: &mut dyn Network, id: SessionId) {
+        self.spill(network, id);
         self.charge(id);
         let Some(session) = self.sessions.by_id.get(&id) else { return };
         let relieved_len = self.settings.congested_len - self.settings.congested_len / 8;
-        if session.pressure.congestion.is_some() && session.protocol.waiting_len() <= relieved_len {
+        if session.pressure.congestion.is_some() && session.queue_len() <= relieved_len {
             self.relieve(id);
+        } else if session.pressure.has_holds() && !self.is_full(session, HOLD_UNTIL) {
+            self.release_all(id);
         }
         if self.sessions.by_id[&id].protocol.has_ended() {
             self.drive(network, id);

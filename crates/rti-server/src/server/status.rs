@@ -32,16 +32,18 @@ impl Server {
             arrivals: connections.filter(|one| is_arriving(&one.purpose)).count(),
             sessions_opened: statistics.summary.sessions,
             sessions_ended: ended.map(|(why, count)| ((*why).to_owned(), *count)).collect(),
+            slow_reading: statistics.slow,
             sessions: self.sessions.by_id.iter().map(|(id, one)| self.session(id.0, one)).collect(),
             federations: federations(&self.kernel.status(), now),
         }
     }
 
     fn session(&self, number: u64, session: &Session) -> SessionReport {
-        let state = match (session.connection, &session.pressure.congestion) {
-            (None, _) => SessionState::Apart,
-            (_, Some(_)) => SessionState::Congested,
-            _ => SessionState::Running,
+        let is_slow = session.pressure.congestion.is_some() || !session.spool.is_empty();
+        let state = match session.connection {
+            None => SessionState::Apart,
+            Some(_) if is_slow => SessionState::Congested,
+            Some(_) => SessionState::Running,
         };
         SessionReport {
             number,
@@ -51,8 +53,10 @@ impl Server {
             silence: self.now - session.traffic.heard,
             received: session.traffic.received.read(self.now),
             sent: session.traffic.sent.read(self.now),
-            backlog: session.protocol.waiting(),
-            backlog_bytes: session.protocol.waiting_len(),
+            backlog: session.protocol.waiting() + session.spool.count(),
+            backlog_bytes: session.queue_memory(),
+            file_bytes: session.spool.file_len(),
+            slow_reading: session.slowness.total,
             kept_bytes: session.protocol.kept_len(),
             unanswered: session.protocol.unanswered(),
         }
@@ -75,7 +79,17 @@ impl Server {
                 );
             }
             assert_eq!(session.connection.is_none(), session.detached_since.is_some(), "{id:?}");
+            session.spool.check_invariants();
+            let connection = session.connection.and_then(|id| self.connections.by_id.get(&id));
+            if !session.spool.is_empty()
+                && let Some(connection) = connection
+            {
+                let waits = !connection.is_clear() || connection.is_queued;
+                assert!(waits || session.spool.waits_for_file(), "the spool of {id:?} is stuck");
+            }
             if let Some(hold) = session.pressure.hold {
+                let longest = self.now + self.settings.hold_max;
+                assert!(hold.until > self.now && hold.until <= longest, "{id:?}: {hold:?}");
                 let receiver = sessions.get(&hold.by).expect("a receiver that holds exists");
                 let congestion = receiver.pressure.congestion.as_ref();
                 assert!(congestion.is_some_and(|one| one.holds.contains(id)), "{id:?}: {hold:?}");

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 
 use hemiola_record::Recorder;
 use hemiola_rt::sys::usage::thread_switches;
-use hemiola_rtid::{Observer, Options, Server};
+use hemiola_rtid::{Observer, Options, REAL_TIME_HOLD_MAX, Server};
 use hemiola_scenario::{Task, Transport};
 use hemiola_trace::result::{Role, TURN};
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Instant, RtiAddress};
+use hemiola_units::{Instant, Policy, RtiAddress};
 
 use super::modes;
 use crate::launch::{Finished, Line, Message};
@@ -40,7 +40,10 @@ fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let local = Some(spec.run.id.clone());
     let observer: Box<dyn Observer + Send> =
         Box::new(Turns { recorder: recorder(&spec)?, number: 0 });
-    let options = Options { listen, local, observer: Some(observer), ..Options::default() };
+    let mut options = Options { listen, local, observer: Some(observer), ..Options::default() };
+    if !matches!(spec.process.profile.scheduling, Policy::Other { .. }) {
+        options.settings.hold_max = REAL_TIME_HOLD_MAX;
+    }
     let server = Server::bind(options).map_err(|error| error.to_string())?;
     let address = match server.addresses().tcp.first() {
         Some(address) => RtiAddress::Tcp { host: address.ip().to_string(), port: address.port() },

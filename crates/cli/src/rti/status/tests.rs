@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_rtid::report::{Number, WaitingReport, Work};
+use hemiola_rtid::report::{Number, SlowReading, WaitingReport, Work};
 
 use super::*;
 
@@ -26,6 +26,8 @@ fn session(number: u64, state: SessionState, backlog: usize) -> SessionReport {
         sent: a_flow(128_000, 2000.4),
         backlog,
         backlog_bytes: backlog * 1024,
+        file_bytes: backlog * 512,
+        slow_reading: SlowReading { conflated: backlog as u64 / 4, ..SlowReading::default() },
         kept_bytes: 0,
         unanswered: 0,
     }
@@ -66,6 +68,14 @@ fn report() -> Report {
         arrivals: 0,
         sessions_opened: 6,
         sessions_ended: BTreeMap::from([("stalled".into(), 1), ("terminated".into(), 1)]),
+        slow_reading: SlowReading {
+            spooled: 9000,
+            stored: 2,
+            conflated: 1024,
+            dropped: 0,
+            congested: 3,
+            held: 1,
+        },
         sessions: vec![
             session(1, SessionState::Running, 0),
             session(2, SessionState::Apart, 0),
@@ -99,15 +109,16 @@ RTI 0.1.0, process 4711, up 1 min 40 s: 1 federation, 3 federates, 4 sessions
   sent            2 000 messages/s, 195 KiB/s; 128 000 messages, 12.2 MiB in all
   busy            12.0 % of the time, 64 000 calls, 128 000 callbacks
   sessions ended  1 stalled, 1 terminated
+  slow readers    9 000 messages spooled, 2 parts in files, 1 024 updates conflated, 3 times congested, 1 holds of senders
 
 Federation Formation: HLAfloat64Time, 4 object instances, 64 000 messages
-──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Federate    Type        Time  Lookahead  Constr.   GALT  State                                                    In/s  Out/s                 Backlog
-──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-board 1     Dynamics  12.345      0.005        ✓  12.35  runs                                                    1 000  2 000                       0
-board 2     Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s  1 000  2 000                       0
-view�[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; does not read                  1 000  2 000  4 096 (4 MiB) + 12 TSO
-──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Federate    Type        Time  Lookahead  Constr.   GALT  State                                                                      In/s  Out/s                                   Backlog
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+board 1     Dynamics  12.345      0.005        ✓  12.35  runs                                                                      1 000  2 000                                         0
+board 2     Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s                    1 000  2 000                                         0
+view�[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; reads slowly; missed 1 024 best-effort messages  1 000  2 000  4 096 (4 MiB) + 2 MiB in a file + 12 TSO
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 board 1 holds back board 2 and viewer at 12.35 for 1 min 23 s: it has not asked to advance. Not yet
 reached by all federates: Ready.
 

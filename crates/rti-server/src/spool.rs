@@ -1,0 +1,301 @@
+//! The spool of a slow reader: a queue of messages that its protocol session has not numbered yet.
+//!
+//! ```text
+//!  push ──▶ queue ─────────────────────────────▶ pop ──▶ protocol session (numbers, transmits, keeps)
+//!              └─▶ chunks in a file ─▶ front ─▶┘
+//! ```
+//!
+//! **The rule of conflation.** A message with a [`Key`] may be conflated. Of the queued messages with the same key, the
+//! oldest keeps its place, and of those behind it only the newest stays. Messages are removed and never moved, so a
+//! reader receives a subsequence of what was sent to it, in order:
+//!
+//! * Messages without a key arrive exactly once, in the order in which they were sent.
+//! * A message with a key arrives, or a later one with the same key does. The newest of each key always arrives.
+//! * The discovery of an instance precedes its updates, and its removal follows them, because neither has a key.
+//! * A key that is updated faster than the queue drains is not starved, because its oldest message never moves back.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use hemiola_hla::data::AttributeValues;
+use hemiola_hla::{
+    AttributeHandle, Callback, ObjectInstanceHandle, OrderType, TransportationTypeHandle,
+};
+
+use crate::chunk::{Message, SpoolChunk};
+
+/// Updates with the same key replace each other: those of the same attributes of the same instance.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(Arc<(ObjectInstanceHandle, Vec<AttributeHandle>)>);
+
+impl Key {
+    pub(crate) fn new(instance: ObjectInstanceHandle, values: &AttributeValues) -> Self {
+        let mut attributes: Vec<AttributeHandle> = values.iter().map(|(one, _)| *one).collect();
+        attributes.sort_unstable();
+        Self(Arc::new((instance, attributes)))
+    }
+}
+
+/// A callback that a reader may miss if its transportation is best effort.
+#[derive(Debug)]
+pub(crate) struct Dispensable<'a> {
+    pub(crate) transportation: TransportationTypeHandle,
+    /// The updated instance and values; `None` for an interaction.
+    pub(crate) update: Option<(ObjectInstanceHandle, &'a AttributeValues)>,
+}
+
+impl<'a> Dispensable<'a> {
+    /// Returns `None` for a callback that must arrive: any but an update or interaction that was sent in receive order.
+    pub(crate) const fn new(callback: &'a Callback) -> Option<Self> {
+        use Callback as C;
+        let (transportation, update) = match callback {
+            C::ReflectAttributeValues {
+                transportation_type,
+                object_instance,
+                attribute_values,
+                ..
+            }
+            | C::ReflectAttributeValuesWithTime {
+                transportation_type,
+                object_instance,
+                attribute_values,
+                sent_order_type: OrderType::Receive,
+                retraction: None,
+                ..
+            } => (*transportation_type, Some((*object_instance, attribute_values))),
+            C::ReceiveInteraction { transportation_type, .. }
+            | C::ReceiveDirectedInteraction { transportation_type, .. }
+            | C::ReceiveInteractionWithTime {
+                transportation_type,
+                sent_order_type: OrderType::Receive,
+                retraction: None,
+                ..
+            }
+            | C::ReceiveDirectedInteractionWithTime {
+                transportation_type,
+                sent_order_type: OrderType::Receive,
+                retraction: None,
+                ..
+            } => (*transportation_type, None),
+            _ => return None,
+        };
+        Some(Self { transportation, update })
+    }
+}
+
+#[derive(Debug)]
+struct Queued {
+    message: Message,
+    key: Option<Key>,
+}
+
+/// The places of a key's messages in the queue: at most two.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    oldest: u64,
+    newest: Option<u64>,
+}
+
+/// A part of the queue in the file, or on the way.
+#[derive(Debug)]
+struct Stored {
+    number: u64,
+    count: usize,
+    /// The memory of its messages, in bytes.
+    len: usize,
+    state: StoredState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StoredState {
+    /// It is being written, and still in memory.
+    Writing,
+    InFile,
+    /// It is being read.
+    Reading,
+}
+
+/// A queue of messages in memory, and behind its head in a file. The shell writes and reads the file.
+#[derive(Debug, Default)]
+pub(crate) struct Spool {
+    /// Messages that were read from the file.
+    front: VecDeque<Message>,
+    /// The parts in the file, behind `front`, oldest first.
+    stored: VecDeque<Stored>,
+    /// The messages behind these, by place.
+    queue: BTreeMap<u64, Queued>,
+    places: BTreeMap<Key, Places>,
+    next_place: u64,
+    next_chunk: u64,
+    count: usize,
+    /// Memory in bytes: of the queue, and of everything in front of it that is not in the file.
+    queue_len: usize,
+    front_len: usize,
+    file_len: usize,
+}
+
+impl Spool {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The number of messages.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The memory of the messages that are not in the file, in bytes.
+    pub(crate) const fn memory(&self) -> usize {
+        self.queue_len + self.front_len
+    }
+
+    /// The memory of the messages that can still be moved to the file, in bytes.
+    pub(crate) const fn in_queue(&self) -> usize {
+        self.queue_len
+    }
+
+    /// The memory that the messages in the file would take, in bytes.
+    pub(crate) const fn file_len(&self) -> usize {
+        self.file_len
+    }
+
+    /// The memory of the messages on the way to the file or back from it, in bytes.
+    pub(crate) const fn ahead(&self) -> usize {
+        self.front_len
+    }
+
+    /// Whether the next message is in the file.
+    pub(crate) fn waits_for_file(&self) -> bool {
+        self.front.is_empty() && !self.stored.is_empty()
+    }
+
+    /// Appends a message. Returns whether it replaced an older one with the same key.
+    pub(crate) fn push(&mut self, message: Message, key: Option<Key>) -> bool {
+        let place = self.next_place;
+        self.next_place += 1;
+        let replaced = key.as_ref().and_then(|key| self.place(key, place));
+        let replaced = replaced.and_then(|place| self.queue.remove(&place));
+        if let Some(replaced) = &replaced {
+            self.queue_len -= replaced.message.cost();
+            self.count -= 1;
+        }
+        self.queue_len += message.cost();
+        self.count += 1;
+        self.queue.insert(place, Queued { message, key });
+        replaced.is_some()
+    }
+
+    /// Notes the place of the newest message with this key. Returns that of the one it replaces.
+    fn place(&mut self, key: &Key, place: u64) -> Option<u64> {
+        if let Some(places) = self.places.get_mut(key) {
+            return places.newest.replace(place);
+        }
+        self.places.insert(key.clone(), Places { oldest: place, newest: None });
+        None
+    }
+
+    /// Takes the oldest message; `None` if there is none, or if it [is in the file](Self::waits_for_file).
+    pub(crate) fn pop(&mut self) -> Option<Message> {
+        let message = match self.front.pop_front() {
+            Some(message) => {
+                self.front_len -= message.cost();
+                message
+            }
+            None if self.stored.is_empty() => self.pop_queue()?,
+            None => return None,
+        };
+        self.count -= 1;
+        Some(message)
+    }
+
+    fn pop_queue(&mut self) -> Option<Message> {
+        let (place, Queued { message, key }) = self.queue.pop_first()?;
+        if let Some(key) = key {
+            let places = self.places.get_mut(&key).expect("a queued message with a key is placed");
+            debug_assert_eq!(places.oldest, place);
+            match places.newest.take() {
+                Some(next) => places.oldest = next,
+                None => drop(self.places.remove(&key)),
+            }
+        }
+        self.queue_len -= message.cost();
+        Some(message)
+    }
+
+    /// Takes about this much from the begin of the queue, to be written to the file under the returned number; `None`
+    /// if the queue is shorter. It counts as memory until it [is stored](Self::stored).
+    pub(crate) fn take_chunk(&mut self, len: usize) -> Option<(u64, SpoolChunk)> {
+        if self.queue_len < len {
+            return None;
+        }
+        let mut chunk = SpoolChunk::default();
+        let before = self.queue_len;
+        while before - self.queue_len < len
+            && let Some(message) = self.pop_queue()
+        {
+            chunk.messages.push(message);
+        }
+        let (number, len) = (self.next_chunk, before - self.queue_len);
+        self.next_chunk += 1;
+        self.front_len += len;
+        let state = StoredState::Writing;
+        self.stored.push_back(Stored { number, count: chunk.messages.len(), len, state });
+        Some((number, chunk))
+    }
+
+    /// A chunk is in the file.
+    pub(crate) fn stored(&mut self, number: u64) {
+        let writing = |one: &&mut Stored| (one.number, one.state) == (number, StoredState::Writing);
+        if let Some(stored) = self.stored.iter_mut().find(writing) {
+            stored.state = StoredState::InFile;
+            self.front_len -= stored.len;
+            self.file_len += stored.len;
+        }
+    }
+
+    /// Returns the number of the chunk that has to be read next, once.
+    pub(crate) fn next_to_read(&mut self) -> Option<u64> {
+        let stored = self.stored.front_mut().filter(|_| self.front.is_empty())?;
+        if stored.state != StoredState::InFile {
+            return None;
+        }
+        stored.state = StoredState::Reading;
+        Some(stored.number)
+    }
+
+    /// A chunk has been read. Returns `false` if it is not the expected one.
+    pub(crate) fn loaded(&mut self, number: u64, chunk: &SpoolChunk) -> bool {
+        let expected = |one: &mut Stored| (one.number, one.state) == (number, StoredState::Reading);
+        let Some(stored) = self.stored.pop_front_if(expected) else { return false };
+        let len = chunk.messages.iter().map(Message::cost).sum();
+        let is_whole = (chunk.messages.len(), len) == (stored.count, stored.len);
+        self.file_len -= stored.len;
+        self.front_len += len;
+        self.count = self.count - stored.count + chunk.messages.len();
+        self.front.extend(chunk.messages.iter().cloned());
+        is_whole
+    }
+
+    /// Checks the counters against the content.
+    ///
+    /// # Panics
+    /// They differ.
+    pub(crate) fn check_invariants(&self) {
+        let in_state = |is: fn(StoredState) -> bool| {
+            self.stored.iter().filter(move |one| is(one.state)).map(|one| one.len).sum::<usize>()
+        };
+        let front: usize = self.front.iter().map(Message::cost).sum();
+        assert_eq!(self.front_len, front + in_state(|state| state == StoredState::Writing));
+        assert_eq!(self.file_len, in_state(|state| state != StoredState::Writing));
+        let queue = self.queue.values().map(|queued| queued.message.cost());
+        assert_eq!(self.queue_len, queue.sum::<usize>());
+        let stored: usize = self.stored.iter().map(|one| one.count).sum();
+        assert_eq!(self.count, self.front.len() + stored + self.queue.len());
+        let keyed = self.queue.values().filter(|queued| queued.key.is_some()).count();
+        let placed = self.places.values().map(|places| 1 + usize::from(places.newest.is_some()));
+        assert_eq!(keyed, placed.sum::<usize>(), "every message with a key has its place");
+    }
+}
+
+#[cfg(test)]
+mod tests;
