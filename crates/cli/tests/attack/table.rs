@@ -17,8 +17,8 @@ const CREATE_MAX: Span = Span::from_millis(1000);
 const RECOVERY_MAX: f64 = 1.2;
 
 pub(crate) const HEAD: &str = "\
-| attack | over | p50 | p99 | worst | timer | RSS: before, peak, after | new session | create | after ÷ before | verdict |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| attack | over | p50 | p99 | worst | timer | RSS before | peak | after | session | create | recovery | verdict |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 fn ms(span: Span) -> String {
     if span == Span::MAX {
@@ -43,7 +43,7 @@ impl Record {
         let worst_max = WORST_MAX.max(self.bare * 2);
         let slow = [
             ("worst", self.during.worst, worst_max),
-            ("new session", self.sessions.worst, SESSION_MAX),
+            ("session", self.sessions.worst, SESSION_MAX),
             ("create", self.creates.worst, CREATE_MAX),
         ];
         for (what, span, limit) in slow {
@@ -57,7 +57,7 @@ impl Record {
         if self.after.p50 == Span::MAX {
             found.push("no updates after the attack".into());
         } else if self.recovery() > RECOVERY_MAX {
-            found.push(format!("after ÷ before > {RECOVERY_MAX}"));
+            found.push(format!("recovery > {RECOVERY_MAX}"));
         }
         found
     }
@@ -69,7 +69,7 @@ impl Record {
         if self.memory.peak > memory_max {
             found.push(format!("RSS > {} MiB", mib(memory_max)));
         }
-        for (what, reception) in [("new session", &self.sessions), ("create", &self.creates)] {
+        for (what, reception) in [("session", &self.sessions), ("create", &self.creates)] {
             if let Some(reason) = &reception.failure {
                 let all = reception.failed + reception.served;
                 found.push(format!("{what}: {} of {all} failed: {reason}", reception.failed));
@@ -84,7 +84,7 @@ impl Record {
         let verdict = if failures.is_empty() { "holds".into() } else { failures.join("; ") };
         let Self { what, transport, during, memory, .. } = self;
         format!(
-            "| {what} | {} | {} | {} | {} | {} | {}, {}, {} | {} | {} | {:.2} | {verdict} |",
+            "| {what} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {verdict} |",
             transport.word(),
             ms(during.p50),
             ms(during.p99),
