@@ -89,7 +89,7 @@ impl Rti {
     pub(crate) fn stop(mut self) -> Result<(), String> {
         if let Some(end) = self.end() {
             let log = self.log.join().unwrap_or_default();
-            return Err(format!("{end}: {}", log.lines().last().unwrap_or("no message")));
+            return Err(format!("{end}: {}", log.lines().next().unwrap_or("no message")));
         }
         let pidfd = PidFd::open(self.process.child.id()).map_err(|error| error.to_string())?;
         pidfd.send_signal(Signal::TERM).map_err(|error| error.to_string())?;

@@ -72,6 +72,8 @@ impl Record {
         for (what, reception) in [("session", &self.sessions), ("create", &self.creates)] {
             if let Some(reason) = &reception.failure {
                 let all = reception.failed + reception.served;
+                // The cause stands last.
+                let reason = reason.rsplit(": ").next().unwrap_or(reason);
                 found.push(format!("{what}: {} of {all} failed: {reason}", reception.failed));
             }
         }
@@ -84,7 +86,7 @@ impl Record {
         let verdict = if failures.is_empty() { "holds".into() } else { failures.join("; ") };
         let Self { what, transport, during, memory, .. } = self;
         format!(
-            "| {what} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {verdict} |",
+            "| {what} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {verdict} |",
             transport.word(),
             ms(during.p50),
             ms(during.p99),
@@ -95,7 +97,11 @@ impl Record {
             mib(memory.after),
             ms(self.sessions.worst),
             ms(self.creates.worst),
-            self.recovery(),
+            if self.after.p50 == Span::MAX {
+                "–".into()
+            } else {
+                format!("{:.2}", self.recovery())
+            },
         )
     }
 }
