@@ -1,24 +1,31 @@
-//! The bare timer: a process that only sleeps at the pair's rate, with a higher priority than all others.
+//! The bare timer: a process that only sleeps at the pair's rate on each processor, with a higher priority than all
+//! others.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_rt::sys::timer;
-use hemiola_units::Span;
+use hemiola_rt::sys::{cpu, sched, timer};
+use hemiola_units::{CpuSet, Span};
 
 use super::pair::PERIOD;
 use super::process::{Orders, PATIENCE, Process, next_order, report};
 
 static WORST: AtomicI64 = AtomicI64::new(0);
 
-/// The role: upon an order, reports the worst lateness in nanoseconds since the previous order.
+/// The role: upon an order, reports the worst lateness in nanoseconds since the previous order. A timer runs on each
+/// processor, because the pair and the RTI use all of them.
 pub(crate) fn bare_timer(_: &Orders) {
-    std::thread::spawn(|| {
-        while next_order().is_some() {
-            report(WORST.swap(0, Ordering::Relaxed));
-        }
-        std::process::exit(0);
-    });
+    for processor in cpu::online().iter() {
+        std::thread::spawn(move || tick(processor));
+    }
+    while next_order().is_some() {
+        report(WORST.swap(0, Ordering::Relaxed));
+    }
+}
+
+fn tick(processor: u16) {
+    let processor = CpuSet::one(processor).expect("it is online");
+    sched::set_affinity(None, &processor).expect("it is online");
     let mut release = MonotonicClock.now();
     loop {
         release += PERIOD;
