@@ -1,7 +1,7 @@
 //! Back-pressure: sessions that read too slowly, and the senders that are held for them as a last resort.
 //!
 //! ```text
-//!  queue of a session  0 ── behind_len ────── congested_len ─────── 3/4 ─────────────────── 1, in memory
+//!  queue of a session  0 ── behind_len ────── congested_len ─────── 1/2 ─────────────────── 1, in memory
 //!                      protocol │ its spool takes    │ its own calls   │ senders that fill it │ it ends
 //!                      session  │ further messages   │ wait            │ are held, hold_max   │
 //!                               │ and conflates      │ it must read    │ per call             │
@@ -11,7 +11,7 @@
 //! notices. The [policy](crate::SlowReaderPolicy) says which best-effort messages it misses. It ends when the spool
 //! is full, or when it reads nothing for [`stall_max`](Settings::stall_max) while much is queued.
 //!
-//! A sender is held only if the spool is nearly full and the sender fills it: a flood then proceeds at the pace of its
+//! A sender is held only if the spool is half full and the sender fills it: a flood then proceeds at the pace of its
 //! receivers. It is held for at most [`hold_max`](Settings::hold_max) per call. A sender is never held that adds less
 //! per second than a [64th](ALLOWANCE) of the spool's memory, however slowly the receiver reads. Detached sessions hold
 //! no sender.
@@ -32,8 +32,8 @@ use crate::settings::{Settings, SlowReaderPolicy};
 use crate::spool::{Dispensable, Key};
 
 /// Senders are held while more of a receiver's spool is used than this, and until no more than that, in eighths.
-const HOLD_FROM: usize = 6;
-const HOLD_UNTIL: usize = 5;
+const HOLD_FROM: usize = 4;
+const HOLD_UNTIL: usize = 3;
 
 /// A sender that takes longer than this to fill the memory of a spool is not held, in seconds.
 const ALLOWANCE: usize = 64;
@@ -59,10 +59,10 @@ impl Server {
         self.queued(id, sender, len);
     }
 
-    /// Queues the response to a call of a session, behind its callbacks. It may make calls and never read a response.
+    /// Queues the response to a call of a session, behind its spooled callbacks. It may make calls and never read a response.
     pub(super) fn send_response(&mut self, id: SessionId, request: RequestId, body: Data) {
         let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
-        if session.is_behind(self.settings.behind_len) && !session.protocol.has_ended() {
+        if !session.spool.is_empty() {
             session.spool.push(Message { answers: Some(request), body }, None);
         } else {
             session.protocol.respond(self.now, request, body);
@@ -86,7 +86,8 @@ impl Server {
             dispensable => dispensable.and_then(|one| one.update),
         };
         let key = update.map(|(instance, values)| Key::new(instance, values));
-        let body = notice.encoded(message::encode_callback).clone();
+        // A copy: the encoded callback may take twice its length.
+        let body = Data::copy_from_slice(notice.encoded(message::encode_callback));
         let mut len = body.len();
         let session = self.sessions.by_id.get_mut(&id).expect("it is behind");
         if session.protocol.has_ended() {
@@ -173,7 +174,7 @@ impl Server {
         session.pressure.congestion = Some(congestion);
     }
 
-    /// Holds a sender that floods a receiver whose spool is nearly full.
+    /// Holds a sender that floods a receiver whose spool is half full.
     fn hold(&mut self, id: SessionId, sender: SessionId) {
         let receiver = &self.sessions.by_id[&id];
         let Some(congestion) = &receiver.pressure.congestion else { return };

@@ -12,12 +12,12 @@ use crate::settings::Settings;
 const CHUNK_LEN: usize = 1 << 20;
 
 impl Server {
-    /// Moves messages to the file while a spool uses more than half of its memory and the file has room.
+    /// Moves messages to the file while a spool uses more than a quarter of its memory and the file has room.
     pub(super) fn spill(&mut self, network: &mut dyn Network, id: SessionId) {
         let Settings { backlog_len_max, spool_file_max, .. } = self.settings;
         let chunk_len = CHUNK_LEN.min(backlog_len_max / 8);
         while let Some(session) = self.sessions.by_id.get_mut(&id)
-            && session.spool.in_queue() > backlog_len_max / 2
+            && session.spool.in_queue() > backlog_len_max / 4
             && session.spool.file_len() + session.spool.ahead() + chunk_len <= spool_file_max
             && let Some((number, chunk)) = session.spool.take_chunk(chunk_len)
         {

@@ -109,16 +109,16 @@ RTI 0.1.0, process 4711, up 1 min 40 s: 1 federation, 3 federates, 4 sessions
   sent            2 000 messages/s, 195 KiB/s; 128 000 messages, 12.2 MiB in all
   busy            12.0 % of the time, 64 000 calls, 128 000 callbacks
   sessions ended  1 stalled, 1 terminated
-  slow readers    9 000 messages spooled, 2 parts in files, 1 024 updates conflated, 3 times congested, 1 holds of senders
+  slow readers    9 000 messages spooled, 2 parts in files, 1 024 updates conflated, 3 times congested, 1 holds of senders
 
 Federation Formation: HLAfloat64Time, 4 object instances, 64 000 messages
-──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Federate    Type        Time  Lookahead  Constr.   GALT  State                                                                      In/s  Out/s                                   Backlog
-──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-board 1     Dynamics  12.345      0.005        ✓  12.35  runs                                                                      1 000  2 000                                         0
-board 2     Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s                    1 000  2 000                                         0
-view�[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; reads slowly; missed 1 024 best-effort messages  1 000  2 000  4 096 (4 MiB) + 2 MiB in a file + 12 TSO
-──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Federate         Type        Time  Lookahead  Constr.   GALT  State                                                                      In/s  Out/s                                   Backlog
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+board 1          Dynamics  12.345      0.005        ✓  12.35  runs                                                                      1 000  2 000                                         0
+board 2          Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s                    1 000  2 000                                         0
+view\u{1b}[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; reads slowly; missed 1 024 best-effort messages  1 000  2 000  4 096 (4 MiB) + 2 MiB in a file + 12 TSO
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 board 1 holds back board 2 and viewer at 12.35 for 1 min 23 s: it has not asked to advance. Not yet
 reached by all federates: Ready.
 
