@@ -289,8 +289,9 @@ impl<S: Side> Session<S> {
         }
     }
 
-    /// Appends whole frames to `out`, while it has fewer than `len_max` bytes. The caller writes them to the
-    /// connection. They count as sent; if the connection breaks before they arrive, the session sends them again.
+    /// Appends frames to `out`, while it has fewer than `len_max` bytes: whole ones, except that a frame of more than
+    /// 64 KiB is appended in parts. The caller writes them to the connection. They count as sent; if the connection
+    /// breaks before they arrive, the session sends them again.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<u8>, len_max: usize) {
         let before = out.len();
         if !matches!(self.phase, Phase::Disconnected { .. } | Phase::Ended) {

@@ -12,6 +12,9 @@ use crate::sequence::Sequence;
 /// The memory of a message besides its body, in bytes.
 const MESSAGE_COST: usize = size_of::<Sent>();
 
+/// Longer frames are written in parts, in bytes.
+const WHOLE_LEN_MAX: usize = 64 << 10;
+
 /// The capacity that an emptied queue may keep, in elements.
 const SPARE_MAX: usize = 256;
 
@@ -35,9 +38,23 @@ struct Sent {
 }
 
 impl Sent {
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.front[..usize::from(self.front_len)]);
-        out.extend_from_slice(&self.body);
+    fn len(&self) -> usize {
+        usize::from(self.front_len) + self.body.len()
+    }
+
+    /// Appends its bytes from `begun` on: all, or as many as there is room for if it is long. Returns how many bytes
+    /// have been written since its beginning.
+    fn write(&self, begun: usize, out: &mut Vec<u8>, room: usize) -> usize {
+        let front_len = usize::from(self.front_len);
+        if begun == 0 {
+            out.extend_from_slice(&self.front[..front_len]);
+        }
+        let from = begun.saturating_sub(front_len);
+        let is_whole = self.len() <= WHOLE_LEN_MAX;
+        let part = if is_whole { usize::MAX } else { room };
+        let until = from.saturating_add(part).min(self.body.len());
+        out.extend_from_slice(&self.body[from..until]);
+        front_len + until
     }
 }
 
@@ -56,6 +73,11 @@ pub(super) struct Traffic {
     sent_len: usize,
     /// How many of `sent` have been written to the current connection.
     written: usize,
+    /// How many bytes of the next one have been written to it.
+    begun: usize,
+    /// A message that was interrupted in the middle when all others were discarded. The peer must receive its rest
+    /// before any other frame.
+    rest: Option<Sent>,
     /// The newest message that the peer has acknowledged.
     acknowledged: Option<Sequence>,
     /// The newest message that was dropped from `sent` without being acknowledged.
@@ -114,16 +136,23 @@ impl Traffic {
     }
 
     pub(super) fn has_control(&self) -> bool {
-        !self.control.is_empty()
+        !self.control.is_empty() || self.rest.is_some()
     }
 
     pub(super) fn has_messages(&self) -> bool {
         self.written < self.sent.len() || !self.waiting.is_empty()
     }
 
-    /// Writes control frames while `out` has fewer than `len_max` bytes.
+    /// Writes control frames while `out` has fewer than `len_max` bytes, but not in the middle of a message.
     pub(super) fn write_control(&mut self, session: SessionId, out: &mut Vec<u8>, len_max: usize) {
-        while out.len() < len_max
+        if let Some(rest) = &self.rest {
+            self.begun = rest.write(self.begun, out, len_max.saturating_sub(out.len()));
+            if self.begun == rest.len() {
+                (self.begun, self.rest) = (0, None);
+            }
+        }
+        while self.begun == 0
+            && out.len() < len_max
             && let Some((kind, payload)) = self.control.pop_front()
         {
             // A request to resume is sent outside the session and has no sequence number.
@@ -135,7 +164,7 @@ impl Traffic {
     }
 
     /// Writes messages while `out` has fewer than `len_max` bytes: first those sent over a broken connection, byte for
-    /// byte, then new ones. Drops the oldest kept messages beyond `kept_len_max`.
+    /// byte, then new ones. Long ones are written in parts. Drops the oldest kept messages beyond `kept_len_max`.
     pub(super) fn write_messages(
         &mut self,
         session: SessionId,
@@ -144,13 +173,20 @@ impl Traffic {
         kept_len_max: usize,
     ) {
         while out.len() < len_max {
-            if let Some(sent) = self.sent.get(self.written) {
-                sent.write(out);
+            let (begun, room) = (self.begun, len_max - out.len());
+            let sent = if self.written < self.sent.len() {
+                &self.sent[self.written]
             } else if let Some(waiting) = self.waiting.pop_front() {
-                self.number(session, waiting).write(out);
+                self.number(session, waiting)
             } else {
                 break;
+            };
+            let (end, len) = (sent.write(begun, out, room), sent.len());
+            if end < len {
+                self.begun = end;
+                break;
             }
+            self.begun = 0;
             self.written += 1;
             while self.sent_len > kept_len_max && self.sent.len() > 1 && self.written > 1 {
                 self.dropped = self.drop_oldest();
@@ -193,7 +229,8 @@ impl Traffic {
 
     /// Drops the kept messages up to `newest`, which the peer has received. Acknowledgements may arrive out of order.
     pub(super) fn acknowledge(&mut self, newest: Sequence) -> Result<(), Violation> {
-        if !self.next().is_after(newest) {
+        let is_begun = |sent: &Sent| self.begun > 0 && !sent.sequence.is_after(newest);
+        if !self.next().is_after(newest) || self.sent.get(self.written).is_some_and(is_begun) {
             return Err(Violation::AcknowledgedUnsent(newest));
         }
         while self.sent.front().is_some_and(|sent| !sent.sequence.is_after(newest)) {
@@ -231,6 +268,7 @@ impl Traffic {
     /// Discards what is bound to the connection, which has broken.
     pub(super) fn connection_lost(&mut self) {
         self.control.clear();
+        (self.begun, self.rest) = (0, None);
     }
 
     /// Sends the messages after `newest` again over a new connection; the peer has received everything up to it.
@@ -250,9 +288,12 @@ impl Traffic {
         Ok(())
     }
 
-    /// Discards everything that was to be sent.
+    /// Discards everything that was to be sent, except the rest of a message that is being written.
     pub(super) fn clear(&mut self) {
-        *self = Self { next: self.next, received: self.received, ..Self::default() };
+        let Self { next, received, begun, .. } = *self;
+        let rest = if begun > 0 { self.sent.remove(self.written) } else { None };
+        let rest = self.rest.take().or(rest);
+        *self = Self { next, received, begun, rest, ..Self::default() };
     }
 }
 

@@ -4,6 +4,7 @@ mod beginning;
 mod end;
 mod example;
 mod limits;
+mod parts;
 mod resume;
 mod violation;
 
