@@ -1,6 +1,7 @@
 //! Messages that are queued for a federate until it may receive them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, OrderType};
@@ -31,6 +32,8 @@ pub(crate) enum Content {
     Evaluated(Arc<Notice>),
     /// A message whose subscriptions are evaluated at delivery, and the order in which it will be received.
     Unevaluated(Arc<Message>, OrderType),
+    /// Nothing: the message was retracted.
+    Retracted,
 }
 
 /// All messages queued for a federate.
@@ -89,11 +92,48 @@ impl Backlog {
         Some(message)
     }
 
+    /// Removes the message with the least time stamp up to `until`, unless it was sent after `newest`.
+    pub(crate) fn pop_due(&mut self, until: LogicalTime, newest: u64) -> Option<QueuedMessage> {
+        let entry = self.ordered.first_entry()?;
+        let (time, sequence) = *entry.key();
+        if time > until || sequence > newest {
+            return None;
+        }
+        let message = entry.remove();
+        self.len -= message.len;
+        Some(message)
+    }
+
+    /// Looks at the message behind `after` in time stamp order. Removes it, unless it was sent after `newest`. Returns
+    /// `None` at the end.
+    pub(crate) fn pop_after(
+        &mut self,
+        after: &mut Option<(LogicalTime, u64)>,
+        newest: u64,
+    ) -> Option<Option<QueuedMessage>> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let (key, _) = self.ordered.range((from, Bound::Unbounded)).next()?;
+        let key = *key;
+        *after = Some(key);
+        if key.1 > newest {
+            return Some(None);
+        }
+        let message = self.ordered.remove(&key).expect("just seen");
+        self.len -= message.len;
+        Some(Some(message))
+    }
+
     /// Removes the oldest message in receive order.
     pub(crate) fn pop_held(&mut self) -> Option<QueuedMessage> {
         let message = self.held.pop_front()?;
         self.len -= message.len;
         Some(message)
+    }
+
+    /// Removes the oldest message in receive order, unless it was sent after `newest`.
+    pub(crate) fn pop_held_until(&mut self, newest: u64) -> Option<QueuedMessage> {
+        self.held.front().filter(|message| message.sequence <= newest)?;
+        self.pop_held()
     }
 
     /// Removes the parts of a retracted message, given their time stamp and the range of their sequence numbers.
@@ -104,7 +144,7 @@ impl Backlog {
         time: LogicalTime,
         (first, last): (u64, u64),
     ) -> bool {
-        let before = self.count();
+        let before = self.ordered.len();
         // The sequence numbers in between may belong to other messages.
         let parts = self.ordered.range((time, first)..=(time, last));
         let parts = parts.filter(|(_, message)| message.retraction == Some(retraction));
@@ -114,14 +154,26 @@ impl Backlog {
                 self.len -= message.len;
             }
         }
-        self.held.retain(|message| {
-            let kept = message.retraction != Some(retraction);
-            if !kept {
-                self.len -= message.len;
-            }
-            kept
-        });
-        self.count() < before
+        self.ordered.len() < before || self.retract_held(retraction, (first, last))
+    }
+
+    /// Empties the parts of a retracted message that are queued in receive order. They keep their places, because the
+    /// queue may be long.
+    fn retract_held(
+        &mut self,
+        retraction: MessageRetractionHandle,
+        (first, last): (u64, u64),
+    ) -> bool {
+        let at = self.held.partition_point(|message| message.sequence < first);
+        let parts = self.held.range_mut(at..).take_while(|message| message.sequence <= last);
+        let mut is_found = false;
+        for message in parts.filter(|message| message.retraction == Some(retraction)) {
+            is_found = true;
+            self.len -= message.len;
+            (message.content, message.len) = (Content::Retracted, 0);
+            (message.removes, message.retraction) = (false, None);
+        }
+        is_found
     }
 
     /// Checks the size and returns the time stamps in order.

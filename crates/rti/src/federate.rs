@@ -30,6 +30,10 @@ pub(crate) struct Federate {
     /// Instances it discovered while messages were queued for it, with the federation's message count at that moment.
     /// Older messages about such an instance are not delivered, even if the federate knew the instance earlier.
     pub(crate) known_since: BTreeMap<ObjectInstanceHandle, u64>,
+    /// Number of its unfinished jobs.
+    pub(crate) jobs: u32,
+    pub(crate) presence: Presence,
+    pub(crate) owned: Owned,
     /// When each attribute that is subscribed at a limited rate was last reflected.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,
 }
@@ -42,6 +46,25 @@ pub(crate) enum Edition {
     Hla4,
     /// Only the callbacks of 1516-2010.
     Evolved,
+}
+
+/// Whether a federate is on its way out, which takes a while if it has many instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Staying,
+    /// It is resigning, and its session waits for that.
+    Resigning,
+    /// It has no session any more.
+    Gone,
+}
+
+/// What a federate owns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Owned {
+    /// Number of instances of which it owns an attribute.
+    pub(crate) instances: usize,
+    /// Number of these that it may delete.
+    pub(crate) deletable: usize,
 }
 
 /// The publications of a federate.
@@ -145,7 +168,27 @@ impl Federate {
             time: TimeState::new(time),
             known_since: BTreeMap::new(),
             last_reflected: BTreeMap::new(),
+            jobs: 0,
+            presence: Presence::Staying,
+            owned: Owned::default(),
         }
+    }
+
+    /// Whether it is not about to leave the federation.
+    pub(crate) fn is_staying(&self) -> bool {
+        self.presence == Presence::Staying
+    }
+
+    /// Takes an entry from a table that can be large. Returns whether there was one.
+    pub(crate) fn take_entry(&mut self) -> bool {
+        let time = &mut self.time;
+        time.backlog.pop_held().is_some()
+            || time.backlog.pop_if(|_| true).is_some()
+            || time.sent.pop_first().is_some()
+            || self.known_since.pop_first().is_some()
+            || self.last_reflected.pop_first().is_some()
+            || self.advised.scope.pop_first().is_some()
+            || self.advised.updates.pop_first().is_some()
     }
 
     pub(crate) fn is_on(&self, switch: Switch) -> bool {

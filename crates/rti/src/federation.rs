@@ -13,15 +13,16 @@ use hemiola_units::Instant;
 
 use crate::creation::Creation;
 use crate::federate::{Edition, Federate};
-use crate::input::Effect;
-use crate::instance::{Instance, KnownBy};
+use crate::input::{CallId, Effect, SessionId};
+use crate::instance::{Instance, InstanceAttribute, KnownBy};
+use crate::job::{CALLBACK, Jobs};
 use crate::limits::Limits;
 use crate::members::Members;
 use crate::notice::Notice;
-use crate::services::declaration;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
 use crate::services::time::{Galts, Schedule};
+use crate::services::{Answer, declaration, object};
 use crate::time::TimeState;
 
 /// A federation execution.
@@ -35,6 +36,19 @@ pub(crate) struct Federation {
     pub(crate) now: Instant,
     /// Effects of the current input, which follow the reply.
     pub(crate) outbox: Vec<Effect>,
+    /// The units of work that are left for the current input.
+    pub(crate) budget: u64,
+    /// Whether the current call is answered when it returns, and not when its job ends.
+    pub(crate) is_answer_due: bool,
+    pub(crate) jobs: Jobs,
+    /// Answers of calls whose jobs have ended.
+    pub(crate) answers: Vec<(SessionId, CallId, Answer)>,
+    /// Federates for which messages may have arrived during a release.
+    pub(crate) released: Vec<FederateHandle>,
+    /// The sessions of federates that have left.
+    pub(crate) departed: Vec<SessionId>,
+    /// The attribute whose owner may delete an instance.
+    pub(crate) privilege: AttributeHandle,
     federates: Members<Federate>,
     joined: BTreeSet<FederateHandle>,
     pub(crate) points: BTreeMap<String, SynchronizationPoint>,
@@ -92,6 +106,7 @@ impl Federation {
         Self {
             delays_evaluation: model.is_enabled(Switch::DelaySubscriptionEvaluation),
             advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),
+            privilege: object::privilege(&model),
             name,
             creation: Creation::default(),
             model,
@@ -99,6 +114,12 @@ impl Federation {
             limits,
             now,
             outbox: Vec::new(),
+            budget: u64::MAX,
+            is_answer_due: true,
+            jobs: Jobs::new(),
+            answers: Vec::new(),
+            released: Vec::new(),
+            departed: Vec::new(),
             waits_for_regulation,
             federates: Members::default(),
             joined: BTreeSet::new(),
@@ -176,8 +197,10 @@ impl Federation {
         self.federates.has_given(handle)
     }
 
+    /// Returns the federate with this name, unless it is leaving.
     pub(crate) fn federate_named(&self, name: &str) -> Option<FederateHandle> {
-        self.federates().find(|(_, federate)| federate.name == name).map(|(handle, _)| handle)
+        let mut staying = self.federates().filter(|(_, federate)| federate.is_staying());
+        staying.find(|(_, federate)| federate.name == name).map(|(handle, _)| handle)
     }
 
     /// Returns the handle that the next federate to join will get.
@@ -210,6 +233,9 @@ impl Federation {
     /// Sends a callback that other federates share.
     pub(crate) fn send_notice(&mut self, to: FederateHandle, notice: Arc<Notice>) {
         let federate = self.federate(to);
+        if !federate.is_staying() {
+            return;
+        }
         // 1516-2010 has only one grant callback, and its clients would wait for it for ever.
         let notice = match (federate.edition, notice.callback()) {
             (Edition::Evolved, Callback::FlushQueueGrant { time, .. }) => {
@@ -219,6 +245,7 @@ impl Federation {
         };
         let session = federate.session;
         self.outbox.push(Effect::Callback(session, notice));
+        self.spend(CALLBACK);
     }
 
     /// Returns an instance that a federate knows, and the class it is known as.
@@ -236,6 +263,60 @@ impl Federation {
         self.instances.get_mut(&handle).expect("the instance was looked up before")
     }
 
+    /// Returns the handle of the instance that was registered last.
+    pub(crate) const fn last_instance(&self) -> ObjectInstanceHandle {
+        ObjectInstanceHandle::new(self.instance_count)
+    }
+
+    /// Gives an attribute of an instance to a federate, or to none with `INVALID`.
+    pub(crate) fn set_owner(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        owner: FederateHandle,
+    ) {
+        let instance = self.instance_mut(handle);
+        let place = instance.attribute_mut(attribute).expect("attributes stay");
+        let before = std::mem::replace(&mut place.owner, owner);
+        let owns_more = |federate| {
+            let others = instance.attributes.iter().filter(|one| one.handle != attribute);
+            others.into_iter().any(|one| one.owner == federate)
+        };
+        let (before_owns_more, owns_more) = (owns_more(before), owns_more(owner));
+        let is_privilege = attribute == self.privilege;
+        if before != FederateHandle::INVALID {
+            let owned = &mut self.federate_mut(before).owned;
+            owned.instances -= usize::from(!before_owns_more);
+            owned.deletable -= usize::from(is_privilege);
+        }
+        if owner != FederateHandle::INVALID {
+            let owned = &mut self.federate_mut(owner).owned;
+            owned.instances += usize::from(!owns_more);
+            owned.deletable += usize::from(is_privilege);
+        }
+    }
+
+    /// Gives an unowned attribute of an instance an owner and its sending options.
+    pub(crate) fn acquire(&mut self, handle: ObjectInstanceHandle, acquired: InstanceAttribute) {
+        let InstanceAttribute { handle: attribute, owner, .. } = acquired;
+        let unowned = InstanceAttribute { owner: FederateHandle::INVALID, ..acquired };
+        self.instance_mut(handle).acquire(unowned);
+        self.set_owner(handle, attribute, owner);
+    }
+
+    /// Makes a federate's attributes of an instance unowned and returns them.
+    pub(crate) fn divest(
+        &mut self,
+        me: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) -> Vec<AttributeHandle> {
+        let owned: Vec<AttributeHandle> = self.instances[&handle].owned_by(me).collect();
+        for attribute in &owned {
+            self.set_owner(handle, *attribute, FederateHandle::INVALID);
+        }
+        owned
+    }
+
     /// Iterates over a class and its superclasses, upwards.
     pub(crate) fn object_class_line(
         &self,
@@ -250,12 +331,6 @@ impl Federation {
         class: InteractionClassHandle,
     ) -> impl Iterator<Item = InteractionClassHandle> + '_ {
         std::iter::successors(Some(class), |class| self.model.interaction_class(*class)?.parent)
-    }
-
-    /// Returns the instances of a class and its subclasses.
-    pub(crate) fn instances_below(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
-        let below = self.entries_below(&self.of_class, class);
-        below.into_iter().flat_map(|(_, instances)| instances.iter().copied()).collect()
     }
 
     /// Returns a table's entries for a class and its subclasses, by handle. It looks at the subclasses or at the table,
@@ -286,6 +361,16 @@ impl Federation {
         lines.filter_map(|class| self.class_subscribers.get(&class)).flatten().copied().collect()
     }
 
+    /// Checks each federate's count of what it owns.
+    fn check_owned(&self) {
+        for (handle, federate) in self.federates() {
+            let owned = self.instances.values().filter(|one| one.owned_by(handle).next().is_some());
+            assert_eq!(owned.clone().count(), federate.owned.instances);
+            let deletable = owned.filter(|one| object::may_delete(self, one, handle));
+            assert_eq!(deletable.count(), federate.owned.deletable);
+        }
+    }
+
     /// Checks the invariants that hold between any two inputs.
     ///
     /// # Panics
@@ -294,16 +379,20 @@ impl Federation {
     pub(crate) fn check_invariants(&self) {
         for (handle, federate) in self.federates() {
             let time = &federate.time;
+            let has_jobs = federate.jobs > 0;
             assert!(
-                time.constrained || !time.backlog.has_ordered(),
+                time.constrained || has_jobs || !time.backlog.has_ordered(),
                 "only a constrained federate queues messages by time stamp"
             );
             assert!(
-                time.constrained || time.advance().is_none(),
+                time.constrained || has_jobs || self.time_changed || time.advance().is_none(),
                 "an unconstrained federate never waits for a grant"
             );
             assert!(
-                time.holds() || !time.backlog.has_held(),
+                time.holds()
+                    || has_jobs
+                    || self.released.contains(&handle)
+                    || !time.backlog.has_held(),
                 "a message that can be delivered is not held"
             );
             let in_bounds = time.backlog.count() <= self.limits.undelivered
@@ -312,17 +401,20 @@ impl Federation {
             assert!(!(time.constrained && time.constrained_pending.is_some()));
             if let Some((_, head)) = time.backlog.first() {
                 assert!(
-                    crate::message::is_deliverable(self, handle, head),
+                    has_jobs || crate::message::is_deliverable(self, handle, head),
                     "the first message in the queue is deliverable"
                 );
             }
             let in_order = time.backlog.check_invariants().all(|stamp| time.floor().allows(stamp));
-            assert!(in_order, "{} has a message in its past", federate.name);
+            assert!(in_order || has_jobs, "{} has a message in its past", federate.name);
+            let jobs = self.jobs.iter().filter(|job| job.federate == handle).count();
+            assert_eq!(jobs, federate.jobs as usize);
             for class in federate.subscribed.classes.keys() {
                 assert!(self.class_subscribers[class].contains(&handle));
             }
             assert!(federate.published.classes.values().all(|set| !set.is_empty()));
         }
+        self.check_owned();
         self.check_schedule();
         crate::services::time::check_invariants(self);
         declaration::check_invariants(self);

@@ -51,50 +51,56 @@ pub fn calls(bytes: &[u8]) {
     let mut kernel = Kernel::new(LIMITS);
     let mut arguments = Arguments { bytes: bytes.iter() };
     for number in 0..4 {
-        feed(&mut kernel, Input::Opened(SessionId(number)));
+        feed(&mut kernel, Input::Opened(SessionId(number)), u64::MAX);
     }
     let [one, two] = [0, 1]
         .map(|number| Input::Called(SessionId(number), CallId(0), FederationCall::Connect.into()));
-    feed(&mut kernel, one);
-    feed(&mut kernel, two);
+    feed(&mut kernel, one, u64::MAX);
+    feed(&mut kernel, two, u64::MAX);
     let create = FederationCall::CreateFederationExecutionWithTime {
         federation_name: "1".into(),
         fom_module: FomModule::File { name: "fuzz.xml".into(), content: MODEL.into() },
         logical_time_implementation_name: "HLAinteger64Time".into(),
     };
-    feed(&mut kernel, Input::Called(SessionId(0), CallId(0), create.into()));
+    feed(&mut kernel, Input::Called(SessionId(0), CallId(0), create.into()), u64::MAX);
     for (number, name) in [(0, "1"), (1, "2")] {
         let join = FederationCall::JoinFederationExecutionWithName {
             federate_name: name.into(),
             federate_type: String::new(),
             federation_name: "1".into(),
         };
-        feed(&mut kernel, Input::Called(SessionId(number), CallId(0), join.into()));
+        feed(&mut kernel, Input::Called(SessionId(number), CallId(0), join.into()), u64::MAX);
     }
     let mut sessions: Vec<u64> = (0..4).collect();
     let mut opened = 4;
     while let Some(first) = arguments.next() {
         let place = usize::from(first & 3);
         let session = SessionId(sessions[place]);
+        let budget = [u64::MAX, 1, 5, u64::MAX][usize::from(first >> 2 & 3)];
         if first >= 250 {
-            feed(&mut kernel, Input::Lost(session));
+            feed(&mut kernel, Input::Lost(session), budget);
             sessions[place] = opened;
             opened += 1;
-            feed(&mut kernel, Input::Opened(SessionId(sessions[place])));
+            feed(&mut kernel, Input::Opened(SessionId(sessions[place])), u64::MAX);
         } else if let Some(call) = arguments.call() {
-            feed(&mut kernel, Input::Called(session, CallId(0), call));
+            feed(&mut kernel, Input::Called(session, CallId(0), call), budget);
         }
     }
 }
 
-fn feed(kernel: &mut Kernel, input: Input) {
+/// Takes an input, in slices of this budget.
+fn feed(kernel: &mut Kernel, input: Input, budget: u64) {
     let entry = match &input {
         Input::Called(_, _, call) => Some(call.entry()),
         _ => None,
     };
     let mut out = Vec::new();
-    kernel.handle(input, &mut out);
+    kernel.handle_within(input, budget, &mut out);
     kernel.check_invariants();
+    while kernel.has_work() {
+        kernel.work(budget, &mut out);
+        kernel.check_invariants();
+    }
     let mut replies = out.iter().filter_map(|output| match output {
         Effect::Reply(_, _, reply) => Some(reply),
         _ => None,
@@ -109,7 +115,8 @@ fn feed(kernel: &mut Kernel, input: Input) {
     }
     assert!(replies.next().is_none(), "a call has one reply");
     let first = out.first();
-    assert!(entry.is_none() || matches!(first, Some(Effect::Reply(..))), "the reply is first");
+    let is_first = budget < u64::MAX || matches!(first, Some(Effect::Reply(..)));
+    assert!(entry.is_none() || is_first, "the reply is first");
 }
 
 /// Decodes bytes as arguments.

@@ -118,14 +118,4 @@ impl Instance {
     ) -> impl Iterator<Item = AttributeHandle> + '_ {
         self.attributes.iter().filter(move |one| one.owner == federate).map(|one| one.handle)
     }
-
-    /// Makes a federate's attributes unowned and returns them.
-    pub(crate) fn divest(&mut self, federate: FederateHandle) -> Vec<AttributeHandle> {
-        let mut divested = Vec::new();
-        for one in self.attributes.iter_mut().filter(|one| one.owner == federate) {
-            one.owner = FederateHandle::INVALID;
-            divested.push(one.handle);
-        }
-        divested
-    }
 }

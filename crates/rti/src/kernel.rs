@@ -1,14 +1,15 @@
 //! The kernel: takes one input at a time and appends its effects.
 
 use std::any::Any;
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, ControlFlow};
 
 use hemiola_hla::{Call, Exception, Refusal, Reply};
 use hemiola_units::Instant;
 
+use crate::federate::Presence;
 use crate::federation::Federation;
-use crate::input::{Effect, Input, SessionId};
+use crate::input::{CallId, Effect, Input, SessionId};
 use crate::limits::Limits;
 use crate::prepare::Prepared;
 use crate::services;
@@ -30,6 +31,11 @@ pub struct Kernel {
     /// The number of calls whose modules the kernel read itself.
     pub(crate) unprepared: u64,
     retired: Vec<Retired>,
+    /// The units of work for the current input.
+    budget: u64,
+    /// Federations with unfinished work, and the last that had its turn.
+    pub(crate) working: BTreeSet<FederationId>,
+    worked: Option<FederationId>,
 }
 
 /// Something that the kernel no longer needs, and that may take milliseconds to drop.
@@ -42,42 +48,65 @@ impl Kernel {
         Self { limits, ..Self::default() }
     }
 
-    /// Takes one input and appends its effects.
+    /// Takes one input and appends its effects, all of them. The shell of a real-time system calls
+    /// [`handle_within`](Self::handle_within) instead.
     ///
     /// # Panics
     ///
     /// If an input opens a session that is already open.
     pub fn handle(&mut self, input: Input, out: &mut Vec<Effect>) {
+        self.handle_within(input, u64::MAX, out);
+        while self.has_work() {
+            self.work(u64::MAX, out);
+        }
+    }
+
+    /// Takes one input and appends its effects, as far as this budget goes. The rest is done by [`work`](Self::work):
+    /// most calls are answered at once, and a call that resigns is answered when the federate has left.
+    ///
+    /// The budget is in units of work. A unit is about 100 ns: looking at an instance or a queued message costs one,
+    /// a callback to one federate four.
+    ///
+    /// A call of a session that [is busy](Self::is_busy) finishes its jobs first, whatever the budget.
+    ///
+    /// # Panics
+    ///
+    /// If an input opens a session that is already open.
+    pub fn handle_within(&mut self, input: Input, budget: u64, out: &mut Vec<Effect>) {
+        self.budget = budget;
         match input {
             Input::Opened(session) => {
                 let before = self.sessions.insert(session, Session::default());
                 assert!(before.is_none(), "{session:?} is open already");
             }
             Input::Called(session, number, call) => {
+                while self.is_busy(session) {
+                    self.work(u64::MAX, out);
+                }
                 let entry = call.entry();
-                let answer = self.call(session, call);
+                let answer = self.call(session, number, call);
                 if let Some(prepared) = self.prepared.take() {
                     self.retire(prepared);
                 }
-                if let Err(refusal) = &answer {
+                if let Some(Err(refusal)) = &answer {
                     let known = entry.exceptions.contains(&refusal.exception);
                     debug_assert!(known, "{} does not raise {refusal}", entry.name);
                 }
-                out.push(Effect::Reply(session, number, answer));
+                out.extend(answer.map(|answer| Effect::Reply(session, number, answer)));
             }
             Input::Prepared(prepared) => self.prepared = Some(prepared),
             Input::Lost(session) => {
                 let gone = self.sessions.remove(&session);
-                if let Some(Member { federation, federate }) = gone.and_then(|gone| gone.member) {
-                    let federation = self.federations.get_mut(&federation);
+                if let Some(Member { federation: id, federate }) = gone.and_then(|gone| gone.member)
+                {
+                    let federation = self.federations.get_mut(&id);
                     let federation = federation.expect("a federation with members exists");
+                    federation.budget = self.budget;
                     services::federation::resign_lost(federation, federate);
                     services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
+                    self.note_work();
                 }
                 self.forget_creator(session);
-                let to_others =
-                    |output: &Effect| !matches!(output, Effect::Callback(to, _) if *to == session);
-                self.after_reply.retain(to_others);
             }
             Input::Tick(now) => {
                 self.now = now;
@@ -97,24 +126,97 @@ impl Kernel {
         self.retired.push(Box::new(unneeded));
     }
 
-    fn call(&mut self, session: SessionId, call: Call) -> Result<Reply, Refusal> {
+    /// Continues unfinished work within this budget: one job, or grants of one federation. Federations take turns, and
+    /// so do the jobs of each. Returns the session whose work it was, if it still has one.
+    pub fn work(&mut self, budget: u64, out: &mut Vec<Effect>) -> Option<SessionId> {
+        let after = self.worked.map_or(Bound::Unbounded, Bound::Excluded);
+        self.worked = self.working.range((after, Bound::Unbounded)).next().copied();
+        self.worked = self.worked.or_else(|| self.working.first().copied());
+        let id = self.worked?;
+        let federation = self.federations.get_mut(&id).expect("a working federation exists");
+        federation.budget = budget;
+        services::follow_up(federation, &mut self.sessions, out);
+        let session = federation.next_worker();
+        federation.continue_job();
+        services::follow_up(federation, &mut self.sessions, out);
+        if !federation.has_work() {
+            self.working.remove(&id);
+        }
+        session
+    }
+
+    /// Whether there is unfinished work.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        !self.working.is_empty()
+    }
+
+    /// Whether the next call of this session must wait until its unfinished work is done.
+    #[must_use]
+    pub fn is_busy(&self, session: SessionId) -> bool {
+        let member = self.sessions.get(&session).and_then(|state| state.member);
+        !self.working.is_empty()
+            && member.is_some_and(|one| self.federations[&one.federation].is_busy(one.federate))
+    }
+
+    /// Notes which federations have unfinished work.
+    fn note_work(&mut self) {
+        let working = self.federations.iter().filter(|(_, federation)| federation.has_work());
+        self.working = working.map(|(id, _)| *id).collect();
+    }
+
+    /// Returns the answer, unless a job gives it later.
+    fn call(
+        &mut self,
+        session: SessionId,
+        number: CallId,
+        call: Call,
+    ) -> Option<Result<Reply, Refusal>> {
         let call = match call {
             Call::Federation(call) => match services::federation::session_call(self, session, call)
             {
-                ControlFlow::Break(answer) => return answer,
+                ControlFlow::Break(answer) => {
+                    self.note_work();
+                    let is_later = self.answers_later(session, number);
+                    return (!is_later).then_some(answer);
+                }
                 ControlFlow::Continue(call) => Call::from(call),
             },
             call => call,
         };
+        let Member { federation: id, federate } = match self.member(session) {
+            Ok(member) => member,
+            Err(exception) => return Some(Err(exception.into())),
+        };
+        let federation = self.federations.get_mut(&id);
+        let federation = federation.expect("a federation with members exists");
+        federation.budget = self.budget;
+        let answer = services::call(federation, federate, call);
+        let is_later = federation.answers_later(federate, session, number);
+        services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
+        if federation.has_work() {
+            self.working.insert(id);
+        } else if !self.working.is_empty() {
+            self.working.remove(&id);
+        }
+        (!is_later).then_some(answer)
+    }
+
+    fn member(&self, session: SessionId) -> Result<Member, Exception> {
         let state = self.sessions.get(&session).copied().unwrap_or_default();
         state.connected.ok_or(Exception::NotConnected)?;
-        let Member { federation, federate } =
-            state.member.ok_or(Exception::FederateNotExecutionMember)?;
+        state.member.ok_or(Exception::FederateNotExecutionMember)
+    }
+
+    fn answers_later(&mut self, session: SessionId, number: CallId) -> bool {
+        let Ok(Member { federation, federate }) = self.member(session) else { return false };
         let federation = self.federations.get_mut(&federation);
-        let federation = federation.expect("a federation with members exists");
-        let answer = services::call(federation, federate, call);
-        services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
-        answer
+        federation.is_some_and(|one| one.answers_later(federate, session, number))
+    }
+
+    /// The budget of the current input.
+    pub(crate) const fn budget(&self) -> u64 {
+        self.budget
     }
 
     /// Checks the invariants that hold between any two inputs. Tests call it after every input.
@@ -135,9 +237,13 @@ impl Kernel {
             assert_eq!(self.federations[&federation].federate(federate).session, *session);
             members += 1;
         }
-        for federation in self.federations.values() {
-            members -= federation.joined().len();
+        for (id, federation) in &self.federations {
+            let with_session =
+                federation.federates().filter(|(_, one)| one.presence != Presence::Gone);
+            members -= with_session.count();
             federation.check_invariants();
+            assert_eq!(federation.has_work(), self.working.contains(id));
+            assert!(federation.overflowed.is_empty() && federation.answers.is_empty());
         }
         assert_eq!(members, 0, "every joined federate has a session");
     }

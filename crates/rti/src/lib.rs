@@ -3,7 +3,8 @@
 //!
 //! In reading order:
 //!
-//! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends its [`Effect`]s.
+//! * [`Kernel`]: all federations of an RTI. [`Kernel::handle`] takes one [`Input`] and appends its [`Effect`]s;
+//!   [`Kernel::handle_within`] and [`Kernel::work`] do the same in slices.
 //! * [`SessionId`], [`CallId`]: the shell's names for sessions and their calls.
 //! * [`Notice`]: a callback that all its receivers share.
 //! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
@@ -55,6 +56,12 @@
 //!    `message::deliver`.
 //! 4. `services::follow_up` grants what has become grantable and moves the outbox behind the reply.
 //!
+//! # Work on many instances or messages
+//!
+//! A call that concerns many instances starts a task, which runs within a budget; the rest becomes a job (`job.rs`).
+//! [`Kernel::work`] continues the jobs, and other calls may come in between. With the same inputs and budgets, the
+//! effects are the same. While a federate has jobs, its own calls wait.
+//!
 //! # Two switches of the object model
 //!
 //! Both keep the value that the federation was created with.
@@ -84,6 +91,7 @@ pub mod fuzzing;
 mod group;
 mod input;
 mod instance;
+mod job;
 mod kernel;
 mod limits;
 mod members;

@@ -10,6 +10,7 @@ use hemiola_hla::{
 
 use crate::backlog::{Content, QueuedMessage};
 use crate::federation::Federation;
+use crate::job::{DONE, Step, Task};
 use crate::notice::Notice;
 use crate::services::object;
 use crate::time::{Sent, TimeState};
@@ -249,6 +250,9 @@ pub(crate) fn dispatch(
     // Receivers with the same order share one notice.
     let (mut ordered, mut unordered) = (None, None);
     for receiver in receivers {
+        if !federation.federate(*receiver).is_staying() {
+            continue;
+        }
         let time = ordering_for(federation, *receiver, message.stamp);
         let (shared, order) = match time {
             Some(_) => (&mut ordered, OrderType::TimeStamp),
@@ -256,7 +260,7 @@ pub(crate) fn dispatch(
         };
         let notice = shared.get_or_insert_with(|| Arc::new(Notice::new(message.callback(order))));
         let notice = Arc::clone(notice);
-        if time.is_none() && !federation.federate(*receiver).time.holds() {
+        if time.is_none() && !must_queue(federation, *receiver) {
             hand_over(federation, *receiver, notice, subject.filter(|_| removes));
             continue;
         }
@@ -276,7 +280,7 @@ pub(crate) fn dispatch_unevaluated(
     let (sequence, len) = (federation.sequence, message.len());
     let (stamp, retraction) = (message.stamp, message.stamp.retraction());
     let mut others: Vec<FederateHandle> = federation.joined().iter().copied().collect();
-    others.retain(|one| *one != message.producer);
+    others.retain(|one| *one != message.producer && federation.federate(*one).is_staying());
     let message = Arc::new(message);
     others.retain(|receiver| {
         let time = ordering_for(federation, *receiver, stamp);
@@ -285,13 +289,20 @@ pub(crate) fn dispatch_unevaluated(
         // The subject is checked with the subscriptions at delivery.
         let (subject, removes) = (None, false);
         let message = QueuedMessage { content, len, sequence, subject, removes, retraction };
-        if time.is_none() && !federation.federate(*receiver).time.holds() {
+        if time.is_none() && !must_queue(federation, *receiver) {
             deliver(federation, *receiver, message)
         } else {
             queue(federation, *receiver, time, message)
         }
     });
     others
+}
+
+/// Returns whether messages in receive order are queued for a federate: because it holds them, or because earlier ones
+/// are still being delivered.
+fn must_queue(federation: &Federation, receiver: FederateHandle) -> bool {
+    let time = &federation.federate(receiver).time;
+    time.holds() || time.backlog.has_held()
 }
 
 /// Returns the time that orders a message for a federate, if any.
@@ -350,28 +361,45 @@ pub(crate) fn is_deliverable(
 /// Drops messages from the front of a federate's queue that are no longer deliverable, so that no advance stops at
 /// them.
 pub(crate) fn drop_stale(federation: &mut Federation, to: FederateHandle) {
-    drop_unwanted(federation, to, |_| false);
+    drop_unwanted(federation, to, None);
 }
 
-/// Like [`drop_stale`], and also drops messages that satisfy `is_due` and that the federate does not subscribe to.
+/// Like [`drop_stale`], and also drops messages up to the time `due` that the federate does not subscribe to.
 pub(crate) fn drop_unwanted(
     federation: &mut Federation,
     to: FederateHandle,
-    is_due: impl Fn(LogicalTime) -> bool,
+    due: Option<LogicalTime>,
 ) {
-    while let Some((time, head)) = federation.federate(to).time.backlog.first() {
-        let is_kept = match &head.content {
-            Content::Evaluated(_) => is_deliverable(federation, to, head),
-            Content::Unevaluated(message, _) => {
-                !is_due(time) || object::is_wanted(federation, to, &message.body)
-            }
-        };
-        if is_kept {
-            break;
+    if federation.federate(to).is_staying() && is_head_unwanted(federation, to, due) {
+        federation.start(to, Task::DropUnwanted { due });
+    }
+}
+
+/// Drops the first queued message, unless it is wanted.
+pub(crate) fn drop_step(
+    federation: &mut Federation,
+    to: FederateHandle,
+    due: Option<LogicalTime>,
+) -> Step {
+    if !is_head_unwanted(federation, to, due) {
+        return DONE;
+    }
+    let dropped = federation.time_mut(to).backlog.pop_if(|_| true);
+    federation.time_changed = true;
+    note_unreached(federation, to, dropped.and_then(|message| message.retraction));
+    Step::Continue(())
+}
+
+/// Returns whether the first queued message will not be delivered.
+fn is_head_unwanted(federation: &Federation, to: FederateHandle, due: Option<LogicalTime>) -> bool {
+    let Some((time, head)) = federation.federate(to).time.backlog.first() else { return false };
+    match &head.content {
+        Content::Evaluated(_) => !is_deliverable(federation, to, head),
+        Content::Unevaluated(message, _) => {
+            let is_due = due.is_some_and(|due| time <= due);
+            is_due && !object::is_wanted(federation, to, &message.body)
         }
-        let dropped = federation.time_mut(to).backlog.pop_if(|_| true);
-        federation.time_changed = true;
-        note_unreached(federation, to, dropped.and_then(|message| message.retraction));
+        Content::Retracted => true,
     }
 }
 
@@ -404,7 +432,7 @@ pub(crate) fn deliver(
         Content::Evaluated(notice) if is_deliverable(federation, to, &message) => {
             Some(Arc::clone(notice))
         }
-        Content::Evaluated(_) => None,
+        Content::Evaluated(_) | Content::Retracted => None,
         Content::Unevaluated(message, order) => {
             let wanted = object::evaluate(federation, to, message);
             wanted.map(|message| Arc::new(Notice::new(message.callback(*order))))
@@ -445,6 +473,7 @@ pub(crate) fn deliver_unordered(
             deliver(federation, to, QueuedMessage { content, ..message });
             return;
         }
+        Content::Retracted => return,
     };
     let mut callback = notice.callback().clone();
     if let C::ReflectAttributeValuesWithTime { received_order_type, .. }

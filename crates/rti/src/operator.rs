@@ -2,6 +2,7 @@
 
 use hemiola_hla::TransportationTypeHandle;
 
+use crate::federate::{Federate, Presence};
 use crate::input::SessionId;
 use crate::kernel::Kernel;
 
@@ -25,13 +26,16 @@ impl Kernel {
         definition.is_some_and(|one| !one.reliable)
     }
 
-    /// Destroys a federation execution. Returns `false` if there is none, or if it has members.
+    /// Destroys a federation execution. Returns `false` if there is none, or if it has members. Federates that have
+    /// lost their session are no members, even if they have not left yet.
     pub fn destroy(&mut self, name: &str) -> bool {
         let Some(id) = self.names.get(name).copied() else { return false };
-        if !self.federations[&id].joined().is_empty() {
+        let is_member = |federate: &Federate| federate.presence != Presence::Gone;
+        if self.federations[&id].federates().any(|(_, federate)| is_member(federate)) {
             return false;
         }
         self.names.remove(name);
+        self.working.remove(&id);
         let federation = self.federations.remove(&id).expect("a name leads to a federation");
         self.retire(federation);
         true

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use hemiola_hla::data::Data;
 use hemiola_hla::{Call, Exception, FederateHandle, Refusal, Reply};
 
+use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::limits::Limits;
@@ -48,15 +49,27 @@ pub(crate) fn follow_up(
     out: &mut Vec<Effect>,
 ) {
     loop {
-        while std::mem::take(&mut federation.time_changed) {
+        while federation.time_changed && federation.budget > 0 {
+            federation.time_changed = false;
             time::grant(federation);
         }
+        if !federation.time_changed {
+            let released = std::mem::take(&mut federation.released);
+            released.into_iter().for_each(|federate| time::release_rest(federation, federate));
+        }
         let Some(federate) = federation.overflowed.pop_first() else { break };
-        if federation.joined_federate(federate).is_some() {
+        if federation.joined_federate(federate).is_some_and(Federate::is_staying) {
             let reason = "it has too many undelivered messages";
             self::federation::evict(federation, federate, reason, sessions);
         }
     }
+    for session in federation.departed.drain(..) {
+        if let Some(state) = sessions.get_mut(&session) {
+            state.member = None;
+        }
+    }
+    let answers = federation.answers.drain(..);
+    out.extend(answers.map(|(session, call, answer)| Effect::Reply(session, call, answer)));
     out.append(&mut federation.outbox);
 }
 

@@ -3,7 +3,7 @@
 use hemiola_hla::{FederateHandle, LogicalInterval, LogicalTime, TimeImplementation};
 use hemiola_units::Instant;
 
-use crate::federate::Federate;
+use crate::federate::{Federate, Presence};
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
@@ -90,7 +90,7 @@ impl Kernel {
 
 fn federation_status(federation: &Federation) -> FederationStatus {
     let galts = Galts::of(federation);
-    let federates = federation.federates();
+    let federates = federation.federates().filter(|(_, one)| one.presence != Presence::Gone);
     FederationStatus {
         name: federation.name.clone(),
         time: federation.implementation,

@@ -120,6 +120,8 @@ pub(crate) struct TimeState {
     /// Since when it has been waiting to become time-constrained.
     pub(crate) constrained_pending: Option<Instant>,
     advance: Option<Advance>,
+    /// Whether the pending request will be granted at its time, as soon as all messages before are delivered.
+    is_decided: bool,
     pub(crate) asynchronous_delivery: bool,
     pub(crate) backlog: Backlog,
     /// Its retractable messages, by the lower half of their handles.
@@ -147,6 +149,7 @@ impl TimeState {
             constrained: false,
             constrained_pending: None,
             advance: None,
+            is_decided: false,
             asynchronous_delivery: false,
             backlog: Backlog::default(),
             sent: BTreeMap::new(),
@@ -160,6 +163,16 @@ impl TimeState {
 
     pub(crate) const fn floor(&self) -> Bound {
         self.floor
+    }
+
+    /// Returns the floor after the grant that has been decided, if there is one.
+    pub(crate) fn decided_floor(&self) -> Bound {
+        match self.advance {
+            Some(Advance { service, until, .. }) if self.is_decided => {
+                max(self.floor, service.bound_at(until))
+            }
+            _ => self.floor,
+        }
     }
 
     pub(crate) const fn regulation(&self) -> Option<Regulation> {
@@ -276,10 +289,23 @@ impl TimeState {
         }
     }
 
+    /// Decides that the pending request will be granted at this time. From now on the federate is like one that has
+    /// requested exactly this time.
+    pub(crate) fn decide(&mut self, time: LogicalTime) {
+        let advance = self.advance.as_mut().expect("a decision is about a request");
+        advance.until = time;
+        advance.service = match advance.service.ends_the_step() {
+            true => AdvanceService::TimeAdvanceRequest,
+            false => AdvanceService::TimeAdvanceRequestAvailable,
+        };
+        self.is_decided = true;
+    }
+
     /// Takes the granted time. No message arrives before `floor` from now on.
     pub(crate) fn arrive(&mut self, time: LogicalTime, floor: Bound) {
         assert!(time >= self.now, "logical time does not go back");
         self.advance = None;
+        self.is_decided = false;
         self.now = time;
         self.floor = max(self.floor, floor);
         if let Some(regulation) = &mut self.regulation {

@@ -3,6 +3,7 @@
 mod connection;
 mod execution;
 mod membership;
+mod resignation;
 mod synchronization;
 
 use std::ops::ControlFlow;
@@ -19,11 +20,12 @@ use execution::{
     create_federation_execution, destroy_federation_execution, list_federation_execution_members,
     list_federation_executions,
 };
-use membership::{join_federation_execution, resign_federation_execution};
+use membership::join_federation_execution;
+use resignation::resign_federation_execution;
 use synchronization::{register_federation_synchronization_point, synchronization_point_achieved};
 
 pub(crate) use execution::{does_not_exist, may_create};
-pub(crate) use membership::{evict, resign_lost};
+pub(crate) use resignation::{Leave, evict, resign_lost};
 pub(crate) use synchronization::SynchronizationPoint;
 
 /// Dispatches a call that needs no joined federate or ends its membership. Returns other calls.

@@ -7,6 +7,7 @@ mod name;
 mod provide;
 mod relevance;
 mod transportation;
+mod unpublish;
 mod update;
 
 use hemiola_fom::Model;
@@ -33,11 +34,13 @@ use transportation::{
 use update::update_attribute_values;
 
 pub(crate) use instance::{
-    delete, deletion_is_final, disown, divest_unpublished, forget, interest_changed, leave,
-    offer_published, owners_changed, undelete,
+    delete, deletion_is_final, disown, forget, interest_changed, interest_step, leave,
+    offer_published, offer_step, owners_changed, undelete,
 };
 pub(crate) use interest::{evaluate, is_wanted};
+pub(crate) use provide::provide_step;
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
+pub(crate) use unpublish::{check_unpublish_step, unpublish, unpublish_step};
 
 /// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: ObjectCall) -> Answer {
@@ -191,7 +194,7 @@ pub(crate) fn privilege(model: &Model) -> AttributeHandle {
 
 /// Returns whether a federate may delete an instance.
 pub(crate) fn may_delete(federation: &Federation, instance: &Instance, me: FederateHandle) -> bool {
-    instance.deletion.is_none() && instance.owner(privilege(&federation.model)) == me
+    instance.deletion.is_none() && instance.owner(federation.privilege) == me
 }
 
 /// Checks that these attributes are available at the class a federate knows an instance as.

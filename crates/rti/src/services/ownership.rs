@@ -31,7 +31,8 @@ use divestiture::{
 use query::{is_attribute_owned_by_federate, query_attribute_ownership};
 
 pub(crate) use negotiation::{
-    Negotiation, abandon, check_invariants, close, is_sought_by, offer_to, withdraw,
+    Negotiation, Negotiations, abandon, check_invariants, close, is_instance_sought_by, offer_to,
+    seeks, withdraw, withdraw_from,
 };
 
 /// Dispatches a call of this clause.

@@ -25,8 +25,12 @@ use order::{
 };
 use regulation::{disable_time_regulation, enable_time_regulation};
 
-pub(crate) use advance::grant;
+pub(crate) use advance::{Flush, Grant, grant};
+pub(crate) use constrained::unconstrain_step;
+pub(crate) use delivery::{release_rest, release_step};
 pub(crate) use galt::{Galts, check_invariants};
+pub(crate) use regulation::Regulate;
+pub(crate) use retraction::prune_step;
 pub(crate) use schedule::Schedule;
 
 /// Dispatches a call of this clause.

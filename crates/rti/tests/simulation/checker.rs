@@ -41,6 +41,11 @@ pub(super) struct Peer {
     pub(super) synchronized: BTreeSet<String>,
     /// Whether it has subscribed to more since its request. It may then have passed messages it did not want before.
     pub(super) wants_more: bool,
+    /// Whether it has had unfinished jobs since its last request. A message that it would stop at may then have become
+    /// obsolete before its grant.
+    pub(super) had_jobs: bool,
+    /// Whether messages are being released to it: all, or those in receive order.
+    pub(super) releasing: Option<bool>,
     /// Number of message parts it received though it did not want them at sending, and the other way round.
     pub(super) gained: u64,
     pub(super) lost: u64,
@@ -90,6 +95,10 @@ pub(super) struct Sent {
     pub(super) reached: BTreeSet<FederateHandle>,
     /// The federates that must be asked to undo it.
     pub(super) to_undo: BTreeSet<FederateHandle>,
+    /// The federates that had unfinished jobs at sending. The present job of such a federate may end without it.
+    pub(super) amid_jobs: BTreeSet<FederateHandle>,
+    /// The same, also after that job.
+    pub(super) was_amid_jobs: BTreeSet<FederateHandle>,
 }
 
 /// Messages by the numbers in their tags.
@@ -127,6 +136,8 @@ impl Peer {
             last_unordered: 0,
             synchronized: BTreeSet::new(),
             wants_more: false,
+            releasing: None,
+            had_jobs: false,
             gained: 0,
             lost: 0,
         }
@@ -228,7 +239,10 @@ impl Peer {
             C::TimeAdvanceGrant { time } => self.granted(value(*time), messages),
             C::FlushQueueGrant { time, .. } => {
                 assert_eq!(self.advance.map(|asked| asked.service), Some(Asks::Fqr));
-                self.decide(messages, false, |one, part| one.ordering.contains(&part));
+                let me = self.fed.handle;
+                self.decide(messages, false, |one, part| {
+                    one.ordering.contains(&part) && !one.amid_jobs.contains(&me)
+                });
                 self.arrive(value(*time));
             }
             C::AnnounceSynchronizationPoint { synchronization_point_label: label, .. } => {
@@ -289,7 +303,8 @@ impl Peer {
         for sent in messages.values_mut() {
             let undecided = sent.undecided.get(&me).into_iter().flatten().copied();
             let over: BTreeSet<u32> = undecided.filter(|part| is_over(sent, *part)).collect();
-            let kept = maybe || over.is_disjoint(&self.wanted(sent));
+            let kept =
+                maybe || sent.was_amid_jobs.contains(&me) || over.is_disjoint(&self.wanted(sent));
             assert!(kept, "{me} should have received {sent:?}");
             for part in over {
                 sent.undecided.get_mut(&me).unwrap().remove(&part);
@@ -361,16 +376,21 @@ impl Peer {
             Asks::Fqr => panic!("a flush has its own grant"),
         }
         if time < until {
-            assert_eq!(self.last_stamp, time, "earlier only for a message");
+            assert!(self.last_stamp == time || self.had_jobs, "earlier only for a message");
         }
         let past = self.wants_more && matches!(service, Asks::Nmr | Asks::Nmra);
+        let me = self.fed.handle;
         self.decide(messages, past, |one, part| {
-            one.ordering.contains(&part) && one.stamp.is_some_and(|stamp| stamp <= time)
+            let is_amid = one.amid_jobs.contains(&me);
+            let is_due = |stamp| stamp < time || (stamp == time && !is_amid);
+            one.ordering.contains(&part) && one.stamp.is_some_and(is_due)
         });
         for sent in messages.values() {
             let due = sent.stamp.is_some_and(|stamp| stamp <= time);
             let missing = sent.missing.get(&self.fed.handle).into_iter().flatten();
+            let is_in_time = sent.stamp == Some(time) && sent.amid_jobs.contains(&self.fed.handle);
             let late = due
+                && !is_in_time
                 && sent.constrained.contains(&self.fed.handle)
                 && missing.into_iter().any(|part| sent.ordering.contains(part));
             assert!(!late, "a message was to come before: {sent:?}");

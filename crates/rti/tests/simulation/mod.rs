@@ -9,13 +9,17 @@
 mod checker;
 mod run;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use run::Run;
+use hemiola_rti::{Effect, SessionId};
+use run::{Run, Slicing};
 
 /// Default number of worlds.
 const SEEDS: u64 = 2_000;
+
+/// Number of worlds whose effects are kept.
+const LOGGED: u64 = 100;
 
 /// Events of one world.
 const EVENTS: usize = 400;
@@ -31,20 +35,22 @@ fn worlds_are_safe_and_every_federate_is_granted_in_the_end() {
         None => 0..number("HEMIOLA_SEEDS").unwrap_or(SEEDS),
     };
     let (mut callback_count, mut callback_kinds, mut gained, mut lost) = (0, BTreeSet::new(), 0, 0);
+    let mut slices = 0;
     for seed in seeds {
         let world = || {
-            let mut run = Run::new(seed);
+            let mut run = Run::new(seed, slicing(seed));
             run.is_shown = number("HEMIOLA_SEED").is_some();
             run.events(EVENTS);
             run.end();
-            (run.callback_count, run.callback_kinds, run.gained, run.lost)
+            (run.callback_count, run.callback_kinds, run.gained, run.lost, run.slices)
         };
-        let (count_in_world, kinds_in_world, gained_there, lost_there) =
+        let (count_in_world, kinds_in_world, gained_there, lost_there, slices_there) =
             catch_unwind(AssertUnwindSafe(world)).unwrap_or_else(|panic| {
                 println!("failed with HEMIOLA_SEED={seed}");
                 resume_unwind(panic)
             });
         callback_count += count_in_world;
+        slices += slices_there;
         gained += gained_there;
         lost += lost_there;
         callback_kinds.extend(kinds_in_world);
@@ -56,6 +62,7 @@ fn worlds_are_safe_and_every_federate_is_granted_in_the_end() {
             [6, 8, 9, 30].into_iter().chain(31..35).chain(37..39).chain(49..55).chain(58..63);
         let missing: Vec<u32> = expected.filter(|kind| !callback_kinds.contains(kind)).collect();
         assert!(missing.is_empty(), "callbacks that never occurred: {missing:?}");
+        assert!(slices > 0, "no work was sliced");
         assert!(gained > 0 && lost > 0, "no subscription changed in between: {gained}, {lost}");
     }
 }
@@ -64,10 +71,46 @@ fn worlds_are_safe_and_every_federate_is_granted_in_the_end() {
 fn the_same_inputs_give_the_same_effects() {
     for seed in 0..20 {
         let [first, again] = [(); 2].map(|()| {
-            let mut run = Run::new(seed);
+            let mut run = Run::new(seed, slicing(seed));
             run.events(EVENTS);
             run.log
         });
         assert!(first == again, "seed {seed}");
+    }
+}
+
+/// How the work of a seed's world is sliced: not at all, or in slices of at most this many units of work.
+fn slicing(seed: u64) -> Slicing {
+    match seed / 4 % 4 {
+        0 => Slicing::Whole,
+        1 => Slicing::Mixed(2),
+        2 => Slicing::Mixed(12),
+        _ => Slicing::Mixed(100),
+    }
+}
+
+#[test]
+fn sliced_work_has_the_same_effects_for_every_federate_as_work_that_is_done_at_once() {
+    for seed in 0..LOGGED {
+        let of_sessions = |slicing| {
+            let mut run = Run::new(seed, slicing);
+            run.events(EVENTS);
+            let mut effects: BTreeMap<SessionId, Vec<Effect>> = BTreeMap::new();
+            for effect in run.log {
+                let (Effect::Reply(session, ..)
+                | Effect::Callback(session, _)
+                | Effect::Close(session)) = &effect;
+                effects.entry(*session).or_default().push(effect);
+            }
+            (effects, run.state)
+        };
+        let whole = of_sessions(Slicing::Whole);
+        for budget in [1, 3, 30] {
+            let sliced = of_sessions(Slicing::Apart(budget));
+            for (session, effects) in &whole.0 {
+                assert_eq!(effects, &sliced.0[session], "seed {seed}, {session:?}");
+            }
+            assert_eq!(whole.1, sliced.1, "seed {seed}");
+        }
     }
 }

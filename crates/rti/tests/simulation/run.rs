@@ -13,7 +13,7 @@ use hemiola_hla::{
     MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
     Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId, Status};
 use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Messages, Peer, Sent, WHOLE};
@@ -47,14 +47,34 @@ pub(super) struct Run {
     /// All effects of the kernel.
     pub(super) log: Vec<Effect>,
     keep_log: bool,
+    /// The kernel's report after the last event.
+    pub(super) state: Option<Status>,
     /// Whether subscriptions are evaluated at delivery.
     delays: bool,
+    slicing: Slicing,
+    /// Draws budgets, so that the events of a seed do not depend on them.
+    budgets: Random,
+    /// The federates whose resignation has not been answered.
+    resigning: BTreeSet<SessionId>,
+    /// Number of slices that did not finish all work.
+    pub(super) slices: u64,
     /// Whether inputs and effects are printed.
     pub(super) is_shown: bool,
 }
 
+/// How the kernel's work is sliced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Slicing {
+    /// Not at all.
+    Whole,
+    /// Each slice has at most this budget, and all work is done before the next event.
+    Apart(u64),
+    /// Each slice has at most this budget, and other events happen in between.
+    Mixed(u64),
+}
+
 impl Run {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, slicing: Slicing) -> Self {
         let (modules, _) = read("world.xml", MODEL.as_bytes()).unwrap();
         let (model, _) = merge(&modules, None).unwrap();
         let class = |name| model.object_class_named(name).unwrap();
@@ -79,9 +99,14 @@ impl Run {
             gained: 0,
             lost: 0,
             log: Vec::new(),
-            keep_log: seed < 20,
+            keep_log: seed < super::LOGGED,
+            state: None,
             is_shown: false,
             delays: seed % 4 == 3,
+            slicing,
+            budgets: Random::from_seed(!seed),
+            resigning: BTreeSet::new(),
+            slices: 0,
         };
         let creator = run.open();
         let create = FederationCall::CreateFederationExecutionWithTime {
@@ -111,13 +136,73 @@ impl Run {
 
     // Inputs and their effects.
 
+    /// Draws the budget of an input or a slice.
+    fn budget(&mut self) -> u64 {
+        match self.slicing {
+            Slicing::Whole => u64::MAX,
+            Slicing::Apart(most) | Slicing::Mixed(most) => 1 + self.budgets.below(most),
+        }
+    }
+
     #[expect(clippy::print_stdout, reason = "a world that is replayed says what happens")]
     fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
         let mut out = Vec::new();
+        let budget = self.budget();
         if self.is_shown && !matches!(input, Input::Tick(_)) {
-            println!("{input:?}");
+            println!("{budget}: {input:?}");
         }
-        self.kernel.handle(input, &mut out);
+        let lost = if let Input::Lost(session) = input { Some(session) } else { None };
+        self.kernel.handle_within(input, budget, &mut out);
+        assert!(self.slicing != Slicing::Whole || !self.kernel.has_work());
+        let to_lost =
+            |output: &Effect| matches!(output, Effect::Callback(to, _) if Some(*to) == lost);
+        assert!(!out.iter().any(to_lost), "a lost session gets no callback");
+        self.effects(out)
+    }
+
+    /// Does all work that is left.
+    fn work_off(&mut self) {
+        self.notice_idle();
+        while self.kernel.has_work() {
+            let answer = self.work();
+            assert!(answer.is_none(), "nobody waits for an answer");
+            self.notice_idle();
+        }
+    }
+
+    /// Does a slice of the work that is left.
+    #[expect(clippy::print_stdout, reason = "a world that is replayed says what happens")]
+    fn work(&mut self) -> Option<Result<Reply, Refusal>> {
+        let mut out = Vec::new();
+        let budget = self.budget();
+        if self.is_shown {
+            println!("{budget}: work");
+        }
+        self.slices += 1;
+        self.kernel.work(budget, &mut out);
+        self.effects(out)
+    }
+
+    /// Takes the answers of resignations, and records what must be true for federates whose jobs have ended.
+    fn notice_idle(&mut self) {
+        self.drain();
+        for at in 0..self.peers.len() {
+            let session = self.peers[at].fed.session;
+            self.peers[at].had_jobs |= self.kernel.is_busy(session);
+            if let Some(all) = self.peers[at].releasing
+                && !self.kernel.is_busy(session)
+            {
+                self.peers[at].releasing = None;
+                let me = self.peers[at].fed.handle;
+                self.peers[at].decide(&mut self.messages, false, |one, part| {
+                    !one.amid_jobs.contains(&me) && (all || !one.ordering.contains(&part))
+                });
+            }
+        }
+    }
+
+    #[expect(clippy::print_stdout, reason = "a world that is replayed says what happens")]
+    fn effects(&mut self, out: Vec<Effect>) -> Option<Result<Reply, Refusal>> {
         if self.is_shown {
             out.iter().for_each(|output| println!("    {output:?}"));
         }
@@ -128,8 +213,12 @@ impl Run {
         let mut answer = None;
         for output in out {
             match output {
+                Effect::Reply(session, _, reply) if self.resigning.remove(&session) => {
+                    self.resigned(session, reply.is_ok());
+                }
                 Effect::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
                 Effect::Callback(session, notice) => {
+                    assert!(!self.resigning.contains(&session) || self.kernel.is_busy(session));
                     self.callback_count += 1;
                     self.callback_kinds.insert(notice.callback().number());
                     self.inbox.push((session, notice));
@@ -152,8 +241,15 @@ impl Run {
         self.calls += 1;
         let call = call.into();
         let entry = call.entry();
-        let answer = self.input(Input::Called(session, CallId(self.calls), call));
-        match answer.expect("every call is answered") {
+        if self.kernel.is_busy(session) {
+            self.work_off();
+        }
+        let mut answer = self.input(Input::Called(session, CallId(self.calls), call));
+        while answer.is_none() {
+            assert!(self.kernel.is_busy(session), "every call is answered");
+            answer = self.work();
+        }
+        match answer.expect("just seen") {
             Ok(reply) => {
                 assert_eq!(reply.shape(), entry.shape);
                 Ok(reply)
@@ -173,7 +269,8 @@ impl Run {
             }
         }
         let mut all = BTreeSet::new();
-        for owned in self.peers.iter().flat_map(|peer| &peer.owned) {
+        let staying = self.peers.iter().filter(|one| !self.resigning.contains(&one.fed.session));
+        for owned in staying.flat_map(|peer| &peer.owned) {
             assert!(all.insert(owned), "{owned:?} has two owners");
         }
     }
@@ -185,7 +282,20 @@ impl Run {
             self.input(Input::Tick(Instant::from_nanos(number as u64 * 1_000_000)));
             self.event();
             self.drain();
+            match self.slicing {
+                Slicing::Whole => {}
+                Slicing::Apart(_) => self.work_off(),
+                Slicing::Mixed(_) => {
+                    self.notice_idle();
+                    while self.kernel.has_work() && self.budgets.below(3) > 0 {
+                        let answer = self.work();
+                        assert!(answer.is_none(), "nobody waits for an answer");
+                        self.notice_idle();
+                    }
+                }
+            }
         }
+        self.state = Some(self.kernel.status());
     }
 
     fn event(&mut self) {
@@ -193,6 +303,13 @@ impl Run {
             return self.join();
         }
         let at = self.below(self.peers.len() as u64) as usize;
+        if self.kernel.is_busy(self.peers[at].fed.session) {
+            // Its session may be lost all the same.
+            if self.one_in(20) {
+                self.lose(at);
+            }
+            return;
+        }
         match self.below(100) {
             0..10 => self.declare(at),
             10..15 => self.register(at),
@@ -247,19 +364,36 @@ impl Run {
     }
 
     fn leave(&mut self, at: usize) {
-        let peer = self.peers.remove(at);
-        let (session, handle) = (peer.fed.session, peer.fed.handle);
         if self.one_in(2) {
-            self.input(Input::Lost(session));
-        } else {
-            let resign_action = Some(self.pick(ResignAction::ALL));
-            let resign = FederationCall::ResignFederationExecution { resign_action };
-            if self.call(session, resign).is_err() {
-                self.peers.insert(at, peer);
-                return;
-            }
-            self.call(session, FederationCall::Disconnect).unwrap();
+            return self.lose(at);
         }
+        let session = self.peers[at].fed.session;
+        let resign_action = Some(self.pick(ResignAction::ALL));
+        let resign = FederationCall::ResignFederationExecution { resign_action };
+        self.calls += 1;
+        self.resigning.insert(session);
+        let answer = self.input(Input::Called(session, CallId(self.calls), resign.into()));
+        assert!(answer.is_none(), "its answer is taken elsewhere");
+        assert!(!self.resigning.contains(&session) || self.kernel.is_busy(session));
+    }
+
+    fn lose(&mut self, at: usize) {
+        let peer = self.peers.remove(at);
+        self.resigning.remove(&peer.fed.session);
+        self.input(Input::Lost(peer.fed.session));
+        self.forget_peer(peer.fed.handle);
+    }
+
+    /// A resignation is answered.
+    fn resigned(&mut self, session: SessionId, is_done: bool) {
+        if is_done {
+            let at = self.peers.iter().position(|peer| peer.fed.session == session);
+            let peer = self.peers.remove(at.expect("it has resigned"));
+            self.forget_peer(peer.fed.handle);
+        }
+    }
+
+    fn forget_peer(&mut self, handle: FederateHandle) {
         for sent in self.messages.values_mut() {
             sent.missing.remove(&handle);
             sent.undecided.remove(&handle);
@@ -507,6 +641,8 @@ impl Run {
         let missing: BTreeMap<FederateHandle, BTreeSet<u32>> =
             missing.filter(|(_, parts)| !parts.is_empty()).collect();
         let constrained = others.iter().filter(|peer| peer.constrained);
+        let busy = others.iter().filter(|peer| self.kernel.is_busy(peer.fed.session));
+        let amid_jobs: BTreeSet<FederateHandle> = busy.map(|peer| peer.fed.handle).collect();
         let sent = Sent {
             sender: self.peers[at].fed.handle,
             stamp,
@@ -523,6 +659,8 @@ impl Run {
             constrained: constrained.map(|peer| peer.fed.handle).collect(),
             reached: BTreeSet::new(),
             to_undo: BTreeSet::new(),
+            was_amid_jobs: amid_jobs.clone(),
+            amid_jobs,
         };
         self.messages.insert(self.next_message, sent);
     }
@@ -537,8 +675,10 @@ impl Run {
         sent.classes = classes.to_vec();
         for (_, peer) in self.peers.iter().enumerate().filter(|(other, _)| *other != at) {
             let handle = peer.fed.handle;
+            let is_amid = sent.amid_jobs.contains(&handle);
             let waits = |part: &u32| {
-                if sent.ordering.contains(part) { peer.constrained } else { peer.holds() }
+                is_amid
+                    || if sent.ordering.contains(part) { peer.constrained } else { peer.holds() }
             };
             let waiting: BTreeSet<u32> = parts.iter().copied().filter(waits).collect();
             if waiting.is_empty() {
@@ -554,6 +694,10 @@ impl Run {
     /// Records that all messages queued for a federate could be delivered, or all in receive order.
     fn released(&mut self, at: usize, all: bool) {
         self.drain();
+        if self.kernel.is_busy(self.peers[at].fed.session) {
+            self.peers[at].releasing = Some(all);
+            return;
+        }
         self.peers[at]
             .decide(&mut self.messages, false, |one, part| all || !one.ordering.contains(&part));
     }
@@ -740,6 +884,11 @@ impl Run {
         if free {
             self.peers[at].advance = Some(asked);
             self.peers[at].wants_more = false;
+            self.peers[at].had_jobs = false;
+            let me = self.peers[at].fed.handle;
+            for sent in self.messages.values_mut() {
+                sent.amid_jobs.remove(&me);
+            }
             self.released(at, false);
         }
         free
@@ -849,9 +998,13 @@ impl Run {
 
     /// All federates request the end of time and must be granted it, with every message delivered on the way.
     pub(super) fn end(&mut self) {
+        self.work_off();
+        self.drain();
         loop {
             let mut moved = false;
             for at in 0..self.peers.len() {
+                self.work_off();
+                self.drain();
                 let peer = &self.peers[at];
                 if peer.time < END && peer.advance.is_none() && !peer.pending {
                     moved |= self.ask(at, Asked { service: Asks::Tar, until: END });
@@ -862,6 +1015,8 @@ impl Run {
                     self.drain();
                 }
             }
+            self.work_off();
+            self.drain();
             if !moved {
                 break;
             }

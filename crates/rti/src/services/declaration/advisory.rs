@@ -11,13 +11,10 @@ use hemiola_hla::{Callback, FederateHandle, InteractionClassHandle, ObjectClassH
 use crate::federate::Activity;
 use crate::federation::Federation;
 
-/// Updates the advisories of all federates after a federate has resigned.
-pub(crate) fn advise(federation: &mut Federation) {
-    let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
-    for federate in all {
-        advise_of_registration(federation, federate);
-        advise_of_interactions(federation, federate);
-    }
+/// Updates the advisories of a federate after another has lost its subscriptions.
+pub(crate) fn advise(federation: &mut Federation, federate: FederateHandle) {
+    advise_of_registration(federation, federate);
+    advise_of_interactions(federation, federate);
 }
 
 /// Updates the advisories of all federates after subscriptions to interactions have changed.
@@ -117,8 +114,11 @@ fn is_interaction_wanted(
     })
 }
 
-/// Checks that each federate's registration advisories report the current state.
+/// Checks that each federate's registration advisories report the current state, unless a job is about to update them.
 pub(crate) fn check_invariants(federation: &Federation) {
+    if federation.is_advising() {
+        return;
+    }
     for (handle, federate) in federation.federates() {
         let is_on = federate.is_on(Switch::ObjectClassRelevanceAdvisory);
         let classes = federate.published.classes.keys().copied().filter(|_| is_on);

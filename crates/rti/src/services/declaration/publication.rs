@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use hemiola_hla::{
-    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, Reply,
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, Reply,
 };
 
 use super::{Answer, advise_of_interactions, advise_of_registration, defined, interaction_defined};
 use crate::federation::Federation;
-use crate::services::{object, ownership};
+use crate::services::object;
 
 /// Clause 5.2. Publishing any attribute also publishes the privilege to delete.
 pub(super) fn publish_object_class_attributes(
@@ -21,7 +21,7 @@ pub(super) fn publish_object_class_attributes(
     if attributes.is_empty() {
         return Ok(Reply::Done);
     }
-    let privilege = object::privilege(&federation.model);
+    let privilege = federation.privilege;
     let published = &mut federation.federate_mut(me).published;
     let set = published.classes.entry(class).or_default();
     let more = attributes.iter().copied().chain([privilege]).filter(|one| set.insert(*one));
@@ -40,7 +40,7 @@ pub(super) fn unpublish_object_class(
     attributes: Option<&[AttributeHandle]>,
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
-    let privilege = object::privilege(&federation.model);
+    let privilege = federation.privilege;
     let published = &federation.federate(me).published.classes;
     let Some(set) = published.get(&class) else { return Ok(Reply::Done) };
     let mut left: BTreeSet<AttributeHandle> = match attributes {
@@ -50,22 +50,7 @@ pub(super) fn unpublish_object_class(
     if left.iter().all(|one| *one == privilege) {
         left.clear();
     }
-    let is_sought = ownership::is_sought_by(federation, me, |instance, attribute| {
-        let known_as = federation.instances[&instance].known_as(me);
-        known_as == Some(class) && !left.contains(&attribute)
-    });
-    if is_sought {
-        return Err(Exception::OwnershipAcquisitionPending.into());
-    }
-    let published = &mut federation.federate_mut(me).published.classes;
-    if left.is_empty() {
-        published.remove(&class);
-    } else {
-        published.insert(class, left);
-    }
-    object::divest_unpublished(federation, me, class);
-    advise_of_registration(federation, me);
-    Ok(Reply::Done)
+    object::unpublish(federation, me, class, left)
 }
 
 /// Clause 5.4.

@@ -39,8 +39,8 @@ pub(super) fn subscribe(
         entries.insert(*attribute, Subscription { activity, rate: rate.clone() });
     }
     federation.class_subscribers.entry(class).or_default().insert(me);
-    object::interest_changed(federation, me, class);
     class_subscriptions_changed(federation, class);
+    object::interest_changed(federation, me, class);
     Ok(Reply::Done)
 }
 
@@ -72,8 +72,8 @@ pub(super) fn unsubscribe(
         subscribed.remove(&class);
         withdraw(&mut federation.class_subscribers, class, me);
     }
-    object::interest_changed(federation, me, class);
     class_subscriptions_changed(federation, class);
+    object::interest_changed(federation, me, class);
     Ok(Reply::Done)
 }
 

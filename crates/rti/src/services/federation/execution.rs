@@ -120,7 +120,8 @@ pub(super) fn list_federation_execution_members(
     let federation = kernel.names.get(&federation_name).map(|id| &kernel.federations[id]);
     let callback = match federation {
         Some(federation) => {
-            let members = federation.federates().map(|(_, federate)| FederationExecutionMember {
+            let members = federation.federates().filter(|(_, federate)| federate.is_staying());
+            let members = members.map(|(_, federate)| FederationExecutionMember {
                 federate_name: federate.name.clone(),
                 federate_type: federate.federate_type.clone(),
             });

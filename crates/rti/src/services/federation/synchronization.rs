@@ -1,6 +1,7 @@
 //! Synchronization points (clauses 4.14 to 4.18).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use hemiola_hla::data::Data;
@@ -31,7 +32,7 @@ impl SynchronizationPoint {
         assert!(!self.is_reached(), "a point that all have achieved is removed");
         let members: BTreeSet<FederateHandle> = self.members.keys().copied().collect();
         assert!(members.is_subset(federation.joined()));
-        assert!(!self.for_all || members == *federation.joined());
+        assert!(!self.for_all || staying(federation).all(|one| members.contains(&one)));
     }
 }
 
@@ -56,7 +57,7 @@ pub(super) fn register_federation_synchronization_point(
     }
     let failed = if federation.points.contains_key(&label) {
         Some(Reason::SynchronizationPointLabelNotUnique)
-    } else if set.iter().any(|one| !federation.joined().contains(one)) {
+    } else if set.iter().any(|one| !is_staying(federation, *one)) {
         Some(Reason::SynchronizationSetMemberNotJoined)
     } else {
         None
@@ -76,7 +77,7 @@ pub(super) fn register_federation_synchronization_point(
     federation.send_callback(me, succeeded);
     let for_all = set.is_empty();
     let members: BTreeSet<FederateHandle> =
-        if for_all { federation.joined().clone() } else { set.iter().copied().collect() };
+        if for_all { staying(federation).collect() } else { set.iter().copied().collect() };
     let members = members.into_iter().map(|one| (one, None)).collect();
     let point = SynchronizationPoint { tag, for_all, members };
     let announcement = announcement(&label, &point);
@@ -85,6 +86,15 @@ pub(super) fn register_federation_synchronization_point(
     }
     federation.points.insert(label, point);
     Ok(Reply::Done)
+}
+
+fn is_staying(federation: &Federation, federate: FederateHandle) -> bool {
+    federation.joined_federate(federate).is_some_and(crate::federate::Federate::is_staying)
+}
+
+/// The federates that are not leaving.
+fn staying(federation: &Federation) -> impl Iterator<Item = FederateHandle> {
+    federation.federates().filter(|(_, one)| one.is_staying()).map(|(handle, _)| handle)
 }
 
 /// Clause 4.16.
@@ -138,13 +148,18 @@ pub(super) fn joined(federation: &mut Federation, federate: FederateHandle) {
     announced.into_iter().for_each(|notice| federation.send_notice(federate, notice));
 }
 
-/// Removes a resigned federate from all points.
-pub(super) fn resigned(federation: &mut Federation, me: FederateHandle) {
-    let mut left = Vec::new();
-    for (label, point) in &mut federation.points {
-        if point.members.remove(&me).is_some() {
-            left.push(label.clone());
-        }
+/// Returns the label of the point after this one.
+pub(super) fn next_point(federation: &Federation, after: &mut Option<String>) -> Option<String> {
+    let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let (next, _) = federation.points.range::<str, _>((from, Bound::Unbounded)).next()?;
+    *after = Some(next.clone());
+    after.clone()
+}
+
+/// Removes a federate that leaves from a point.
+pub(super) fn resigned(federation: &mut Federation, me: FederateHandle, label: String) {
+    let point = federation.points.get_mut(&label);
+    if point.is_some_and(|point| point.members.remove(&me).is_some()) {
+        conclude(federation, label);
     }
-    left.into_iter().for_each(|label| conclude(federation, label));
 }

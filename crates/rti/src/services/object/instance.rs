@@ -6,9 +6,10 @@ use hemiola_hla::{
     ObjectInstanceHandle, Refusal, Reply, Switch,
 };
 
-use super::{Answer, advise_of_scope, advise_of_updates, may_delete, privilege, provide, stamped};
+use super::{Answer, advise_of_scope, advise_of_updates, may_delete, provide, stamped};
 use crate::federation::{Federation, NameUse};
 use crate::instance::{Deletion, Instance, InstanceAttribute};
+use crate::job::{Below, DONE, Step, Task};
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, store_for_retraction};
 use crate::services::{beyond, declaration, ownership};
 
@@ -43,6 +44,11 @@ pub(super) fn register_object_instance(
         InstanceAttribute { handle: *handle, owner, order, transportation }
     });
     let attributes = attributes.collect();
+    // A federate that publishes a class publishes at least one attribute of it.
+    let is_deletable = federate.publishes(class, federation.privilege);
+    let owned = &mut federation.federate_mut(me).owned;
+    owned.instances += 1;
+    owned.deletable += usize::from(is_deletable);
     federation.instance_count += 1;
     let handle = ObjectInstanceHandle::new(federation.instance_count);
     // This name is free: names that begin with HLA cannot be reserved.
@@ -124,17 +130,28 @@ pub(crate) fn interest_changed(
     me: FederateHandle,
     class: ObjectClassHandle,
 ) {
-    for handle in federation.instances_below(class) {
-        if discover(federation, me, handle) {
-            advise_of_updates(federation, handle);
-            continue;
-        }
-        let known_as = federation.instances[&handle].known_as(me);
-        if known_as.is_some_and(|known| known == class || !federation.advises_by_known_class) {
-            advise_of_scope(federation, me, handle);
-            advise_of_updates(federation, handle);
-        }
+    let below = Below::new(federation, class);
+    federation.start(me, Task::Interest { class, below });
+}
+
+/// Does so for the next instance.
+pub(crate) fn interest_step(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: ObjectClassHandle,
+    below: &mut Below,
+) -> Step {
+    let Some(handle) = below.next(federation) else { return DONE };
+    if discover(federation, me, handle) {
+        advise_of_updates(federation, handle);
+        return Step::Continue(());
     }
+    let known_as = federation.instances[&handle].known_as(me);
+    if known_as.is_some_and(|known| known == class || !federation.advises_by_known_class) {
+        advise_of_scope(federation, me, handle);
+        advise_of_updates(federation, handle);
+    }
+    Step::Continue(())
 }
 
 /// Follows up on a change of owners: advisories, and discoveries unless the instance is deleted.
@@ -155,11 +172,10 @@ pub(crate) fn disown(
     handle: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
 ) {
-    let instance = federation.instance_mut(handle);
     for attribute in attributes {
-        let attribute = instance.attribute_mut(*attribute).expect("it is owned");
-        assert_eq!(attribute.owner, me, "only the owner divests");
-        attribute.owner = FederateHandle::INVALID;
+        let owner = federation.instances[&handle].owner(*attribute);
+        assert_eq!(owner, me, "only the owner divests");
+        federation.set_owner(handle, *attribute, FederateHandle::INVALID);
     }
     // If the federate acquires them again, its advisories start afresh.
     if let Some(advised) = federation.federate_mut(me).advised.updates.get_mut(&handle) {
@@ -177,33 +193,23 @@ pub(crate) fn offer_published(
     if federation.negotiations.is_empty() {
         return;
     }
-    for handle in federation.instances_below(class) {
-        if federation.instances[&handle].known_as(me) == Some(class) {
-            ownership::offer_to(federation, me, handle, Some(more));
-        }
-    }
+    let below = Below::new(federation, class);
+    federation.start(me, Task::Offer { class, below, more: more.to_vec() });
 }
 
-/// Makes a federate's attributes of a class unowned that it no longer publishes.
-pub(crate) fn divest_unpublished(
+/// Does so for the next instance.
+pub(crate) fn offer_step(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
-) {
-    for handle in federation.instances_below(class) {
-        let published = federation.federate(me).published.classes.get(&class).cloned();
-        let instance = &federation.instances[&handle];
-        if instance.known_as(me) != Some(class) {
-            continue;
-        }
-        let kept = |one: &AttributeHandle| published.as_ref().is_some_and(|set| set.contains(one));
-        let divested: Vec<AttributeHandle> =
-            instance.owned_by(me).filter(|one| !kept(one)).collect();
-        if !divested.is_empty() {
-            disown(federation, me, handle, &divested);
-            ownership::abandon(federation, me, handle, &divested, &Data::new());
-        }
+    below: &mut Below,
+    more: &[AttributeHandle],
+) -> Step {
+    let Some(handle) = below.next(federation) else { return DONE };
+    if federation.instances[&handle].known_as(me) == Some(class) {
+        ownership::offer_to(federation, me, handle, Some(more));
     }
+    Step::Continue(())
 }
 
 /// Clause 6.16, both forms.
@@ -232,14 +238,13 @@ pub(crate) fn delete(
     time: Option<hemiola_hla::LogicalTime>,
 ) -> Retraction {
     let instance = &federation.instances[&handle];
-    let privilege = *instance
-        .attribute(privilege(&federation.model))
-        .expect("all instances have the privilege");
+    let privilege =
+        *instance.attribute(federation.privilege).expect("all instances have the privilege");
     let stamp = Stamp::new(federation, me, time, privilege.order);
     let retraction = stamp.retraction();
+    let owned = federation.divest(me, handle);
     let instance = federation.instance_mut(handle);
     let known_as = instance.known_as(me).expect("a federate that deletes an instance knows it");
-    let owned = instance.divest(me);
     instance.forget(me);
     let receivers: Vec<FederateHandle> =
         instance.known_by().iter().map(|one| one.federate).collect();
@@ -268,9 +273,8 @@ pub(crate) fn forget(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
 ) {
-    let instance = federation.instance_mut(handle);
-    let divested = instance.divest(me);
-    if !instance.forget(me) {
+    let divested = federation.divest(me, handle);
+    if !federation.instance_mut(handle).forget(me) {
         return;
     }
     drop_stale(federation, me);
@@ -284,13 +288,16 @@ pub(crate) fn forget(
 }
 
 fn forget_details(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
-    ownership::withdraw(federation, me, Some(handle));
+    ownership::withdraw(federation, me, handle);
     let federate = federation.federate_mut(me);
     federate.known_since.remove(&handle);
     federate.advised.scope.remove(&handle);
     federate.advised.updates.remove(&handle);
-    if !federate.last_reflected.is_empty() {
-        federate.last_reflected.retain(|(instance, _), _| *instance != handle);
+    let reflected = &mut federate.last_reflected;
+    let of_instance = (handle, AttributeHandle::new(0))..=(handle, AttributeHandle::new(u32::MAX));
+    while let Some((key, _)) = reflected.range(of_instance.clone()).next() {
+        let key = *key;
+        reflected.remove(&key);
     }
 }
 
@@ -326,11 +333,9 @@ pub(crate) fn undelete(federation: &mut Federation, handle: ObjectInstanceHandle
         .into_iter()
         .filter(|one| published.get(&known_as).is_some_and(|set| set.contains(one)))
         .collect();
-    let instance = federation.instance_mut(handle);
     for attribute in kept {
-        let attribute = instance.attribute_mut(attribute).expect("attributes stay");
-        if attribute.owner == FederateHandle::INVALID {
-            attribute.owner = by;
+        if federation.instances[&handle].owner(attribute) == FederateHandle::INVALID {
+            federation.set_owner(handle, attribute, by);
         }
     }
     owners_changed(federation, handle);
@@ -363,7 +368,7 @@ pub(super) fn local_delete_object_instance(
     if instance.owned_by(me).next().is_some() {
         return Err(Exception::FederateOwnsAttributes.into());
     }
-    if ownership::is_sought_by(federation, me, |other, _| other == handle) {
+    if ownership::is_instance_sought_by(federation, me, handle) {
         return Err(Exception::OwnershipAcquisitionPending.into());
     }
     forget(federation, me, handle);

@@ -9,6 +9,7 @@ use hemiola_hla::{
 
 use super::{Answer, available};
 use crate::federation::Federation;
+use crate::job::{Below, DONE, Step, Task};
 use crate::services::declaration;
 
 /// Clause 6.21 for an instance.
@@ -34,10 +35,23 @@ pub(super) fn request_class_attribute_value_update(
     tag: &Data,
 ) -> Answer {
     declaration::defined(federation, class, attributes)?;
-    for handle in federation.instances_below(class) {
-        ask_owners(federation, me, handle, attributes, tag);
-    }
+    let (below, attributes, tag) =
+        (Below::new(federation, class), attributes.to_vec(), tag.clone());
+    federation.start(me, Task::Provide { below, attributes, tag });
     Ok(Reply::Done)
+}
+
+/// Asks the owners of the next instance.
+pub(crate) fn provide_step(
+    federation: &mut Federation,
+    me: FederateHandle,
+    below: &mut Below,
+    attributes: &[AttributeHandle],
+    tag: &Data,
+) -> Step {
+    let Some(handle) = below.next(federation) else { return DONE };
+    ask_owners(federation, me, handle, attributes, tag);
+    Step::Continue(())
 }
 
 /// Clause 6.22. Asks each other owner for its attributes among these.

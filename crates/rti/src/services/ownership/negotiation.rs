@@ -1,6 +1,6 @@
 //! Negotiations of attribute ownership, and their results.
 
-use std::ops::RangeInclusive;
+use std::ops::{Bound, RangeInclusive};
 
 use hemiola_hla::data::Data;
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Refusal};
@@ -11,7 +11,7 @@ use crate::instance::InstanceAttribute;
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
-pub(super) type Subject = (ObjectInstanceHandle, AttributeHandle);
+pub(crate) type Subject = (ObjectInstanceHandle, AttributeHandle);
 
 /// The offer and the seekers of an attribute. It exists only while there are any.
 #[derive(Debug, Default)]
@@ -212,7 +212,7 @@ pub(super) fn acquire(
         let (order, transportation) =
             federation.federate(me).attribute_send_options(&federation.model, class, *attribute);
         let acquired = InstanceAttribute { handle: *attribute, owner: me, order, transportation };
-        federation.instance_mut(handle).acquire(acquired);
+        federation.acquire(handle, acquired);
         change(federation, (handle, *attribute), |negotiation| {
             negotiation.forget(me);
             negotiation.seekers.retain(|seeker| {
@@ -281,31 +281,56 @@ pub(crate) fn offer_to(
     }
 }
 
-/// Returns whether a federate seeks an attribute that satisfies `which`.
-pub(crate) fn is_sought_by(
-    federation: &Federation,
-    me: FederateHandle,
-    which: impl Fn(ObjectInstanceHandle, AttributeHandle) -> bool,
-) -> bool {
-    let mut all = federation.negotiations.iter();
-    all.any(|((handle, attribute), negotiation)| {
-        negotiation.seeker(me).is_some() && which(*handle, *attribute)
-    })
+/// All negotiations, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Negotiations {
+    after: Option<Subject>,
 }
 
-/// Removes a federate from the seekers of one instance, or of all.
+impl Negotiations {
+    pub(crate) fn next(&mut self, federation: &Federation) -> Option<Subject> {
+        let after = self.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let (next, _) = federation.negotiations.range((after, Bound::Unbounded)).next()?;
+        self.after = Some(*next);
+        Some(*next)
+    }
+}
+
+/// Returns whether a federate seeks this attribute.
+pub(crate) fn seeks(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> bool {
+    let negotiation = federation.negotiations.get(&(handle, attribute));
+    negotiation.is_some_and(|negotiation| negotiation.seeker(me).is_some())
+}
+
+/// Returns whether a federate seeks an attribute of this instance.
+pub(crate) fn is_instance_sought_by(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+) -> bool {
+    let mut all = federation.negotiations.range(of_instance(handle));
+    all.any(|(_, negotiation)| negotiation.seeker(me).is_some())
+}
+
+/// Removes a federate from the seekers of an attribute.
+pub(crate) fn withdraw_from(federation: &mut Federation, me: FederateHandle, subject: Subject) {
+    change(federation, subject, |negotiation| negotiation.forget(me));
+}
+
+/// Removes a federate from the seekers of an instance.
 pub(crate) fn withdraw(
     federation: &mut Federation,
     me: FederateHandle,
-    handle: Option<ObjectInstanceHandle>,
+    handle: ObjectInstanceHandle,
 ) {
     let leaves = |negotiation: &mut Negotiation| {
         negotiation.forget(me);
         negotiation.is_over()
-    };
-    let Some(handle) = handle else {
-        federation.negotiations.retain(|_, negotiation| !leaves(negotiation));
-        return;
     };
     let over: Vec<Subject> = federation
         .negotiations

@@ -1,10 +1,11 @@
 //! Switches and the resign directive (clauses 10.34 to 10.56).
 
-use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle, Reply, ResignAction, Switch};
+use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction, Switch};
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::services::{declaration, object};
+use crate::job::{Known, Task};
+use crate::services::declaration;
 
 pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -> Answer {
     Ok(Reply::Flag(if switch.is_per_federate() {
@@ -37,19 +38,15 @@ pub(super) fn set(
         Switch::InteractionRelevanceAdvisory => {
             declaration::advise_of_interactions(federation, me);
         }
-        Switch::AttributeScopeAdvisory if !on => federate.advised.scope.clear(),
-        Switch::AttributeRelevanceAdvisory if !on => federate.advised.updates.clear(),
-        Switch::AttributeScopeAdvisory | Switch::AttributeRelevanceAdvisory => {
-            let known = federation.instances.iter();
-            let known = known.filter(|(_, instance)| instance.known_as(me).is_some());
-            let known: Vec<ObjectInstanceHandle> = known.map(|(handle, _)| *handle).collect();
-            for handle in known {
-                if switch == Switch::AttributeScopeAdvisory {
-                    object::advise_of_scope(federation, me, handle);
-                } else {
-                    object::advise_of_updates(federation, handle);
-                }
-            }
+        Switch::AttributeScopeAdvisory => {
+            let known = Known::new(federation);
+            let task = if on { Task::AdviseOfScope(known) } else { Task::ForgetScope };
+            federation.start(me, task);
+        }
+        Switch::AttributeRelevanceAdvisory => {
+            let known = Known::new(federation);
+            let task = if on { Task::AdviseOfUpdates(known) } else { Task::ForgetUpdates };
+            federation.start(me, task);
         }
         _ => {}
     }

@@ -7,7 +7,8 @@ use hemiola_hla::{Callback, EncodedTime, Exception, FederateHandle, LogicalTime,
 use super::galt::Galts;
 use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
-use crate::message::{deliver, drop_stale, drop_unwanted};
+use crate::job::{DONE, Step, Task};
+use crate::message::{deliver, drop_stale, drop_step, drop_unwanted};
 use crate::notice::Notice;
 use crate::time::{Advance, AdvanceService, Bound, Needed};
 
@@ -57,39 +58,100 @@ pub(super) fn flush_queue_request(
     time: EncodedTime,
 ) -> Answer {
     let until = requested(federation, me, time)?;
-    drop_unwanted(federation, me, |_| true);
+    let flush = Flush { until, phase: Phase::DropUnwanted };
+    federation.start(me, Task::Flush(flush));
+    Ok(Reply::Done)
+}
+
+/// A flush of a federate's queue.
+#[derive(Debug)]
+pub(crate) struct Flush {
+    until: LogicalTime,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Messages that the federate does not want must not limit the granted time.
+    DropUnwanted,
+    /// Messages up to the number `newest` are delivered: those in receive order, then the others.
+    Deliver { newest: u64, after: Option<(LogicalTime, u64)>, optimistic: LogicalTime },
+}
+
+impl Flush {
+    pub(crate) fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
+        match &mut self.phase {
+            Phase::DropUnwanted => {
+                let last = LogicalTime::last(federation.implementation);
+                if drop_step(federation, me, Some(last)).is_break() {
+                    self.phase = decide_flush(federation, me, self.until);
+                }
+                Step::Continue(())
+            }
+            Phase::Deliver { newest, after, optimistic } => {
+                let backlog = &mut federation.time_mut(me).backlog;
+                let next = match backlog.pop_held_until(*newest) {
+                    Some(held) => Some(Some(held)),
+                    None => backlog.pop_after(after, *newest),
+                };
+                let Some(next) = next else { return conclude_flush(federation, me, *optimistic) };
+                next.map(|waiting| deliver(federation, me, waiting));
+                Step::Continue(())
+            }
+        }
+    }
+}
+
+/// Decides the time to grant. The federate advances to it, and so receives held messages too.
+fn decide_flush(federation: &mut Federation, me: FederateHandle, until: LogicalTime) -> Phase {
     let galts = federation.galts();
     let state = &federation.federate(me).time;
     let optimistic = state.head().map_or(until, |head| head.min(until));
     let galt = if state.constrained { galts.galt(me) } else { None };
-    let granted = galt.map_or(optimistic, |galt| galt.time().min(optimistic));
-    let since = federation.now;
+    let granted = galt.map_or(optimistic, |galt| galt.time().min(optimistic)).max(state.now());
+    let (since, newest) = (federation.now, federation.sequence);
     let service = AdvanceService::TimeAdvanceRequestAvailable;
-    let granted = granted.max(federation.federate(me).time.now());
-    // While it advances, the federate receives held messages too.
-    federation.time_mut(me).request(Advance { service, until: granted, since });
-    delivery::release(federation, me);
-    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|_| true) {
-        deliver(federation, me, waiting);
-    }
+    let state = federation.time_mut(me);
+    state.request(Advance { service, until: granted, since });
+    state.decide(granted);
+    // Others may advance further now that this federate has.
+    federation.time_changed = true;
+    Phase::Deliver { newest, after: None, optimistic }
+}
+
+fn conclude_flush(
+    federation: &mut Federation,
+    me: FederateHandle,
+    optimistic: LogicalTime,
+) -> Step {
+    let advance = federation.federate(me).time.advance().expect("it was decided");
+    let granted = advance.until;
     federation.time_mut(me).arrive(granted, Bound::from(granted));
     federation.time_changed = true;
     retraction::prune(federation, me);
     let callback =
         Callback::FlushQueueGrant { time: granted.into(), optimistic_time: optimistic.into() };
     federation.send_notice(me, Arc::new(Notice::new(callback)));
-    Ok(Reply::Done)
+    DONE
 }
 
 /// Ends every wait that can end: grants advances (clause 8.14) and makes federates time-constrained (clause 8.6). This
 /// does not change the GALT of other federates, so one pass is enough. A federate that does not want the message it
-/// would stop at is handled in the next pass.
+/// would stop at is handled in the next pass, and so are all that are left when the budget is used up.
 pub(crate) fn grant(federation: &mut Federation) {
     let galts = federation.galts();
     for federate in federation.schedule.due(galts) {
-        if !is_due(federation, federate, galts) || skips_unwanted(federation, federate) {
+        if federation.budget == 0 {
+            federation.time_changed = true;
+            break;
+        }
+        if federation.is_busy(federate)
+            || !is_due(federation, federate, galts)
+            || skips_unwanted(federation, federate)
+        {
             continue;
         }
+        federation.spend(1);
         match federation.federate(federate).time.advance() {
             Some(advance) => grant_advance(federation, federate, advance),
             None => constrained::time_constrained_enabled(federation, federate),
@@ -119,19 +181,42 @@ fn skips_unwanted(federation: &mut Federation, federate: FederateHandle) -> bool
         return false;
     }
     let time = federation.federate(federate).time.destination(advance);
-    drop_unwanted(federation, federate, |one| one <= time);
-    federation.federate(federate).time.destination(advance) != time
+    drop_unwanted(federation, federate, Some(time));
+    federation.is_busy(federate) || federation.federate(federate).time.destination(advance) != time
 }
 
-/// Clause 8.14. Delivers the messages that are due, in time stamp order, and then grants the time.
+/// Clause 8.14. Delivers the messages that are due, in time stamp order, and then grants the time. Until then the
+/// federate keeps waiting, for exactly this time.
 fn grant_advance(federation: &mut Federation, me: FederateHandle, advance: Advance) {
     let time = federation.federate(me).time.destination(advance);
-    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|one| one <= time) {
-        deliver(federation, me, waiting);
+    federation.time_mut(me).decide(time);
+    let newest = federation.sequence;
+    if federation.start(me, Task::Grant(Grant { time, newest })).is_none() {
+        // No further message can stop this federate, so others may advance further.
+        federation.time_changed = true;
     }
-    drop_stale(federation, me);
-    let floor = advance.service.bound_at(time);
-    federation.time_mut(me).arrive(time, floor);
-    retraction::prune(federation, me);
-    federation.send_callback(me, Callback::TimeAdvanceGrant { time: time.into() });
+}
+
+/// A grant that has been decided.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    time: LogicalTime,
+    /// Messages sent later are not delivered before the grant.
+    newest: u64,
+}
+
+impl Grant {
+    pub(crate) fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
+        let Self { time, newest } = *self;
+        if let Some(waiting) = federation.time_mut(me).backlog.pop_due(time, newest) {
+            deliver(federation, me, waiting);
+            return Step::Continue(());
+        }
+        let advance = federation.federate(me).time.advance().expect("it was decided");
+        drop_stale(federation, me);
+        federation.time_mut(me).arrive(time, advance.service.bound_at(time));
+        retraction::prune(federation, me);
+        federation.send_callback(me, Callback::TimeAdvanceGrant { time: time.into() });
+        DONE
+    }
 }

@@ -2,9 +2,10 @@
 
 use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
-use super::{Answer, delivery};
+use super::Answer;
 use crate::federation::Federation;
-use crate::message::deliver_unordered;
+use crate::job::{DONE, Step, Task};
+use crate::message::{deliver, deliver_unordered};
 
 /// Clause 8.5. It takes effect when no message can arrive in the federate's past; [`grant`](super::grant) decides that.
 pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
@@ -39,10 +40,25 @@ pub(super) fn disable_time_constrained(federation: &mut Federation, me: Federate
         return Err(Exception::TimeConstrainedIsNotEnabled.into());
     }
     state.constrained = false;
-    delivery::release(federation, me);
-    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|_| true) {
-        deliver_unordered(federation, me, waiting);
-    }
     federation.time_changed = true;
+    let newest = federation.sequence;
+    federation.start(me, Task::Unconstrain { newest });
     Ok(Reply::Done)
+}
+
+/// Delivers the next queued message.
+pub(crate) fn unconstrain_step(
+    federation: &mut Federation,
+    me: FederateHandle,
+    newest: u64,
+) -> Step {
+    let backlog = &mut federation.time_mut(me).backlog;
+    if let Some(held) = backlog.pop_held_until(newest) {
+        deliver(federation, me, held);
+    } else if let Some(waiting) = backlog.pop_if(|_| true) {
+        deliver_unordered(federation, me, waiting);
+    } else {
+        return DONE;
+    }
+    Step::Continue(())
 }

@@ -1,9 +1,10 @@
 //! Enabling and disabling time regulation (clauses 8.2 to 8.4).
 
-use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, Reply};
+use hemiola_hla::{Callback, EncodedInterval, Exception, FederateHandle, LogicalTime, Reply};
 
 use super::{Answer, decoded};
 use crate::federation::Federation;
+use crate::job::{DONE, Step, Task};
 use crate::message::{deliver, drop_stale};
 use crate::time::Bound;
 
@@ -26,21 +27,36 @@ pub(super) fn enable_time_regulation(
     let lookahead = decoded(federation, lookahead)?;
     let others =
         federation.federates().filter(|(handle, other)| *handle != me && other.time.constrained);
-    let passed = others.map(|(_, other)| other.time.floor()).max();
+    let passed = others.map(|(_, other)| other.time.decided_floor()).max();
     let mut now = state.now();
     let least = passed.unwrap_or_else(|| Bound::from(now));
     if Bound::from(now).plus(lookahead) < least {
         now = now.max(least.time());
     }
-    while let Some(waiting) = federation.time_mut(me).backlog.pop_if(|one| one < now) {
-        deliver(federation, me, waiting);
-    }
-    drop_stale(federation, me);
     federation.time_mut(me).regulate(now, lookahead, least);
     federation.time_changed = true;
-    // Clause 8.3.
-    federation.send_callback(me, Callback::TimeRegulationEnabled { time: now.into() });
+    federation.start(me, Task::Regulate(Regulate { now }));
     Ok(Reply::Done)
+}
+
+/// Delivery of the messages in the past of a federate that now regulates, and the confirmation.
+#[derive(Debug)]
+pub(crate) struct Regulate {
+    now: LogicalTime,
+}
+
+impl Regulate {
+    pub(crate) fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
+        let backlog = &mut federation.time_mut(me).backlog;
+        if let Some(waiting) = backlog.pop_if(|one| one < self.now) {
+            deliver(federation, me, waiting);
+            return Step::Continue(());
+        }
+        drop_stale(federation, me);
+        // Clause 8.3.
+        federation.send_callback(me, Callback::TimeRegulationEnabled { time: self.now.into() });
+        DONE
+    }
 }
 
 /// Clause 8.4. Messages already sent keep their time stamps, but can no longer be retracted.

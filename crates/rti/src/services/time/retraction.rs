@@ -7,6 +7,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, MessageRetractionHandle, 
 
 use super::Answer;
 use crate::federation::Federation;
+use crate::job::{DONE, Step, Task};
 use crate::message::{drop_stale, sender_and_number};
 use crate::notice::Notice;
 use crate::services::object;
@@ -54,22 +55,37 @@ pub(super) fn retract(
     Ok(Reply::Done)
 }
 
+/// Messages looked at in one step.
+const MESSAGES: usize = 16;
+
 /// Forgets messages that a federate can no longer retract.
 pub(super) fn prune(federation: &mut Federation, me: FederateHandle) {
-    let state = &mut federation.federate_mut(me).time;
-    if state.sent.is_empty() {
-        return;
+    if !federation.federate(me).time.sent.is_empty() {
+        federation.start(me, Task::Prune { from: 0 });
     }
+}
+
+/// Does so for the next few messages.
+pub(crate) fn prune_step(federation: &mut Federation, me: FederateHandle, from: &mut u32) -> Step {
+    let state = &federation.federate(me).time;
     let bound = state.output_bound();
-    let mut deleted = Vec::new();
-    state.sent.retain(|_, sent| {
-        let kept = bound.is_some_and(|bound| bound.allows(sent.time));
-        if !kept {
-            deleted.extend(sent.deletes);
+    let is_over = |sent: &Sent| !bound.is_some_and(|bound| bound.allows(sent.time));
+    let (mut last, mut over) = (None, Vec::new());
+    for (number, sent) in state.sent.range(*from..).take(MESSAGES) {
+        last = Some(*number);
+        over.extend(is_over(sent).then_some(*number));
+    }
+    for number in over {
+        let sent = federation.federate_mut(me).time.sent.remove(&number);
+        if let Some(Sent { deletes: Some(instance), .. }) = sent {
+            object::deletion_is_final(federation, instance);
         }
-        kept
-    });
-    for instance in deleted {
-        object::deletion_is_final(federation, instance);
+    }
+    match last.and_then(|last| last.checked_add(1)) {
+        Some(next) => {
+            *from = next;
+            Step::Continue(())
+        }
+        None => DONE,
     }
 }
