@@ -12,7 +12,7 @@ mod spooling;
 mod status;
 mod turn;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hemiola_fedpro as fedpro;
 use hemiola_rti::{Effect, Kernel, SessionId};
@@ -108,6 +108,8 @@ struct Schedule {
     unarmed: Vec<ConnectionId>,
     /// Sessions whose calls may go on.
     resumed: Vec<SessionId>,
+    /// Sessions whose next call waits for unfinished work of the kernel.
+    busy: BTreeSet<SessionId>,
     /// Sessions with output.
     pending: Vec<SessionId>,
     /// Sessions to be evicted, and why.
@@ -181,6 +183,7 @@ impl Server {
                 ready: VecDeque::new(),
                 unarmed: Vec::new(),
                 resumed: Vec::new(),
+                busy: BTreeSet::new(),
                 pending: Vec::new(),
                 evictions: Vec::new(),
                 replaced: Vec::new(),

@@ -44,6 +44,8 @@ pub(crate) struct Session {
 pub(crate) struct Calls {
     /// The next call. While there is one, nothing is read.
     pub(crate) next: Option<(RequestId, Data)>,
+    /// The call that the kernel has not answered.
+    pub(crate) answering: Option<Caller>,
     /// A call whose object model modules are being read, or wait for that.
     pub(crate) preparing: Option<PreparingCall>,
     /// Whether the turn ended before all received calls were carried out.
@@ -63,6 +65,16 @@ pub(crate) struct PreparingCall {
     pub(crate) len: usize,
     /// How often its model has been or is being prepared.
     pub(crate) attempts: u32,
+}
+
+/// A call that is being carried out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) request: RequestId,
+    /// The number of the service.
+    pub(crate) number: u32,
+    /// How urgently the federate waits for the response.
+    pub(crate) output: PendingOutput,
 }
 
 /// The session as a receiver that reads too slowly, and as a sender that is held.

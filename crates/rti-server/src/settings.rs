@@ -40,6 +40,9 @@ pub struct Settings {
     /// most a quarter of `memory_max`. Beyond it they are received one after the other. An object model may need as
     /// much.
     pub incoming_len_max: usize,
+    /// The kernel's work on many instances or messages in one turn, in units of about 100 ns. The rest waits for the
+    /// next turns, so that other sessions have theirs.
+    pub work_max: u64,
     /// The longest time for which one call of a sender is held because a receiver is congested.
     pub hold_max: Span,
     /// The time after which a congested session that has read nothing ends.
@@ -93,6 +96,7 @@ impl Default for Settings {
             slow_reader: SlowReaderPolicy::default(),
             memory_max: 1024 * MIB,
             incoming_len_max: 256 * MIB,
+            work_max: 2000, // 200 µs
             hold_max: Span::from_millis(250),
             stall_max: Span::from_millis(10_000),
             abandoned_federation_expiry: None,

@@ -1,7 +1,7 @@
 //! A healthy pair of federates beside each attack: their updates arrive in time, and nothing is kept for the attackers.
 
 use hemiola_hla::Reply;
-use hemiola_hla::call::FederationCall;
+use hemiola_hla::call::{FederationCall, ObjectCall};
 use hemiola_rti_server::Settings;
 use hemiola_units::Span;
 
@@ -152,6 +152,48 @@ fn a_flood_to_a_slow_viewer_does_not_delay_the_other_publisher() {
     pair.check(&mut world, 5);
     assert_eq!(pair.publisher.unanswered(), 0, "the healthy publisher was not held");
     assert!(number > FLOOD + 3000, "the flood went on: {}", number - FLOOD);
+}
+
+#[test]
+fn a_call_that_concerns_many_instances_takes_many_turns_and_delays_no_other_session() {
+    const INSTANCES: u32 = 5_000;
+    let mut world = World::new(6, settings());
+    let mut pair = Pair::join(&mut world);
+    let mut owner = Federate::join(&mut world, "Bulk");
+    let object = owner.register(&mut world);
+    let class = owner.class(&mut world).0;
+    for _ in 1..INSTANCES {
+        let register = ObjectCall::RegisterObjectInstance { object_class: class };
+        owner.send(&world, register).expect("the session runs");
+    }
+    owner.until(&mut world, |owner| owner.unanswered() == 0);
+    let mut viewer = Federate::join(&mut world, "Bulk");
+    viewer.subscribe(&mut world);
+    let mut callbacks = world.server.summary().callbacks;
+    let mut bounded = |world: &World| {
+        let before = std::mem::replace(&mut callbacks, world.server.summary().callbacks);
+        // A turn's work allows for a quarter of its units; the pair and the calls themselves cause a few.
+        assert!(callbacks - before <= 700, "{} callbacks in a turn", callbacks - before);
+    };
+    run(&mut world, &mut pair, 300, |world, _| {
+        bounded(world);
+        viewer.step(world);
+        owner.step(world);
+    });
+    assert_eq!(viewer.discovered, INSTANCES, "each instance is discovered once");
+    let resign_action = Some(hemiola_hla::ResignAction::DeleteObjects);
+    let resign = FederationCall::ResignFederationExecution { resign_action };
+    let resigned = owner.send(&world, resign).expect("the session runs");
+    let late = owner.send(&world, update(object, 1, 4)).unwrap();
+    run(&mut world, &mut pair, 300, |world, _| {
+        bounded(world);
+        viewer.step(world);
+        owner.step(world);
+    });
+    assert_eq!(owner.replies.remove(&resigned), Some(Ok(Reply::Done)));
+    assert!(owner.replies.remove(&late).is_some_and(|reply| reply.is_err()), "it has resigned");
+    assert_eq!(viewer.removed, INSTANCES, "each instance is removed once");
+    pair.check(&mut world, 2);
 }
 
 #[test]

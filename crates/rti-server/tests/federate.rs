@@ -25,6 +25,7 @@ pub(crate) struct Federate {
     /// The values of received updates, in order.
     pub(crate) values: Vec<u32>,
     pub(crate) discovered: u32,
+    pub(crate) removed: u32,
     /// The other callbacks.
     others: Vec<Callback>,
     pub(crate) is_regulating: bool,
@@ -47,6 +48,7 @@ impl Federate {
             replies: BTreeMap::new(),
             values: Vec::new(),
             discovered: 0,
+            removed: 0,
             others: Vec::new(),
             is_regulating: false,
             log: None,
@@ -129,6 +131,7 @@ impl Federate {
                             self.values.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
                         }
                         Callback::DiscoverObjectInstance { .. } => self.discovered += 1,
+                        Callback::RemoveObjectInstance { .. } => self.removed += 1,
                         other => {
                             self.is_regulating |=
                                 matches!(other, Callback::TimeRegulationEnabled { .. });
@@ -232,7 +235,10 @@ impl Federate {
         federate
     }
 
-    fn class(&mut self, world: &mut World) -> (hemiola_hla::ObjectClassHandle, AttributeHandle) {
+    pub(crate) fn class(
+        &mut self,
+        world: &mut World,
+    ) -> (hemiola_hla::ObjectClassHandle, AttributeHandle) {
         self.attribute(world, "Speed")
     }
 

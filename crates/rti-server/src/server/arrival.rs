@@ -214,7 +214,7 @@ impl Server {
         self.sessions.by_name.insert(name, session);
         self.sessions.by_id.insert(session, Session::new(protocol, id, peer, self.now));
         network.watch_process(id, session);
-        self.kernel.handle(Input::Opened(session), &mut self.buffers.effects);
+        self.input(Input::Opened(session));
         self.kernel.set_owner(session, owner);
         self.offer_session(session);
         self.mark(session, PendingOutput::Urgent);

@@ -8,7 +8,7 @@ use hemiola_rti::{CallId, ConnectSettings, Effect, Input, SessionId};
 
 use super::Server;
 use crate::network::Network;
-use crate::session::PendingOutput;
+use crate::session::{Caller, PendingOutput};
 use crate::spool::Spool;
 
 /// The work for one session in one turn, in units of a call without consequences (1 to 2 µs).
@@ -16,16 +16,8 @@ const BUDGET: u64 = 256;
 /// Bytes of replies, and callbacks, that cost as much as a call.
 const BYTES_PER_UNIT: u64 = 1024;
 const CALLBACKS_PER_UNIT: u64 = 4;
-
-/// The call that is being carried out.
-#[derive(Clone, Copy, Debug)]
-struct Caller {
-    session: SessionId,
-    request: RequestId,
-    number: u32,
-    /// How urgently it waits for the response.
-    output: PendingOutput,
-}
+/// A turn's work is done in this many parts, so that several sessions share it. A call begins with one part.
+const WORK_PARTS: u64 = 4;
 
 impl Server {
     /// Carries out the calls of a session, within the budget of a turn.
@@ -39,6 +31,10 @@ impl Server {
                     continue;
                 }
                 if session.is_paused() {
+                    break;
+                }
+                if self.kernel.is_busy(id) {
+                    self.schedule.busy.insert(id);
                     break;
                 }
                 if spent >= BUDGET {
@@ -117,8 +113,8 @@ impl Server {
         let output = if is_lazy { PendingOutput::Lazy } else { PendingOutput::Urgent };
         self.statistics.summary.calls += 1;
         let may_join = matches!(call, Call::Federation(_));
-        let input = Input::Called(session, CallId(request.number()), call);
-        self.kernel.handle(input, &mut self.buffers.effects);
+        found.calls.answering = Some(Caller { request, number, output });
+        self.input(Input::Called(session, CallId(request.number()), call));
         if let Some(settings) = settings {
             self.apply(session, &settings);
         }
@@ -126,7 +122,7 @@ impl Server {
             self.offer_session(session);
             self.expect_abandoned();
         }
-        self.deliver(Some(Caller { session, request, number, output }))
+        self.deliver(Some(session))
     }
 
     /// Applies the settings of a session whose call to connect has just been carried out.
@@ -152,14 +148,40 @@ impl Server {
         }
     }
 
-    /// Passes the effects of an input to the sessions. Returns the cost.
-    fn deliver(&mut self, caller: Option<Caller>) -> u64 {
+    /// Passes an input to the kernel, for a part of the work of a turn.
+    pub(super) fn input(&mut self, input: Input) {
+        let budget = self.settings.work_max / WORK_PARTS;
+        self.kernel.handle_within(input, budget, &mut self.buffers.effects);
+    }
+
+    /// Continues the work on many instances or messages that calls have left, session by session.
+    pub(super) fn work(&mut self) {
+        for _ in 0..WORK_PARTS {
+            if !self.kernel.has_work() {
+                break;
+            }
+            let budget = self.settings.work_max / WORK_PARTS;
+            let worker = self.kernel.work(budget, &mut self.buffers.effects);
+            self.deliver(worker);
+            if let Some(worker) = worker {
+                // It may have resigned.
+                self.offer_session(worker);
+            }
+            self.expect_abandoned();
+        }
+        let idle = self.schedule.busy.extract_if(.., |id| !self.kernel.is_busy(*id));
+        self.schedule.resumed.extend(idle);
+    }
+
+    /// Passes effects to the sessions. The sender is the session that caused them. Returns the cost.
+    fn deliver(&mut self, sender: Option<SessionId>) -> u64 {
         let (mut bytes, mut callbacks) = (0, 0);
         let mut effects = std::mem::take(&mut self.buffers.effects);
         for effect in effects.drain(..) {
             match effect {
                 Effect::Reply(id, _, answer) => {
-                    let caller = caller.expect("a reply follows a call");
+                    let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
+                    let caller = session.calls.answering.take().expect("a reply follows a call");
                     let output =
                         if answer.is_err() { PendingOutput::Urgent } else { caller.output };
                     let body = message::encode_reply(caller.number, &answer);
@@ -176,7 +198,7 @@ impl Server {
                 }
                 Effect::Callback(id, notice) => {
                     callbacks += 1;
-                    self.send_callback(id, &notice, caller.map(|caller| caller.session));
+                    self.send_callback(id, &notice, sender);
                 }
                 Effect::Close(id) => {
                     if let Some(session) = self.sessions.by_id.get_mut(&id) {
@@ -221,7 +243,7 @@ impl Server {
         }
         network.forget_process(id);
         network.discard_spool(id);
-        self.kernel.handle(Input::Lost(id), &mut self.buffers.effects);
+        self.input(Input::Lost(id));
         self.expect_abandoned();
         self.deliver(None);
         self.mark(id, PendingOutput::Lazy);

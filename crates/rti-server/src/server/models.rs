@@ -109,7 +109,7 @@ impl Server {
             network.discard(Box::new((preparing.call, prepared)));
         } else {
             if let Some(prepared) = prepared {
-                self.kernel.handle(Input::Prepared(prepared), &mut self.buffers.effects);
+                self.input(Input::Prepared(prepared));
             }
             self.carry_out(id, preparing.request, preparing.call);
         }

@@ -8,9 +8,9 @@ use crate::network::{Network, Urgency};
 use crate::session::PendingOutput;
 
 /// Bytes given to a connection at once.
-const WRITE_LEN: usize = 256 << 10;
+const WRITE_LEN: usize = 64 << 10;
 /// How often per turn.
-const WRITES_MAX: usize = 4;
+const WRITES_MAX: usize = 2;
 /// Deferred responses are written once this many bytes have been received since the last write …
 const DEFERRED_LEN: usize = 4 << 10;
 /// … or after this time: soon enough for a client that keeps its calls until they are answered.
