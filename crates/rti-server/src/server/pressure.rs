@@ -59,7 +59,8 @@ impl Server {
         self.queued(id, sender, len);
     }
 
-    /// Queues the response to a call of a session, behind its spooled callbacks. It may make calls and never read a response.
+    /// Queues the response to a call of a session, behind its spooled callbacks. It may make calls and never read a
+    /// response.
     pub(super) fn send_response(&mut self, id: SessionId, request: RequestId, body: Data) {
         let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
         if !session.spool.is_empty() {
