@@ -28,8 +28,10 @@ impl Rti {
     /// On a port that the system chooses.
     pub(super) fn start(machine: &Machine, arguments: &[&str]) -> Self {
         use std::os::unix::process::CommandExt;
-        let arguments = [&["rti", "--listen", "127.0.0.1:0"], arguments].concat();
-        let mut command = machine.command(PROGRAM, &arguments);
+        // A hang-up ends it, even if the tests run under nohup.
+        let rti = ["--default-signal=HUP", PROGRAM, "rti", "--listen", "127.0.0.1:0"];
+        let arguments = [&rti, arguments].concat();
+        let mut command = machine.command("env", &arguments);
         command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
