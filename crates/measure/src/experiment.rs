@@ -16,9 +16,9 @@ mod tests;
 mod verdict;
 
 use hemiola_model::expression::Expression;
-use hemiola_model::quantity::Quantity;
 use hemiola_model::uncertain::Input;
 use hemiola_probe::Load;
+use hemiola_quantity::Quantity;
 use hemiola_units::{Policy, Span};
 
 pub use file::{Known, TABLE, read};

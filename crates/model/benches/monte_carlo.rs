@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use hemiola_model::expression::Expression;
-use hemiola_model::quantity::Quantity;
 use hemiola_model::uncertain::{Correlation, Definition, Distribution, Input, Network};
+use hemiola_quantity::Quantity;
 use hemiola_units::Random;
 
 /// Thirty uncertain inputs and fifty definitions over them, as in a model of a chain of calls: counts times costs,

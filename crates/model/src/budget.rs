@@ -6,8 +6,8 @@ use crate::chain::definitions::{Piece, allotment_name, made};
 use crate::chain::tree::Node;
 use crate::chain::{Expected, TreeNode, ns};
 use crate::file::{Chain, Observation};
-use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::Network;
+use hemiola_quantity::{Dimension, Quantity};
 
 /// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -12,7 +12,7 @@
 //! ```
 //! use std::collections::BTreeMap;
 //! use hemiola_model::expression::Expression;
-//! use hemiola_model::quantity::{Dimension, Quantity};
+//! use hemiola_quantity::{Dimension, Quantity};
 //!
 //! let io = Expression::parse("images * lines * line.read").unwrap();
 //! let counted = BTreeMap::from([
@@ -34,7 +34,7 @@ use std::ops::Range;
 use hemiola_diagnostic::nearest;
 use thiserror::Error;
 
-use crate::quantity::{Dimension, Quantity, did_you_mean};
+use hemiola_quantity::{Dimension, Quantity, did_you_mean};
 
 mod dimension;
 mod interval;

@@ -10,8 +10,8 @@ use hemiola_scenario::document;
 
 use crate::cache::Cache;
 use crate::expression::Expression;
-use crate::quantity::Quantity;
 use crate::uncertain::{Correlation, Input};
+use hemiola_quantity::Quantity;
 
 mod check;
 mod figure;

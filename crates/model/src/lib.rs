@@ -3,8 +3,7 @@
 //!
 //! In reading order:
 //!
-//! * [`quantity`], [`expression`], [`uncertain`]: values with units, formulas over them, and the uncertainty of a
-//!   result.
+//! * [`expression`], [`uncertain`]: formulas over quantities (`hemiola_quantity`), and the uncertainty of a result.
 //! * [`machine`]: the measured figures of merit of a machine.
 //! * [`mod@file`]: a model as one TOML file: figures with their sources, operations, chains of calls, what-ifs.
 //! * [`chain`], [`budget`], [`overhead`], [`cache`]: the questions asked of a model.
@@ -41,7 +40,6 @@
 pub mod expression;
 pub mod machine;
 pub mod predict;
-pub mod quantity;
 pub mod uncertain;
 
 pub mod budget;

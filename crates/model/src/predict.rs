@@ -24,8 +24,8 @@ use thiserror::Error;
 
 use crate::expression::Expression;
 use crate::machine::{Figure, Machine};
-use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::{Contribution, Definition, Distribution, Input, Network};
+use hemiola_quantity::{Dimension, Quantity};
 
 /// A message in shared memory to a process that polls on another processor: one cache line written here and read
 /// there.

@@ -10,8 +10,8 @@ use crate::chain::definitions::{Definitions, HitRatio, definitions};
 use crate::chain::{self, Cost, Expected, OwnTime, TreeNode, ns};
 use crate::file::{Model, WhatIf};
 use crate::overhead::{self, OverheadTable};
-use crate::quantity::{Dimension, Quantity};
 use crate::uncertain::Network;
+use hemiola_quantity::{Dimension, Quantity};
 
 /// Version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 1;

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use hemiola_model::expression::Expression;
-//! use hemiola_model::quantity::Quantity;
+//! use hemiola_quantity::Quantity;
 //! use hemiola_model::uncertain::{Definition, Distribution, Input, Network};
 //!
 //! let time = |text: &str| text.parse::<Quantity>().unwrap();

@@ -17,9 +17,11 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 26] = [
+const CRATES: [(&str, Nature, &[&str]); 27] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
+    // Misspelt units get a suggestion.
+    ("quantity", Pure, &["diagnostic"]),
     ("wire", Pure, &[]),
     ("trace", Pure, &["units", "wire"]),
     ("rt", Shell, &["units"]),
@@ -41,12 +43,23 @@ const CRATES: [(&str, Nature, &[&str]); 26] = [
     ("report", Pure, &["stats", "trace"]),
     ("analyze", Pure, &["units", "trace", "stats", "report"]),
     // A prediction starts from a scenario's plan and is compared with an analysed run.
-    ("model", Pure, &["units", "diagnostic", "scenario", "stats", "report", "analyze"]),
+    ("model", Pure, &["units", "diagnostic", "quantity", "scenario", "stats", "report", "analyze"]),
     // The file of an experiment is read as strictly as a scenario.
     (
         "measure",
         Shell,
-        &["units", "diagnostic", "trace", "rt", "scenario", "probe", "stats", "report", "model"],
+        &[
+            "units",
+            "diagnostic",
+            "quantity",
+            "trace",
+            "rt",
+            "scenario",
+            "probe",
+            "stats",
+            "report",
+            "model",
+        ],
     ),
     ("hla", Pure, &[]),
     ("fom", Pure, &["diagnostic", "hla"]),

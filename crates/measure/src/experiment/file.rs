@@ -6,9 +6,9 @@ use std::ops::Range;
 use hemiola_diagnostic::{Problem, nearest};
 use hemiola_model::expression::{Expression, ExpressionError};
 use hemiola_model::file::{constant_of, input};
-use hemiola_model::quantity::{Dimension, Unit};
 use hemiola_model::uncertain::Distribution;
 use hemiola_probe::Load;
+use hemiola_quantity::{Dimension, Unit};
 use hemiola_scenario::document::{
     self, At, Declared, Entry, FormulaText, Named, Shape, Table, Word,
 };

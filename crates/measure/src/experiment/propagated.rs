@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hemiola_model::expression::Expression;
 use hemiola_model::machine::Figure;
-use hemiola_model::quantity::{Quantity, Unit};
 use hemiola_model::uncertain::{Contribution, Definition, Distribution, Input, Network};
+use hemiola_quantity::{Quantity, Unit};
 
 use super::file::dimension;
 use super::{Experiment, ExperimentError, Range};

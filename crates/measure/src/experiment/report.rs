@@ -1,6 +1,6 @@
 //! The report of an experiment: its seven steps as tables, a page and JSON.
 
-use hemiola_model::quantity::Quantity;
+use hemiola_quantity::Quantity;
 use hemiola_report::charts::{Effect, Group, Ranged, SideBySide, Tornado};
 use hemiola_report::conditions::machine_conditions;
 use hemiola_report::page::Figure as Drawn;

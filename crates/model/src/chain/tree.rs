@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::definitions::{Piece, chain_name, made, target_name, times_name, works};
 use crate::file::{Chain, Model, Target, Work};
-use crate::quantity::Dimension;
+use hemiola_quantity::Dimension;
 
 /// A larger tree repeats an operation that should be counted by `times`.
 const NODES_MAX: usize = 1_000;

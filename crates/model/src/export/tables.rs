@@ -191,7 +191,7 @@ fn held(chain: &ChainSummary) -> Table {
 
 /// Three significant digits.
 fn number(value: f64) -> String {
-    crate::quantity::Quantity::number(value).to_string()
+    hemiola_quantity::Quantity::number(value).to_string()
 }
 
 const CACHE_HEADS: [&str; 6] =

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use super::{Expression, ExpressionError, Function, OPERANDS, Operation, Step, Value, lookup};
-use crate::quantity::Dimension;
+use hemiola_quantity::Dimension;
 
 /// The dimension of an operand and, if it contains no name, its value.
 #[derive(Clone, Copy)]

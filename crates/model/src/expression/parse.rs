@@ -5,7 +5,7 @@ use std::ops::Range;
 use hemiola_diagnostic::nearest;
 
 use super::{Expression, ExpressionError, Function, Operation, Step};
-use crate::quantity::{Quantity, QuantityError, Unit, number_at_start};
+use hemiola_quantity::{Quantity, QuantityError, Unit, number_at_start};
 
 /// Deeper than any hand-written formula, and well within the parser's stack.
 const DEPTH_MAX: usize = 64;

@@ -19,8 +19,8 @@ use crate::cache::{Cache, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions};
 use crate::chain::tree;
 use crate::expression::Expression;
-use crate::quantity::Dimension;
 use crate::uncertain::{Correlation, Network, NetworkError};
+use hemiola_quantity::Dimension;
 
 pub(super) fn check(
     root: Section<'_>,

@@ -4,7 +4,7 @@ use super::Propagation;
 use super::network::Network;
 use super::program::Program;
 use crate::expression::{Function, Interval};
-use crate::quantity::Quantity;
+use hemiola_quantity::Quantity;
 
 /// Relative difference of the standard deviations that causes a warning.
 const SPREAD: f64 = 0.05;

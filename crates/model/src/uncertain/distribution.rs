@@ -4,7 +4,7 @@ use hemiola_stats::{NORMAL_975, mean_and_std};
 use statrs::function::erf::erfc;
 
 use crate::expression::Interval;
-use crate::quantity::Quantity;
+use hemiola_quantity::Quantity;
 
 /// The score that bounds the worst case of an unbounded distribution: 99.7 % of a normal one lie within.
 const SCORE_WORST: f64 = 3.0;

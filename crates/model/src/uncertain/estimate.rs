@@ -3,7 +3,7 @@
 use super::network::Network;
 use super::program::Program;
 use crate::expression::Interval;
-use crate::quantity::Dimension;
+use hemiola_quantity::Dimension;
 
 /// A value with its uncertainty, in base units.
 #[derive(Clone, Debug, PartialEq)]

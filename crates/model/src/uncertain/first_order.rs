@@ -105,7 +105,7 @@ mod tests {
     use super::super::{Definition, Distribution, Input, Propagation};
     use super::*;
     use crate::expression::Expression;
-    use crate::quantity::Quantity;
+    use hemiola_quantity::Quantity;
 
     fn root_of(nominal: f64) -> Propagation {
         let input =

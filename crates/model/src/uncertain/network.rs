@@ -11,7 +11,7 @@ use super::program::Program;
 use super::{Correlation, CorrelationError, Distribution, Estimate, Input, Propagation};
 use super::{agreement, first_order, monte_carlo};
 use crate::expression::{Expression, ExpressionError, Interval};
-use crate::quantity::{Dimension, did_you_mean};
+use hemiola_quantity::{Dimension, did_you_mean};
 
 /// The fewest samples that estimate the ends of a 95 % range.
 pub const SAMPLES_MIN: usize = 100;

@@ -162,7 +162,7 @@ mod tests {
     use super::super::{Definition, Input};
     use super::*;
     use crate::expression::Expression;
-    use crate::quantity::Quantity;
+    use hemiola_quantity::Quantity;
 
     #[test]
     fn a_block_equals_single_runs_and_skips_unused_inputs() {

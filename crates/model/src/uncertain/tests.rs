@@ -7,7 +7,7 @@ use super::network::Network;
 use super::program::Program;
 use super::*;
 use crate::expression::Expression;
-use crate::quantity::Quantity;
+use hemiola_quantity::Quantity;
 
 fn define(definitions: &[(&str, &str)]) -> Vec<Definition> {
     let define = |(name, text): &(&str, &str)| Definition {

@@ -30,7 +30,6 @@ struct Scale {
 
 /// Why a text is not a quantity or a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum QuantityError {
     /// The number is missing or not finite.
     #[error("\"{text}\" is not a number with a unit, such as \"80 µs\" or \"5 %\"")]
@@ -62,15 +61,16 @@ impl QuantityError {
     }
 
     /// The same error in a longer text that contains this one from `start`.
-    pub(super) fn after(mut self, start: usize) -> Self {
+    pub(crate) fn after(mut self, start: usize) -> Self {
         let (Self::NoNumber { at, .. } | Self::UnknownUnit { at, .. }) = &mut self;
         *at = start + at.start..start + at.end;
         self
     }
 }
 
-/// The end of a message about an unknown word.
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+/// The end of a message about an unknown word: `; did you mean "…"?`, or nothing.
+#[must_use]
+pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
 }
 
@@ -181,7 +181,7 @@ impl Unit {
     ///
     /// # Errors
     /// When the symbol at the start is unknown.
-    pub(crate) fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
+    pub fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
         let word = |from: &str| from.find(|c: char| !in_symbol(c)).unwrap_or(from.len());
         let mut unit = Self::ONE;
         let mut taken = 0;

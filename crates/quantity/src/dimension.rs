@@ -50,12 +50,12 @@ impl Dimension {
     pub const RATE: Self = Self([-1, 0, 0, 0, 0, 0]);
 
     /// The dimension with these exponents, in the order of `BASE`.
-    pub(super) const fn of(exponents: [i8; 6]) -> Self {
+    pub(crate) const fn of(exponents: [i8; 6]) -> Self {
         Self(exponents)
     }
 
     /// The unit and exponent of each base quantity, except zero exponents.
-    pub(super) fn powers(self) -> impl Iterator<Item = (&'static str, i8)> {
+    pub(crate) fn powers(self) -> impl Iterator<Item = (&'static str, i8)> {
         BASE.iter()
             .zip(self.0)
             .filter(|(_, power)| *power != 0)

@@ -4,7 +4,7 @@
 //! conversion. [`Unit`]s appear only where text is read or shown.
 //!
 //! ```
-//! use hemiola_model::quantity::{Dimension, Quantity};
+//! use hemiola_quantity::{Dimension, Quantity};
 //!
 //! let each: Quantity = "80 µs".parse().unwrap();
 //! let all = each * Quantity::number(900.0);
@@ -12,6 +12,10 @@
 //! assert_eq!(all.dimension, Dimension::TIME);
 //! assert!(all.checked_add("3 KiB".parse().unwrap()).is_err());
 //! ```
+//!
+//! This crate reads no clock and touches no file: text and numbers in, quantities out.
+
+#![forbid(unsafe_code)]
 
 use std::ops::{Div, Mul};
 
@@ -21,9 +25,8 @@ mod show;
 mod unit;
 
 pub use dimension::{Dimension, DimensionError};
-pub(crate) use number::number_at_start;
-pub(crate) use unit::did_you_mean;
-pub use unit::{QuantityError, Unit};
+pub use number::number_at_start;
+pub use unit::{QuantityError, Unit, did_you_mean};
 
 /// A value with its dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 /// The number at the start of a text, without a sign, and its length in bytes: `1_000`, `2.5`, `.5`, `1e-3`.
 /// A number that is too large for `f64` is infinite.
-pub(crate) fn number_at_start(text: &str) -> Option<(f64, usize)> {
+#[must_use]
+pub fn number_at_start(text: &str) -> Option<(f64, usize)> {
     let digits = |from: usize| {
         from + text[from..].bytes().take_while(|b| b.is_ascii_digit() || *b == b'_').count()
     };
