@@ -1,4 +1,4 @@
-// Plots: how busy each processor was over time, and the response times of the chosen thread.
+// Plots: how busy each processor was over time, the numbers that programs marked, and the response times of a thread.
 
 import { text } from "../base/api.js";
 import { el } from "../base/dom.js";
@@ -16,7 +16,7 @@ export async function show(place, pane) {
   const about = { r: pane.recording, from: Math.max(0, Math.floor(pane.from)), to: Math.ceil(pane.to) };
   const busy = text("plot/utilization", about);
   const response = pane.chosen === null ? null : text("plot/response", { r: pane.recording, row: pane.chosen });
-  const [first, second] = await Promise.all([busy, response]);
+  const [first, numbers, second] = await Promise.all([busy, text("plot/counters", about), response]);
   // Something else was asked for meanwhile.
   if (now !== asked) return;
   const name = pane.chosen === null ? "" : pane.names.get(pane.chosen);
@@ -25,6 +25,7 @@ export async function show(place, pane) {
       "div",
       { class: "plots" },
       drawing("Processor utilisation in the window shown", first),
+      numbers === "" ? "" : drawing("Marked numbers in the window shown", numbers),
       second === null
         ? el(
             "div",

@@ -237,12 +237,19 @@ export class Painter {
     }
     context.globalAlpha = 1;
     context.fillStyle = scene.theme.ink;
-    for (const [at] of marks) {
+    context.font = "10px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    marks.forEach(([at, name], index) => {
       const place = x(at);
-      if (place < -3 || place > scene.width + 3) continue;
+      if (place < -3 || place > scene.width + 3) return;
       context.fillRect(place - 0.5, line.y + 2, 1, line.height - 8);
       context.fillRect(place - 1.5, line.y + 1, 3, 3);
-    }
+      // The name, where the next mark leaves room for it.
+      const next = marks[index + 1];
+      const room = (next ? x(next[0]) : scene.width) - place - 10;
+      const text = room > 16 ? fit(context, scene.marks[name] ?? "", room) : "";
+      if (text) context.fillText(text, place + 5, line.y + line.height / 2);
+    });
   }
 
   /**

@@ -67,6 +67,19 @@ pub struct Timeline {
     pub lost: u64,
     /// The names that [`Mark::name`] refers to.
     pub names: Vec<String>,
+    /// The numbers that programs marked, by row and name.
+    pub counters: Vec<Counter>,
+}
+
+/// A number that a program marks again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counter {
+    /// The row of the thread that marks it.
+    pub row: usize,
+    /// The names of the task and of the mark.
+    pub name: String,
+    /// Time, ns, and value, by time.
+    pub points: Vec<(u64, f64)>,
 }
 
 /// One line of the picture.

@@ -55,7 +55,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Generate {
-    /// The folder, which gets the folders man and completions
+    /// The folder, which gets the folders man, completions, include and python
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

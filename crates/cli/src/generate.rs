@@ -1,4 +1,4 @@
-//! `hemiola generate`: man pages and shell completions, for packages.
+//! `hemiola generate`: man pages and shell completions for packages, and the files with which programs mark.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,14 @@ pub(crate) fn generate(args: &Generate) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Writes one man page for each subcommand that help lists, and one completion script for each shell.
+/// The files for programs in C, C++ and Python.
+const FOR_PROGRAMS: [(&str, &str); 2] = [
+    ("include/hemiola_mark.h", include_str!("../../mark/include/hemiola_mark.h")),
+    ("python/hemiola_mark.py", include_str!("../../mark/python/hemiola_mark.py")),
+];
+
+/// Writes one man page for each subcommand that help lists, one completion script for each shell, and the files for
+/// programs that mark.
 fn write(folder: &Path) -> io::Result<()> {
     let (man, completions) = (folder.join("man"), folder.join("completions"));
     fs::create_dir_all(&man)?;
@@ -26,6 +33,11 @@ fn write(folder: &Path) -> io::Result<()> {
     clap_mangen::generate_to(Args::command(), man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut Args::command(), "hemiola", &completions)?;
+    }
+    for (name, text) in FOR_PROGRAMS {
+        let file = folder.join(name);
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(file, text)?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::command::PROGRAM;
+use crate::machine::Machine;
 
 #[test]
 fn man_pages_and_completions_are_generated() {
@@ -18,6 +19,29 @@ fn man_pages_and_completions_are_generated() {
     assert!(!folder.join("man/hemiola-generate.1").exists(), "generate is hidden");
     for file in ["hemiola.bash", "_hemiola", "hemiola.fish"] {
         assert!(read(&format!("completions/{file}")).contains("trace"), "{file}");
+    }
+}
+
+/// What the guide says for programs outside the repository.
+#[test]
+fn generated_files_are_all_that_a_program_in_c_or_python_needs() {
+    let machine = Machine::take("generate-mark");
+    let program = "#include \"hemiola_mark.h\"\n\
+        int main(void) { hemiola_task_t t = hemiola_task(\"t\", 0, 0); hemiola_mark(&t, \"x\", 0.5); return 0; }\n";
+    machine.write("program.c", program);
+    machine.write("program.py", "import hemiola_mark\nhemiola_mark.Task('t').mark('x', 0.5)\n");
+    let lines = [
+        "hemiola generate marks && cc -I marks/include program.c -o program && ./program",
+        "hemiola generate marks && PYTHONPATH=marks/python python3 -B program.py",
+    ];
+    for (line, tool) in lines.iter().zip(["cc", "python3"]) {
+        if Command::new(tool).arg("--version").output().is_err() {
+            println!("skipped: needs {tool}");
+            continue;
+        }
+        let line = line.replacen("hemiola", PROGRAM, 1);
+        let shell = Command::new("sh").args(["-ec", &line]).current_dir(machine.folder()).status();
+        assert!(shell.unwrap().success(), "{line}");
     }
 }
 

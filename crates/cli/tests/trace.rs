@@ -90,7 +90,8 @@ fn a_recording_has_marked_jobs_and_kernel_events() {
     assert!(ended.stderr.contains("15 marks of 1 tasks"), "{}", ended.stderr);
     let recording = recording(&machine, "program.trace");
     let control = track(&recording, "control");
-    assert_eq!(kinds(control), [EventKind::Start, EventKind::Mark, EventKind::Finish].repeat(5));
+    let job = [EventKind::Start, EventKind::MarkSigned, EventKind::Finish];
+    assert_eq!(kinds(control), job.repeat(5));
     assert_eq!(control.names.get(EventKind::Mark, 0), Some("input"));
     for job in control.entries.chunks(3) {
         assert_eq!((job[1].a, job[2].a), (job[0].cycle.into(), job[0].a + 2_000_000));
@@ -102,6 +103,26 @@ fn a_recording_has_marked_jobs_and_kernel_events() {
     assert!(condition(&recording, &format!("proc.stop.thread.{}", control.tid)).is_some());
     assert!(condition(&recording, "kernel").is_some());
     machine.nothing_is_left();
+}
+
+#[test]
+fn marked_values_of_any_type_are_in_the_recording() {
+    let machine = Machine::take("trace-values");
+    let body = "hemiola_task_t t = hemiola_task(\"control\", 0, 0);
+        for (int n = 0; n < 3; n++) hemiola_mark(&t, \"angle\", n / 4.0);
+        hemiola_mark(&t, \"state\", \"recovering\");
+        hemiola_mark(&t, \"step\", -1);
+        return 0;";
+    let Some(_) = program(&machine, body) else { return };
+    machine.hemiola(&["trace", "--", "./program"]).with_code(0);
+    let recording = recording(&machine, "program.trace");
+    let control = track(&recording, "control");
+    let values: Vec<_> =
+        control.entries.iter().map(|entry| (entry.kind, entry.value(), entry.text())).collect();
+    let real = |value| (EventKind::MarkReal, Some(value), None);
+    let state = (EventKind::MarkText, None, Some("recovering".to_owned()));
+    let step = (EventKind::MarkSigned, Some(-1.0), None);
+    assert_eq!(values, [real(0.0), real(0.25), real(0.5), state, step]);
 }
 
 #[test]
@@ -278,7 +299,7 @@ fn a_killed_program_leaves_its_marks() {
     let Some(_) = program(&machine, body) else { return };
     machine.hemiola(&["trace", "--", "./program"]).with_code(128 + 6);
     let recording = recording(&machine, "program.trace");
-    assert_eq!(kinds(track(&recording, "short")), [EventKind::Start, EventKind::Mark]);
+    assert_eq!(kinds(track(&recording, "short")), [EventKind::Start, EventKind::MarkSigned]);
     let died = recording.events().any(|event| {
         let left = hemiola_trace::sched::Left::Dead;
         matches!(event.what, What::Switch { left: state, .. } if state == left)

@@ -124,15 +124,21 @@ static inline void hemiola_put_wide_(unsigned char *base, size_t at, uint64_t va
     __atomic_store_n(hemiola_u64_(base, at), value, __ATOMIC_RELAXED);
 }
 
-/* Writes text, filled with zeros, or cut off at a character boundary. */
-static inline void hemiola_put_text_(unsigned char *base, size_t at, const char *text, size_t size) {
-    unsigned char bytes[40] = {0};
-    size_t length = text ? strlen(text) : 0, index;
+/* Copies text, filled with zeros, or cut off at a character boundary. */
+static inline void hemiola_cut_(unsigned char *bytes, const char *text, size_t size) {
+    size_t length = text ? strlen(text) : 0;
     if (length > size) {
         length = size;
         while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
     }
+    memset(bytes, 0, size);
     if (length) memcpy(bytes, text, length);
+}
+
+static inline void hemiola_put_text_(unsigned char *base, size_t at, const char *text, size_t size) {
+    unsigned char bytes[40];
+    size_t index;
+    hemiola_cut_(bytes, text, size);
     for (index = 0; index < size; index += 8) {
         uint64_t word;
         memcpy(&word, bytes + index, 8);
@@ -204,7 +210,7 @@ static inline int hemiola_take_(unsigned char *base, size_t at, uint32_t tid) {
     return __atomic_compare_exchange_n(hemiola_u32_(base, at), &nobody, tid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t what, uint64_t a) {
+static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t what, uint64_t a, uint64_t b) {
     uint64_t entry[4];
     uint32_t number;
     size_t place;
@@ -212,7 +218,7 @@ static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t wha
     entry[0] = at;
     entry[1] = what | (uint64_t)(task->jobs - 1) << 32;
     entry[2] = a;
-    entry[3] = 0;
+    entry[3] = b;
     if (!task->placed) {
         task->placed = 1;
         hemiola_put_(task->lane, 12, hemiola_tid_());
@@ -294,18 +300,17 @@ static inline void hemiola_begin(hemiola_task_t *task, uint64_t release_ns) {
     task->due_ns = UINT64_MAX;
     if (task->deadline_ns && release_ns <= UINT64_MAX - task->deadline_ns)
         task->due_ns = release_ns + task->deadline_ns;
-    hemiola_push_(task, now, 1, release_ns);
+    hemiola_push_(task, now, 1, release_ns, 0);
 }
 
 /* Ends the running job; does nothing without one. */
 static inline void hemiola_end(hemiola_task_t *task) {
     if (!task->lane || !task->open) return;
     task->open = 0;
-    hemiola_push_(task, hemiola_now(), 2, task->due_ns);
+    hemiola_push_(task, hemiola_now(), 2, task->due_ns, 0);
 }
 
-/* Records an event with a name and a value. The name must remain valid, as a literal does. */
-static inline void hemiola_mark(hemiola_task_t *task, const char *name, uint64_t value) {
+static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_t kind, uint64_t a, uint64_t b) {
     uint32_t index;
     if (!task->lane) return;
     for (index = 0; index < task->names; index++)
@@ -317,7 +322,33 @@ static inline void hemiola_mark(hemiola_task_t *task, const char *name, uint64_t
         hemiola_put_text_(task->lane, 192 + (size_t)index * 32, name, 32);
         __atomic_store_n(hemiola_u32_(task->lane, 68), task->names, __ATOMIC_RELEASE);
     }
-    hemiola_push_(task, hemiola_now(), 15 | (uint64_t)index << 16, value);
+    hemiola_push_(task, hemiola_now(), kind | (uint64_t)index << 16, a, b);
+}
+
+/* The four functions below record an event with a name and a value; hemiola_mark chooses one by the value's type. The
+ * name must remain valid, as a literal does. */
+
+static inline void hemiola_mark_unsigned(hemiola_task_t *task, const char *name, uint64_t value) {
+    hemiola_mark_(task, name, 16, value, 0);
+}
+
+static inline void hemiola_mark_signed(hemiola_task_t *task, const char *name, int64_t value) {
+    hemiola_mark_(task, name, 17, (uint64_t)value, 0);
+}
+
+static inline void hemiola_mark_real(hemiola_task_t *task, const char *name, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    hemiola_mark_(task, name, 18, bits, 0);
+}
+
+/* The text has at most 16 bytes; the rest is cut off. */
+static inline void hemiola_mark_text(hemiola_task_t *task, const char *name, const char *value) {
+    unsigned char bytes[16];
+    uint64_t words[2];
+    hemiola_cut_(bytes, value, sizeof bytes);
+    memcpy(words, bytes, sizeof words);
+    hemiola_mark_(task, name, 19, words[0], words[1]);
 }
 
 /* Ends the task and frees its lane. Later marks of it have no effect. */
@@ -365,6 +396,48 @@ static inline void hemiola_trigger(const char *why) {
 
 #ifdef __cplusplus
 }
+
+/* Records an event with a name and a value: any number, or a text of at most 16 bytes. */
+#define HEMIOLA_OVERLOAD_(TYPE, WAY, WIDE)                                                        \
+    static inline void hemiola_mark(hemiola_task_t *task, const char *name, TYPE value) {         \
+        hemiola_mark_##WAY(task, name, static_cast<WIDE>(value));                                 \
+    }
+HEMIOLA_OVERLOAD_(bool, unsigned, uint64_t)
+HEMIOLA_OVERLOAD_(unsigned char, unsigned, uint64_t)
+HEMIOLA_OVERLOAD_(unsigned short, unsigned, uint64_t)
+HEMIOLA_OVERLOAD_(unsigned int, unsigned, uint64_t)
+HEMIOLA_OVERLOAD_(unsigned long, unsigned, uint64_t)
+HEMIOLA_OVERLOAD_(unsigned long long, unsigned, uint64_t)
+HEMIOLA_OVERLOAD_(char, signed, int64_t)
+HEMIOLA_OVERLOAD_(signed char, signed, int64_t)
+HEMIOLA_OVERLOAD_(short, signed, int64_t)
+HEMIOLA_OVERLOAD_(int, signed, int64_t)
+HEMIOLA_OVERLOAD_(long, signed, int64_t)
+HEMIOLA_OVERLOAD_(long long, signed, int64_t)
+HEMIOLA_OVERLOAD_(float, real, double)
+HEMIOLA_OVERLOAD_(double, real, double)
+HEMIOLA_OVERLOAD_(long double, real, double)
+HEMIOLA_OVERLOAD_(const char *, text, const char *)
+#undef HEMIOLA_OVERLOAD_
+
+#else
+
+/* Records an event with a name and a value: any number, or a text of at most 16 bytes. */
+#define hemiola_mark(task, name, value)                                                           \
+    _Generic((value),                                                                             \
+        _Bool: hemiola_mark_unsigned,                                                             \
+        unsigned char: hemiola_mark_unsigned,                                                     \
+        unsigned short: hemiola_mark_unsigned,                                                    \
+        unsigned int: hemiola_mark_unsigned,                                                      \
+        unsigned long: hemiola_mark_unsigned,                                                     \
+        unsigned long long: hemiola_mark_unsigned,                                                \
+        float: hemiola_mark_real,                                                                 \
+        double: hemiola_mark_real,                                                                \
+        long double: hemiola_mark_real,                                                           \
+        char *: hemiola_mark_text,                                                                \
+        const char *: hemiola_mark_text,                                                          \
+        default: hemiola_mark_signed)(task, name, value)
+
 #endif
 
 #endif /* HEMIOLA_MARK_H */

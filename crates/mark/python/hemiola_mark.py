@@ -29,8 +29,10 @@ import contextlib
 import ctypes
 import fcntl
 import mmap
+import operator
 import os
 import platform
+import struct
 import sys
 import threading
 import time
@@ -105,9 +107,8 @@ class _Board:
         return _libc.syscall(_SYS_FUTEX, word, _FUTEX_TRYLOCK_PI, 0, None, None, 0) == 0
 
     def text(self, at, text, size):
-        data = text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore").encode("utf-8").ljust(size, b"\0")
-        for index in range(0, size, 8):
-            self.wide[(at + index) // 8] = int.from_bytes(data[index : index + 8], "little")
+        for index, word in enumerate(_words(text, size)):
+            self.wide[at // 8 + index] = word
 
     def publish(self, at, value):
         """Publishes what was written while the lock was held."""
@@ -131,6 +132,41 @@ class _Board:
             self.narrow[68 // 4] = (self.narrow[68 // 4] + 1) & 0xFFFFFFFF
 
 
+def _words(text, size):
+    """The text as 64-bit words, filled with zeros, or cut off at a character boundary."""
+    data = str(text).encode("utf-8", "replace")[:size].decode("utf-8", "ignore").encode("utf-8").ljust(size, b"\0")
+    return [int.from_bytes(data[index : index + 8], "little") for index in range(0, size, 8)]
+
+
+def _nanos(time_ns):
+    """A time as a 64-bit word; a float is cut to a whole number, what is no number counts as 0."""
+    try:
+        return max(0, min(int(time_ns), _NEVER))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _value(value):
+    """The kind of an entry for this value, and its two words."""
+    try:
+        whole = operator.index(value)
+        if -(2**63) <= whole < 2**63:
+            return 17, whole & _NEVER, 0
+        if 0 <= whole <= _NEVER:
+            return 16, whole, 0
+    except TypeError:
+        pass
+    if not isinstance(value, (str, bytes)):
+        try:
+            return 18, int.from_bytes(struct.pack("<d", float(value)), "little"), 0
+        except (TypeError, ValueError, OverflowError):
+            pass
+    try:
+        return (19, *_words(value, 16))
+    except Exception:  # An object whose str() fails must not end the program.
+        return 19, 0, 0
+
+
 _libc = ctypes.CDLL(None, use_errno=False)
 _board = _Board.find()
 
@@ -143,6 +179,7 @@ class Task:
     """
 
     def __init__(self, name, period_ns=0, deadline_ns=0):
+        period_ns, deadline_ns = _nanos(period_ns), _nanos(deadline_ns)
         self._lane = None
         self._deadline_ns = deadline_ns or period_ns
         self._due_ns = _NEVER
@@ -162,8 +199,8 @@ class Task:
             self._pid = os.getpid()
             board.narrow[(lane + 8) // 4] = self._pid
             board.narrow[(lane + 12) // 4] = threading.get_native_id()
-            board.wide[(lane + 16) // 8] = min(period_ns, _NEVER)
-            board.wide[(lane + 24) // 8] = min(deadline_ns, _NEVER)
+            board.wide[(lane + 16) // 8] = period_ns
+            board.wide[(lane + 24) // 8] = deadline_ns
             board.text(lane + 32, name, 32)
             self._capacity = 1 << (((board.slot_size - _ENTRIES_AT) // 32).bit_length() - 1)
             self._published = board.narrow[(lane + 64) // 4]
@@ -175,7 +212,7 @@ class Task:
         if self._lane is None:
             return
         now = time.monotonic_ns()
-        release_ns = release_ns or now
+        release_ns = _nanos(release_ns) or now
         self._open = True
         self._jobs = (self._jobs + 1) & 0xFFFFFFFF
         self._due_ns = min(release_ns + self._deadline_ns, _NEVER) if self._deadline_ns else _NEVER
@@ -198,9 +235,12 @@ class Task:
             self.end()
 
     def mark(self, name, value=0):
-        """Records an event with a name and a value, a 64-bit integer."""
+        """Records an event with a name and a value: any number, or a text of at most 16 bytes of UTF-8.
+
+        A number that fits no 64-bit integer becomes a float, and any other value the text of str(value)."""
         if self._lane is None:
             return
+        name = str(name)
         index = self._names.get(name)
         if index is None:
             index = len(self._names)
@@ -210,7 +250,8 @@ class Task:
             with _board.lock:
                 _board.text(self._lane + 192 + 32 * index, name, 32)
             _board.publish(self._lane + 68, index + 1)
-        self._push(time.monotonic_ns(), 15 | index << 16, value & _NEVER)
+        kind, a, b = _value(value)
+        self._push(time.monotonic_ns(), kind | index << 16, a, b)
 
     def close(self):
         """Ends the task and frees its lane."""
@@ -218,7 +259,7 @@ class Task:
             _board.publish(self._lane + 4, 2)
         self._lane = None
 
-    def _push(self, now, what, value):
+    def _push(self, now, what, a, b=0):
         lane, board = self._lane, _board
         with board.lock:
             if not self._placed:
@@ -231,8 +272,8 @@ class Task:
             at = (lane + _ENTRIES_AT + (number & (self._capacity - 1)) * 32) // 8
             board.wide[at] = now
             board.wide[at + 1] = what | ((self._jobs - 1) & 0xFFFFFFFF) << 32
-            board.wide[at + 2] = value
-            board.wide[at + 3] = 0
+            board.wide[at + 2] = a
+            board.wide[at + 3] = b
             self._published = number
         board.publish(lane + 64, number)
 

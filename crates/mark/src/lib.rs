@@ -6,15 +6,21 @@
 extern crate std;
 
 mod shared;
+mod value;
 
 use core::time::Duration;
 
 use shared::{Claimed, board};
 
+pub use value::{TEXT_LEN_MAX, Value};
+
 /// Kinds of entries, with the numbers of `hemiola_trace::EventKind`.
 const START: u64 = 1;
 const FINISH: u64 = 2;
-const MARK: u64 = 15;
+const MARK_UNSIGNED: u64 = 16;
+const MARK_SIGNED: u64 = 17;
+const MARK_REAL: u64 = 18;
+const MARK_TEXT: u64 = 19;
 
 /// Kinds of calls.
 const CALL_START: u32 = 1;
@@ -102,11 +108,14 @@ impl Task {
         }
     }
 
-    /// Records an event with a name and a value. At most [`MARK_NAMES_MAX`] names can be used.
+    /// Records an event with a name and a value: any number, or a text of at most [`TEXT_LEN_MAX`] bytes, of which the
+    /// rest is cut off. At most [`MARK_NAMES_MAX`] names can be used.
+    ///
+    /// The numbers of a name are plotted over time.
     #[inline]
-    pub fn mark(&mut self, name: &'static str, value: u64) {
+    pub fn mark(&mut self, name: &'static str, value: impl Into<Value>) {
         if self.lane.is_some() {
-            self.record(name, value);
+            self.record(name, value.into());
         }
     }
 
@@ -118,7 +127,7 @@ impl Task {
         lane.push([now, START | job(self.jobs), release, 0]);
     }
 
-    fn record(&mut self, name: &'static str, value: u64) {
+    fn record(&mut self, name: &'static str, value: Value) {
         let Some(lane) = &mut self.lane else { return };
         let known = &self.names[..self.names_len];
         // The same literal mostly has the same address.
@@ -133,7 +142,13 @@ impl Task {
             }
             None => return,
         };
-        lane.push([now_ns(), MARK | (index as u64) << 16 | job(self.jobs), value, 0]);
+        let (kind, [a, b]) = match value {
+            Value::Unsigned(value) => (MARK_UNSIGNED, [value, 0]),
+            Value::Signed(value) => (MARK_SIGNED, [value.cast_unsigned(), 0]),
+            Value::Real(value) => (MARK_REAL, [value.to_bits(), 0]),
+            Value::Text(words) => (MARK_TEXT, words),
+        };
+        lane.push([now_ns(), kind | (index as u64) << 16 | job(self.jobs), a, b]);
     }
 }
 

@@ -36,7 +36,7 @@ fn main() {
         let mut task = Task::new("bench", period, period);
         assert!(task.is_recorded());
         figure("clock read", |_| _ = black_box(hemiola_mark::now_ns()));
-        figure("mark", |n| task.mark("value", n.into()));
+        figure("mark", |n| task.mark("value", n));
         figure("begin and end", |n| {
             task.begin_released(n.into());
             task.end();

@@ -209,7 +209,7 @@ const GRACE: Span = Span::from_millis(1000);
 
 /// Whether a foreign program may record this kind.
 const fn is_mark(kind: EventKind) -> bool {
-    matches!(kind, EventKind::Start | EventKind::Finish | EventKind::Mark)
+    matches!(kind.named(), EventKind::Start | EventKind::Finish | EventKind::Mark)
 }
 
 #[cfg(test)]

@@ -35,6 +35,11 @@ fn program() {
                 control.end();
                 control.end();
             }
+            other.mark("real", 0.5);
+            other.mark("real", -0.25_f32);
+            other.mark("whole", -3);
+            other.mark("whole", u64::MAX);
+            other.mark("text", "fünfzehn Zeichen und mehr");
             other.begin();
             other.end();
             hemiola_mark::trigger("enough");
@@ -119,14 +124,19 @@ fn check(command: Command) {
         (Some(Span::from_millis(1)), Some(Span::from_micros(500)))
     );
     assert_eq!(control.marks, ["sensor", "actuator"]);
+    // An integer is signed or not as the language has it.
+    let marked = |entry: &Entry| match entry.kind {
+        EventKind::MarkSigned => EventKind::MarkUnsigned,
+        kind => kind,
+    };
     let said: Vec<_> =
-        entries.iter().map(|entry| (entry.kind, entry.arg, entry.cycle, entry.a)).collect();
+        entries.iter().map(|entry| (marked(entry), entry.arg, entry.cycle, entry.a)).collect();
     let job = |n: u32| {
         let release = u64::from(n + 1) * 1000;
         [
             (EventKind::Start, 0, n, release),
-            (EventKind::Mark, 0, n, release / 1000),
-            (EventKind::Mark, 1, n, 7),
+            (EventKind::MarkUnsigned, 0, n, release / 1000),
+            (EventKind::MarkUnsigned, 1, n, 7),
             (EventKind::Finish, 0, n, release + 500_000),
         ]
     };
@@ -135,7 +145,12 @@ fn check(command: Command) {
 
     // Cut at a whole character, in the middle of which the limit lies.
     assert_eq!((other.name.as_str(), other.period), ("überlanger Name von mehr als 31", None));
-    let [start, finish] = few[..] else { panic!("{few:?}") };
+    assert_eq!(other.marks, ["real", "whole", "text"]);
+    let [half, quarter, minus, most, text, start, finish] = few[..] else { panic!("{few:?}") };
+    assert_eq!([half, quarter].map(|entry| entry.value()), [Some(0.5), Some(-0.25)]);
+    assert_eq!((minus.kind, minus.value()), (EventKind::MarkSigned, Some(-3.0)));
+    assert_eq!((most.kind, most.a), (EventKind::MarkUnsigned, u64::MAX));
+    assert_eq!(text.text().as_deref(), Some("fünfzehn Zeiche"));
     assert_eq!((start.kind, start.a), (EventKind::Start, start.at.nanos()));
     assert_eq!((finish.kind, finish.a), (EventKind::Finish, u64::MAX));
 
@@ -144,7 +159,7 @@ fn check(command: Command) {
     let (start, trigger, stop) = (CallKind::Start, CallKind::Trigger, CallKind::Stop);
     assert_eq!(said, [(start, pid, ""), (trigger, pid, "enough"), (stop, pid, "")]);
     assert!(Instant::from_nanos(calls[0].at) <= entries[0].at);
-    let tally = Tally { tasks: 2, entries: 14, ..Tally::default() };
+    let tally = Tally { tasks: 2, entries: 19, ..Tally::default() };
     assert_eq!(marks.tally(), tally);
     assert_eq!(drain(&mut marks), []);
 }
@@ -211,6 +226,40 @@ fn python() -> Option<Command> {
 fn a_program_in_python_marks_its_jobs() {
     let Some(command) = python() else { return };
     check(command);
+}
+
+/// Values of other types are recorded as numbers or text, or left out; they never end the program.
+#[test]
+fn no_value_ends_a_python_program() {
+    if python().is_none() {
+        return;
+    }
+    let text = "
+import decimal, hemiola_mark
+class Silent:
+    def __str__(self): raise RuntimeError
+task = hemiola_mark.Task('t', period_ns=1e6, deadline_ns=float('nan'))
+task.begin(release_ns=1234.5)
+for value in (1.5, True, 2**70, -2**70, 10**400, float('nan'), None, 'x', b'y', decimal.Decimal('0.5'), Silent()):
+    task.mark('value', value)
+task.mark(7, 7)
+task.end()
+print('alive')
+";
+    let program = std::env::temp_dir().join(format!("marks-{}.py", std::process::id()));
+    std::fs::write(&program, text).unwrap();
+    let mut command = Command::new("python3");
+    command.arg("-B").arg(&program).env("PYTHONPATH", here("../mark/python"));
+    let mut marks = Marks::create().unwrap();
+    let (_, said) = run(command, &marks);
+    std::fs::remove_file(program).unwrap();
+    assert_eq!(said, "alive\n");
+    let tasks = drain(&mut marks);
+    let (task, entries) = &tasks[0];
+    assert_eq!((task.period, task.marks.len()), (Some(Span::from_millis(1)), 2));
+    let values: Vec<_> = entries[1..5].iter().map(Entry::value).collect();
+    assert_eq!(values, [Some(1.5), Some(1.0), Some(2_f64.powi(70)), Some(-(2_f64.powi(70)))]);
+    assert_eq!((entries[0].a, entries[9].value(), entries.len()), (1234, None, 14));
 }
 
 #[test]

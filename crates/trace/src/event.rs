@@ -62,6 +62,48 @@ impl Entry {
     pub const fn b_f64(&self) -> f64 {
         f64::from_bits(self.b)
     }
+
+    /// Returns the value of a mark as a number; `None` for other kinds and for texts.
+    #[must_use]
+    pub const fn value(&self) -> Option<f64> {
+        match self.kind {
+            EventKind::MarkUnsigned => Some(self.a as f64),
+            EventKind::MarkSigned => Some(self.a.cast_signed() as f64),
+            EventKind::MarkReal => Some(self.a_f64()),
+            _ => None,
+        }
+    }
+
+    /// Returns the text of a mark; `None` for other kinds. Invalid UTF-8 is replaced.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let bytes = text_bytes([self.a, self.b]);
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        (self.kind == EventKind::MarkText)
+            .then(|| String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+}
+
+/// The most bytes of a text in an entry.
+pub const TEXT_LEN_MAX: usize = 16;
+
+fn text_bytes([a, b]: [u64; 2]) -> [u8; TEXT_LEN_MAX] {
+    (u128::from(a) | u128::from(b) << 64).to_le_bytes()
+}
+
+/// Returns a text as the values of an entry; `None` if it is too long or contains a zero byte.
+pub(crate) fn text_to_words(text: &str) -> Option<[u64; 2]> {
+    let mut bytes = [0; TEXT_LEN_MAX];
+    bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+    let words = u128::from_le_bytes(bytes);
+    (!text.contains('\0')).then_some([words as u64, (words >> 64) as u64])
+}
+
+/// Returns the text of which [`text_to_words`] makes exactly these words.
+pub(crate) fn words_to_text(words: [u64; 2]) -> Option<String> {
+    let bytes = text_bytes(words);
+    let text = std::str::from_utf8(&bytes).ok()?.trim_end_matches('\0');
+    (text_to_words(text) == Some(words)).then(|| text.to_owned())
 }
 
 /// How the bits of `a` or `b` of an [`Entry`] are interpreted.
@@ -69,8 +111,12 @@ impl Entry {
 pub enum Shape {
     /// A whole number.
     Whole,
+    /// A whole number with a sign, in two's complement.
+    Signed,
     /// The bits of an `f64`.
     Real,
+    /// The first half of a text of at most 16 bytes; the other value is its second half ([`Entry::text`]).
+    Text,
     /// A code or index that the name tables may explain.
     Code,
 }
@@ -89,6 +135,12 @@ const fn whole(name: &'static str) -> Option<Field> {
 }
 const fn real(name: &'static str) -> Option<Field> {
     Some(Field { name, shape: Shape::Real })
+}
+const fn signed(name: &'static str) -> Option<Field> {
+    Some(Field { name, shape: Shape::Signed })
+}
+const fn text(name: &'static str) -> Option<Field> {
+    Some(Field { name, shape: Shape::Text })
 }
 const fn code(name: &'static str) -> Option<Field> {
     Some(Field { name, shape: Shape::Code })
@@ -162,6 +214,25 @@ kinds! {
     Lost = 14 "lost" [None, whole("lost_events"), None];
     /// A user's own mark. `arg`: index of its name; `a`, `b`: free.
     Mark = 15 "mark" [code("mark"), whole("a"), whole("b")];
+    /// A mark of a program with a whole number. `arg`: index of its name; `a`: the number.
+    MarkUnsigned = 16 "mark_unsigned" [code("mark"), whole("value"), None];
+    /// A mark of a program with a signed whole number. `arg`: index of its name; `a`: the number.
+    MarkSigned = 17 "mark_signed" [code("mark"), signed("value"), None];
+    /// A mark of a program with a real number. `arg`: index of its name; `a`: the number.
+    MarkReal = 18 "mark_real" [code("mark"), real("value"), None];
+    /// A mark of a program with a short text. `arg`: index of its name; `a`, `b`: the text, see [`Entry::text`].
+    MarkText = 19 "mark_text" [code("mark"), text("value"), None];
+}
+
+impl EventKind {
+    /// Returns the kind that gives this one its names: the marks of all kinds share those of [`EventKind::Mark`].
+    #[must_use]
+    pub const fn named(self) -> Self {
+        match self {
+            Self::MarkUnsigned | Self::MarkSigned | Self::MarkReal | Self::MarkText => Self::Mark,
+            other => other,
+        }
+    }
 }
 
 /// Sources of voltages, as the numbers in [`EventKind::Actuate`], [`EventKind::Decide`] and [`EventKind::Switch`].
@@ -220,7 +291,7 @@ mod tests {
             );
         }
         assert_eq!(EventKind::from_code(0), None);
-        assert_eq!(EventKind::from_code(16), None);
+        assert_eq!(EventKind::from_code(20), None);
     }
 
     #[test]
@@ -229,6 +300,19 @@ mod tests {
         assert_eq!(source::slot(source::SAFETY), None);
         assert_eq!(source::name(source::unit(1)), "unit 1");
         assert_eq!(source::name(7), "source 7");
+    }
+
+    #[test]
+    fn a_value_is_read_as_it_was_marked() {
+        let at = Instant::ZERO;
+        let entry = |kind, a, b| Entry { at, kind, arg: 0, cycle: 0, a, b };
+        let [a, b] = text_to_words("überholt").unwrap();
+        assert_eq!(entry(EventKind::MarkText, a, b).text().unwrap(), "überholt");
+        assert_eq!(entry(EventKind::MarkSigned, u64::MAX, 0).value(), Some(-1.0));
+        assert_eq!(entry(EventKind::MarkReal, 0.5_f64.to_bits(), 0).value(), Some(0.5));
+        assert_eq!(entry(EventKind::MarkUnsigned, 7, 0).value(), Some(7.0));
+        assert_eq!(entry(EventKind::Mark, 7, 0).value(), None);
+        assert_eq!(text_to_words("seventeen letters"), None);
     }
 
     proptest! {

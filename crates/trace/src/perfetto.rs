@@ -21,6 +21,8 @@
 //!   users; it follows from `at` and the deadline.
 //! * Values with a counter track (the volts of `actuate`, both values of `plant_state`) are written only there, as
 //!   extra counter values of the event.
+//! * The number of a mark is also a value of a counter track named after task and mark, as a double, from the first
+//!   that is not 0. The reader takes the exact number from the annotation.
 //! * Omitted and read as 0: zero skipped releases, and values that the kind does not define. A `finish` in the cycle
 //!   of the preceding `start` omits `cycle`.
 //!
@@ -90,14 +92,14 @@ pub struct Track {
     pub entries: Vec<Entry>,
 }
 
-/// The names of the numbers in [`Entry::arg`], by kind: channels, reasons, faults, states, marks.
+/// The names of the numbers in [`Entry::arg`], by kind: channels, reasons, faults, states, marks (of any value).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(BTreeMap<(EventKind, u16), String>);
 
 impl Names {
     /// Sets the name of `arg` of `kind`.
     pub fn insert(&mut self, kind: EventKind, arg: u16, name: &str) {
-        self.0.insert((kind, arg), name.to_owned());
+        self.0.insert((kind.named(), arg), name.to_owned());
     }
 
     /// Sets the name of each `arg` of `kind` in the table.
@@ -109,7 +111,7 @@ impl Names {
 
     /// Returns the name of `arg` of `kind`.
     pub fn get(&self, kind: EventKind, arg: u16) -> Option<&str> {
-        self.0.get(&(kind, arg)).map(String::as_str)
+        self.0.get(&(kind.named(), arg)).map(String::as_str)
     }
 
     /// Returns all names, by kind and number.
@@ -137,6 +139,10 @@ const fn category(kind: EventKind) -> &'static str {
         EventKind::Pair => "hemiola:pair",
         EventKind::Lost => "hemiola:lost",
         EventKind::Mark => "hemiola:mark",
+        EventKind::MarkUnsigned => "hemiola:mark_unsigned",
+        EventKind::MarkSigned => "hemiola:mark_signed",
+        EventKind::MarkReal => "hemiola:mark_real",
+        EventKind::MarkText => "hemiola:mark_text",
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Tid, What};
-use hemiola_trace::{Entry, EventKind, Recording};
+use hemiola_trace::{Entry, EventKind, Recording, perfetto};
 
 use super::jobs::Marked;
 use super::track::{State, Track};
-use super::{Gap, INTERRUPT, Mark, NOBODY, Row, Subject, Timeline};
+use super::{Counter, Gap, INTERRUPT, Mark, NOBODY, Row, Subject, Timeline};
 
 /// The maximum number of rows. Threads that appear later are left out.
 pub const ROWS_MAX: usize = 1 << 20;
@@ -310,6 +310,7 @@ impl Builder {
             let Some(row) = self.row(Tid(tid)) else { continue };
             let mut open: Option<&Entry> = None;
             let mut names: BTreeMap<(EventKind, u16), u32> = BTreeMap::new();
+            let mut counters: BTreeMap<u16, Vec<(u64, f64)>> = BTreeMap::new();
             for entry in &track.entries {
                 let at = entry.at.nanos();
                 self.first = Some(self.first.map_or(at, |first| first.min(at)));
@@ -323,21 +324,57 @@ impl Builder {
                     }
                     EventKind::Pair => {}
                     kind => {
-                        let name = *names.entry((kind, entry.arg)).or_insert_with(|| {
-                            let what = track.names.get(kind, entry.arg);
-                            self.timeline.name(&match (kind, what) {
-                                (EventKind::Mark, Some(name)) => name.to_owned(),
-                                (kind, Some(name)) => format!("{} {name}", kind.name()),
-                                (kind, None) => kind.name().to_owned(),
-                            })
-                        });
+                        if let Some(value) = entry.value() {
+                            counters.entry(entry.arg).or_default().push((at, value));
+                        }
+                        let known = names.get(&(kind, entry.arg)).copied();
+                        let name = known.unwrap_or_else(|| self.name_of(track, entry));
+                        if kind != EventKind::MarkText {
+                            names.insert((kind, entry.arg), name);
+                        }
                         self.timeline.rows[row as usize].marks.push(Mark { at, name });
                     }
                 }
             }
+            self.counters(track, row, counters);
+        }
+    }
+
+    /// Adds the numbers of a track that are counters. A mark that is always 0 is a plain event.
+    fn counters(
+        &mut self,
+        track: &perfetto::Track,
+        row: u32,
+        found: BTreeMap<u16, Vec<(u64, f64)>>,
+    ) {
+        for (arg, mut points) in found {
+            if points.iter().all(|(_, value)| *value == 0.0) {
+                continue;
+            }
+            points.sort_by_key(|(at, _)| *at);
+            let mark = track.names.get(EventKind::Mark, arg).unwrap_or("mark");
+            let name = format!("{} {mark}", track.name);
+            self.timeline.counters.push(Counter { row: row as usize, name, points });
+        }
+    }
+
+    /// Returns the number of the name of a mark, which contains its text if it has one.
+    fn name_of(&mut self, track: &perfetto::Track, entry: &Entry) -> u32 {
+        let kind = entry.kind.named();
+        let name = match (kind, track.names.get(kind, entry.arg)) {
+            (EventKind::Mark, Some(name)) => name.to_owned(),
+            (kind, Some(name)) => format!("{} {name}", kind.name()),
+            (kind, None) => kind.name().to_owned(),
+        };
+        match entry.text().filter(|_| self.timeline.names.len() < NAMES_MAX) {
+            Some(text) => self.timeline.name(&format!("{name}: {text}")),
+            None => self.timeline.name(&name),
         }
     }
 }
+
+/// Names of marks from which on the texts of marks are no part of their names.
+const NAMES_MAX: usize = 1000;
 
 /// Threads the kernel's side did not name are named after the programs that marked, or by their number.
 fn name_rest(rows: &mut [Row], recording: &Recording) {

@@ -45,6 +45,7 @@ pub(crate) fn routes() -> Router<Arc<Sources>> {
         .route("/report", answer(report))
         .route("/compare", answer(compare))
         .route("/plot/utilization", answer(utilization))
+        .route("/plot/counters", answer(counters))
         .route("/plot/response", answer(response))
 }
 
@@ -390,6 +391,12 @@ fn compare(sources: &Sources, two: Two) -> Result<Json<Value>, Refusal> {
 fn utilization(sources: &Sources, stretch: Stretch) -> Result<Response, Refusal> {
     let loaded = sources.loaded(stretch.recording)?;
     Ok(drawing(plots::utilization(&loaded.timeline, stretch.from, stretch.to)))
+}
+
+/// The numbers that programs marked.
+fn counters(sources: &Sources, stretch: Stretch) -> Result<Response, Refusal> {
+    let loaded = sources.loaded(stretch.recording)?;
+    Ok(drawing(plots::counters(&loaded.timeline, stretch.from, stretch.to)))
 }
 
 fn response(sources: &Sources, moment: Moment) -> Result<Response, Refusal> {

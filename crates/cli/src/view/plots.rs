@@ -1,8 +1,10 @@
 //! The plots of the page: utilization over time, response times over time, and their distribution.
 
 use hemiola_analyze::timeline::jobs::Job;
-use hemiola_analyze::timeline::{State, Subject, Timeline};
-use hemiola_report::plot::{Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series};
+use hemiola_analyze::timeline::{Counter, State, Subject, Timeline};
+use hemiola_report::plot::{
+    Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series,
+};
 use hemiola_report::text::{duration, percent, round_duration};
 
 /// Steps of a time axis.
@@ -63,6 +65,82 @@ pub(crate) fn utilization(timeline: &Timeline, from: u64, to: u64) -> String {
     drawing.finish()
 }
 
+/// Plots the numbers that programs marked, one plot for each name. `from` and `to` are in ns from the start of the
+/// recording.
+pub(crate) fn counters(timeline: &Timeline, from: u64, to: u64) -> String {
+    let length = timeline.to.nanos().saturating_sub(timeline.from.nanos());
+    let (from, to) = (from.min(length), to.min(length).max(from.min(length)));
+    let base = timeline.from.nanos();
+    let shown = timeline.counters.iter().take(COUNTERS_MAX);
+    let mut text: String = shown.map(|counter| plot_counter(counter, base, from, to)).collect();
+    if let Some(more @ 1..) = timeline.counters.len().checked_sub(COUNTERS_MAX) {
+        let mut drawing = Drawing::new(WIDTH, 30.0, "Numbers that are not shown");
+        let words = format!("{more} more marks with numbers are not shown.");
+        drawing.text("label", [LEFT, 20.0], Anchor::Start, &words);
+        text.push_str(&drawing.finish());
+    }
+    text
+}
+
+/// Numbers that are plotted.
+const COUNTERS_MAX: usize = 32;
+
+/// The text of a marked number on an axis.
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if !(1e-3..1e6).contains(&size) => format!("{value:.2e}"),
+        _ => ((value * 1e6).round() / 1e6).to_string(),
+    }
+}
+
+/// Plots one number as steps, since a value holds until the next. Points on the same pixel are drawn as one stroke
+/// from the least to the greatest of them, so that no peak is lost.
+fn plot_counter(counter: &Counter, base: u64, from: u64, to: u64) -> String {
+    let points = &counter.points;
+    let first = points.partition_point(|(at, _)| *at <= base + from);
+    let last = points.partition_point(|(at, _)| *at <= base + to);
+    // The value that holds at the left edge.
+    let before = points[..first].last().map(|(_, value)| (from, *value));
+    let inside = points[first..last].iter().map(|(at, value)| (at - base, *value));
+    let points: Vec<(u64, f64)> =
+        before.into_iter().chain(inside).filter(|(_, value)| value.is_finite()).collect();
+    let height = 180.0;
+    let ends = [from as f64, to.max(from + 1) as f64];
+    let x = Axis::over(ends.into_iter(), Scale::Linear).on(LEFT, RIGHT);
+    let y =
+        Axis::over(points.iter().map(|(_, value)| *value), Scale::Linear).on(height - 44.0, 26.0);
+    let mut drawing = Drawing::new(WIDTH, height, &format!("{} over time", counter.name));
+    drawing.grid_y(&y, &x, number);
+    drawing.grid_x(&x, &y, round_duration);
+    let mut curve: Vec<[f64; 2]> = Vec::new();
+    let mut strokes: Vec<(f64, f64, f64)> = Vec::new();
+    for (at, value) in points {
+        let (place, value) = (x.at(at as f64).round(), y.at(value));
+        match strokes.last_mut() {
+            Some((last, high, low)) if *last == place => {
+                (*high, *low) = (high.min(value), low.max(value));
+                curve.last_mut().expect("a point for each stroke")[1] = value;
+            }
+            _ => {
+                let held = curve.last().map(|[_, held]| [place, *held]);
+                curve.extend(held);
+                curve.push([place, value]);
+                strokes.push((place, value, value));
+            }
+        }
+    }
+    curve.extend(curve.last().map(|[_, held]| [RIGHT, *held]));
+    strokes.retain(|(_, high, low)| high < low);
+    drawing.curve("line s0", &curve);
+    if !strokes.is_empty() {
+        drawing.strokes("strokes s0", &strokes);
+    }
+    drawing.legend(LEFT, &[("line s0".to_owned(), counter.name.clone())]);
+    drawing.name_x(&x, "time from the first event");
+    drawing.finish()
+}
+
 /// Plots the response times of jobs over time, and their distribution. Jobs that were not recorded whole are left out.
 pub(crate) fn response(jobs: &[Job], base: u64) -> String {
     let whole: Vec<&Job> = jobs.iter().filter(|job| job.whole).collect();
@@ -71,7 +149,7 @@ pub(crate) fn response(jobs: &[Job], base: u64) -> String {
         drawing.text(
             "label",
             [LEFT, 34.0],
-            hemiola_report::plot::Anchor::Start,
+            Anchor::Start,
             "No job was recorded from its release to its end.",
         );
         return drawing.finish();
@@ -158,7 +236,28 @@ mod tests {
     fn plots_without_data_are_valid() {
         assert!(utilization(&Timeline::default(), 0, 0).starts_with("<svg"));
         assert!(response(&[], 0).contains("No job"));
+        assert_eq!(counters(&Timeline::default(), 0, 0), "");
         let job = Job { release: 5, finish: 5, deadline: Some(3), cycle: None, whole: true };
         assert!(response(&[job], 0).contains("jobs"));
+    }
+
+    #[test]
+    fn a_number_is_plotted_as_steps_with_its_peaks() {
+        let points: Vec<(u64, f64)> =
+            (0..100_000).map(|n| (1000 + n, f64::from(n as u32 % 7))).collect();
+        let counter = Counter { row: 0, name: "control sensor".into(), points };
+        let timeline = Timeline {
+            from: hemiola_units::Instant::from_nanos(1000),
+            to: hemiola_units::Instant::from_nanos(101_000),
+            counters: vec![counter],
+            ..Timeline::default()
+        };
+        let all = counters(&timeline, 0, 100_000);
+        assert!(all.contains("control sensor") && all.contains("strokes"), "{all}");
+        // The size depends on the pixels.
+        assert!(all.len() < 100_000, "{}", all.len());
+        // Magnified, each value holds until the next.
+        let few = counters(&timeline, 10, 13);
+        assert!(!few.contains("strokes"), "{few}");
     }
 }

@@ -34,6 +34,11 @@ int main(int count, char **arguments) {
         hemiola_end(&control);
         hemiola_end(&control);
     }
+    hemiola_mark(&other, "real", 0.5);
+    hemiola_mark(&other, "real", -0.25f);
+    hemiola_mark(&other, "whole", -3);
+    hemiola_mark(&other, "whole", UINT64_MAX);
+    hemiola_mark(&other, "text", "f\xc3\xbcnfzehn Zeichen und mehr");
     hemiola_begin(&other, 0);
     hemiola_end(&other);
     hemiola_trigger("enough");

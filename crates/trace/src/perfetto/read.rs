@@ -12,7 +12,7 @@ use super::packet::{
 };
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
 use crate::error::{Errors, ReadError};
-use crate::event::{Entry, EventKind, Shape};
+use crate::event::{Entry, EventKind, Shape, text_to_words};
 
 /// The key of `TracePacket.ftrace_events`, with which a packet of the kernel's events begins.
 const KERNEL: u8 = 0x0A;
@@ -197,7 +197,7 @@ impl Reader {
         if let Some(full) = event.name_iid.and_then(|iid| sequence.event_names.get(&iid))
             && matches!(kind.fields()[0], Some(field) if field.shape == Shape::Code)
             && let Some(name) =
-                full.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix(' '))
+                full.strip_prefix(kind.named().name()).and_then(|rest| rest.strip_prefix(' '))
             && track.names.get(kind, arg).is_none()
         {
             track.names.insert(kind, arg, name);
@@ -233,6 +233,12 @@ impl Sequence {
         let mut cycle = None;
         let mut values = [0; 3];
         for annotation in &event.debug_annotations {
+            if let (EventKind::MarkText, Some(AnnotationValue::Text(text))) =
+                (kind, &annotation.value)
+            {
+                [values[1], values[2]] = text_to_words(text).unwrap_or_default();
+                continue;
+            }
             let Some(value) = number(annotation) else { continue };
             let Some(name) = self.name(annotation) else { continue };
             if name == "cycle" {

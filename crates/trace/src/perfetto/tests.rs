@@ -232,3 +232,39 @@ fn a_task_is_a_track_of_its_thread_and_can_name_marks_later() {
     let names: Vec<_> = (0..3).map(|arg| track.names.get(EventKind::Mark, arg)).collect();
     assert_eq!(names, [Some("sensor"), Some("actuator"), None]);
 }
+
+#[test]
+fn the_numbers_of_a_mark_are_a_counter_from_the_first_that_is_not_0() {
+    use super::packet::TracePacket;
+    use prost::Message;
+
+    let mut bytes = Vec::new();
+    let mut writer = TraceWriter::new(&mut bytes, Instant::ZERO, 0, &[]).unwrap();
+    let track = writer.task(7, 8, "control", Names::default()).unwrap();
+    writer.name(track, EventKind::Mark, 0, "angle");
+    let marks: Vec<Entry> = [0.0_f64, 0.25, -0.5]
+        .iter()
+        .map(|value| entry(EventKind::MarkReal, 5, 0, 0, value.to_bits(), 0))
+        .collect();
+    writer.entries(track, &marks).unwrap();
+
+    let mut rest = &bytes[..];
+    let (mut counter, mut values) = (None, Vec::new());
+    while let Some((_, after)) = rest.split_first() {
+        rest = after;
+        let packet = TracePacket::decode_length_delimited(&mut rest).unwrap();
+        if let Some(track) = packet.track_descriptor.filter(|track| track.counter.is_some()) {
+            counter = Some((track.uuid.unwrap(), track.name.unwrap()));
+        }
+        if let Some(event) = packet.track_event {
+            let bits = event.extra_double_counter_values;
+            let uuids = event.extra_double_counter_track_uuids;
+            values.extend(uuids.into_iter().zip(bits.into_iter().map(f64::from_bits)));
+        }
+    }
+    let (uuid, name) = counter.unwrap();
+    assert_eq!(name, "control angle");
+    assert_eq!(values, [(uuid, 0.25), (uuid, -0.5)]);
+    let (read, _) = read(&bytes);
+    assert_eq!(read.tracks[0].entries, marks);
+}

@@ -1,6 +1,6 @@
 //! Encodes entries into packets, as a stream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use hemiola_units::Instant;
@@ -19,7 +19,7 @@ use super::{
     CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES,
     category, counters,
 };
-use crate::event::{Entry, EventKind, Shape, source};
+use crate::event::{Entry, EventKind, Shape, source, words_to_text};
 use crate::sched::{Event, Thread};
 
 /// Writes a trace to an output.
@@ -153,6 +153,7 @@ impl<W: Write> TraceWriter<W> {
             names,
             event_names: BTreeMap::new(),
             described: [false; 3],
+            described_marks: BTreeSet::new(),
             open_cycle: None,
         });
         let pid = pid.cast_signed();
@@ -219,6 +220,9 @@ impl<W: Write> TraceWriter<W> {
         for entry in entries {
             for &(_, counter) in counters(entry.kind) {
                 self.describe(track, counter);
+            }
+            if entry.value().is_some_and(|value| value != 0.0) {
+                self.describe_mark(track, entry);
             }
             let packet = self.tracks[track.0].event(track, entry);
             self.packet(&packet);
@@ -316,12 +320,27 @@ impl<W: Write> TraceWriter<W> {
             return;
         }
         let (name, unit) = counter.name_and_unit();
+        self.counter(track, track.counter_uuid(counter), name.into(), unit);
+    }
+
+    /// Describes the counter track of a mark. Marks that are always 0 are plain events and have none.
+    fn describe_mark(&mut self, track: TrackId, entry: &Entry) {
+        let state = &mut self.tracks[track.0];
+        if !state.described_marks.insert(entry.arg) {
+            return;
+        }
+        let mark = state.names.get(entry.kind, entry.arg).unwrap_or("mark");
+        let name = format!("{} {mark}", state.name);
+        self.counter(track, track.mark_uuid(entry.arg), name, "");
+    }
+
+    fn counter(&mut self, track: TrackId, uuid: u64, name: String, unit: &str) {
         self.packet(&TracePacket {
             trusted_packet_sequence_id: Some(track.sequence()),
             track_descriptor: Some(TrackDescriptor {
-                uuid: Some(track.counter_uuid(counter)),
+                uuid: Some(uuid),
                 parent_uuid: Some(track.uuid()),
-                name: Some(name.into()),
+                name: Some(name),
                 counter: Some(CounterDescriptor { unit_name: Some(unit.into()) }),
                 ..TrackDescriptor::default()
             }),
@@ -369,6 +388,8 @@ struct TrackState {
     /// The interned event names: by kind and, where `arg` has a name, by `arg`.
     event_names: BTreeMap<(EventKind, Option<u16>), u64>,
     described: [bool; 3],
+    /// The marks that have a counter track.
+    described_marks: BTreeSet<u16>,
     open_cycle: Option<u32>,
 }
 
@@ -415,6 +436,14 @@ impl TrackState {
                 Some(Shape::Real) => {
                     annotate(field_iid(kind, index), AnnotationValue::DoubleBits(value));
                 }
+                Some(Shape::Signed) => {
+                    annotate(field_iid(kind, index), AnnotationValue::Int(value.cast_signed()));
+                }
+                Some(Shape::Text) if let Some(text) = words_to_text([entry.a, entry.b]) => {
+                    annotate(field_iid(kind, index), AnnotationValue::Text(text));
+                    // The text contains `b`.
+                    break;
+                }
                 Some(_) => annotate(field_iid(kind, index), AnnotationValue::Uint(value)),
             }
         }
@@ -425,6 +454,10 @@ impl TrackState {
         for &(index, counter) in counters(kind) {
             event.extra_double_counter_track_uuids.push(track.counter_uuid(counter));
             event.extra_double_counter_values.push(values[index]);
+        }
+        if let Some(value) = entry.value().filter(|_| self.described_marks.contains(&entry.arg)) {
+            event.extra_double_counter_track_uuids.push(track.mark_uuid(entry.arg));
+            event.extra_double_counter_values.push(value.to_bits());
         }
 
         match kind {
@@ -452,6 +485,7 @@ impl TrackState {
             }
             _ => None,
         };
+        let kind = kind.named();
         let key = (kind, coded.is_some().then_some(entry.arg));
         if let Some(&iid) = self.event_names.get(&key) {
             return (iid, None);
@@ -483,6 +517,11 @@ impl TrackId {
 
     const fn counter_uuid(self, counter: Counter) -> u64 {
         self.uuid() + 2 + counter as u64
+    }
+
+    /// The counter track of the mark with that number, beyond the numbers of all others.
+    const fn mark_uuid(self, mark: u16) -> u64 {
+        (1 << 48) + ((self.0 as u64) << 16) + mark as u64
     }
 
     const fn sequence(self) -> u32 {
