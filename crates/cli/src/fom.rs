@@ -27,7 +27,7 @@ pub(crate) fn check(args: &FomCheck) -> Result<ExitCode, Failure> {
         }
     }
     // If a module could not be read, every reference to its definitions would be reported as well.
-    let whole = unread.is_empty() && !problems.iter().any(Problem::is_error);
+    let whole = unread.is_empty() && !problems.iter().any(Problem::is_fatal);
     let base = if args.no_mim { Base::Nothing } else { Base::Standard };
     let (model, found) = merge_with_problems(&modules, base, None);
     let wanted =
@@ -52,9 +52,12 @@ pub(crate) fn check(args: &FomCheck) -> Result<ExitCode, Failure> {
         eprint!("{text}");
         return Ok(ExitCode::SUCCESS);
     }
-    let count = match errors {
-        1 => "1 error".to_owned(),
-        errors => format!("{errors} errors"),
+    let harmless = unread.is_empty() && !problems.iter().any(Problem::is_fatal);
+    let count = match (errors, harmless) {
+        (1, false) => "1 error".to_owned(),
+        (1, true) => "1 error, which a federation ignores with a warning".to_owned(),
+        (_, false) => format!("{errors} errors"),
+        (_, true) => format!("{errors} errors, which a federation ignores with warnings"),
     };
     Err(Failure::bad_input(format!("{}\n\n{count}", text.trim_end())))
 }

@@ -41,7 +41,12 @@ pub(crate) fn check(module: &Module) -> Vec<Problem> {
             }
             _ => continue,
         };
-        names.once(what, parts.into_iter().map(|name| (name, entry.span)));
+        // The RTI does not encode values: to a federation, an enumerator that stands twice means the same as once.
+        let kind = match &entry.value {
+            Datatype::Enumerated { .. } => ProblemKind::Irregular,
+            _ => ProblemKind::Invalid,
+        };
+        names.unique(kind, what, parts.into_iter().map(|name| (name, entry.span)));
     }
     names.problems
 }
@@ -58,15 +63,24 @@ struct Names<'m> {
 impl Names<'_> {
     /// Reports each repeated name, with both places.
     fn once<'n>(&mut self, what: &str, names: impl Iterator<Item = (&'n str, Span)>) {
+        self.unique(ProblemKind::Invalid, what, names);
+    }
+
+    /// Reports each repeated name as this kind of problem, with both places.
+    fn unique<'n>(
+        &mut self,
+        kind: ProblemKind,
+        what: &str,
+        names: impl Iterator<Item = (&'n str, Span)>,
+    ) {
         let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
         for (name, span) in names {
             let Some(first) = seen.get(name) else {
                 seen.insert(name, span);
                 continue;
             };
-            let problem =
-                Problem::new(ProblemKind::Invalid, format!("{what} {name} is declared twice"))
-                    .at(self.module.place(span), "again here");
+            let problem = Problem::new(kind, format!("{what} {name} is declared twice"))
+                .at(self.module.place(span), "again here");
             // The parts of a data type have only the place of the data type.
             self.problems.push(if *first == span {
                 problem

@@ -40,7 +40,7 @@ pub enum Base {
     Nothing,
 }
 
-/// Merges modules into a model, and returns the problems with them. The model is valid only if no problem is an error.
+/// Merges modules into a model, and returns the problems with them. The model is valid only if no problem is fatal.
 ///
 /// `before` is the model of a running federation that the modules extend: its handles do not change, and its modules
 /// are merged with the others.
@@ -67,16 +67,18 @@ pub fn merge_with_problems(
     (model, report.problems())
 }
 
-/// Merges modules with the standard management module. Returns the model and the warnings about it.
+/// Merges modules with the standard management module. Returns the model and the problems with it that are
+/// not fatal.
 ///
 /// # Errors
-/// All problems with the modules; [`exception`](crate::exception) maps them to the exception of the standard.
+/// All problems with the modules, if one of them is fatal; [`exception`](crate::exception) maps them to the exception
+/// of the standard.
 pub fn merge(
     modules: &[Arc<Module>],
     before: Option<&Model>,
 ) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
     let (model, problems) = merge_with_problems(modules, Base::Standard, before);
-    if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((model, problems)) }
+    if problems.iter().any(Problem::is_fatal) { Err(problems) } else { Ok((model, problems)) }
 }
 
 /// Returns all modules, each once: the standard ones, then the others by name and text.

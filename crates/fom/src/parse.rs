@@ -9,6 +9,7 @@ mod tables;
 pub(crate) use classes::{INTERACTION_ROOT, OBJECT_ROOT};
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use roxmltree::{Document, Node, ParsingOptions};
@@ -25,6 +26,24 @@ const NAMESPACES: [(&str, Edition); 3] = [
     ("http://standards.ieee.org/IEEE1516-2010", Edition::E2010),
     ("http://www.sisostds.org/schemas/IEEE1516-2010", Edition::E2010),
     ("http://standards.ieee.org/IEEE1516-2025", Edition::E2025),
+];
+
+/// The tables of an object model.
+const TABLES: &[&str] = &[
+    "modelIdentification",
+    "objects",
+    "interactions",
+    "dimensions",
+    "time",
+    "tags",
+    "synchronizations",
+    "transportations",
+    "switches",
+    "updateRates",
+    "dataTypes",
+    "notes",
+    // The services that a federate uses do not concern a federation.
+    "serviceUtilization",
 ];
 
 /// Decodes the bytes of a module with this name.
@@ -58,7 +77,10 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
         return Err(vec![Problem::new(ProblemKind::Unreadable, message).at(place, "")]);
     }
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(&source.text, options).map_err(|error| {
+    let document_type = document_type(&source.text);
+    let plain = document_type.clone().map(|range| without(&source.text, range));
+    let text = plain.as_deref().unwrap_or(&source.text);
+    let document = Document::parse_with_options(text, options).map_err(|error| {
         let problem =
             Problem::new(ProblemKind::Unreadable, format!("not XML: {}", message(&error)));
         let hint = match error {
@@ -70,7 +92,7 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
         vec![problem.at(place(&source, position(&source.text, error.pos())), "").hint(hint)]
     })?;
     let root = document.root_element();
-    let edition = edition(&source, root).map_err(|problem| vec![problem])?;
+    let (edition, without_namespace) = edition(&source, root).map_err(|problem| vec![problem])?;
     let mut reader = Reader::new(Arc::clone(&source), root.tag_name().namespace());
     let mut module = Module {
         source: Arc::clone(&source),
@@ -90,10 +112,39 @@ pub(crate) fn parse(source: Source) -> Result<(Module, Vec<Problem>), Vec<Proble
         references: Vec::new(),
     };
     tables(&mut reader, root, &mut module);
-    let (references, problems) = reader.finish();
+    let (references, mut problems) = reader.finish();
+    problems.extend(without_namespace);
+    problems.extend(document_type.map(|range| {
+        let what = "the document type is ignored: object models of this edition have none";
+        Problem::new(ProblemKind::Irregular, what).at(place(&source, range.into()), "")
+    }));
     module.references = references;
     memory::shrink(&mut module);
     Ok((module, problems))
+}
+
+/// Returns where the text declares a document type, if it names one only: a declaration that defines entities is left
+/// to the XML parser, which rejects it.
+fn document_type(text: &str) -> Option<Range<usize>> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    // Only the XML declaration, comments and processing instructions may come before it.
+    while let Some((_, end)) =
+        [("<?", "?>"), ("<!--", "-->")].iter().find(|(start, _)| rest.starts_with(start))
+    {
+        rest = rest[rest.find(end)? + end.len()..].trim_start();
+    }
+    let start = text.len() - rest.len();
+    let end = rest.strip_prefix("<!DOCTYPE").and_then(|_| rest.find(['>', '[']))?;
+    rest[end..].starts_with('>').then_some(start..start + end + 1)
+}
+
+/// Returns the text with spaces in place of a range, so that everything else stays at its place.
+fn without(text: &str, range: Range<usize>) -> String {
+    let blank: String = text[range.clone()]
+        .chars()
+        .flat_map(|c| if c == '\n' { vec![c] } else { vec![' '; c.len_utf8()] })
+        .collect();
+    [&text[..range.start], &blank, &text[range.end..]].concat()
 }
 
 /// Returns where the first tag with more than [`ATTRIBUTES_MAX`] attributes begins.
@@ -160,46 +211,48 @@ fn position(text: &str, at: roxmltree::TextPos) -> Span {
     (start..start).into()
 }
 
-fn edition(source: &Arc<Source>, root: Node<'_, '_>) -> Result<Edition, Problem> {
+/// Elements that only object models of 2025 have.
+const ONLY_2025: [&str; 4] =
+    ["referenceDataTypes", "directedInteraction", "valueRequired", "include"];
+
+/// Returns the edition of an object model. One without a namespace has that of its elements, which is a problem to
+/// report.
+fn edition(
+    source: &Arc<Source>,
+    root: Node<'_, '_>,
+) -> Result<(Edition, Option<Problem>), Problem> {
     let start = root.range().start;
     let span = Span::from(start..start + 1 + root.tag_name().name().len());
-    let invalid = |what: &str, hint: &str| {
-        Err(Problem::new(ProblemKind::Invalid, what).at(place(source, span), "").hint(hint))
+    let problem = |kind, what: &str, hint: &str| {
+        Problem::new(kind, what).at(place(source, span), "").hint(hint)
     };
     let hint = "the namespace of HLA 4 is xmlns=\"http://standards.ieee.org/IEEE1516-2025\"";
     if root.tag_name().name() != "objectModel" {
-        return invalid("not an object model: the root element is not <objectModel>", hint);
+        let what = "not an object model: the root element is not <objectModel>";
+        return Err(problem(ProblemKind::Invalid, what, hint));
     }
     let Some(namespace) = root.tag_name().namespace() else {
-        let what = "the object model has no namespace, so its edition is not known";
-        return invalid(what, hint);
+        let has_tables = root.children().any(|child| TABLES.contains(&child.tag_name().name()));
+        if !has_tables {
+            let what = "the object model has no namespace, so its edition is not known";
+            return Err(problem(ProblemKind::Invalid, what, hint));
+        }
+        let is_2025 = root.descendants().any(|node| ONLY_2025.contains(&node.tag_name().name()));
+        let edition = if is_2025 { Edition::E2025 } else { Edition::E2010 };
+        let what = format!("the object model has no namespace: read as one of {}", edition.name());
+        return Ok((edition, Some(problem(ProblemKind::Irregular, &what, hint))));
     };
     match NAMESPACES.iter().find(|(known, _)| *known == namespace) {
-        Some((_, edition)) => Ok(*edition),
+        Some((_, edition)) => Ok((*edition, None)),
         None => {
             let what = format!("the namespace {namespace} is not that of a supported edition");
-            invalid(&what, "supported are object models of 1516-2010 and 1516-2025")
+            let hint = "supported are object models of 1516-2010 and 1516-2025";
+            Err(problem(ProblemKind::Invalid, &what, hint))
         }
     }
 }
 
 fn tables(reader: &mut Reader, root: Node<'_, '_>, module: &mut Module) {
-    const TABLES: &[&str] = &[
-        "modelIdentification",
-        "objects",
-        "interactions",
-        "dimensions",
-        "time",
-        "tags",
-        "synchronizations",
-        "transportations",
-        "switches",
-        "updateRates",
-        "dataTypes",
-        "notes",
-        // The services that a federate uses do not concern a federation.
-        "serviceUtilization",
-    ];
     for table in reader.children(root, TABLES) {
         match table.tag_name().name() {
             "modelIdentification" => module.identification = identification::read(reader, table),

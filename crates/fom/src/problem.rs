@@ -79,12 +79,15 @@ pub enum ProblemKind {
     Inconsistent,
     /// The modules refer to something that none of them defines.
     Incomplete,
+    /// The module violates the rules of object models, but what it means to a federation is beyond doubt: an error to
+    /// whoever checks the module, and a warning to a federation.
+    Irregular,
     /// A warning: valid, but probably not intended.
     Doubtful,
 }
 
 impl ProblemKind {
-    /// Returns the standard's exception for this kind of problem; `None` for a warning.
+    /// Returns the standard's exception for this kind of problem; `None` if a federation can be created all the same.
     #[must_use]
     pub const fn exception(self) -> Option<Exception> {
         match self {
@@ -92,7 +95,7 @@ impl ProblemKind {
             Self::Unreadable => Some(Exception::ErrorReadingFOM),
             Self::Invalid => Some(Exception::InvalidFOM),
             Self::Inconsistent | Self::Incomplete => Some(Exception::InconsistentFOM),
-            Self::Doubtful => None,
+            Self::Irregular | Self::Doubtful => None,
         }
     }
 }
@@ -126,10 +129,17 @@ impl Problem {
         self
     }
 
-    /// Whether the problem makes the model invalid.
+    /// Whether the module violates the standard.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.kind != ProblemKind::Doubtful
+    }
+
+    /// Whether no federation can be created with the module. An [irregular](ProblemKind::Irregular) module is an error,
+    /// but not fatal.
+    #[must_use]
+    pub const fn is_fatal(&self) -> bool {
+        self.kind.exception().is_some()
     }
 
     /// Returns the sort key of problems: by place; at the same place, more severe problems first.
@@ -143,7 +153,7 @@ impl Problem {
 }
 
 /// Returns the exception for modules with these problems: that of reading before that of checking, and that of checking
-/// before that of merging. `None` if there are only warnings.
+/// before that of merging. `None` if no problem is fatal.
 pub fn exception(problems: &[Problem]) -> Option<Exception> {
     problems.iter().map(|problem| problem.kind).min().and_then(ProblemKind::exception)
 }

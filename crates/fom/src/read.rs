@@ -34,12 +34,12 @@ pub fn expanded_len(bytes: &[u8]) -> usize {
     if archive::is_archive(bytes) { archive::expanded_len(bytes) } else { bytes.len() }
 }
 
-/// Reads the modules in these bytes, which are XML or a ZIP archive of modules. Returns the modules and the warnings
-/// about them. `name` is the designator, for problems and for lists of modules; the modules of an archive have the
-/// names of their entries.
+/// Reads the modules in these bytes, which are XML or a ZIP archive of modules. Returns the modules and the problems
+/// with them that are not [fatal](Problem::is_fatal). `name` is the designator, for problems and for lists of modules;
+/// the modules of an archive have the names of their entries.
 ///
 /// # Errors
-/// All problems with the modules.
+/// All problems with the modules, if one of them is fatal.
 pub fn read(name: &str, bytes: &[u8]) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     read_beside(name, bytes, &Known::default(), usize::MAX)
 }
@@ -65,15 +65,15 @@ fn read_beside(
             Err(found) => problems.extend(found),
         }
     }
-    if problems.iter().any(Problem::is_error) { Err(problems) } else { Ok((modules, problems)) }
+    if problems.iter().any(Problem::is_fatal) { Err(problems) } else { Ok((modules, problems)) }
 }
 
-/// Reads the modules that a federate sent. Returns them and the warnings about them. A module that is among the `known`
-/// ones, by name and text, is shared: federates of a federation often send the same modules, which are read only once.
+/// Reads the modules that a federate sent. Returns them and the problems with them that are not fatal. A module that is
+/// among the `known` ones, by name and text, is shared: federates often send the same modules, which are read only once.
 /// A module is rejected before it is parsed if that would need more than `memory_max` bytes.
 ///
 /// # Errors
-/// All problems with the modules. URLs are not followed.
+/// All problems with the modules, if one of them is fatal. URLs are not followed.
 pub fn open(
     module: &FomModule,
     known: &Known<'_>,
@@ -115,7 +115,7 @@ fn read_one(
     let (module, mut problems) = parse::parse(source)?;
     problems.extend(check::check(&module));
     problems.sort_by_cached_key(Problem::order);
-    if problems.iter().any(Problem::is_error) {
+    if problems.iter().any(Problem::is_fatal) {
         Err(problems)
     } else {
         Ok((Arc::new(module), problems))

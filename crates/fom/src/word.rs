@@ -93,6 +93,10 @@ enumerations! {
     }
 }
 
+/// Columns that describe the behaviour of federates. The RTI does not act upon them.
+pub(crate) const INFORMATIVE: [&str; 5] =
+    ["sharing", "ownership", "updateType", "valueRequired", "capability"];
+
 /// The elements of the tags that a federate may supply.
 pub const TAGS: [&str; 7] = [
     "updateReflectTag",

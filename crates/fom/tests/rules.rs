@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hemiola_fom::{
-    Base, Known, Module, ProblemKind, STANDARD_MIM, exception, exception_of_mim, fuzzing, merge,
-    merge_with_problems, open, read, render,
+    Base, Edition, Known, Module, ProblemKind, STANDARD_MIM, exception, exception_of_mim, fuzzing,
+    merge, merge_with_problems, open, read, render,
 };
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{Exception, ObjectClassHandle, TransportationTypeHandle};
@@ -362,4 +362,146 @@ fn module_known_by_name_and_text_is_not_read_again() {
     let (other, _) = open(&named("b.xml"), &Known::of(&known), usize::MAX).unwrap();
     assert_eq!(other[0].name(), "b.xml");
     assert!(!Arc::ptr_eq(&other[0], &known[0]));
+}
+
+/// Modules that violate the template, although their meaning is beyond doubt: a check reports an error, and a
+/// federation is created.
+#[test]
+fn irregular_modules_are_errors_and_still_make_a_federation() {
+    let datatype =
+        |table: &str, rows: &str| format!("<dataTypes><{table}>{rows}</{table}></dataTypes>");
+    let attribute = |columns: &str| {
+        format!(
+            "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Car</name>\
+             <attribute><name>Speed</name><dataType>HLAoctet</dataType>{columns}</attribute>\
+             </objectClass></objectClass></objects>"
+        )
+    };
+    let enumerators = |list: &str| {
+        let rows = format!(
+            "<enumeratedData><name>E</name><representation>HLAoctet</representation>{list}</enumeratedData>"
+        );
+        datatype("enumeratedDataTypes", &rows)
+    };
+    let array = |columns: &str| {
+        datatype("arrayDataTypes", &format!("<arrayData><name>A</name>{columns}</arrayData>"))
+    };
+    let simple =
+        |table: &str, row: &str| datatype(table, &format!("<{row}><name>B</name></{row}>"));
+    let cases: [(&str, String); 14] = [
+        ("On change is not a valid updateType", attribute("<updateType>On change</updateType>")),
+        ("Anyone is not a valid ownership", attribute("<ownership>Anyone</ownership>")),
+        (
+            "enumerator One is declared twice",
+            enumerators(
+                "<enumerator><name>One</name><value>1</value></enumerator>\
+                 <enumerator><name>One</name><value>1</value></enumerator>",
+            ),
+        ),
+        (
+            "the value one of the enumerator One is not a number",
+            enumerators("<enumerator><name>One</name><value>one</value></enumerator>"),
+        ),
+        ("<enumeratedData> E has no <enumerator>", enumerators("")),
+        (
+            "the range (2..5) is in round brackets",
+            array("<dataType>HLAoctet</dataType><cardinality>(2..5)</cardinality>"),
+        ),
+        ("<arrayData> A has no <cardinality>", array("<dataType>HLAoctet</dataType>")),
+        ("<arrayData> A has no <dataType>", array("<cardinality>3</cardinality>")),
+        ("<basicData> B has no <size>", simple("basicDataRepresentations", "basicData")),
+        ("<simpleData> B has no <representation>", simple("simpleDataTypes", "simpleData")),
+        (
+            "<field> F has no <dataType>",
+            datatype(
+                "fixedRecordDataTypes",
+                "<fixedRecordData><name>R</name><field><name>F</name></field></fixedRecordData>",
+            ),
+        ),
+        (
+            "<variantRecordData> B has no <discriminant>",
+            simple("variantRecordDataTypes", "variantRecordData"),
+        ),
+        (
+            "this name is an XML attribute",
+            "<objects><objectClass name='HLAobjectRoot'/></objects>".to_owned(),
+        ),
+        (
+            "this name and 1 more columns are XML attributes",
+            "<objects><objectClass name='HLAobjectRoot' sharing='Neither'/></objects>".to_owned(),
+        ),
+    ];
+    for (message, tables) in cases {
+        let module = text("2025", &tables);
+        let (modules, problems) = read("m.xml", module.as_bytes())
+            .unwrap_or_else(|problems| panic!("{}", render(&problems)));
+        let kinds: Vec<(ProblemKind, &str)> =
+            problems.iter().map(|problem| (problem.kind, &*problem.message)).collect();
+        assert!(kinds.contains(&(ProblemKind::Irregular, message)), "{message}: {kinds:?}");
+        assert!(problems.iter().all(|problem| problem.is_error() && !problem.is_fatal()));
+        assert_eq!(exception(&problems), None);
+        merge(&modules, None).unwrap_or_else(|problems| panic!("{}", render(&problems)));
+    }
+}
+
+#[test]
+fn module_without_a_namespace_has_the_edition_of_its_elements() {
+    let class = |inner: &str| {
+        format!("<objects><objectClass><name>HLAobjectRoot</name>{inner}</objectClass></objects>")
+    };
+    let with_directed =
+        class("<directedInteraction><name>HLAinteractionRoot</name></directedInteraction>");
+    for (tables, edition) in [(class(""), Edition::E2010), (with_directed, Edition::E2025)] {
+        let text = format!("<objectModel>{tables}</objectModel>");
+        let (modules, problems) = read("m.xml", text.as_bytes()).unwrap();
+        assert_eq!(modules[0].edition, edition);
+        assert_eq!(problems[0].kind, ProblemKind::Irregular);
+        let message =
+            format!("the object model has no namespace: read as one of {}", edition.name());
+        assert_eq!(problems[0].message, message);
+    }
+}
+
+#[test]
+fn document_type_without_entities_is_ignored_with_its_place() {
+    let model =
+        text("2010", "<objects><objectClass><name>HLAobjectRoot</name></objectClass></objects>");
+    for (before, is_read) in [
+        ("<!DOCTYPE objectModel SYSTEM 'HLA.dtd'>", true),
+        ("<?xml version='1.0'?>\n<!-- <!DOCTYPE x> -->\n<!DOCTYPE objectModel>\n", true),
+        ("<!DOCTYPE objectModel [<!ENTITY a 'b'>]>", false),
+        ("<!DOCTYPE objectModel SYSTEM 'HLA.dtd' [<!ENTITY a 'b'>]>", false),
+    ] {
+        let read = read("m.xml", format!("{before}{model}").as_bytes());
+        assert_eq!(read.is_ok(), is_read, "{before}");
+    }
+    let (_, problems) = read("m.xml", format!("<!DOCTYPE é\n x>{model}").as_bytes()).unwrap();
+    insta::assert_snapshot!(render(&problems), @r"
+    error: the document type is ignored: object models of this edition have none
+     --> m.xml:1:1
+      |
+    1 | <!DOCTYPE é
+      | ^^^^^^^^^^^
+    ");
+}
+
+#[test]
+fn dimensions_as_an_xml_attribute_are_not_lost_silently() {
+    let class = "<objects><objectClass><name>HLAobjectRoot</name>\
+                 <attribute name='A' dimensions='D'/></objectClass></objects>";
+    let problems = read("m.xml", text("2010", class).as_bytes()).unwrap_err();
+    let fatal = problems.iter().find(|problem| problem.is_fatal()).unwrap();
+    assert_eq!(fatal.message, "the dimensions of <attribute> are an XML attribute");
+}
+
+/// More problems than are reported: the one that decides is among them.
+#[test]
+fn fatal_problem_behind_many_others_is_not_forgotten() {
+    let rows = "<basicData><name>B</name></basicData>".repeat(2000);
+    let tables = format!(
+        "<dataTypes><basicDataRepresentations>{rows}</basicDataRepresentations>\
+         <arrayDataTypes><arrayData/></arrayDataTypes></dataTypes>"
+    );
+    let problems = read("m.xml", text("2025", &tables).as_bytes()).unwrap_err();
+    assert!(problems.iter().any(|problem| problem.message == "<arrayData> has no <name>"));
 }

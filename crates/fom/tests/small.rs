@@ -270,9 +270,9 @@ fn contradictions_are_shown_with_both_places() {
          = hint: names that begin with HLA belong to the standard
 
     error: LoadKind has no enumerator Gods, which an alternative of Freight names
-      --> contrary.xml:46:15
+      --> contrary.xml:47:15
        |
-    46 | <name>Freight</name>
+    47 | <name>Freight</name>
        |       ^^^^^^^
        = hint: did you mean Goods?
 

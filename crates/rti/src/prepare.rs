@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hemiola_fom::{
-    Known, Model, Module, Problem, exception, exception_of_mim, is_archive, merge, open, render,
+    Known, Model, Module, Modules, Problem, ProblemKind, exception, exception_of_mim, is_archive,
+    merge, open, render,
 };
 use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
@@ -26,6 +27,9 @@ use crate::services::federation::{does_not_exist, may_create};
 
 /// The maximum length in bytes of the problems that a refusal lists.
 const DETAILS_LEN_MAX: usize = 8 << 10;
+
+/// The maximum number of irregularities of a call's modules that are logged.
+const IRREGULARITIES_MAX: usize = 10;
 
 /// The modules of a call, and the model to merge them with.
 #[derive(Clone, Debug)]
@@ -76,6 +80,8 @@ struct Outcome {
     read: Result<(), Refusal>,
     /// The merged model.
     model: Result<Arc<Model>, Refusal>,
+    /// The places at which the modules violate the template without consequences.
+    irregularities: Vec<String>,
 }
 
 impl Prepared {
@@ -87,6 +93,13 @@ impl Prepared {
     /// Returns the model of all modules.
     pub(crate) fn model(&self) -> Result<Arc<Model>, Refusal> {
         self.0.model.clone()
+    }
+
+    /// Returns the first places at which the modules violate the template without consequences, each as a line for a
+    /// log.
+    #[must_use]
+    pub fn irregularities(&self) -> &[String] {
+        &self.0.irregularities
     }
 
     fn is_for(&self, wanted: &Preparation) -> bool {
@@ -148,24 +161,28 @@ impl Preparation {
     /// Reads and merges the modules, which can take seconds. It always succeeds: the call reports the problems.
     #[must_use]
     pub fn run(self) -> Prepared {
-        let (read, model) = match self.read() {
+        let mut irregularities = Vec::new();
+        let (read, model) = match self.read(&mut irregularities) {
             Ok(modules) => (Ok(()), self.merge(&modules)),
             Err(refusal) => (Err(refusal.clone()), Err(refusal)),
         };
-        Prepared(Arc::new(Outcome { preparation: self, read, model }))
+        Prepared(Arc::new(Outcome { preparation: self, read, model, irregularities }))
     }
 
     /// Reads the modules. The problems of the management module take precedence.
-    fn read(&self) -> Result<Vec<Arc<Module>>, Refusal> {
+    fn read(&self, irregularities: &mut Vec<String>) -> Result<Modules, Refusal> {
         let memory_max = self.limits.model_memory;
         let known = self.onto.model().map_or(&[][..], |model| model.modules());
-        let mim = read(self.mim.as_slice(), &[], memory_max).map_err(|problems| {
-            let refusal = refusal(&problems);
-            Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
-        })?;
-        let mut modules =
+        let (mut modules, mut problems) =
+            read(self.mim.as_slice(), &[], memory_max).map_err(|problems| {
+                let refusal = refusal(&problems);
+                Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
+            })?;
+        let (others, found) =
             read(&self.modules, known, memory_max).map_err(|problems| refusal(&problems))?;
-        modules.extend(mim);
+        modules.extend(others);
+        problems.extend(found);
+        *irregularities = lines(&problems);
         Ok(modules)
     }
 
@@ -228,10 +245,12 @@ pub(crate) fn are_few(limits: Limits, modules: &[FomModule]) -> Result<(), Refus
     Ok(())
 }
 
-/// Returns the refusal that reports these problems.
+/// Returns the refusal that reports these problems, without those that would not have led to it.
 fn refusal(problems: &[Problem]) -> Refusal {
     let exception = exception(problems).unwrap_or(Exception::RTIinternalError);
-    let mut details = render(problems);
+    let reported: Vec<Problem> =
+        problems.iter().filter(|problem| problem.kind != ProblemKind::Irregular).cloned().collect();
+    let mut details = render(&reported);
     if details.len() > DETAILS_LEN_MAX {
         details.truncate(details.floor_char_boundary(DETAILS_LEN_MAX));
         details.push_str("\n…");
@@ -255,21 +274,40 @@ fn expanded_len(module: &FomModule) -> usize {
     }
 }
 
+/// Returns the irregular ones among these problems as lines for a log.
+fn lines(problems: &[Problem]) -> Vec<String> {
+    let irregular = |problem: &&Problem| problem.kind == ProblemKind::Irregular;
+    let line = |problem: &Problem| match problem.places.first() {
+        Some((place, _)) => format!("{}: {}", place.name(), problem.message),
+        None => problem.message.clone(),
+    };
+    let mut lines: Vec<String> =
+        problems.iter().filter(irregular).take(IRREGULARITIES_MAX).map(line).collect();
+    let more = problems.iter().filter(irregular).count() - lines.len();
+    if more > 0 {
+        lines.push(format!("{more} more irregularities are not shown"));
+    }
+    lines
+}
+
 /// Reads modules that a federate sent, and collects the problems of all of them.
 fn read(
     modules: &[FomModule],
     known: &[Arc<Module>],
     memory_max: usize,
-) -> Result<Vec<Arc<Module>>, Vec<Problem>> {
+) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     let known = Known::of(known);
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for module in modules {
         match open(module, &known, memory_max) {
-            Ok((modules, _)) => all.extend(modules),
+            Ok((modules, found)) => {
+                all.extend(modules);
+                problems.extend(found);
+            }
             Err(found) => problems.extend(found),
         }
     }
-    if problems.is_empty() { Ok(all) } else { Err(problems) }
+    if problems.iter().any(Problem::is_fatal) { Err(problems) } else { Ok((all, problems)) }
 }
 
 /// Compares modules. Modules that share their bytes are equal without a comparison.

@@ -52,6 +52,23 @@ fn data_that_is_not_a_module_is_refused_with_the_exception_for_it() {
 }
 
 #[test]
+fn irregular_module_creates_a_federation_with_a_warning_that_names_the_place() {
+    let scene = Scene::begin("irregular", &[]);
+    let mut peer = Peer::connected(scene.address());
+    let text = object_model(
+        "<objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Car</name>\n\
+         <sharing>Everybody</sharing></objectClass></objectClass></objects>",
+    );
+    let call = FederationCall::CreateFederationExecution {
+        federation_name: "Irregular".into(),
+        fom_module: file(text),
+    };
+    assert_eq!(peer.call(call), Ok(Reply::Done));
+    scene.rti.says("Wrong.xml:2:10: Everybody is not a valid sharing", 1);
+    scene.end();
+}
+
+#[test]
 fn modules_with_errors_and_conflicts_are_refused_and_leave_the_federation_as_it_was() {
     let scene = Scene::begin("conflicts", &[]);
     let mut peer = Peer::connected(scene.address());

@@ -83,7 +83,8 @@ pub(super) fn references_are_defined(modules: &[Arc<Module>], model: &Model, rep
         let (kind, message) = match (target, model.datatype(name)) {
             (Target::Note, _) => (ProblemKind::Doubtful, format!("this module has no note {name}")),
             (_, Some(datatype)) => {
-                let message = format!("{name} is a {}, but a {what} is required", datatype.kind());
+                let message =
+                    format!("{name} is {}, but {} is required", a(datatype.kind()), a(what));
                 (ProblemKind::Inconsistent, message)
             }
             (_, None) => (ProblemKind::Incomplete, format!("{what} {name} is not defined")),
@@ -288,4 +289,10 @@ fn cycles(model: &Model) -> BTreeSet<&str> {
         }
     }
     found
+}
+
+/// Returns a noun with its indefinite article.
+fn a(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
 }

@@ -10,6 +10,7 @@ use super::contradiction;
 use crate::mim;
 use crate::module::{Edition, Entry, Module};
 use crate::problem::{Problem, ProblemKind};
+use crate::word::INFORMATIVE;
 
 /// The declaration of a name in one module.
 pub(super) struct Said<'m, T> {
@@ -91,10 +92,6 @@ pub(super) fn merged<'t, T: Columns>(
         (name.clone(), value)
     })
 }
-
-/// Columns that describe the behaviour of federates. The RTI does not act upon them.
-const INFORMATIVE: [&str; 5] =
-    ["sharing", "ownership", "updateType", "valueRequired", "capability"];
 
 /// The largest number of names that are compared to find suggestions for undefined names.
 const COMPARISONS_MAX: usize = 200_000;

@@ -4,7 +4,7 @@ use roxmltree::Node;
 
 use super::reader::{Reader, Row};
 use crate::module::{Alternative, Cardinality, Datatype, Entry, Enumerator, Field, Target};
-use crate::problem::ProblemKind;
+use crate::problem::{ProblemKind, Span};
 use crate::word::Endian;
 
 type ReadDatatype = fn(&mut Reader, Node<'_, '_>) -> Option<Entry<Datatype>>;
@@ -38,6 +38,7 @@ pub(super) fn read(reader: &mut Reader, tables: Node<'_, '_>) -> Vec<Entry<Datat
 fn basic(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
     const COLUMNS: &[&str] = &["name", "size", "interpretation", "endian", "encoding", "semantics"];
     let row = reader.row(node, COLUMNS, &[]);
+    reader.require(&row, &["size"]);
     let value = Datatype::Basic {
         size: reader.number(&row, "size", "number of bits"),
         interpretation: row.text("interpretation"),
@@ -51,6 +52,7 @@ fn simple(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
     const COLUMNS: &[&str] =
         &["name", "representation", "units", "resolution", "accuracy", "semantics"];
     let row = reader.row(node, COLUMNS, &[]);
+    reader.require(&row, &["representation"]);
     let value = Datatype::Simple {
         representation: reader.reference(&row, "representation", Target::Representation),
         units: row.text("units"),
@@ -64,6 +66,7 @@ fn reference(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>>
     const COLUMNS: &[&str] =
         &["name", "representation", "referenceClass", "referencedAttribute", "semantics"];
     let row = reader.row(node, COLUMNS, &[]);
+    reader.require(&row, &["representation", "referenceClass", "referencedAttribute"]);
     let value = Datatype::Reference {
         representation: reader.reference(&row, "representation", Target::Datatype),
         class: reader.reference(&row, "referenceClass", Target::ObjectClass),
@@ -74,30 +77,37 @@ fn reference(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>>
 
 fn enumerated(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
     let row = reader.row(node, &["name", "representation", "semantics"], &["enumerator"]);
+    reader.require(&row, &["representation"]);
     let representation = reader.reference(&row, "representation", Target::Representation);
     let nodes = row.all("enumerator");
+    if nodes.is_empty() {
+        reader.lacks(&row, "enumerator");
+    }
     let enumerators = nodes.into_iter().filter_map(|node| enumerator(reader, node)).collect();
     reader.entry(&row, "name", Datatype::Enumerated { representation, enumerators })
 }
 
 fn enumerator(reader: &mut Reader, node: Node<'_, '_>) -> Option<Enumerator> {
     let row = reader.row(node, &["name", "semantics"], &["value"]);
-    let values: Vec<String> = row
-        .all("value")
-        .into_iter()
-        .filter_map(|node| reader.text(node).map(|(text, _)| text))
-        .collect();
+    let values: Vec<(String, Span)> =
+        row.all("value").into_iter().filter_map(|node| reader.text(node)).collect();
     let entry = reader.entry(&row, "name", ())?;
     if values.is_empty() {
         let message = format!("the enumerator {} has no value", entry.name);
         reader.problem(ProblemKind::Invalid, entry.span, message, "");
     }
+    for (value, span) in values.iter().filter(|(value, _)| value.parse::<i128>().is_err()) {
+        let message = format!("the value {value} of the enumerator {} is not a number", entry.name);
+        reader.problem(ProblemKind::Irregular, *span, message, "give a whole number");
+    }
+    let values = values.into_iter().map(|(value, _)| value).collect();
     Some(Enumerator { name: entry.name, values })
 }
 
 fn array(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
     const COLUMNS: &[&str] = &["name", "dataType", "cardinality", "encoding", "semantics"];
     let row = reader.row(node, COLUMNS, &[]);
+    reader.require(&row, &["dataType", "cardinality"]);
     let value = Datatype::Array {
         datatype: reader.reference(&row, "dataType", Target::Datatype),
         cardinality: cardinality(reader, &row),
@@ -113,7 +123,7 @@ fn cardinality(reader: &mut Reader, row: &Row<'_>) -> Vec<Cardinality> {
         if part.eq_ignore_ascii_case("dynamic") {
             return Some(Cardinality::Dynamic);
         }
-        let Some(range) = part.strip_prefix('[').and_then(|part| part.strip_suffix(']')) else {
+        let Some(range) = between(part, '[', ']').or_else(|| between(part, '(', ')')) else {
             return part.parse().ok().map(Cardinality::Exactly);
         };
         let (least, most) = range.split_once("..")?;
@@ -121,12 +131,22 @@ fn cardinality(reader: &mut Reader, row: &Row<'_>) -> Vec<Cardinality> {
         (least <= most).then_some(Cardinality::Between(least, most))
     };
     let parts: Option<Vec<Cardinality>> = text.split(',').map(|part| one(part.trim())).collect();
+    if parts.is_some() && text.contains('(') {
+        let message = format!("the range {text} is in round brackets");
+        let hint = format!("write {}", text.replace('(', "[").replace(')', "]"));
+        reader.problem(ProblemKind::Irregular, row.span("cardinality"), message, &hint);
+    }
     parts.unwrap_or_else(|| {
         let message = format!("{text} is not a number of elements");
         let hint = "give Dynamic, a number, a range such as [1..4], or several separated by commas";
         reader.problem(ProblemKind::Invalid, row.span("cardinality"), message, hint);
         Vec::new()
     })
+}
+
+/// Returns the text between two brackets.
+fn between(text: &str, open: char, close: char) -> Option<&str> {
+    text.strip_prefix(open)?.strip_suffix(close)
 }
 
 fn fixed_record(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
@@ -140,6 +160,7 @@ fn fixed_record(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatyp
 
 fn field(reader: &mut Reader, node: Node<'_, '_>) -> Option<Field> {
     let row = reader.row(node, &["name", "dataType", "semantics"], &[]);
+    reader.require(&row, &["dataType"]);
     let datatype = reader.reference(&row, "dataType", Target::Datatype);
     reader.entry(&row, "name", ()).map(|entry| Field { name: entry.name, datatype })
 }
@@ -147,6 +168,7 @@ fn field(reader: &mut Reader, node: Node<'_, '_>) -> Option<Field> {
 fn variant_record(reader: &mut Reader, node: Node<'_, '_>) -> Option<Entry<Datatype>> {
     const COLUMNS: &[&str] = &["name", "discriminant", "dataType", "encoding", "semantics"];
     let row = reader.row(node, COLUMNS, &["alternative"]);
+    reader.require(&row, &["discriminant", "dataType"]);
     let datatype = reader.reference(&row, "dataType", Target::Discriminant);
     let nodes = row.all("alternative");
     let alternatives = nodes.into_iter().filter_map(|node| alternative(reader, node)).collect();

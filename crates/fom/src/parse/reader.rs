@@ -8,13 +8,18 @@ use roxmltree::Node;
 use crate::limits::{FULL_NAMES_LEN_MAX, PROBLEMS_MAX};
 use crate::module::{Entry, Reference, Target};
 use crate::problem::{Place, Problem, ProblemKind, Source, Span};
+use crate::word::INFORMATIVE;
 
 /// Reads the rows of one module and collects their problems and references.
 pub(super) struct Reader {
     source: Arc<Source>,
     namespace: Option<String>,
     problems: Vec<Problem>,
+    /// Whether one of the problems is fatal.
+    is_rejected: bool,
     references: Vec<Reference>,
+    /// The first column that is written as an XML attribute, its place, and the number of such columns.
+    attributes: Option<(Span, &'static str, usize)>,
     /// The length of the full names that classes and their members may still have.
     full_names_left: usize,
 }
@@ -38,8 +43,15 @@ struct Column {
 impl Reader {
     pub(super) fn new(source: Arc<Source>, namespace: Option<&str>) -> Self {
         let namespace = namespace.map(str::to_owned);
-        let (problems, references) = (Vec::new(), Vec::new());
-        Self { source, namespace, problems, references, full_names_left: FULL_NAMES_LEN_MAX }
+        Self {
+            source,
+            namespace,
+            problems: Vec::new(),
+            is_rejected: false,
+            references: Vec::new(),
+            attributes: None,
+            full_names_left: FULL_NAMES_LEN_MAX,
+        }
     }
 
     /// Counts the full names of a class and its members against the limit. Returns `false`, and reports it once, if
@@ -60,13 +72,23 @@ impl Reader {
         false
     }
 
-    pub(super) fn finish(self) -> (Vec<Reference>, Vec<Problem>) {
+    pub(super) fn finish(mut self) -> (Vec<Reference>, Vec<Problem>) {
+        if let Some((span, name, count)) = self.attributes {
+            let message = match count {
+                1 => format!("this {name} is an XML attribute"),
+                _ => format!("this {name} and {} more columns are XML attributes", count - 1),
+            };
+            let hint = format!("write it as an element: <{name}>…</{name}>");
+            self.problem(ProblemKind::Irregular, span, message, &hint);
+        }
         (self.references, self.problems)
     }
 
-    /// Adds a problem at a place.
+    /// Adds a problem at a place. The first fatal one is added even if there are too many others, because it decides
+    /// whether the module is rejected.
     pub(super) fn problem(&mut self, kind: ProblemKind, span: Span, message: String, hint: &str) {
-        if self.problems.len() < PROBLEMS_MAX {
+        let decides = kind.exception().is_some() && !std::mem::replace(&mut self.is_rejected, true);
+        if decides || self.problems.len() < PROBLEMS_MAX {
             let place = Place { source: Arc::clone(&self.source), span };
             self.problems.push(Problem::new(kind, message).at(place, "").hint(hint));
         }
@@ -89,7 +111,8 @@ impl Reader {
                 found.push(child);
                 continue;
             }
-            if self.problems.len() == PROBLEMS_MAX {
+            // Looking for what was meant takes time, and is of no use when enough has been reported.
+            if self.is_rejected && self.problems.len() >= PROBLEMS_MAX {
                 continue;
             }
             let parent = node.tag_name().name();
@@ -134,7 +157,49 @@ impl Reader {
                 row.columns.push(Column { name, text, span: text_span(&self.source, child) });
             }
         }
+        self.take_attributes(node, columns, &mut row);
+        self.refuse_attributes(node, inner);
         row
+    }
+
+    /// Takes the columns that are written as XML attributes, as the edition of 2000 had them.
+    fn take_attributes(&mut self, node: Node<'_, '_>, columns: &[&'static str], row: &mut Row<'_>) {
+        for attribute in node.attributes() {
+            let (text, span) = (attribute.value().trim(), Span::from(attribute.range_value()));
+            let name = columns.iter().find(|name| **name == attribute.name());
+            if let Some(name) = name.filter(|name| row.column(name).is_none() && !text.is_empty()) {
+                row.columns.push(Column { name, text: text.to_owned(), span });
+                self.attributes.get_or_insert((span, *name, 0)).2 += 1;
+            }
+        }
+    }
+
+    /// Reports lists that are written as XML attributes, which are not read.
+    fn refuse_attributes(&mut self, node: Node<'_, '_>, lists: &[&str]) {
+        for attribute in node.attributes().filter(|attribute| lists.contains(&attribute.name())) {
+            if !["", "NA"].contains(&attribute.value().trim()) {
+                let name = attribute.name();
+                let message =
+                    format!("the {name} of <{}> are an XML attribute", node.tag_name().name());
+                let hint = format!("write them as elements in <{name}>");
+                let span = attribute.range_value().into();
+                self.problem(ProblemKind::Invalid, span, message, &hint);
+            }
+        }
+    }
+
+    /// Reports each of these columns that the row lacks and that a federation does not need.
+    pub(super) fn require(&mut self, row: &Row<'_>, columns: &[&str]) {
+        for column in columns.iter().filter(|column| row.column(column).is_none()) {
+            self.lacks(row, column);
+        }
+    }
+
+    /// Reports that the row lacks an element that a federation does not need.
+    pub(super) fn lacks(&mut self, row: &Row<'_>, element: &str) {
+        let of = row.text("name").map(|name| format!(" {name}")).unwrap_or_default();
+        let message = format!("<{}>{of} has no <{element}>", row.node.tag_name().name());
+        self.problem(ProblemKind::Irregular, row.span("name"), message, "");
     }
 
     /// Returns the text of an element and its place; `None` if it is empty.
@@ -143,7 +208,8 @@ impl Reader {
         (!text.is_empty()).then(|| (text, text_span(&self.source, node)))
     }
 
-    /// Reads a column with an enumerated value. Wrong case is a warning; an undefined value is an error.
+    /// Reads a column with an enumerated value. Wrong case is a warning; an undefined value is an error, which is fatal
+    /// where the RTI acts upon the column.
     pub(super) fn word<T>(
         &mut self,
         row: &Row<'_>,
@@ -163,12 +229,9 @@ impl Reader {
             return Some(word);
         }
         let message = format!("{text} is not a valid {column}");
-        self.problem(
-            ProblemKind::Invalid,
-            *span,
-            message,
-            &format!("one of: {}", names.join(", ")),
-        );
+        let is_informative = INFORMATIVE.contains(&column);
+        let kind = if is_informative { ProblemKind::Irregular } else { ProblemKind::Invalid };
+        self.problem(kind, *span, message, &format!("one of: {}", names.join(", ")));
         None
     }
 

@@ -82,6 +82,9 @@ impl Server {
             }
         };
         if self.kernel.is_current(session, &preparing.call, &prepared) {
+            for line in prepared.irregularities() {
+                tracing::warn!(session = session.0, federation, "irregular object model: {line}");
+            }
             self.carry_out_prepared(network, session, Some(prepared));
             return;
         }

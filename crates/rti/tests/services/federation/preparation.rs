@@ -79,6 +79,29 @@ fn preparation_does_not_change_the_reply() {
 }
 
 #[test]
+fn an_irregular_module_creates_a_federation_and_its_places_are_reported() {
+    let irregular = MODEL.replace(
+        "<order>TimeStamp</order>",
+        "<order>TimeStamp</order><updateType>On change</updateType>",
+    );
+    assert_ne!(irregular, MODEL);
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    let call = create(&irregular, None);
+    let ready = preparation(&w, fed, &call).unwrap().run();
+    let lines = ready.irregularities();
+    assert!(lines[0].ends_with(": On change is not a valid updateType"), "{lines:?}");
+    w.input(Input::Prepared(ready));
+    w.ok(fed, call);
+    // What harms nobody is not listed in the refusal of what does.
+    let invalid = irregular.replace("<order>TimeStamp</order>", "<order>Never</order>");
+    let (mut w, call) = (World::empty(Limits::default(), MODEL), create(&invalid, None));
+    let fed = w.connect();
+    let details = w.call(fed, call).unwrap_err().details;
+    assert!(details.contains("Never") && !details.contains("updateType\n"), "{details}");
+}
+
+#[test]
 fn a_preparation_for_something_else_is_not_used() {
     let mut w = World::new();
     let (a, b) = (w.connect(), w.connect());
