@@ -69,7 +69,7 @@ fn read_beside(
 }
 
 /// Reads the modules that a federate sent. Returns them and the problems with them that are not fatal. A module that is
-/// among the `known` ones, by name and text, is shared: federates often send the same modules, which are read only once.
+/// among the `known` ones, by name and text, is shared: federates often send the same modules.
 /// A module is rejected before it is parsed if that would need more than `memory_max` bytes.
 ///
 /// # Errors
