@@ -19,7 +19,7 @@ use crate::args::{Analyze, Period, Stretch};
 use crate::diagnostics::Failure;
 use crate::measure::read_machine;
 use crate::model::check::newest;
-use crate::recording;
+use crate::recording::{self, Opened, Problems};
 
 /// Width of the chart.
 const COLUMNS: usize = 120;
@@ -36,17 +36,19 @@ struct Whole<'a> {
     #[serde(flatten)]
     report: &'a Report,
     schedulability: &'a SchedulabilityVerdict,
+    problems: &'a Problems,
 }
 
 pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
-    let recording = recording::open(&args.file)?;
+    let Opened { recording, problems } = recording::open(&args.file)?;
     let options = options(&args.period);
     let report = sched::analyze(&recording, &options);
     for period in &args.period {
         must_exist(&report, &period.of)?;
     }
     if args.json {
-        let whole = Whole { report: &report, schedulability: &verdict(&report, switch(args)?) };
+        let schedulability = &verdict(&report, switch(args)?);
+        let whole = Whole { report: &report, schedulability, problems: &problems };
         print!("{}", pretty(&whole));
     } else if args.csv {
         print!("{}", csv::write(&report));
@@ -74,7 +76,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
             .collect();
         print!("{}", terminal::document(&title, &tables, &notes, &conditions));
     }
-    Ok(ExitCode::SUCCESS)
+    problems.exit_code(args.strict)
 }
 
 /// The options for these `--period` arguments.

@@ -139,6 +139,9 @@ pub(crate) struct Analyze {
     /// The machine.toml with the measured cost of a context switch [default: the newest in results/measure-*]
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
+    /// Exit with status 1 if the file has problems: damage, truncation, no end
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// A part of a recording, as times from its beginning.
@@ -199,6 +202,9 @@ pub(crate) struct Compare {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Exit with status 1 if a recording has problems: damage, truncation, no end
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use hemiola_analyze::cycles::compare::compare as compare_summaries;
 use hemiola_analyze::cycles::report::json;
 use hemiola_analyze::cycles::summary::Summary;
-use hemiola_analyze::sched::compare::compare as compare_reports;
+use hemiola_analyze::sched::compare::{Comparison, compare as compare_reports};
 use hemiola_analyze::sched::{Options, Report, analyze};
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
@@ -15,7 +15,7 @@ use hemiola_report::terminal;
 
 use crate::args::Compare;
 use crate::diagnostics::Failure;
-use crate::recording;
+use crate::recording::{self, Opened, Problems};
 use crate::report::SUMMARY;
 
 pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
@@ -26,22 +26,34 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
         [true, true] => {
             let comparison = compare_summaries(names, &summary(a)?, &summary(b)?);
             show(args.json, &comparison, || vec![comparison.table()]);
+            Ok(ExitCode::SUCCESS)
         }
         [false, false] => {
-            let comparison = compare_reports(names, &report(a)?, &report(b)?);
-            show(args.json, &comparison, || comparison.tables());
+            let [(a, of_a), (b, of_b)] = [report(a)?, report(b)?];
+            let comparison = compare_reports(names, &a, &b);
+            let problems = of_a.and(of_b);
+            let whole = Whole { comparison: &comparison, problems: &problems };
+            show(args.json, &whole, || comparison.tables());
+            problems.exit_code(args.strict)
         }
         [of_a, _] => {
             let (folder, file) = if of_a { (a, b) } else { (b, a) };
-            return Err(Failure::bad_input(format!(
+            Err(Failure::bad_input(format!(
                 "error: {} is a folder and {} is not\nhint: compare two result folders or two recordings; a result folder \
                  has its recordings in traces/",
                 folder.display(),
                 file.display()
-            )));
+            )))
         }
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// The output of `--json` for recordings: the comparison and the problems of the files.
+#[derive(serde::Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    problems: &'a Problems,
 }
 
 fn show(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() -> Vec<Table>) {
@@ -64,6 +76,7 @@ fn summary(folder: &Path) -> Result<Summary, Failure> {
     json::read(&text).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }
 
-fn report(file: &Path) -> Result<Report, Failure> {
-    Ok(analyze(&recording::open(file)?, &Options::default()))
+fn report(file: &Path) -> Result<(Report, Problems), Failure> {
+    let Opened { recording, problems } = recording::open(file)?;
+    Ok((analyze(&recording, &Options::default()), problems))
 }

@@ -1,8 +1,9 @@
-//! Reads recordings and reports their problems on standard error.
+//! Reads recordings and reports their problems: on standard error, in JSON, and with `--strict` in the exit status.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use hemiola_trace::source::OpenFile;
@@ -13,11 +14,47 @@ use crate::diagnostics::Failure;
 /// Problems printed per file; the rest are counted.
 const PRINTED_MAX: usize = 5;
 
-/// Opens a recording in any supported format.
+/// A recording and the problems of its file.
+pub(crate) struct Opened {
+    pub(crate) recording: Recording,
+    pub(crate) problems: Problems,
+}
+
+/// The problems of the recordings that a command reads.
+#[derive(Debug, Default, serde::Serialize)]
+#[serde(transparent)]
+pub(crate) struct Problems(Vec<Problem>);
+
+/// A problem of a file.
+#[derive(Debug, serde::Serialize)]
+struct Problem {
+    file: String,
+    text: String,
+}
+
+impl Problems {
+    /// The problems of both.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The exit code of a command that has printed its results: with `--strict`, problems are a failure.
+    pub(crate) fn exit_code(&self, strict: bool) -> Result<ExitCode, Failure> {
+        match self.0.len() {
+            count @ 1.. if strict => Err(Failure::failed(format!(
+                "the results above are of recordings with {count} problems (--strict)"
+            ))),
+            _ => Ok(ExitCode::SUCCESS),
+        }
+    }
+}
+
+/// Opens a recording in any supported format, and prints its problems.
 ///
 /// # Errors
 /// When the file cannot be read, or has neither scheduling events nor marks.
-pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     let unread = |error| {
         Failure::failed(format!(
             "{} cannot be read: {error}\nhint: give a recording made by `hemiola trace` or another supported tool",
@@ -42,7 +79,9 @@ pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
     if let Some(more @ 1..) = errors.len().checked_sub(PRINTED_MAX) {
         eprintln!("warning: {}: {more} more problems", path.display());
     }
-    Ok(recording)
+    let problem =
+        |error: &ReadError| Problem { file: path.display().to_string(), text: error.to_string() };
+    Ok(Opened { recording, problems: Problems(errors.iter().map(problem).collect()) })
 }
 
 /// Reads the recording in the current content of the file. Returns its problems and the file's size in bytes, too.

@@ -41,6 +41,7 @@ fn recorded(machine: &Machine) {
         })
         .collect();
     writer.entries(track, &entries).unwrap();
+    writer.close().unwrap();
     drop(writer);
     fs::write(machine.folder().join("two.trace"), file).unwrap();
 }

@@ -29,6 +29,7 @@ fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
     let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).unwrap();
     writer.threads(&recording.threads).unwrap();
     writer.kernel(1, &recording.events().collect::<Vec<Event>>()).unwrap();
+    writer.close().unwrap();
     drop(writer);
     fs::write(machine.folder().join(name), file).unwrap();
 }

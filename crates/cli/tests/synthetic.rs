@@ -59,6 +59,7 @@ pub(crate) fn write(output: impl io::Write, events: u64) -> io::Result<(u64, u64
     }
     let track = writer.process(MARKS.0, "sensors", Names::default())?;
     writer.entries(track, &processors[0].marks)?;
+    writer.close()?;
     Ok((written, last))
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hemiola_rt::sys::process::Signal;
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Tid, What};
-use hemiola_trace::{EventKind, Recording};
+use hemiola_trace::{EventKind, ReadError, Recording};
 
 use crate::command::{Ended, PROGRAM, Running};
 use crate::machine::{Machine, PATIENCE};
@@ -323,9 +323,16 @@ fn a_killed_recorder_leaves_a_readable_trace_and_a_running_program() {
     let alive = machine.processes().iter().any(|(_, line)| line == program);
     assert!(alive, "the program does not need its recorder");
     machine.write("stop", "");
-    let (recording, _) =
+    let (recording, errors) =
         Recording::read(&fs::read(machine.folder().join("program.trace")).unwrap());
     assert!(track(&recording, "steady").entries.len() > 100);
+    assert_eq!(errors.last(), Some(&ReadError::Unfinished));
+    let ended = machine.hemiola(&["analyze", "--json", "program.trace"]).with_code(0);
+    assert!(ended.stderr.contains("its recorder was killed"), "{}", ended.stderr);
+    let said: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let text = said["problems"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
+    assert!(text.contains("its recorder was killed"), "{text}");
+    machine.hemiola(&["analyze", "--strict", "program.trace"]).with_code(1);
     machine.nothing_is_left();
 }
 

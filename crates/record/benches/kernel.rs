@@ -363,6 +363,7 @@ fn ours(interface: Interface, wakes: bool, path: PathBuf) -> Result<Running, Str
             trace.threads(&threads).map_err(|error| error.to_string())?;
             failed.clone()?;
             if last {
+                trace.close().map_err(|error| error.to_string())?;
                 return Ok(read);
             }
             thread::sleep(capture.advised_interval().to_duration());

@@ -72,6 +72,7 @@ fn a_killed_recorder_leaves_whole_entries_and_a_successor_goes_on() {
     }
     let tally = drain.tally(track);
     assert_eq!(tally.damaged, 0);
+    drain.trace_mut().close().unwrap();
 
     let (trace, errors) = read(&file);
     assert_eq!(errors, []);

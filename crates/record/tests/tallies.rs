@@ -4,7 +4,7 @@ use hemiola_record::{Drain, Recorder, create_log};
 use hemiola_rt::clock::MonotonicClock;
 use hemiola_rt::shared::{LogWriter, Segment};
 use hemiola_trace::perfetto::{Names, TraceWriter, read};
-use hemiola_trace::{Entry, EventKind};
+use hemiola_trace::{Entry, EventKind, ReadError};
 use hemiola_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ proptest! {
         }
         let tallies = tracks.map(|track| drain.tally(track));
         let (trace, errors) = read(&file);
-        prop_assert_eq!(errors, []);
+        prop_assert_eq!(errors, [ReadError::Unfinished]);
         for process in 0..2 {
             let tally = tallies[process];
             prop_assert_eq!(tally.entries + tally.lost, u64::from(marked[process]));

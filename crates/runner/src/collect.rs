@@ -92,9 +92,10 @@ impl Collector {
         written.map_err(|source| write_error(&self.path, source))
     }
 
-    /// Drains the rest and flushes the trace to the disk. Returns the number of events lost, by process.
+    /// Drains the rest, closes the trace and flushes it to the disk. Returns the number of events lost, by process.
     pub(crate) fn finish(&mut self) -> Result<Vec<(String, u64)>, RunError> {
         self.drain()?;
+        self.drain.trace_mut().close().map_err(|source| write_error(&self.path, source))?;
         self.drain
             .trace()
             .get_ref()

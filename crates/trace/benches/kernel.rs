@@ -42,6 +42,7 @@ fn file(lanes: &[Vec<Event>; 2]) -> Vec<u8> {
         writer.kernel(0, one).expect("a vector takes it");
         writer.kernel(1, other).expect("a vector takes it");
     }
+    writer.close().expect("a vector takes it");
     file
 }
 

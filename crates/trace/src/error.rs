@@ -29,6 +29,19 @@ pub enum ReadError {
         /// The decoder's error.
         reason: String,
     },
+    /// A packet differs from its checksum, or has none in a file whose other packets have one. It was left out, and the
+    /// place counts as a gap.
+    #[error("the packet at byte {offset} differs from its checksum and was left out")]
+    Checksum {
+        /// Where the packet begins.
+        offset: usize,
+    },
+    /// A recording of Hemiola has no closing record. Everything up to its end was read.
+    #[error(
+        "the recording was not closed: it is still running, or its recorder was killed, so up to 0.1 s may be missing \
+         at the end"
+    )]
+    Unfinished,
     /// An event of Hemiola lacks a field and was skipped.
     #[error("the event at byte {offset} has no {missing}")]
     Event {

@@ -24,6 +24,7 @@ pub fn trace_file(bytes: &[u8]) {
             .expect("a vector takes everything");
         writer.entries(id, &track.entries).expect("a vector takes everything");
     }
+    writer.close().expect("a vector takes everything");
     let (again, errors) = perfetto::read(&file);
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(again.tracks.len(), trace.tracks.len());

@@ -115,6 +115,7 @@ impl Recording {
     /// let mut file = Vec::new();
     /// let mut writer = TraceWriter::new(&mut file, at, 0, &[]).unwrap();
     /// writer.kernel(0, &[Event { at, cpu: 0, what }]).unwrap();
+    /// writer.close().unwrap();
     ///
     /// let (recording, errors) = Recording::open(Arc::new(file));
     /// assert!(errors.is_empty());

@@ -21,6 +21,16 @@ impl ByteSource for Vec<u8> {
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        (&self[..]).read_exact_at(buffer, offset)
+    }
+}
+
+impl ByteSource for &[u8] {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let from = usize::try_from(offset).unwrap_or(usize::MAX);
         let found = from.checked_add(buffer.len()).and_then(|to| self.get(from..to));
         buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);

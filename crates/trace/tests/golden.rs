@@ -111,6 +111,7 @@ fn foreign_recordings_survive_our_own_file() {
             let events: Vec<Event> = read.events().filter(|event| event.cpu == cpu).collect();
             writer.kernel(cpu, &events).unwrap();
         }
+        writer.close().unwrap();
         let (again, errors) = Recording::read(&bytes);
         assert_eq!(errors, []);
         assert!(again.events().eq(read.events()), "{file}");

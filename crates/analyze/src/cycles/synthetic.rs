@@ -370,5 +370,6 @@ fn trace(program: &Program, cycle_count: u32, late: Option<u32>, random: &mut Ra
         let track = writer.process(1, name, Names::default()).unwrap();
         writer.entries(track, &entries).unwrap();
     }
+    writer.close().unwrap();
     file
 }

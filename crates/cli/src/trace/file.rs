@@ -56,9 +56,10 @@ impl TraceFile {
         self.writer.entries(*track, entries)
     }
 
-    /// Adds the final conditions and syncs the file. Returns its size in bytes.
+    /// Adds the final conditions, closes the file and syncs the file. Returns its size in bytes.
     pub(super) fn end(mut self, at: Instant, conditions: &[(String, String)]) -> io::Result<u64> {
         self.writer.conditions(at, &borrowed(conditions))?;
+        self.writer.close()?;
         let mut file = self.writer.get_ref();
         file.sync_all()?;
         file.stream_position()

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hemiola_analyze::sched::{self, PeriodFrom, Report, ThreadReport};
 use hemiola_analyze::timeline::{State, Subject, Timeline, jobs};
-use hemiola_trace::Recording;
 use hemiola_trace::result::{FILE_NAME, RunFolder};
+use hemiola_trace::{ReadError, Recording};
 
 use crate::diagnostics::Failure;
 use crate::recording;
@@ -237,7 +237,10 @@ impl Source {
         let begin = Instant::now();
         let unread = |error| SourceError::Read { path: path.into(), error };
         let (recording, errors, bytes) = recording::read(path).map_err(unread)?;
-        let problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        // A recording in progress has no end yet.
+        let expected = |error: &ReadError| *error == ReadError::Unfinished && self.grows();
+        let problems: Vec<String> =
+            errors.iter().filter(|error| !expected(error)).map(ToString::to_string).collect();
         let timeline = Timeline::build(&recording);
         if timeline.rows.is_empty() {
             let reason = problems.into_iter().next();

@@ -27,6 +27,7 @@ use hemiola_wire::WireError;
 use crate::sched::{Context, Left, PRIORITY_UNKNOWN, Tid};
 
 pub(crate) use read::Bundles;
+pub(super) use scan::read;
 pub(crate) use scan::scan;
 pub(super) use write::Kernel;
 

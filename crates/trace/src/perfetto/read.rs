@@ -3,19 +3,14 @@
 use std::collections::BTreeMap;
 
 use hemiola_units::Instant;
-use prost::Message;
-use prost::encoding::decode_varint;
 
 use super::packet::{
     AnnotationName, AnnotationValue, DebugAnnotation, InternedData, SEQ_INCREMENTAL_STATE_CLEARED,
     TYPE_SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
 };
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
-use crate::error::{Errors, ReadError};
+use crate::error::ReadError;
 use crate::event::{Entry, EventKind, Shape, text_to_words};
-
-/// The key of `TracePacket.ftrace_events`, with which a packet of the kernel's events begins.
-const KERNEL: u8 = 0x0A;
 
 /// Reads the marks of programs from a trace, and returns them with the errors.
 ///
@@ -24,55 +19,8 @@ const KERNEL: u8 = 0x0A;
 /// Packets of other programs are counted and skipped. From a truncated file, all complete packets are read.
 #[must_use]
 pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
-    let mut reader = Reader::default();
-    let mut errors = Errors::default();
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let offset = bytes.len() - rest.len();
-        let result = match split_packet(rest, offset) {
-            Ok((packet, after)) => {
-                rest = after;
-                // A bundle of the kernel's events, which `Recording` reads.
-                if packet.first() == Some(&KERNEL) {
-                    continue;
-                }
-                match TracePacket::decode(packet) {
-                    Ok(packet) => reader
-                        .packet(packet)
-                        .map_err(|missing| ReadError::Event { offset, missing }),
-                    Err(error) => Err(ReadError::Packet { offset, reason: error.to_string() }),
-                }
-            }
-            Err(error) => {
-                rest = &[];
-                Err(error)
-            }
-        };
-        if let Err(error) = result {
-            errors.push(error);
-        }
-    }
+    let (reader, errors) = super::kernel::read(&bytes);
     (reader.finish(), errors.0)
-}
-
-/// Splits off the first packet.
-fn split_packet(mut rest: &[u8], offset: usize) -> Result<(&[u8], &[u8]), ReadError> {
-    if rest[0] != 0x0A {
-        return Err(ReadError::NoPacket { offset });
-    }
-    rest = &rest[1..];
-    // A length without an end looks the same whether truncated or malformed, except for its size.
-    let Ok(length) = decode_varint(&mut rest) else {
-        return Err(if rest.len() < 10 {
-            ReadError::Truncated { offset }
-        } else {
-            ReadError::NoPacket { offset }
-        });
-    };
-    usize::try_from(length)
-        .ok()
-        .and_then(|length| rest.split_at_checked(length))
-        .ok_or(ReadError::Truncated { offset })
 }
 
 /// Processes packets one by one.
@@ -134,6 +82,16 @@ impl Reader {
         }
         self.trace.foreign_packets += u64::from(!ours);
         Ok(())
+    }
+
+    /// Marks a gap in every track, because a packet is missing that may have contained entries of any.
+    pub(super) fn gap(&mut self) {
+        for track in &mut self.trace.tracks {
+            if let Some(&Entry { at, cycle, .. }) = track.entries.last() {
+                let kind = EventKind::Lost;
+                track.entries.push(Entry { at, kind, arg: 0, cycle, a: 1, b: 0 });
+            }
+        }
     }
 
     /// Whether Hemiola wrote the file, which is known from its conditions at the beginning.

@@ -35,6 +35,7 @@ fn file(entries: &[Entry], names: Names) -> (Vec<u8>, Vec<usize>) {
         writer.entries(track, std::slice::from_ref(entry)).unwrap();
         ends.push(writer.get_ref().len());
     }
+    writer.close().unwrap();
     (file, ends)
 }
 
@@ -97,14 +98,16 @@ fn conditions_clock_and_names_survive_the_round_trip() {
 fn a_file_cut_at_any_byte_gives_every_whole_packet() {
     let entries: Vec<Entry> = (0..2).flat_map(cycle).collect();
     let (file, ends) = file(&entries, Names::default());
-    for cut in ends[0]..file.len() {
+    for cut in ends[0]..*ends.last().unwrap() {
         let (trace, errors) = read(&file[..cut]);
         let whole = trace.tracks[0].entries.len();
         assert_eq!(trace.tracks[0].entries, entries[..whole]);
         assert!(ends[whole] <= cut && cut < ends[whole + 1]);
         // The description of a counter before the entry is a separate packet, after which a cut is clean.
-        assert!(errors.len() <= 1);
-        assert!(errors.iter().all(|error| matches!(error, ReadError::Truncated { .. })));
+        let (unfinished, rest) = errors.split_last().unwrap();
+        assert_eq!(*unfinished, ReadError::Unfinished);
+        assert!(rest.len() <= 1);
+        assert!(rest.iter().all(|error| matches!(error, ReadError::Truncated { .. })));
     }
     for cut in 0..ends[0] {
         assert!(read(&file[..cut]).0.tracks.iter().all(|track| track.entries.is_empty()));
@@ -115,17 +118,42 @@ fn a_file_cut_at_any_byte_gives_every_whole_packet() {
 fn a_malformed_packet_loses_only_itself() {
     let entries = cycle(1);
     let (mut file, ends) = file(&entries, Names::default());
-    // In the second entry's packet, the first field gets an impossible wire type.
+    // In the second entry's packet, the first field gets an impossible wire type; the checksum says so too.
     file[ends[1] + 2] = 0x47;
     let (trace, errors) = read(&file);
-    assert!(matches!(errors[..], [ReadError::Packet { offset, .. }] if offset == ends[1]));
-    assert_eq!(trace.tracks[0].entries[1..], entries[2..]);
+    assert_eq!(errors, [ReadError::Checksum { offset: ends[1] }]);
+    let lost = entry(EventKind::Lost, entries[0].at.nanos(), 1, 0, 1, 0);
+    assert_eq!(trace.tracks[0].entries, [&[entries[0], lost], &entries[2..]].concat());
+    // The same in a file without checksums.
+    let (unsealed, _) = read(&unsealed(&file));
+    assert_eq!(unsealed.tracks[0].entries, trace.tracks[0].entries);
+}
+
+/// The file as it was before packets had checksums and a closing record.
+pub(super) fn unsealed(mut file: &[u8]) -> Vec<u8> {
+    let mut old = Vec::new();
+    while let Some((_, rest)) = file.split_first() {
+        file = rest;
+        let length = prost::decode_length_delimiter(&mut file).unwrap();
+        let (packet, rest) = file.split_at(length);
+        file = rest;
+        let content = &packet[..packet.len() - seal::SEAL_LEN];
+        let mut wire = hemiola_wire::WireReader::new(content);
+        let fields: Vec<u32> = std::iter::from_fn(|| Some(wire.field().ok()??.0)).collect();
+        if !fields.contains(&seal::CLOSING) {
+            old.push(0x0A);
+            hemiola_wire::put_varint(&mut old, content.len() as u64);
+            old.extend(content);
+        }
+    }
+    old
 }
 
 #[test]
-fn foreign_packets_are_counted_and_skipped() {
+fn a_file_without_checksums_is_read_and_foreign_packets_are_counted_and_skipped() {
     let entries = cycle(1);
-    let (mut file, _) = file(&entries, Names::default());
+    let (file, _) = file(&entries, Names::default());
+    let mut file = unsealed(&file);
     // A packet of field 900, as in Perfetto's own tests, with a text; then an event without a category on an
     // undescribed track.
     file.extend([0x0A, 0x07, 0xA2, 0x38, 0x04, 0x0A, 0x02, b'h', b'i']);
@@ -134,6 +162,72 @@ fn foreign_packets_are_counted_and_skipped() {
     assert_eq!(errors, []);
     assert_eq!(trace.foreign_packets, 2);
     assert_eq!(trace.tracks[0].entries, entries);
+}
+
+/// Everything that a reader takes from a file.
+fn all(bytes: &[u8]) -> (Trace, Vec<crate::sched::Event>, Vec<crate::sched::Thread>) {
+    let (recording, _) = crate::Recording::read(bytes);
+    let events = recording.events().collect();
+    let (trace, _) = read(bytes);
+    (trace, events, recording.threads)
+}
+
+#[test]
+fn a_flipped_bit_is_reported_or_changes_nothing() {
+    use crate::sched::{Event, Left, Thread, Tid, What};
+    let at = |n: u64| Instant::from_nanos(5_000 + n * 700);
+    let mut bytes = Vec::new();
+    let mut writer = TraceWriter::new(&mut bytes, at(0), 9, &[("kernel", "6.1")]).unwrap();
+    let thread = |tid| Thread {
+        tid: Tid(tid),
+        since: Instant::ZERO,
+        pid: 7,
+        name: format!("thread {tid}"),
+        new: false,
+    };
+    writer.threads(&[thread(7), thread(8)]).unwrap();
+    let track = writer.task(7, 8, "control", Names::default()).unwrap();
+    for round in 0..4 {
+        for cpu in 0..2 {
+            let switch = |n: u64| {
+                let [prev, next] = [7 + n % 2, 7 + (n + 1) % 2].map(|tid| Tid(tid as u32));
+                let what = What::Switch { prev, left: Left::Sleeping, next, priority: 120 };
+                Event { at: at(n), cpu, what }
+            };
+            let events: Vec<Event> = (round * 10..round * 10 + 10).map(switch).collect();
+            writer.kernel(cpu, &events).unwrap();
+        }
+        writer.entries(track, &cycle(round as u32)).unwrap();
+    }
+    writer.close().unwrap();
+
+    let expected = all(&bytes);
+    assert_eq!(crate::Recording::read(&bytes).1, []);
+    let mut reported = 0;
+    for bit in 0..bytes.len() * 8 {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let (_, errors) = crate::Recording::read(&bytes);
+        reported += usize::from(!errors.is_empty());
+        assert!(
+            !errors.is_empty() || all(&bytes) == expected,
+            "bit {bit} changes figures silently"
+        );
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    // A flipped bit of the length of the last packet alone could pass, and does not.
+    assert_eq!(reported, bytes.len() * 8);
+}
+
+#[test]
+fn after_a_damaged_length_reading_resumes_at_the_next_sound_packet() {
+    let entries: Vec<Entry> = (0..3).flat_map(cycle).collect();
+    let (mut file, ends) = file(&entries, Names::default());
+    file[ends[2] + 1] ^= 0x20;
+    let (trace, errors) = read(&file);
+    assert_eq!(errors, [ReadError::Checksum { offset: ends[2] }]);
+    assert_eq!(trace.tracks[0].entries[..2], entries[..2]);
+    assert_eq!(trace.tracks[0].entries[2].kind, EventKind::Lost);
+    assert_eq!(trace.tracks[0].entries[3..], entries[3..]);
 }
 
 #[test]
@@ -184,6 +278,7 @@ proptest! {
             writer.entries(first, one).unwrap();
             writer.entries(second, other).unwrap();
         }
+        writer.close().unwrap();
         let batches = one.len().div_ceil(batch).min(other.len().div_ceil(batch));
         let (trace, errors) = read(&file);
         prop_assert_eq!(errors, []);
@@ -223,6 +318,7 @@ fn a_task_is_a_track_of_its_thread_and_can_name_marks_later() {
     writer.name(track, EventKind::Mark, 1, "actuator");
     writer.entries(track, &[mark(1)]).unwrap();
     writer.conditions(at, &[("late", "w")]).unwrap();
+    writer.close().unwrap();
     let (trace, errors) = read(&file);
     assert_eq!(errors, []);
     assert_eq!(trace.conditions, [("k".into(), "v".into()), ("late".into(), "w".into())]);

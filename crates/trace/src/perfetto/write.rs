@@ -15,6 +15,7 @@ use super::packet::{
     TYPE_SLICE_BEGIN, TYPE_SLICE_END, ThreadDescriptor, TracePacket, TracePacketDefaults,
     TrackDescriptor, TrackEvent, TrackEventDefaults, TreeProcess, TreeThread, Utsname,
 };
+use super::seal::{SEAL_LEN, put_closing, seal};
 use super::{
     CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, Counter, Names, RAW_NAMES,
     category, counters,
@@ -39,6 +40,8 @@ pub struct TraceWriter<W: Write> {
     /// The kernel's release, if it is in the conditions.
     release: Option<String>,
     began: Instant,
+    /// Packets written.
+    packets: u64,
     broken: bool,
 }
 
@@ -64,6 +67,7 @@ impl<W: Write> TraceWriter<W> {
             // The first word of the entry, from uname(2).
             release: release.and_then(|(_, text)| text.split(' ').next()).map(str::to_owned),
             began,
+            packets: 0,
             broken: false,
         };
         let reading = |clock, ns| ClockReading { clock_id: Some(clock), timestamp: Some(ns) };
@@ -236,8 +240,8 @@ impl<W: Write> TraceWriter<W> {
     /// threads first ([`TraceWriter::threads`]), so that Perfetto's own page shows them.
     pub fn kernel(&mut self, cpu: u16, events: &[Event]) -> io::Result<()> {
         self.announce();
-        let Self { kernel, buffer, .. } = self;
-        kernel.events(cpu, events, &mut |bundle| bundle_packet(buffer, bundle));
+        let Self { kernel, buffer, packets, .. } = self;
+        kernel.events(cpu, events, &mut |bundle| bundle_packet(buffer, packets, bundle));
         self.hand_over()
     }
 
@@ -253,8 +257,8 @@ impl<W: Write> TraceWriter<W> {
             self.process_tree(self.began, threads);
         }
         for thread in since {
-            let Self { kernel, buffer, .. } = self;
-            kernel.change(thread, &mut |bundle| bundle_packet(buffer, bundle));
+            let Self { kernel, buffer, packets, .. } = self;
+            kernel.change(thread, &mut |bundle| bundle_packet(buffer, packets, bundle));
             // Its process is not part of the event for a new name.
             if self.kernel.learn(thread) && !thread.new {
                 self.process_tree(thread.since, &[thread]);
@@ -348,10 +352,24 @@ impl<W: Write> TraceWriter<W> {
         });
     }
 
+    /// Adds the record that closes the file; without it, readers report that the recorder was stopped before the end.
+    /// Nothing may follow.
+    pub fn close(&mut self) -> io::Result<()> {
+        self.buffer.extend(closing(self.packets));
+        self.hand_over()
+    }
+
+    /// Returns the bytes that would close the file as it is now, for a copy of it.
+    pub fn closing(&self) -> Vec<u8> {
+        closing(self.packets)
+    }
+
     fn packet(&mut self, packet: &TracePacket) {
-        // Field 1, length-delimited: `Trace.packet`.
-        self.buffer.push(0x0A);
-        packet.encode_length_delimited(&mut self.buffer).expect("a vector grows as needed");
+        begin_packet(&mut self.buffer, packet.encoded_len());
+        let start = self.buffer.len();
+        packet.encode(&mut self.buffer).expect("a vector grows as needed");
+        seal(&mut self.buffer, start);
+        self.packets += 1;
     }
 
     fn hand_over(&mut self) -> io::Result<()> {
@@ -368,16 +386,38 @@ impl<W: Write> TraceWriter<W> {
 /// The most threads in one packet.
 const TREE_MAX: usize = 1000;
 
-/// Appends the packet of a bundle of the kernel's events.
-fn bundle_packet(buffer: &mut Vec<u8>, bundle: &[u8]) {
+/// Appends the packet of a bundle of the kernel's events, and counts it.
+fn bundle_packet(buffer: &mut Vec<u8>, packets: &mut u64, bundle: &[u8]) {
     let mut sequence = Vec::new();
     put_number(&mut sequence, 10, CONDITIONS_SEQUENCE.into());
     let mut length = Vec::new();
     put_varint(&mut length, bundle.len() as u64);
-    buffer.push(0x0A);
-    put_varint(buffer, (1 + length.len() + bundle.len() + sequence.len()) as u64);
+    begin_packet(buffer, 1 + length.len() + bundle.len() + sequence.len());
+    let start = buffer.len();
     put_bytes(buffer, 1, bundle);
     buffer.append(&mut sequence);
+    seal(buffer, start);
+    *packets += 1;
+}
+
+/// Begins a packet with so many bytes before its checksum.
+fn begin_packet(buffer: &mut Vec<u8>, length: usize) {
+    // Field 1, length-delimited: `Trace.packet`.
+    buffer.push(0x0A);
+    put_varint(buffer, (length + SEAL_LEN) as u64);
+}
+
+/// Returns the packet that closes a file of so many packets.
+fn closing(packets: u64) -> Vec<u8> {
+    let mut content = Vec::new();
+    put_number(&mut content, 10, CONDITIONS_SEQUENCE.into());
+    put_closing(&mut content, packets);
+    let mut packet = Vec::new();
+    begin_packet(&mut packet, content.len());
+    let start = packet.len();
+    packet.append(&mut content);
+    seal(&mut packet, start);
+    packet
 }
 
 /// The state of a track's sequence.

@@ -336,6 +336,7 @@ fn trace<'p>(processes: impl IntoIterator<Item = &'p Process>) -> Vec<u8> {
         let track = writer.process(pid, &process.name, Names::default()).unwrap();
         writer.entries(track, &process.entries).unwrap();
     }
+    writer.close().unwrap();
     file
 }
 

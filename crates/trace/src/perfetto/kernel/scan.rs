@@ -11,42 +11,53 @@ use super::{States, bundle};
 use crate::error::{Errors, ReadError};
 use crate::perfetto::packet::{ClockSnapshot, ProcessTree, TracePacket};
 use crate::perfetto::read::Reader;
+use crate::perfetto::seal::{CHECKSUM, CLOSING, Seals, Soundness, soundness};
 use crate::perfetto::{CLOCK_BOOTTIME, CLOCK_MONOTONIC};
 use crate::recording::{Decoder, Lane, Learner, Scanned};
 use crate::sched::{Thread, Tid};
-use crate::source::Window;
+use crate::source::{ByteSource, Window};
 
 /// The longest packet that is read; a longer one is damaged or too large to keep in memory.
 const PACKET_MAX: u64 = 256 << 20;
+
+/// The byte before the length of a packet: field 1, `Trace.packet`.
+const PACKET: u8 = 0x0A;
 
 /// The least disagreement of two readings of the boot clock that counts as a suspension, rather than the time between
 /// the readings.
 const SUSPENDED_NS: u64 = 1_000_000;
 
 /// Scans a trace.
-pub(crate) fn scan(mut window: Window<'_>) -> Scanned {
-    let mut scan = Scan::default();
-    let mut offset = 0;
-    while offset < window.size() {
-        match packet_at(&mut window, offset) {
-            Ok((start, length)) => {
-                match window.get(start, length) {
-                    Ok(packet) => scan.packet(packet, offset, start),
-                    Err(error) => {
-                        let offset = offset as usize;
-                        scan.errors.push(ReadError::Io { offset, reason: error.to_string() });
-                        break;
-                    }
-                }
-                offset = start + length as u64;
-            }
-            Err(error) => {
-                scan.errors.push(error);
-                break;
-            }
-        }
-    }
-    scan.finish()
+pub(crate) fn scan(window: Window<'_>) -> Scanned {
+    Scan::of(window).finish()
+}
+
+/// Reads only the marks of programs.
+pub(in super::super) fn read(source: &dyn ByteSource) -> (Reader, Errors) {
+    let scan = Scan::of(Window::new(source));
+    (scan.reader, scan.errors)
+}
+
+/// How far to search for the next sound packet after damage.
+const SEARCH_MAX: usize = 4 << 20;
+
+/// How many bytes of candidates that search may read; ours are seldom longer than 64 KiB.
+const HASHED_MAX: usize = 256 << 20;
+
+/// Returns the offset of the next packet that agrees with its checksum.
+fn next_sound(window: &mut Window<'_>, offset: u64) -> Option<u64> {
+    let bytes = window.some(offset, SEARCH_MAX).ok()?;
+    let mut budget = HASHED_MAX;
+    let sound = |at: &usize| {
+        let mut wire = WireReader::new(&bytes[at + 1..]);
+        let length = wire.varint().ok().and_then(|length| usize::try_from(length).ok());
+        let packet = length.and_then(|length| wire.rest().get(..length));
+        let packet = packet.filter(|packet| packet.len() <= budget);
+        budget -= packet.map_or(0, <[u8]>::len);
+        packet.is_some_and(|packet| soundness(packet) == Soundness::Sound)
+    };
+    let mut begins = (0..bytes.len()).filter(|&at| bytes[at] == PACKET);
+    begins.find(sound).map(|at| offset + at as u64)
 }
 
 /// Returns offset and length of the contents of the packet that begins at `offset`.
@@ -56,7 +67,7 @@ fn packet_at(window: &mut Window<'_>, offset: u64) -> Result<(u64, usize), ReadE
     let head = window
         .some(offset, 11)
         .map_err(|error| ReadError::Io { offset: at, reason: error.to_string() })?;
-    let Some((0x0A, rest)) = head.split_first() else {
+    let Some((&PACKET, rest)) = head.split_first() else {
         return Err(ReadError::NoPacket { offset: at });
     };
     let mut wire = WireReader::new(rest);
@@ -87,9 +98,62 @@ struct Scan {
     /// The number to add to the bundles' clock for the boot clock, and the clock's id.
     other_clock: Option<(u64, u64)>,
     compressed: bool,
+    seals: Seals,
 }
 
 impl Scan {
+    fn of(mut window: Window<'_>) -> Self {
+        let mut scan = Self::default();
+        let mut offset = 0;
+        while offset < window.size() {
+            match scan.next(&mut window, offset) {
+                Some(next) => offset = next,
+                None => break,
+            }
+        }
+        let seals = std::mem::take(&mut scan.seals);
+        scan.errors.0.extend(seals.end(!scan.errors.0.is_empty(), window.size()));
+        scan
+    }
+
+    /// Processes the packet at that offset. Returns the offset of the next one; `None` if there is none.
+    fn next(&mut self, window: &mut Window<'_>, offset: u64) -> Option<u64> {
+        let (start, length) = match packet_at(window, offset) {
+            Ok(found) => found,
+            Err(error) => {
+                self.errors.push(error);
+                return self.resume(window, offset);
+            }
+        };
+        let packet = match window.get(start, length) {
+            Ok(packet) => packet,
+            Err(error) => {
+                self.errors
+                    .push(ReadError::Io { offset: offset as usize, reason: error.to_string() });
+                return None;
+            }
+        };
+        if let Err(error) = self.seals.packet(packet, offset) {
+            self.errors.push(error);
+            return self.resume(window, offset);
+        }
+        self.packet(packet, offset, start);
+        Some(start + length as u64)
+    }
+
+    /// Continues behind damage at that offset, if the file has checksums by which a packet is recognized.
+    fn resume(&mut self, window: &mut Window<'_>, offset: u64) -> Option<u64> {
+        let next = self.seals.sealed().then(|| next_sound(window, offset + 1)).flatten()?;
+        self.gap(offset);
+        Some(next)
+    }
+
+    /// Marks a gap everywhere, because events of any processor or program may be missing.
+    fn gap(&mut self, offset: u64) {
+        self.lanes.values_mut().for_each(|lane| lane.gap(offset));
+        self.reader.gap();
+    }
+
     fn packet(&mut self, packet: &[u8], offset: u64, start: u64) {
         let mut wire = WireReader::new(packet);
         let mut cold = false;
@@ -107,14 +171,16 @@ impl Scan {
                         self.errors.push(ReadError::Unsupported { offset, what: what.into() });
                     }
                 }
-                Ok((TIMESTAMP | SEQUENCE | SEQUENCE_FLAGS | TRUSTED_UID | TRUSTED_PID, _)) => {}
+                Ok((CLOSING, value)) => self.seals.closes(value.number()),
+                Ok((
+                    TIMESTAMP | SEQUENCE | SEQUENCE_FLAGS | TRUSTED_UID | TRUSTED_PID | CHECKSUM,
+                    _,
+                )) => {}
                 Ok(_) => cold = true,
                 Err(malformed) => {
                     let reason = malformed.to_string();
                     self.errors.push(ReadError::Packet { offset: offset as usize, reason });
-                    // It may have contained events of any processor.
-                    self.lanes.values_mut().for_each(|lane| lane.gap(offset));
-                    return;
+                    return self.gap(offset);
                 }
             }
         }
@@ -131,12 +197,12 @@ impl Scan {
     }
 
     /// Processes a rare packet, which is any packet but a bundle.
-    fn cold(&mut self, mut packet: TracePacket, offset: usize) {
-        if let Some(tree) = packet.process_tree.take() {
+    fn cold(&mut self, packet: TracePacket, offset: usize) {
+        if let Some(tree) = &packet.process_tree {
             self.process_tree(tree, packet.timestamp.unwrap_or(0));
         }
-        if let Some(name) = packet.system_info.take().and_then(|info| info.utsname) {
-            self.release = name.release.or(self.release.take());
+        if let Some(name) = packet.system_info.as_ref().and_then(|info| info.utsname.as_ref()) {
+            self.release = name.release.clone().or(self.release.take());
         }
         if let Some(snapshot) = &packet.clock_snapshot {
             self.snapshot(snapshot);
@@ -160,14 +226,14 @@ impl Scan {
         }
     }
 
-    fn process_tree(&mut self, tree: ProcessTree, at: u64) {
-        for process in tree.processes {
+    fn process_tree(&mut self, tree: &ProcessTree, at: u64) {
+        for process in &tree.processes {
             let pid = process.pid.unwrap_or(0).cast_unsigned();
             let name =
                 if process.cmdline_is_comm == Some(true) { process.cmdline.first() } else { None };
             self.learner.seen(Tid(pid), at, pid, name.map_or("", String::as_str));
         }
-        for thread in tree.threads {
+        for thread in &tree.threads {
             let tid = Tid(thread.tid.unwrap_or(0).cast_unsigned());
             let pid = thread.tgid.unwrap_or(0).cast_unsigned();
             self.learner.seen(tid, at, pid, thread.name.as_deref().unwrap_or(""));
