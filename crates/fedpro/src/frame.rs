@@ -249,10 +249,10 @@ impl Deframer {
         Ok(Some(Frame { header, payload }))
     }
 
-    /// Returns how many bytes of an incomplete frame are buffered.
+    /// Returns the memory of the incomplete frame, in bytes.
     #[must_use]
     pub const fn pending_len(&self) -> usize {
-        self.pending.len()
+        self.pending.capacity()
     }
 
     /// Returns the length of the frame that begins here, once its length field has arrived.
@@ -272,6 +272,12 @@ impl Deframer {
     fn gather(&mut self, len: usize, bytes: &mut &[u8]) {
         let missing = len.saturating_sub(self.pending.len()).min(bytes.len());
         let (taken, rest) = bytes.split_at(missing);
+        let wanted = self.pending.len() + taken.len();
+        if wanted > self.pending.capacity() {
+            // The values of a call share this memory and may be kept for long, so it never exceeds the frame.
+            let room = (2 * wanted).min(len.max(COPIED_LEN_MAX));
+            self.pending.reserve_exact(room - self.pending.len());
+        }
         self.pending.extend_from_slice(taken);
         *bytes = rest;
     }
