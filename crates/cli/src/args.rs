@@ -406,9 +406,15 @@ pub(crate) struct RtiServe {
     /// The maximum number of sessions from one host or one local user [default: three quarters of all]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) peer_sessions_max: Option<usize>,
-    /// The memory limit of all sessions together; beyond it the session that uses most ends [default: 1GiB]
+    /// The memory that everything peers cause may use; lowered if the system allows less [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = some_memory)]
     pub(crate) memory_max: Option<Bytes>,
+    /// The memory that one federation may hold [default: half of --memory-max]
+    #[arg(long, value_name = "BYTES", value_parser = some_memory)]
+    pub(crate) federation_memory_max: Option<Bytes>,
+    /// The memory that the calls of one session may make federations hold [default: a quarter of --memory-max]
+    #[arg(long, value_name = "BYTES", value_parser = some_memory)]
+    pub(crate) session_memory_max: Option<Bytes>,
     /// How long a federate that slows others down may read nothing before it is evicted [default: 10s]
     #[arg(long, value_name = "T", value_parser = positive_span)]
     pub(crate) stall_max: Option<Span>,

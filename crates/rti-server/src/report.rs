@@ -35,6 +35,9 @@ pub struct Report {
     pub addresses: Vec<String>,
     /// The work of its thread.
     pub work: Work,
+    /// The memory account.
+    #[serde(default)]
+    pub memory: MemoryReport,
     /// Messages received from all sessions since the start.
     pub received: Flow,
     /// Messages sent to all sessions since the start.
@@ -77,6 +80,40 @@ pub struct Work {
     pub calls: u64,
     /// Callbacks that these calls caused, counted once for each receiver.
     pub callbacks: u64,
+}
+
+/// The memory that peers make the RTI use, in bytes. These are estimates, a little above what is allocated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryReport {
+    /// The limit of everything together.
+    pub limit: usize,
+    /// The limit of the system to which it was lowered.
+    pub limited_by: Option<String>,
+    /// The limit of what one session makes federations hold.
+    pub session_limit: usize,
+    /// The limit of one federation.
+    pub federation_limit: usize,
+    /// The sum of the three values below.
+    pub used: usize,
+    /// Of sessions: messages that wait or are not acknowledged, and calls.
+    pub sessions: usize,
+    /// Of federations: object models, instances, names, and kept messages.
+    pub federations: usize,
+    /// Of object model modules that are being parsed.
+    pub preparations: usize,
+    /// Calls that were refused because of one of the limits.
+    pub refused: RefusalReport,
+}
+
+/// Calls that were refused for lack of memory, by limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalReport {
+    /// The limit of a session.
+    pub session: u64,
+    /// The limit of a federation.
+    pub federation: u64,
+    /// The limit of everything together.
+    pub process: u64,
 }
 
 /// Messages and bytes in one direction. The rates are taken over a second that began at most two seconds ago.
@@ -155,6 +192,12 @@ pub struct SessionReport {
     pub kept_bytes: usize,
     /// Callbacks that it has not answered. Some clients never answer some of them.
     pub unanswered: usize,
+    /// The memory that it uses itself, in bytes.
+    #[serde(default)]
+    pub memory: usize,
+    /// The memory that its calls make federations hold, in bytes.
+    #[serde(default)]
+    pub federation_memory: usize,
 }
 
 /// The report on a federation execution.
@@ -168,6 +211,12 @@ pub struct FederationReport {
     pub instances: usize,
     /// The number of messages sent since it was created.
     pub messages: u64,
+    /// The memory that it holds, in bytes.
+    #[serde(default)]
+    pub memory: usize,
+    /// The part of it that is the object model.
+    #[serde(default)]
+    pub model_memory: usize,
     /// Labels of the synchronization points that some federate has not reached.
     pub synchronization_points: Vec<String>,
     /// Its federates, by handle.
@@ -247,6 +296,8 @@ fn federation(status: &FederationStatus, now: Instant) -> FederationReport {
         time: status.time.name().into(),
         instances: status.instances,
         messages: status.messages,
+        memory: status.memory,
+        model_memory: status.model_memory,
         synchronization_points: status.synchronization_points.clone(),
         holding_back: holding_back(&federates),
         federates,

@@ -5,6 +5,7 @@ mod calls;
 mod deadlines;
 mod incoming;
 mod local;
+mod memory;
 mod models;
 mod output;
 mod pressure;
@@ -40,6 +41,8 @@ pub struct Identity {
     pub pid: u32,
     /// The addresses it listens on, such as `tcp:127.0.0.1:15164`.
     pub addresses: Vec<String>,
+    /// The limit of the system to which the memory limit was lowered, such as `RLIMIT_AS of 512 MiB`.
+    pub memory_limited_by: Option<String>,
 }
 
 /// Counters since the start of the server.
@@ -97,6 +100,10 @@ struct Sessions {
     shares: Shares<(bool, SessionId)>,
     /// The memory that all use together, in bytes.
     memory: usize,
+    /// The memory of the modules that are being parsed, in bytes.
+    preparing: usize,
+    /// The most that everything used since memory was last given back, in bytes.
+    memory_before: usize,
 }
 
 /// The work that is due.
@@ -162,14 +169,8 @@ impl Connections {
 impl Server {
     /// Creates a server without connections.
     #[must_use]
-    pub fn new(mut settings: Settings, identity: Identity, now: Instant) -> Self {
-        // Beyond half of its limit, a session is not read at all.
-        settings.congested_len = settings.congested_len.min(settings.session.waiting_len_max / 2);
-        // The models of federations are not in the account, but what is received for them is.
-        let quarter = settings.memory_max / 4;
-        settings.incoming_len_max = settings.incoming_len_max.min(quarter);
-        settings.limits.model_memory = settings.limits.model_memory.min(quarter);
-        settings.behind_len = settings.behind_len.min(settings.congested_len);
+    pub fn new(settings: Settings, identity: Identity, now: Instant) -> Self {
+        let settings = settings.consistent();
         Self {
             kernel: Kernel::new(settings.limits),
             settings,

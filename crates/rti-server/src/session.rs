@@ -8,6 +8,7 @@ use hemiola_rti::SessionId;
 use hemiola_units::{Instant, Span};
 
 use crate::chunk::Message;
+use crate::connection::Connection;
 use crate::gate::LARGE_LEN;
 use crate::meter::Meter;
 use crate::network::{ConnectionId, Peer};
@@ -35,8 +36,8 @@ pub(crate) struct Session {
     pub(crate) pending: Pending,
     pub(crate) ending: Ending,
     pub(crate) traffic: Traffic,
-    /// The part of the memory account that is charged to it, in bytes.
-    pub(crate) charged: usize,
+    /// The part of the memory account that is charged to it, in bytes: for itself, and for modules being parsed.
+    pub(crate) charged: (usize, usize),
 }
 
 /// The calls that have arrived and are not carried out.
@@ -228,7 +229,7 @@ impl Session {
                 sent: Meter::new(now),
                 sent_len: 0,
             },
-            charged: 0,
+            charged: (0, 0),
         }
     }
 
@@ -261,12 +262,11 @@ impl Session {
         lens.into_iter().filter(|len| *len >= LARGE_LEN).sum()
     }
 
-    /// The memory that it uses, in bytes.
+    /// The memory that it uses besides its object model modules, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
-        let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len);
         let protocol = &self.protocol;
-        next + preparing + protocol.partial_len() + protocol.kept_len() + self.queue_memory()
+        Self::LEN + next + protocol.partial_len() + protocol.kept_len() + self.queue_memory()
     }
 
     /// The memory of the messages queued for it, in bytes.
@@ -302,4 +302,12 @@ impl Session {
         }
         fed
     }
+
+    /// The memory of its object model modules while they are being parsed, in bytes.
+    pub(crate) fn preparing_memory(&self) -> usize {
+        self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len)
+    }
+
+    /// The memory of an idle session with its connection.
+    const LEN: usize = 2 * size_of::<Self>() + size_of::<Connection>();
 }

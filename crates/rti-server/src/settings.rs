@@ -34,7 +34,11 @@ pub struct Settings {
     pub spool_file_max: usize,
     /// Which messages a session misses while it is behind.
     pub slow_reader: SlowReaderPolicy,
-    /// The memory that all sessions may use together, in bytes. Beyond it the session that uses most ends.
+    /// The memory that everything together may use, in bytes: sessions, federations, and modules that are being parsed.
+    /// Federations may take three quarters of it; calls beyond that are refused. Sessions may take what federations
+    /// leave; beyond that the session that uses most ends.
+    ///
+    /// [`Limits::federation_len`] is the quota of a federation.
     pub memory_max: usize,
     /// The memory of large messages that are being received, and of object models that wait to be read, in bytes; at
     /// most a quarter of `memory_max`. Beyond it they are received one after the other. An object model may need as
@@ -43,6 +47,8 @@ pub struct Settings {
     /// The kernel's work on many instances or messages in one turn, in units of about 100 ns. The rest waits for the
     /// next turns, so that other sessions have theirs.
     pub work_max: u64,
+    /// The memory that the calls of one session may make federations hold, in bytes. A call beyond it is refused.
+    pub session_memory_max: usize,
     /// The longest time for which one call of a sender is held because a receiver is congested.
     pub hold_max: Span,
     /// The time after which a congested session that has read nothing ends.
@@ -73,6 +79,34 @@ const MIB: usize = 1 << 20;
 /// The default of [`Settings::hold_max`] for an RTI that runs at a real-time priority.
 pub const REAL_TIME_HOLD_MAX: Span = Span::from_millis(20);
 
+impl Settings {
+    /// Sets the memory limit, and the quotas in proportion: a half for one federation, a quarter for one session.
+    pub fn set_memory_max(&mut self, memory_max: usize) {
+        self.memory_max = memory_max;
+        self.limits.federation_len = memory_max / 2;
+        self.limits.model_memory = memory_max / 4;
+        self.session_memory_max = memory_max / 4;
+    }
+
+    /// The settings without contradictions: no part exceeds the whole.
+    pub(crate) fn consistent(mut self) -> Self {
+        let whole = self.memory_max;
+        self.limits.federation_len = self.limits.federation_len.min(whole);
+        self.incoming_len_max = self.incoming_len_max.min(whole / 4);
+        // Parsing a model takes as much again.
+        self.limits.model_memory = self.limits.model_memory.min(whole / 4);
+        self.session_memory_max = self.session_memory_max.min(whole);
+        // Messages kept for retransmission are worth less than messages that have not been sent.
+        self.session.kept_len_max = self.session.kept_len_max.min((whole / 64).max(64 << 10));
+        self.backlog_len_max = self.backlog_len_max.min(whole / 4);
+        // Beyond half of its limit, a session is not read at all.
+        self.congested_len = self.congested_len.min(self.session.waiting_len_max / 2);
+        self.congested_len = self.congested_len.min(self.backlog_len_max / 2);
+        self.behind_len = self.behind_len.min(self.congested_len);
+        self
+    }
+}
+
 impl Default for Settings {
     /// For a machine with a few gigabytes of memory.
     fn default() -> Self {
@@ -97,6 +131,7 @@ impl Default for Settings {
             memory_max: 1024 * MIB,
             incoming_len_max: 256 * MIB,
             work_max: 2000, // 200 µs
+            session_memory_max: 256 * MIB,
             hold_max: Span::from_millis(250),
             stall_max: Span::from_millis(10_000),
             abandoned_federation_expiry: None,

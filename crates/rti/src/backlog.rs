@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, OrderType};
 
+use crate::memory::Share;
 use crate::message::Message;
 use crate::notice::Notice;
 
 /// A message that is queued for one federate.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct QueuedMessage {
     pub(crate) content: Content,
     /// Its approximate size in bytes.
@@ -23,6 +24,8 @@ pub(crate) struct QueuedMessage {
     pub(crate) removes: bool,
     /// The retraction handle, if the message has a time stamp that orders it.
     pub(crate) retraction: Option<MessageRetractionHandle>,
+    /// The memory of the message and of its place in the queue; `None` before it is queued.
+    pub(crate) share: Option<Share>,
 }
 
 /// What a queued message delivers.
@@ -174,6 +177,11 @@ impl Backlog {
             (message.removes, message.retraction) = (false, None);
         }
         is_found
+    }
+
+    /// The memory of the queued messages.
+    pub(crate) fn shares(&self) -> impl Iterator<Item = &Share> {
+        self.ordered.values().chain(&self.held).filter_map(|message| message.share.as_ref())
     }
 
     /// Checks the size and returns the time stamps in order.

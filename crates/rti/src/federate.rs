@@ -1,6 +1,7 @@
 //! One joined federate: its declarations, advisories and time state.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hemiola_fom::Model;
 use hemiola_hla::data::AttributeValues;
@@ -11,6 +12,7 @@ use hemiola_hla::{
 use hemiola_units::{Instant, Span};
 
 use crate::input::SessionId;
+use crate::memory::{ALLOCATION, Account, Charge, name_len};
 use crate::time::TimeState;
 
 /// A joined federate.
@@ -19,6 +21,9 @@ pub(crate) struct Federate {
     pub(crate) name: String,
     pub(crate) federate_type: String,
     pub(crate) session: SessionId,
+    pub(crate) account: Arc<Account>,
+    /// For itself and its tables, except the queued messages, which their senders pay.
+    pub(crate) charge: Charge,
     pub(crate) edition: Edition,
     pub(crate) published: Published,
     pub(crate) subscribed: Subscribed,
@@ -97,8 +102,8 @@ pub(crate) struct Subscription {
 /// The greatest update rate that a subscriber wants.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rate {
-    /// Its designator in the object model.
-    pub(crate) designator: String,
+    /// Its designator in the object model, which all subscriptions share.
+    pub(crate) designator: Arc<str>,
     /// Updates per second; greater than zero.
     pub(crate) hertz: f64,
 }
@@ -144,6 +149,75 @@ pub(crate) struct Defaults {
     pub(crate) interaction_order: BTreeMap<InteractionClassHandle, OrderType>,
 }
 
+impl Subscribed {
+    /// Its estimated memory, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        let classes = self.classes.values().map(|set| table::subscribed(Some(set)));
+        let directed = self.directed.values().map(|set| table::directed(set.len()));
+        classes.chain(directed).sum::<usize>() + self.interactions.len() * table::INTERACTION
+    }
+}
+
+impl Defaults {
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.attribute_transportation.len()
+            + self.attribute_order.len()
+            + self.interaction_transportation.len()
+            + self.interaction_order.len()
+    }
+}
+
+/// The estimated memory of the tables, in bytes.
+pub(crate) mod table {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use hemiola_hla::{
+        AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
+    };
+    use hemiola_units::Instant;
+
+    use super::{Activity, Rate, Subscription};
+    use crate::memory::{entry_len, node_len};
+
+    type Set = BTreeSet<AttributeHandle>;
+
+    /// A class that is published, with the advisories about it.
+    pub(crate) fn published(set: Option<&Set>) -> usize {
+        const CLASS: usize = 2 * entry_len::<ObjectClassHandle, Set>() + node_len::<u32, ()>();
+        set.map_or(0, |set| CLASS + set.len() * entry_len::<AttributeHandle, ()>())
+    }
+
+    /// A class that is subscribed.
+    pub(crate) fn subscribed(set: Option<&BTreeMap<AttributeHandle, Subscription>>) -> usize {
+        const CLASS: usize =
+            2 * entry_len::<ObjectClassHandle, Set>() + node_len::<AttributeHandle, Subscription>();
+        set.map_or(0, |set| CLASS + set.len() * entry_len::<AttributeHandle, Subscription>())
+    }
+
+    /// The directed interactions of a class.
+    pub(crate) const fn directed(count: usize) -> usize {
+        const CLASS: usize = entry_len::<ObjectClassHandle, Set>() + node_len::<u64, ()>();
+        if count == 0 { 0 } else { CLASS + count * entry_len::<u64, ()>() }
+    }
+
+    /// The advisories about an instance; an empty set has an entry too.
+    pub(crate) const fn advised(count: usize) -> usize {
+        const INSTANCE: usize = entry_len::<ObjectInstanceHandle, Set>();
+        const NODE: usize = node_len::<AttributeHandle, Option<Rate>>() / 2;
+        let node = if count == 0 { 0 } else { NODE };
+        INSTANCE + node + count * entry_len::<AttributeHandle, Option<Rate>>() / 2
+    }
+
+    /// An interaction class that is published or subscribed, with the advisories about it.
+    pub(crate) const INTERACTION: usize = 3 * entry_len::<InteractionClassHandle, Activity>();
+    pub(crate) const DEFAULT: usize =
+        entry_len::<(ObjectClassHandle, AttributeHandle), OrderType>();
+    pub(crate) const KNOWN_SINCE: usize = entry_len::<ObjectInstanceHandle, u64>();
+    pub(crate) const REFLECTED: usize =
+        entry_len::<(ObjectInstanceHandle, AttributeHandle), Instant>();
+}
+
 impl Federate {
     pub(crate) fn new(
         name: String,
@@ -152,9 +226,12 @@ impl Federate {
         edition: Edition,
         model: &Model,
         time: TimeImplementation,
+        account: Arc<Account>,
     ) -> Self {
         let own = |switch: &Switch| switch.is_per_federate() && model.is_enabled(*switch);
         Self {
+            charge: Charge::new(&account, Self::own_len(&name, &federate_type)),
+            account,
             name,
             federate_type,
             session,
@@ -185,10 +262,56 @@ impl Federate {
         time.backlog.pop_held().is_some()
             || time.backlog.pop_if(|_| true).is_some()
             || time.sent.pop_first().is_some()
-            || self.known_since.pop_first().is_some()
-            || self.last_reflected.pop_first().is_some()
-            || self.advised.scope.pop_first().is_some()
-            || self.advised.updates.pop_first().is_some()
+            || self.take_charged_entry()
+    }
+
+    fn take_charged_entry(&mut self) -> bool {
+        let len = if self.known_since.pop_first().is_some() {
+            table::KNOWN_SINCE
+        } else if self.last_reflected.pop_first().is_some() {
+            table::REFLECTED
+        } else {
+            return self.forget_scope() || self.forget_updates();
+        };
+        self.charge.shrink(len);
+        true
+    }
+
+    /// Forgets which attributes of an instance are in scope, of one of those about which that is known. Returns whether
+    /// there was one.
+    pub(crate) fn forget_scope(&mut self) -> bool {
+        let forgotten = self.advised.scope.pop_first();
+        self.charge.shrink(forgotten.as_ref().map_or(0, |(_, set)| table::advised(set.len())));
+        forgotten.is_some()
+    }
+
+    /// The same of the attributes with updates turned on.
+    pub(crate) fn forget_updates(&mut self) -> bool {
+        let forgotten = self.advised.updates.pop_first();
+        self.charge.shrink(forgotten.as_ref().map_or(0, |(_, set)| table::advised(set.len())));
+        forgotten.is_some()
+    }
+
+    /// The memory of a federate without content.
+    fn own_len(name: &str, federate_type: &str) -> usize {
+        2 * size_of::<Self>() + ALLOCATION + name_len(name) + name_len(federate_type)
+    }
+
+    /// Counts its charge anew; `reserved` is for its reserved names.
+    pub(crate) fn counted_len(&self, reserved: usize) -> usize {
+        let published = self.published.classes.values().map(|set| table::published(Some(set)));
+        let directed = self.published.directed.values().map(|set| table::directed(set.len()));
+        let scope = self.advised.scope.values().map(|set| table::advised(set.len()));
+        let updates = self.advised.updates.values().map(|set| table::advised(set.len()));
+        let parts: usize = published.chain(directed).chain(scope).chain(updates).sum();
+        Self::own_len(&self.name, &self.federate_type)
+            + parts
+            + self.published.interactions.len() * table::INTERACTION
+            + self.subscribed.len()
+            + self.defaults.len() * table::DEFAULT
+            + self.known_since.len() * table::KNOWN_SINCE
+            + self.last_reflected.len() * table::REFLECTED
+            + reserved
     }
 
     pub(crate) fn is_on(&self, switch: Switch) -> bool {
@@ -233,7 +356,8 @@ impl Federate {
     ) {
         for (attribute, _) in values {
             if self.subscription(class, *attribute).is_some_and(|one| one.rate.is_some()) {
-                self.last_reflected.insert((instance, *attribute), now);
+                let before = self.last_reflected.insert((instance, *attribute), now);
+                self.charge.grow(if before.is_none() { table::REFLECTED } else { 0 });
             }
         }
     }

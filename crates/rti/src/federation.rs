@@ -18,6 +18,7 @@ use crate::instance::{Instance, InstanceAttribute, KnownBy};
 use crate::job::{CALLBACK, Jobs};
 use crate::limits::Limits;
 use crate::members::Members;
+use crate::memory::{ALLOCATION, Account, Charge, RefusalCount, Room, Share, entry_len, name_len};
 use crate::notice::Notice;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
@@ -33,6 +34,14 @@ pub(crate) struct Federation {
     pub(crate) model: Arc<Model>,
     pub(crate) implementation: TimeImplementation,
     pub(crate) limits: Limits,
+    /// What the federation itself pays for.
+    pub(crate) account: Arc<Account>,
+    /// For itself and its table of receivers.
+    pub(crate) charge: Charge,
+    /// For its model: one for each federate that brought a part of it.
+    pub(crate) model_charges: Vec<Charge>,
+    pub(crate) room: Room,
+    pub(crate) refusals: RefusalCount,
     pub(crate) now: Instant,
     /// Effects of the current input, which follow the reply.
     pub(crate) outbox: Vec<Effect>,
@@ -67,6 +76,8 @@ pub(crate) struct Federation {
     pub(crate) interaction_subscribers: BTreeMap<InteractionClassHandle, BTreeSet<FederateHandle>>,
     /// Receivers of interactions by the class that is sent. Filled on first use and cleared when subscriptions change.
     pub(crate) receivers: BTreeMap<InteractionClassHandle, Arc<[Receiver]>>,
+    /// The names of the update rates that are in use.
+    rate_names: BTreeSet<Arc<str>>,
     /// Number of messages sent so far.
     pub(crate) sequence: u64,
     /// Whether time-constrained federates wait while no federate is time-regulating. The object model must ask for it
@@ -94,11 +105,15 @@ pub(crate) enum NameUse {
 }
 
 impl Federation {
+    /// The memory of a federation without content.
+    const LEN: usize = 2 * size_of::<Self>();
+
     pub(crate) fn new(
         name: String,
         model: Arc<Model>,
         implementation: TimeImplementation,
         limits: Limits,
+        account: Arc<Account>,
         now: Instant,
     ) -> Self {
         let waits_for_regulation =
@@ -107,11 +122,16 @@ impl Federation {
             delays_evaluation: model.is_enabled(Switch::DelaySubscriptionEvaluation),
             advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),
             privilege: object::privilege(&model),
-            name,
             creation: Creation::default(),
-            model,
             implementation,
             limits,
+            charge: Charge::new(&account, Self::LEN + name_len(&name)),
+            model_charges: Vec::new(),
+            account,
+            name,
+            model,
+            room: Room::default(),
+            refusals: RefusalCount::default(),
             now,
             outbox: Vec::new(),
             budget: u64::MAX,
@@ -132,11 +152,87 @@ impl Federation {
             class_subscribers: BTreeMap::new(),
             interaction_subscribers: BTreeMap::new(),
             receivers: BTreeMap::new(),
+            rate_names: BTreeSet::new(),
             sequence: 0,
             schedule: Schedule::default(),
             time_changed: false,
             overflowed: BTreeSet::new(),
         }
+    }
+
+    /// Keeps the receivers of an interaction class for its next messages.
+    pub(crate) fn keep_receivers(
+        &mut self,
+        class: InteractionClassHandle,
+        receivers: Arc<[Receiver]>,
+    ) {
+        self.charge.grow(Self::receivers_len(&receivers));
+        self.receivers.insert(class, receivers);
+    }
+
+    /// Forgets the receivers of all interaction classes, because they have changed.
+    pub(crate) fn forget_receivers(&mut self) {
+        let receivers = std::mem::take(&mut self.receivers);
+        self.charge.shrink(receivers.values().map(|one| Self::receivers_len(one)).sum());
+    }
+
+    fn receivers_len(receivers: &[Receiver]) -> usize {
+        entry_len::<InteractionClassHandle, Arc<[Receiver]>>()
+            + ALLOCATION
+            + size_of_val::<[Receiver]>(receivers)
+    }
+
+    /// Returns the name of an update rate, which all subscriptions share.
+    pub(crate) fn rate_name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.rate_names.get(name) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = name.into();
+        self.charge.grow(Self::rate_name_len(name));
+        self.rate_names.insert(Arc::clone(&shared));
+        shared
+    }
+
+    const fn rate_name_len(name: &str) -> usize {
+        entry_len::<Arc<str>, ()>() + name_len(name)
+    }
+
+    /// The memory that it holds, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.account.federation_held()
+    }
+
+    /// Checks that what is charged is what is held, counted anew. Tests call it after every input.
+    fn check_memory(&self) {
+        let receivers = self.receivers.values().map(|one| Self::receivers_len(one));
+        let rates = self.rate_names.iter().map(|name| Self::rate_name_len(name));
+        let own = Self::LEN + name_len(&self.name);
+        assert_eq!(self.charge.len(), own + receivers.chain(rates).sum::<usize>());
+        let mut reserved: BTreeMap<FederateHandle, usize> = BTreeMap::new();
+        for (name, name_use) in &self.names {
+            if let NameUse::Reserved(by) = name_use {
+                *reserved.entry(*by).or_default() += object::reserved_len(name);
+            }
+        }
+        let models = self.model_charges.iter().map(Charge::len);
+        let mut held = self.charge.len() + models.sum::<usize>();
+        let mut parcels = BTreeMap::new();
+        for (handle, federate) in self.federates() {
+            let reserved = reserved.get(&handle).copied().unwrap_or_default();
+            assert_eq!(federate.charge.len(), federate.counted_len(reserved), "{handle}");
+            held += federate.charge.len();
+            held += federate.time.sent.values().map(|sent| sent.charge.len()).sum::<usize>();
+            held += federate.time.backlog.shares().map(Share::place_len).sum::<usize>();
+            parcels.extend(federate.time.backlog.shares().map(Share::parcel));
+        }
+        for instance in self.instances.values() {
+            assert_eq!(instance.charge.len(), instance.counted_len());
+            held += instance.charge.len();
+        }
+        held += self.points.values().map(|point| point.charged_len()).sum::<usize>();
+        held += self.negotiations.values().map(Negotiation::charged_len).sum::<usize>();
+        held += parcels.values().sum::<usize>();
+        assert_eq!(self.account.federation_held(), held, "what is charged is held");
     }
 
     /// Returns the handles of the joined federates, in order.
@@ -416,6 +512,7 @@ impl Federation {
         }
         self.check_owned();
         self.check_schedule();
+        self.check_memory();
         crate::services::time::check_invariants(self);
         declaration::check_invariants(self);
         ownership::check_invariants(self);

@@ -40,6 +40,7 @@ const LIMITS: Limits = Limits {
     model_len: 1 << 20,
     model_memory: 64 << 20,
     name_len: 8,
+    federation_len: 64 << 20,
 };
 
 /// Interprets arbitrary bytes as the calls of four sessions.

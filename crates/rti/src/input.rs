@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hemiola_hla::{Call, Refusal, Reply};
 use hemiola_units::Instant;
 
+use crate::memory::Room;
 use crate::notice::Notice;
 use crate::prepare::Prepared;
 
@@ -27,6 +28,8 @@ pub enum Input {
     Prepared(Prepared),
     /// A session has ended, whatever its federate was doing.
     Lost(SessionId),
+    /// The memory that the kernel may take from now on.
+    Room(Room),
     /// The current time. Only update rate limits and status reports use it; without any tick the kernel makes the same
     /// decisions otherwise.
     Tick(Instant),

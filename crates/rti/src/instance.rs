@@ -1,8 +1,14 @@
 //! One object instance: the owners of its attributes, and the federates that know it.
 
+use std::sync::Arc;
+
 use hemiola_hla::{
-    AttributeHandle, FederateHandle, ObjectClassHandle, OrderType, TransportationTypeHandle,
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
+    TransportationTypeHandle,
 };
+
+use crate::federation::NameUse;
+use crate::memory::{ALLOCATION, Account, Charge, entry_len, name_len};
 
 /// A registered object instance.
 #[derive(Debug)]
@@ -17,6 +23,8 @@ pub(crate) struct Instance {
     /// The federates that know it, by handle.
     known_by: Vec<KnownBy>,
     pub(crate) deletion: Option<Deletion>,
+    /// For everything above and its places in the federation's tables.
+    pub(crate) charge: Charge,
 }
 
 /// A federate that knows an instance.
@@ -50,13 +58,36 @@ pub(crate) struct Deletion {
 }
 
 impl Instance {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         name: String,
         class: ObjectClassHandle,
         registered_by: FederateHandle,
         attributes: Vec<InstanceAttribute>,
+        account: &Arc<Account>,
     ) -> Self {
-        Self { name, class, registered_by, attributes, known_by: Vec::new(), deletion: None }
+        let charge = Charge::new(account, Self::own_len(&name, attributes.len()));
+        let known_by = Vec::new();
+        Self { name, class, registered_by, attributes, known_by, deletion: None, charge }
+    }
+
+    /// The estimated memory of an instance that no federate knows, in bytes. Its name is stored twice.
+    pub(crate) fn own_len(name: &str, attributes: usize) -> usize {
+        entry_len::<ObjectInstanceHandle, Self>()
+            + entry_len::<ObjectInstanceHandle, ()>()
+            + entry_len::<String, NameUse>()
+            + 2 * name_len(name)
+            + 2 * ALLOCATION
+            + 4 * size_of::<KnownBy>()
+            + attributes * Self::ATTRIBUTE_LEN
+    }
+
+    pub(crate) const ATTRIBUTE_LEN: usize = size_of::<InstanceAttribute>();
+    const KNOWN_BY_LEN: usize = size_of::<KnownBy>() * 3 / 2;
+
+    /// What must be charged, counted anew.
+    pub(crate) fn counted_len(&self) -> usize {
+        let known_by = self.known_by.len() * Self::KNOWN_BY_LEN;
+        Self::own_len(&self.name, self.attributes.len()) + known_by
     }
 
     /// Returns the federates that know it, by handle.
@@ -74,12 +105,16 @@ impl Instance {
         let place = self.known_by.binary_search_by_key(&federate, |one| one.federate);
         let at = place.expect_err("a federate discovers an instance once");
         self.known_by.insert(at, KnownBy { federate, class });
+        self.charge.grow(Self::KNOWN_BY_LEN);
     }
 
     /// Removes a federate from those that know it. Returns whether it was one.
     pub(crate) fn forget(&mut self, federate: FederateHandle) -> bool {
         let place = self.known_by.binary_search_by_key(&federate, |one| one.federate);
-        place.map(|at| self.known_by.remove(at)).is_ok()
+        let Ok(at) = place else { return false };
+        self.known_by.remove(at);
+        self.charge.shrink(Self::KNOWN_BY_LEN);
+        true
     }
 
     pub(crate) fn attribute(&self, handle: AttributeHandle) -> Option<&InstanceAttribute> {
@@ -103,7 +138,10 @@ impl Instance {
                 assert_eq!(owner, FederateHandle::INVALID, "an attribute has one owner");
                 self.attributes[at] = acquired;
             }
-            Err(at) => self.attributes.insert(at, acquired),
+            Err(at) => {
+                self.attributes.insert(at, acquired);
+                self.charge.grow(Self::ATTRIBUTE_LEN);
+            }
         }
     }
 

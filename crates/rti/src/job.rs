@@ -150,8 +150,8 @@ impl Task {
                 }
                 None => DONE,
             },
-            Self::ForgetScope => ended(federation.federate_mut(me).advised.scope.pop_first()),
-            Self::ForgetUpdates => ended(federation.federate_mut(me).advised.updates.pop_first()),
+            Self::ForgetScope => ended(federation.federate_mut(me).forget_scope()),
+            Self::ForgetUpdates => ended(federation.federate_mut(me).forget_updates()),
             Self::Leave(leave) => leave.step(federation, me),
             Self::Release { newest } => time::release_step(federation, me, *newest),
             Self::Grant(grant) => grant.step(federation, me),
@@ -165,8 +165,8 @@ impl Task {
 }
 
 /// The step of a task that ends when there is nothing left to remove.
-fn ended<T>(removed: Option<T>) -> Step {
-    if removed.is_some() { ControlFlow::Continue(()) } else { DONE }
+fn ended(has_removed: bool) -> Step {
+    if has_removed { ControlFlow::Continue(()) } else { DONE }
 }
 
 /// The unfinished jobs of a federation.

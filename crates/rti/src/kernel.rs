@@ -11,6 +11,7 @@ use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, Effect, Input, SessionId};
 use crate::limits::Limits;
+use crate::memory::{KernelMemory, Refusals, Room};
 use crate::prepare::Prepared;
 use crate::services;
 use crate::session::{FederationId, Member, Session};
@@ -24,6 +25,9 @@ pub struct Kernel {
     pub(crate) federations: BTreeMap<FederationId, Federation>,
     pub(crate) names: BTreeMap<String, FederationId>,
     pub(crate) federation_count: u64,
+    pub(crate) memory: KernelMemory,
+    pub(crate) room: Room,
+    pub(crate) refusals: Refusals,
     /// Effects of the current input, which follow the reply.
     pub(crate) after_reply: Vec<Effect>,
     /// Modules that were read in advance for the next call.
@@ -40,6 +44,9 @@ pub struct Kernel {
 
 /// Something that the kernel no longer needs, and that may take milliseconds to drop.
 pub type Retired = Box<dyn Any + Send>;
+
+/// The capacity that an emptied list of effects may keep: a burst must not occupy memory permanently.
+pub(crate) const SPARE_EFFECTS: usize = 1024;
 
 impl Kernel {
     /// Creates a kernel without federations.
@@ -95,8 +102,10 @@ impl Kernel {
                 out.extend(answer.map(|answer| Effect::Reply(session, number, answer)));
             }
             Input::Prepared(prepared) => self.prepared = Some(prepared),
+            Input::Room(room) => self.room = room,
             Input::Lost(session) => {
                 let gone = self.sessions.remove(&session);
+                self.memory.forget(session);
                 if let Some(Member { federation: id, federate }) = gone.and_then(|gone| gone.member)
                 {
                     let federation = self.federations.get_mut(&id);
@@ -114,6 +123,7 @@ impl Kernel {
             }
         }
         out.append(&mut self.after_reply);
+        self.after_reply.shrink_to(SPARE_EFFECTS);
     }
 
     /// Takes everything that the kernel no longer needs: models, destroyed federations, results of preparations. The
@@ -191,7 +201,9 @@ impl Kernel {
         let federation = self.federations.get_mut(&id);
         let federation = federation.expect("a federation with members exists");
         federation.budget = self.budget;
+        federation.room = self.room;
         let answer = services::call(federation, federate, call);
+        self.refusals.add(federation.refusals.take());
         let is_later = federation.answers_later(federate, session, number);
         services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
         if federation.has_work() {
@@ -246,5 +258,8 @@ impl Kernel {
             assert!(federation.overflowed.is_empty() && federation.answers.is_empty());
         }
         assert_eq!(members, 0, "every joined federate has a session");
+        let held = self.federations.values().map(Federation::held);
+        // A destroyed federation is held until the shell has dropped it.
+        assert!(self.memory.held() >= held.sum::<usize>(), "what is charged is held");
     }
 }

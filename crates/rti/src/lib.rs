@@ -8,7 +8,7 @@
 //! * [`SessionId`], [`CallId`]: the shell's names for sessions and their calls.
 //! * [`Notice`]: a callback that all its receivers share.
 //! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
-//! * [`Limits`]: what federates can make the kernel keep.
+//! * [`Limits`]: what federates can make the kernel keep; [`Room`]: the memory that the shell has left for it.
 //! * [`Status`]: a report for operators, including which federate holds back which.
 //!
 //! A federation is a set of tables. Each service of the standard is a function with the standard's name, in a folder
@@ -95,6 +95,7 @@ mod job;
 mod kernel;
 mod limits;
 mod members;
+mod memory;
 mod message;
 mod notice;
 mod operator;
@@ -109,6 +110,7 @@ pub use creation::Owner;
 pub use input::{CallId, Effect, Input, SessionId};
 pub use kernel::{Kernel, Retired};
 pub use limits::Limits;
+pub use memory::{Refusals, Room};
 pub use notice::Notice;
 pub use prepare::{Preparation, Prepared};
 pub use settings::ConnectSettings;

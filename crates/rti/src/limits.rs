@@ -35,13 +35,15 @@ pub struct Limits {
     /// Approximate bytes of memory of a federation's object model. A module whose parsing would need more is refused,
     /// too.
     pub model_memory: usize,
+    /// Approximate bytes that a federation holds: its model, instances, names and kept messages. Calls may take seven
+    /// eighths of it; the rest is for messages in receive order that federates hold back.
+    pub federation_len: usize,
     /// Bytes of the name of a federation, a federate or an instance, and of a synchronization point's label.
     pub name_len: usize,
 }
 
 impl Default for Limits {
-    /// Far beyond what known federations need, yet small enough for a machine with a few gigabytes. Reserved names of
-    /// maximum number and length take about 350 MB per federation.
+    /// Far beyond what known federations need, yet small enough for a machine with a few gigabytes.
     fn default() -> Self {
         Self {
             federations: 256,
@@ -58,6 +60,7 @@ impl Default for Limits {
             modules: 4096,
             model_len: 128 << 20,
             model_memory: 256 << 20,
+            federation_len: 512 << 20,
             name_len: 256,
         }
     }

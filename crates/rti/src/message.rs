@@ -11,6 +11,7 @@ use hemiola_hla::{
 use crate::backlog::{Content, QueuedMessage};
 use crate::federation::Federation;
 use crate::job::{DONE, Step, Task};
+use crate::memory::{Charge, Parcels, Share, can_hold};
 use crate::notice::Notice;
 use crate::services::object;
 use crate::time::{Sent, TimeState};
@@ -247,6 +248,7 @@ pub(crate) fn dispatch(
     let retraction = message.stamp.retraction();
     federation.sequence += 1;
     let (sequence, len) = (federation.sequence, message.len());
+    let (producer, mut parcels) = (message.producer, Parcels::default());
     // Receivers with the same order share one notice.
     let (mut ordered, mut unordered) = (None, None);
     for receiver in receivers {
@@ -265,8 +267,9 @@ pub(crate) fn dispatch(
             continue;
         }
         let content = Content::Evaluated(notice);
-        let message = QueuedMessage { content, len, sequence, subject, removes, retraction };
-        queue(federation, *receiver, time, message);
+        let message =
+            QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
+        queue(federation, (producer, *receiver), time, message, &mut parcels);
     }
 }
 
@@ -280,7 +283,8 @@ pub(crate) fn dispatch_unevaluated(
     let (sequence, len) = (federation.sequence, message.len());
     let (stamp, retraction) = (message.stamp, message.stamp.retraction());
     let mut others: Vec<FederateHandle> = federation.joined().iter().copied().collect();
-    others.retain(|one| *one != message.producer && federation.federate(*one).is_staying());
+    let (producer, mut parcels) = (message.producer, Parcels::default());
+    others.retain(|one| *one != producer && federation.federate(*one).is_staying());
     let message = Arc::new(message);
     others.retain(|receiver| {
         let time = ordering_for(federation, *receiver, stamp);
@@ -288,11 +292,12 @@ pub(crate) fn dispatch_unevaluated(
         let content = Content::Unevaluated(Arc::clone(&message), order);
         // The subject is checked with the subscriptions at delivery.
         let (subject, removes) = (None, false);
-        let message = QueuedMessage { content, len, sequence, subject, removes, retraction };
+        let message =
+            QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
         if time.is_none() && !must_queue(federation, *receiver) {
             deliver(federation, *receiver, message)
         } else {
-            queue(federation, *receiver, time, message)
+            queue(federation, (producer, *receiver), time, message, &mut parcels)
         }
     });
     others
@@ -320,11 +325,18 @@ fn ordering_for(
 /// Queues a message until the federate may receive it. Returns `false` if that exceeds the limits.
 fn queue(
     federation: &mut Federation,
-    receiver: FederateHandle,
+    (producer, receiver): (FederateHandle, FederateHandle),
     time: Option<LogicalTime>,
     message: QueuedMessage,
+    parcels: &mut Parcels,
 ) -> bool {
     let limits = federation.limits;
+    if time.is_none() && !can_hold(federation, message.len) {
+        federation.overflowed.insert(receiver);
+        return false;
+    }
+    let share = parcels.share(federation, (producer, receiver), time.is_some(), message.len);
+    let message = QueuedMessage { share: Some(share), ..message };
     let state = &mut federation.federate_mut(receiver).time;
     let backlog = &mut state.backlog;
     let too_much = backlog.len() + message.len > limits.undelivered_len;
@@ -427,9 +439,10 @@ pub(crate) fn deliver(
     to: FederateHandle,
     message: QueuedMessage,
 ) -> bool {
-    let QueuedMessage { content, subject, removes, retraction, .. } = &message;
+    let QueuedMessage { content, subject, removes, retraction, share, .. } = &message;
     let notice = match content {
         Content::Evaluated(notice) if is_deliverable(federation, to, &message) => {
+            share.iter().for_each(Share::encoded);
             Some(Arc::clone(notice))
         }
         Content::Evaluated(_) | Content::Retracted => None,
@@ -512,7 +525,9 @@ pub(crate) fn store_for_retraction(
     deletes: Option<ObjectInstanceHandle>,
 ) {
     let Stamp::Ordering(time, retraction) = stamp else { return };
-    let sent = Sent { time, sequence: (first, federation.sequence), receivers, deletes };
+    let charge = Charge::new(&federation.federate(sender).account, Sent::len(&receivers));
+    let sequence = (first, federation.sequence);
+    let sent = Sent { time, sequence, receivers, deletes, charge };
     let (_, number) = sender_and_number(retraction);
     let limit = federation.limits.retractable;
     let state = &mut federation.federate_mut(sender).time;

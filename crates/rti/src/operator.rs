@@ -5,6 +5,7 @@ use hemiola_hla::TransportationTypeHandle;
 use crate::federate::{Federate, Presence};
 use crate::input::SessionId;
 use crate::kernel::Kernel;
+use crate::memory::Refusals;
 
 impl Kernel {
     /// Whether the session's federate is a member of a federation execution.
@@ -24,6 +25,24 @@ impl Kernel {
         let federation = member.and_then(|member| self.federations.get(&member.federation));
         let definition = federation.and_then(|one| one.model.transportation(transportation));
         definition.is_some_and(|one| !one.reliable)
+    }
+
+    /// The memory that all federations hold, in bytes.
+    #[must_use]
+    pub fn memory_len(&self) -> usize {
+        self.memory.held()
+    }
+
+    /// The memory that is held because of a session, in bytes. What outlives the session is no longer counted for it.
+    #[must_use]
+    pub fn memory_len_of(&self, session: SessionId) -> usize {
+        self.memory.held_for(session)
+    }
+
+    /// The calls that were refused because they would have exceeded a quota of memory.
+    #[must_use]
+    pub const fn refusals(&self) -> Refusals {
+        self.refusals
     }
 
     /// Destroys a federation execution. Returns `false` if there is none, or if it has members. Federates that have

@@ -22,6 +22,7 @@ use hemiola_hla::{Call, Exception, FederateHandle, Refusal, Reply};
 use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
+use crate::kernel::SPARE_EFFECTS;
 use crate::limits::Limits;
 use crate::session::Session;
 
@@ -71,6 +72,7 @@ pub(crate) fn follow_up(
     let answers = federation.answers.drain(..);
     out.extend(answers.map(|(session, call, answer)| Effect::Reply(session, call, answer)));
     out.append(&mut federation.outbox);
+    federation.outbox.shrink_to(SPARE_EFFECTS);
 }
 
 /// Returns the refusal of a service that is not implemented.
@@ -78,10 +80,14 @@ pub(crate) fn not_offered(name: &str) -> Refusal {
     Exception::RTIinternalError.because(format!("{name} is not implemented"))
 }
 
-/// Checks the length of a tag that has to be stored.
-pub(crate) fn kept_tag(limits: Limits, tag: &Data) -> Result<(), Refusal> {
+/// Checks the length of a tag that has to be stored. Returns a copy, because the original shares the memory of the
+/// whole call.
+pub(crate) fn kept_tag(limits: Limits, tag: &Data) -> Result<Data, Refusal> {
     let limit = limits.kept_tag_len;
-    if tag.len() > limit { Err(beyond(limit, "bytes in this tag")) } else { Ok(()) }
+    if tag.len() > limit {
+        return Err(beyond(limit, "bytes in this tag"));
+    }
+    Ok(Data::copy_from_slice(tag))
 }
 
 /// Returns the refusal of a call that would exceed one of the [limits](crate::Limits).

@@ -7,6 +7,7 @@ use crate::federate::{Federate, Presence};
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
+use crate::memory::Charge;
 use crate::services::time::Galts;
 use crate::time::Bound;
 
@@ -30,6 +31,10 @@ pub struct FederationStatus {
     pub instances: usize,
     /// Number of messages sent since it was created.
     pub messages: u64,
+    /// The memory that it holds, in bytes: its model and everything that its federates made it keep.
+    pub memory: usize,
+    /// The part of it that is the object model.
+    pub model_memory: usize,
     /// Labels of the pending synchronization points.
     pub synchronization_points: Vec<String>,
     /// Its joined federates, by handle.
@@ -59,6 +64,8 @@ pub struct FederateStatus {
     pub held_back: Option<HeldBack>,
     /// Number of messages queued for it.
     pub undelivered: usize,
+    /// The memory that its session makes the kernel hold, in bytes.
+    pub memory: usize,
 }
 
 /// What a federate is waiting for.
@@ -96,6 +103,8 @@ fn federation_status(federation: &Federation) -> FederationStatus {
         time: federation.implementation,
         instances: federation.instances.len(),
         messages: federation.sequence,
+        memory: federation.held(),
+        model_memory: federation.model_charges.iter().map(Charge::len).sum(),
         synchronization_points: federation.points.keys().cloned().collect(),
         federates: federates.map(|(handle, one)| federate_status(handle, one, galts)).collect(),
     }
@@ -117,5 +126,6 @@ fn federate_status(handle: FederateHandle, federate: &Federate, galts: Galts) ->
         waiting: advancing.or(constrained),
         held_back: galts.held_by(handle).map(held_by),
         undelivered: time.backlog.count(),
+        memory: federate.account.session_held(),
     }
 }

@@ -9,6 +9,7 @@ use hemiola_hla::{
 use hemiola_units::Instant;
 
 use crate::backlog::Backlog;
+use crate::memory::{ALLOCATION, Charge, entry_len};
 
 /// A lower bound on time stamps, inclusive or exclusive. The more it excludes, the greater it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +100,7 @@ pub(crate) struct Regulation {
 }
 
 /// A message that can still be retracted.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) time: LogicalTime,
     /// First and last sequence number of its parts.
@@ -107,6 +108,15 @@ pub(crate) struct Sent {
     pub(crate) receivers: Vec<FederateHandle>,
     /// The instance it deletes.
     pub(crate) deletes: Option<ObjectInstanceHandle>,
+    pub(crate) charge: Charge,
+}
+
+impl Sent {
+    /// Its estimated memory, in bytes.
+    pub(crate) const fn len(receivers: &[FederateHandle]) -> usize {
+        let receivers = size_of_val::<[FederateHandle]>(receivers);
+        entry_len::<u32, Self>() + ALLOCATION + receivers
+    }
 }
 
 /// The time state of a federate.

@@ -18,6 +18,8 @@ pub struct Options {
     pub local: Option<String>,
     /// The limits and timeouts.
     pub settings: Settings,
+    /// The limit of the system to which the memory limit was lowered, for reports.
+    pub memory_limited_by: Option<String>,
     /// The directory for the files of spools; `None` if they stay in memory.
     pub spool: Option<PathBuf>,
     /// The capacity of a stream in shared memory, in each direction. It is memory of this process too.
@@ -33,6 +35,7 @@ impl Default for Options {
             listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))],
             local: Some(PORT.to_string()),
             settings: Settings::default(),
+            memory_limited_by: None,
             spool: None,
             stream_capacity: Bytes(64 << 10),
             observer: None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::epoll::Events;
+use hemiola_rt::sys::memory;
 use hemiola_rti::SessionId;
 use hemiola_rti_server::{
     ConnectionId, Identity, Origin, Peer, PeerAddress, Server as Core, Summary,
@@ -111,6 +112,7 @@ impl Server {
             version: env!("CARGO_PKG_VERSION").into(),
             pid: std::process::id(),
             addresses: tcp.chain(local).collect(),
+            memory_limited_by: options.memory_limited_by,
         };
         Ok(Self {
             core: Core::new(settings, identity, now()),
@@ -154,6 +156,9 @@ impl Server {
             self.report_events(&events);
             self.resume_listeners(from);
             self.core.turn(&mut self.network);
+            if self.core.trim_is_due() {
+                memory::give_back();
+            }
             let to = now();
             self.core.count_turn(from, to);
             if let Some(BoxedObserver(observer)) = &mut self.observer {

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use hemiola_report::text::{count, duration};
 use hemiola_rt::profile;
+use hemiola_rt::sys::memory::{self, MemoryLimit};
 use hemiola_rtid::{
     Addresses, Options, REAL_TIME_HOLD_MAX, ServeError, Server, SlowReaderPolicy, Stopper,
 };
@@ -30,6 +31,9 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let metrics = args.metrics.as_deref().map(metrics::Listener::bind).transpose()?;
     let log = Log::start(args.log.into())?;
     hemiola_rt::privilege::raise_descriptor_limit();
+    let (memory_max, limited_by) =
+        (Bytes(options.settings.memory_max as u64), options.memory_limited_by.clone());
+    memory::limit_arenas();
     let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
     // Started before the profile is applied, so that this thread keeps ordinary scheduling.
     stop_at_signals(server.stopper())?;
@@ -37,6 +41,9 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let addresses = server.addresses();
     let metrics = metrics.map(|listener| listener.serve(server.stopper())).transpose()?;
     announce(&addresses, metrics);
+    if let Some(limit) = limited_by {
+        tracing::info!(%limit, "the memory limit was lowered to {memory_max}");
+    }
     for address in &addresses.tcp {
         let can = "create, join and destroy federations, and read and change their data";
         warn_if_reachable(*address, can);
@@ -90,9 +97,8 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         settings.peer_connections_max =
             settings.peer_connections_max.max(both).min(settings.connections_max);
     }
-    if let Some(Bytes(len)) = args.memory_max {
-        settings.memory_max = usize::try_from(len).unwrap_or(usize::MAX);
-    }
+    fit_memory(&mut options, args)?;
+    let settings = &mut options.settings;
     if let Some(span) = args.stall_max {
         settings.stall_max = span;
     }
@@ -122,6 +128,48 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
 /// The share of one peer: the rest is left to others.
 const fn three_quarters(count: usize) -> usize {
     count - count / 4
+}
+
+/// Sets the memory limit and its quotas, so that they fit into what the system allows the process.
+fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
+    let bytes = |Bytes(len)| usize::try_from(len).unwrap_or(usize::MAX);
+    let asked = args.memory_max.map_or(options.settings.memory_max, bytes);
+    let limits = memory::limits().map_err(Failure::failed)?;
+    let fitting = limits.iter().map(|limit| (memory_that_fits(limit), limit));
+    let least = fitting.min_by_key(|(len, _)| *len).filter(|(len, _)| *len < asked);
+    let settings = &mut options.settings;
+    if let Some((len, limit)) = least {
+        if len < MEMORY_MIN {
+            return Err(Failure::failed(format!(
+                "{} of {} leaves too little memory for an RTI\nhint: raise it by at least {}",
+                limit.name,
+                limit.limit,
+                Bytes((MEMORY_MIN - len) as u64 * 2)
+            )));
+        }
+        options.memory_limited_by = Some(format!("{} of {}", limit.name, limit.limit));
+        settings.set_memory_max(len);
+    } else {
+        settings.set_memory_max(asked);
+    }
+    if let Some(len) = args.federation_memory_max {
+        settings.limits.federation_len = bytes(len).min(settings.memory_max);
+    }
+    if let Some(len) = args.session_memory_max {
+        settings.session_memory_max = bytes(len).min(settings.memory_max);
+    }
+    Ok(())
+}
+
+/// With less, not even a module of the largest size can be received.
+const MEMORY_MIN: usize = 8 << 20;
+/// What the process needs besides the account: stacks, buffers, and modules while they are parsed.
+const BESIDES: u64 = 48 << 20;
+
+/// The account that fits into a limit of the system. A fifth is left for the gaps between allocations.
+fn memory_that_fits(limit: &MemoryLimit) -> usize {
+    let free = limit.limit.0.saturating_sub(limit.used.0 + BESIDES);
+    usize::try_from(free / 5 * 4).unwrap_or(usize::MAX)
 }
 
 /// The addresses that the text resolves to, without duplicates.

@@ -9,8 +9,8 @@ use hemiola_report::terminal;
 use hemiola_report::text::{count, duration, percent, printable, size};
 use hemiola_rtid::Report;
 use hemiola_rtid::report::{
-    FederateReport, FederationReport, Flow, HoldingBack, LAYOUT, SessionReport, SessionState,
-    SlowReading,
+    FederateReport, FederationReport, Flow, HoldingBack, LAYOUT, MemoryReport, RefusalReport,
+    SessionReport, SessionState, SlowReading,
 };
 use hemiola_units::Span;
 
@@ -78,6 +78,7 @@ fn render(report: &Report) -> String {
         ("received".to_owned(), flow(&report.received)),
         ("sent".to_owned(), flow(&report.sent)),
         ("busy".to_owned(), busy(report)),
+        ("memory".to_owned(), memory(&report.memory)),
     ];
     let ended: Vec<String> =
         report.sessions_ended.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
@@ -115,6 +116,32 @@ fn busy(report: &Report) -> String {
     )
 }
 
+/// The memory by holder, and the calls that were refused for lack of it.
+fn memory(memory: &MemoryReport) -> String {
+    let size = |len: usize| self::size(len as f64);
+    let mut text = format!(
+        "{} of {}: federations {}, sessions {}, modules being parsed {}",
+        size(memory.used),
+        size(memory.limit),
+        size(memory.federations),
+        size(memory.sessions),
+        size(memory.preparations),
+    );
+    if let Some(limit) = &memory.limited_by {
+        text += &format!("; limited by {limit}");
+    }
+    let RefusalReport { session, federation, process } = memory.refused;
+    if session + federation + process > 0 {
+        text += &format!(
+            "; calls refused by the limit of a session {}, of a federation {}, of all {}",
+            count(session),
+            count(federation),
+            count(process)
+        );
+    }
+    text
+}
+
 fn flow(flow: &Flow) -> String {
     format!(
         "{} messages/s, {}/s; {} messages, {} in all",
@@ -148,13 +175,15 @@ fn federation(federation: &FederationReport, sessions: &[SessionReport]) -> Tabl
         federate(one, session)
     });
     let title = format!(
-        "Federation {}: {}, {}, {} messages",
+        "Federation {}: {}, {}, {} messages, {} of memory",
         shown(&federation.name),
         federation.time,
         several(federation.instances, "object instance"),
-        count(federation.messages)
+        count(federation.messages),
+        size(federation.memory as f64)
     );
-    let heads = "Federate|Type|Time|Lookahead|Constr.|GALT|State|In/s|Out/s|Backlog".split('|');
+    let heads =
+        "Federate|Type|Time|Lookahead|Constr.|GALT|State|In/s|Out/s|Backlog|Memory".split('|');
     Table::new(title, heads, rows.collect()).with_prose(&[1, 6]).with_note(note(federation))
 }
 
@@ -174,6 +203,7 @@ fn federate(one: &FederateReport, session: Option<&SessionReport>) -> Vec<String
         rate(|session| session.received),
         rate(|session| session.sent),
         backlog(one, session),
+        figure(session.map(|session| size((session.memory + session.federation_memory) as f64))),
     ]
 }
 
@@ -257,10 +287,11 @@ fn not_joined(report: &Report) -> Option<Table> {
         .filter(|session| !joined.contains(&session.number))
         .map(|session| {
             let (age, silence) = (age(session.age), age(session.silence));
-            vec![session.number.to_string(), session.peer.clone(), age, silence]
+            let memory = size((session.memory + session.federation_memory) as f64);
+            vec![session.number.to_string(), session.peer.clone(), age, silence, memory]
         })
         .collect();
-    let heads = ["Session", "From", "Age", "Silent for"];
+    let heads = ["Session", "From", "Age", "Silent for", "Memory"];
     (!rows.is_empty()).then(|| Table::new("Not joined", heads, rows).with_prose(&[1]))
 }
 

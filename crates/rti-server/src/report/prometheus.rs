@@ -8,7 +8,10 @@ use std::fmt::{Display, Write};
 use hemiola_units::Span;
 
 use self::MetricKind::{Counter, Gauge};
-use super::{FederateReport, FederationReport, Report, SessionReport, SessionState, SlowReading};
+use super::{
+    FederateReport, FederationReport, MemoryReport, RefusalReport, Report, SessionReport,
+    SessionState, SlowReading,
+};
 
 /// Returns every metric of an RTI as text of the type `text/plain; version=0.0.4`.
 ///
@@ -34,11 +37,31 @@ fn of_process(text: &mut Text, report: &Report) {
     text.one("calls_total", Counter, "Calls executed.", report.work.calls);
     let callbacks = report.work.callbacks;
     text.one("callbacks_total", Counter, "Callbacks, counted once for each receiver.", callbacks);
+    of_memory(text, &report.memory);
     let Report { received, sent, .. } = report;
     text.one("received_messages_total", Counter, "Messages received.", received.messages);
     text.one("received_bytes_total", Counter, "Bytes received.", received.bytes);
     text.one("sent_messages_total", Counter, "Messages sent.", sent.messages);
     text.one("sent_bytes_total", Counter, "Bytes sent.", sent.bytes);
+}
+
+fn of_memory(text: &mut Text, memory: &MemoryReport) {
+    text.one("memory_limit_bytes", Gauge, "Limit of the memory account.", memory.limit);
+    text.family("memory_bytes", Gauge, "Memory that peers make the RTI use, by holder.");
+    let holders = [
+        ("sessions", memory.sessions),
+        ("federations", memory.federations),
+        ("preparations", memory.preparations),
+    ];
+    for (holder, len) in holders {
+        text.sample("memory_bytes", &[("holder", &holder)], len);
+    }
+    let name = "memory_refusals_total";
+    text.family(name, Counter, "Calls refused for lack of memory, by limit.");
+    let RefusalReport { session, federation, process } = memory.refused;
+    for (limit, count) in [("session", session), ("federation", federation), ("process", process)] {
+        text.sample(name, &[("limit", &limit)], count);
+    }
 }
 
 fn of_sessions(text: &mut Text, report: &Report) {
@@ -92,6 +115,7 @@ fn of_federations(text: &mut Text, federations: &[FederationReport]) {
     each("federates", Gauge, "Joined federates.", |one| one.federates.len() as u64);
     each("instances", Gauge, "Object instances.", |one| one.instances as u64);
     each("messages_total", Counter, "Messages sent in the federation.", |one| one.messages);
+    each("federation_memory_bytes", Gauge, "Memory that it holds.", |one| one.memory as u64);
     let help = "Synchronization points that some federate has not reached.";
     each("synchronization_points", Gauge, help, |one| one.synchronization_points.len() as u64);
 }

@@ -29,6 +29,7 @@ fn status() -> Status {
         waiting: None,
         held_back: Some(HeldBack { galt: time(12), by: FederateHandle::new(1) }),
         undelivered: 0,
+        memory: 4096,
     };
     let waits = |one: FederateStatus, since| FederateStatus {
         waiting: Some(Waiting { until: Some(time(20)), since: at(since) }),
@@ -46,6 +47,8 @@ fn status() -> Status {
             time: TimeImplementation::Integer64,
             instances: 5,
             messages: 1234,
+            memory: 1 << 20,
+            model_memory: 1 << 19,
             synchronization_points: vec!["Ready".into()],
             federates: vec![slow, waits(member(2, "fast"), 3000), viewer],
         }],
@@ -68,6 +71,8 @@ fn report() -> Report {
         slow_reading: SlowReading { conflated: 8, ..SlowReading::default() },
         kept_bytes: 100,
         unanswered: 1,
+        memory: 8192,
+        federation_memory: 4096,
     };
     Report {
         layout: LAYOUT,
@@ -76,6 +81,7 @@ fn report() -> Report {
         uptime: Span::from_millis(61_500),
         addresses: vec!["tcp:127.0.0.1:15164".into()],
         work: Work { turns: 9, busy: Span::from_millis(2), calls: 30, callbacks: 20 },
+        memory: MemoryReport { limit: 1 << 30, used: 1 << 21, ..MemoryReport::default() },
         received: flow,
         sent: flow,
         arrivals: 1,

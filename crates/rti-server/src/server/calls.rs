@@ -18,6 +18,8 @@ const BYTES_PER_UNIT: u64 = 1024;
 const CALLBACKS_PER_UNIT: u64 = 4;
 /// A turn's work is done in this many parts, so that several sessions share it. A call begins with one part.
 const WORK_PARTS: u64 = 4;
+/// The capacity that the list of effects keeps.
+const SPARE_EFFECTS: usize = 4096;
 
 impl Server {
     /// Carries out the calls of a session, within the budget of a turn.
@@ -91,7 +93,7 @@ impl Server {
                     self.queue_preparation(id, request, call, &job);
                     1
                 }
-                None => self.carry_out(id, request, call),
+                None => self.carry_out(id, request, call, body.len()),
             },
             Err(error) => {
                 let refusal = Exception::RTIinternalError.because(error.to_string());
@@ -103,7 +105,14 @@ impl Server {
     }
 
     /// Passes a call to the kernel, and its effects to the sessions. Returns its cost.
-    pub(super) fn carry_out(&mut self, session: SessionId, request: RequestId, call: Call) -> u64 {
+    /// `len` is the length of the call as it was received, whose memory its values share.
+    pub(super) fn carry_out(
+        &mut self,
+        session: SessionId,
+        request: RequestId,
+        call: Call,
+        len: usize,
+    ) -> u64 {
         let entry = call.entry();
         let number = entry.number;
         let found = self.sessions.by_id.get_mut(&session).expect("it made a call");
@@ -114,6 +123,7 @@ impl Server {
         self.statistics.summary.calls += 1;
         let may_join = matches!(call, Call::Federation(_));
         found.calls.answering = Some(Caller { request, number, output });
+        self.input(Input::Room(self.room(len)));
         self.input(Input::Called(session, CallId(request.number()), call));
         if let Some(settings) = settings {
             self.apply(session, &settings);
@@ -208,6 +218,8 @@ impl Server {
                 }
             }
         }
+        // A burst must not occupy memory permanently.
+        effects.shrink_to(SPARE_EFFECTS);
         self.buffers.effects = effects;
         self.statistics.summary.callbacks += callbacks;
         1 + bytes / BYTES_PER_UNIT + callbacks / CALLBACKS_PER_UNIT

@@ -252,28 +252,6 @@ impl Server {
         }
     }
 
-    /// Charges the memory account with what a session uses now. Beyond the limit, the session that uses most ends.
-    pub(super) fn charge(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
-        let rest =
-            session.connection.and_then(|connection| self.connections.by_id.get(&connection));
-        let large_len = session.large_len();
-        let memory = session.memory() + rest.map_or(0, |connection| connection.rest_len());
-        self.sessions.memory = self.sessions.memory - session.charged + memory;
-        session.charged = memory;
-        let released = self.gate.hold(id, large_len, self.settings.incoming_len_max);
-        self.read_again(released);
-        if self.sessions.memory > self.settings.memory_max {
-            let largest = self.sessions.by_id.iter().max_by_key(|(_, session)| session.charged);
-            if let Some((id, session)) = largest
-                && session.ending.eviction.is_none()
-            {
-                let reason = "all sessions together use too much memory, and this one uses most";
-                self.schedule.evictions.push((*id, reason));
-            }
-        }
-    }
-
     /// Ends a session from this side.
     pub(super) fn evict(&mut self, id: SessionId, reason: &'static str) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
@@ -312,7 +290,7 @@ impl Server {
         self.relieve(id);
         self.leave_gate(id);
         let session = self.sessions.by_id.remove(&id).expect("it was found above");
-        self.sessions.memory -= session.charged;
+        self.discharge(session.charged);
         if let Some(connection) = session.connection {
             self.leave(network, connection);
         }

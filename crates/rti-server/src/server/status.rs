@@ -4,6 +4,7 @@ use super::Server;
 use crate::connection::Purpose;
 use crate::report::{LAYOUT, Report, SessionReport, SessionState, Work, federations};
 use crate::session::Session;
+use hemiola_rti::SessionId;
 
 impl Server {
     /// Returns the state of the server.
@@ -27,6 +28,7 @@ impl Server {
                 calls: statistics.summary.calls,
                 callbacks: statistics.summary.callbacks,
             },
+            memory: self.memory_report(),
             received: statistics.received.read(now),
             sent: statistics.sent.read(now),
             arrivals: connections.filter(|one| is_arriving(&one.purpose)).count(),
@@ -59,6 +61,8 @@ impl Server {
             slow_reading: session.slowness.total,
             kept_bytes: session.protocol.kept_len(),
             unanswered: session.protocol.unanswered(),
+            memory: session.charged.0 + session.charged.1,
+            federation_memory: self.kernel.memory_len_of(SessionId(number)),
         }
     }
 
@@ -68,8 +72,7 @@ impl Server {
     /// An invariant is violated.
     pub fn check_invariants(&self) {
         let sessions = &self.sessions.by_id;
-        let charged: usize = sessions.values().map(|session| session.charged).sum();
-        assert_eq!(self.sessions.memory, charged, "the account is the sum of what is charged");
+        self.check_memory();
         for (id, session) in sessions {
             if let Some(connection) = session.connection {
                 let carried = self.connections.by_id.get(&connection).map(|one| &one.purpose);

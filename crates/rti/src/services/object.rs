@@ -19,6 +19,7 @@ use hemiola_hla::{
 use super::Answer;
 use crate::federation::Federation;
 use crate::instance::Instance;
+use crate::memory::{Parcels, has_room};
 use instance::{delete_object_instance, local_delete_object_instance, register_object_instance};
 use interaction::{send_directed_interaction, send_interaction};
 use name::{
@@ -38,6 +39,7 @@ pub(crate) use instance::{
     offer_published, offer_step, owners_changed, undelete,
 };
 pub(crate) use interest::{evaluate, is_wanted};
+pub(crate) use name::reserved_len;
 pub(crate) use provide::provide_step;
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 pub(crate) use unpublish::{check_unpublish_step, unpublish, unpublish_step};
@@ -218,6 +220,10 @@ pub(crate) fn stamped(
     time: Option<hemiola_hla::EncodedTime>,
 ) -> Result<Option<LogicalTime>, Refusal> {
     let Some(time) = time else { return Ok(None) };
+    if federation.federate(me).time.regulation().is_some() {
+        // The receivers may keep the message for a long time.
+        has_room(federation, me, federation.room.call_len + Parcels::OVERHEAD)?;
+    }
     let time = time
         .decode(federation.implementation)
         .map_err(|error| Exception::InvalidLogicalTime.because(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_rtid::report::{Number, SlowReading, WaitingReport, Work};
+use hemiola_rtid::report::{MemoryReport, Number, RefusalReport, SlowReading, WaitingReport, Work};
 
 use super::*;
 
@@ -30,6 +30,8 @@ fn session(number: u64, state: SessionState, backlog: usize) -> SessionReport {
         slow_reading: SlowReading { conflated: backlog as u64 / 4, ..SlowReading::default() },
         kept_bytes: 0,
         unanswered: 0,
+        memory: 8192,
+        federation_memory: 20 << 10,
     }
 }
 
@@ -63,6 +65,17 @@ fn report() -> Report {
         uptime: seconds(100.0),
         addresses: vec!["tcp:127.0.0.1:15164".into(), "shm:15164".into()],
         work: Work { turns: 1000, busy: seconds(12.0), calls: 64_000, callbacks: 128_000 },
+        memory: MemoryReport {
+            limit: 64 << 20,
+            limited_by: Some("RLIMIT_AS of 128 MiB".into()),
+            session_limit: 16 << 20,
+            federation_limit: 32 << 20,
+            used: 4 << 20,
+            sessions: 1 << 19,
+            federations: 3 << 20,
+            preparations: 1 << 19,
+            refused: RefusalReport { session: 2, federation: 0, process: 1 },
+        },
         received: a_flow(64_000, 1000.0),
         sent: a_flow(128_000, 2000.0),
         arrivals: 0,
@@ -87,6 +100,8 @@ fn report() -> Report {
             time: "HLAfloat64Time".into(),
             instances: 4,
             messages: 64_000,
+            memory: 3 << 20,
+            model_memory: 2 << 20,
             synchronization_points: vec!["Ready".into()],
             federates: vec![member(1, "board 1", None), member(2, "board 2", Some(83.2)), viewer],
             holding_back: vec![HoldingBack {
@@ -108,26 +123,27 @@ RTI 0.1.0, process 4711, up 1 min 40 s: 1 federation, 3 federates, 4 sessions
   received        1 000 messages/s, 97.7 KiB/s; 64 000 messages, 6.10 MiB in all
   sent            2 000 messages/s, 195 KiB/s; 128 000 messages, 12.2 MiB in all
   busy            12.0 % of the time, 64 000 calls, 128 000 callbacks
+  memory          4 MiB of 64 MiB: federations 3 MiB, sessions 512 KiB, modules being parsed 512 KiB; limited by RLIMIT_AS of 128 MiB; calls refused by the limit of a session 2, of a federation 0, of all 1
   sessions ended  1 stalled, 1 terminated
   slow readers    9 000 messages spooled, 2 parts in files, 1 024 updates conflated, 3 times congested, 1 holds of senders
 
-Federation Formation: HLAfloat64Time, 4 object instances, 64 000 messages
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Federate         Type        Time  Lookahead  Constr.   GALT  State                                                                      In/s  Out/s                                   Backlog
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-board 1          Dynamics  12.345      0.005        ✓  12.35  runs                                                                      1 000  2 000                                         0
-board 2          Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s                    1 000  2 000                                         0
-view\u{1b}[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; reads slowly; missed 1 024 best-effort messages  1 000  2 000  4 096 (4 MiB) + 2 MiB in a file + 12 TSO
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Federation Formation: HLAfloat64Time, 4 object instances, 64 000 messages, 3 MiB of memory
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Federate         Type        Time  Lookahead  Constr.   GALT  State                                                                      In/s  Out/s                                   Backlog  Memory
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+board 1          Dynamics  12.345      0.005        ✓  12.35  runs                                                                      1 000  2 000                                         0  28 KiB
+board 2          Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s                    1 000  2 000                                         0  28 KiB
+view\u{1b}[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; reads slowly; missed 1 024 best-effort messages  1 000  2 000  4 096 (4 MiB) + 2 MiB in a file + 12 TSO  28 KiB
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 board 1 holds back board 2 and viewer at 12.35 for 1 min 23 s: it has not asked to advance. Not yet
 reached by all federates: Ready.
 
 Not joined
-────────────────────────────────────────────────────
-Session  From                       Age  Silent for
-────────────────────────────────────────────────────
-4        tcp:127.0.0.1:40004  1 min 4 s      2.50 s
-────────────────────────────────────────────────────
+────────────────────────────────────────────────────────────
+Session  From                       Age  Silent for  Memory
+────────────────────────────────────────────────────────────
+4        tcp:127.0.0.1:40004  1 min 4 s      2.50 s  28 KiB
+────────────────────────────────────────────────────────────
 ");
 }
 

@@ -7,8 +7,9 @@ use hemiola_hla::{
 };
 
 use super::{Answer, defined, interaction_defined};
-use crate::federate::Reach;
+use crate::federate::{Reach, table};
 use crate::federation::Federation;
+use crate::memory::has_room;
 
 /// Checks that the object model allows these interactions to be directed at instances of this class.
 fn directable(
@@ -38,8 +39,12 @@ pub(super) fn publish(
 ) -> Answer {
     directable(federation, class, interactions)?;
     if !interactions.is_empty() {
-        let directed = &mut federation.federate_mut(me).published.directed;
-        directed.entry(class).or_default().extend(interactions);
+        has_room(federation, me, table::directed(interactions.len()))?;
+        let federate = federation.federate_mut(me);
+        let set = federate.published.directed.entry(class).or_default();
+        let before = table::directed(set.len());
+        set.extend(interactions);
+        federate.charge.change(before, table::directed(set.len()));
     }
     Ok(Reply::Done)
 }
@@ -52,9 +57,12 @@ pub(super) fn unpublish(
     interactions: Option<&[InteractionClassHandle]>,
 ) -> Answer {
     directable(federation, class, interactions.unwrap_or_default())?;
-    let directed = &mut federation.federate_mut(me).published.directed;
+    let federate = federation.federate_mut(me);
+    let directed = &mut federate.published.directed;
     if let Some(set) = directed.get_mut(&class) {
+        let before = table::directed(set.len());
         set.retain(|one| interactions.is_some_and(|some| !some.contains(one)));
+        federate.charge.change(before, table::directed(set.len()));
         if set.is_empty() {
             directed.remove(&class);
         }
@@ -72,10 +80,13 @@ pub(super) fn subscribe(
 ) -> Answer {
     directable(federation, class, interactions)?;
     if !interactions.is_empty() {
-        let directed = &mut federation.federate_mut(me).subscribed.directed;
+        has_room(federation, me, table::directed(interactions.len()))?;
+        let federate = federation.federate_mut(me);
         let reaches: &mut BTreeMap<InteractionClassHandle, Reach> =
-            directed.entry(class).or_default();
+            federate.subscribed.directed.entry(class).or_default();
+        let before = table::directed(reaches.len());
         reaches.extend(interactions.iter().map(|one| (*one, reach)));
+        federate.charge.change(before, table::directed(reaches.len()));
     }
     Ok(Reply::Done)
 }
@@ -88,9 +99,12 @@ pub(super) fn unsubscribe(
     interactions: Option<&[InteractionClassHandle]>,
 ) -> Answer {
     directable(federation, class, interactions.unwrap_or_default())?;
-    let directed = &mut federation.federate_mut(me).subscribed.directed;
+    let federate = federation.federate_mut(me);
+    let directed = &mut federate.subscribed.directed;
     if let Some(reaches) = directed.get_mut(&class) {
+        let before = table::directed(reaches.len());
         reaches.retain(|one, _| interactions.is_some_and(|some| !some.contains(one)));
+        federate.charge.change(before, table::directed(reaches.len()));
         if reaches.is_empty() {
             directed.remove(&class);
         }

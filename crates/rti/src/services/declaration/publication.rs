@@ -7,7 +7,9 @@ use hemiola_hla::{
 };
 
 use super::{Answer, advise_of_interactions, advise_of_registration, defined, interaction_defined};
+use crate::federate::table;
 use crate::federation::Federation;
+use crate::memory::has_room;
 use crate::services::object;
 
 /// Clause 5.2. Publishing any attribute also publishes the privilege to delete.
@@ -22,10 +24,13 @@ pub(super) fn publish_object_class_attributes(
         return Ok(Reply::Done);
     }
     let privilege = federation.privilege;
-    let published = &mut federation.federate_mut(me).published;
-    let set = published.classes.entry(class).or_default();
+    has_room(federation, me, table::published(Some(&BTreeSet::new())))?;
+    let federate = federation.federate_mut(me);
+    let before = table::published(federate.published.classes.get(&class));
+    let set = federate.published.classes.entry(class).or_default();
     let more = attributes.iter().copied().chain([privilege]).filter(|one| set.insert(*one));
     let more: Vec<AttributeHandle> = more.collect();
+    federate.charge.change(before, table::published(Some(set)));
     advise_of_registration(federation, me);
     object::offer_published(federation, me, class, &more);
     Ok(Reply::Done)
@@ -60,7 +65,11 @@ pub(super) fn publish_interaction_class(
     class: InteractionClassHandle,
 ) -> Answer {
     interaction_defined(federation, class)?;
-    federation.federate_mut(me).published.interactions.insert(class);
+    has_room(federation, me, table::INTERACTION)?;
+    let federate = federation.federate_mut(me);
+    if federate.published.interactions.insert(class) {
+        federate.charge.grow(table::INTERACTION);
+    }
     advise_of_interactions(federation, me);
     Ok(Reply::Done)
 }
@@ -73,7 +82,9 @@ pub(super) fn unpublish_interaction_class(
 ) -> Answer {
     interaction_defined(federation, class)?;
     let federate = federation.federate_mut(me);
-    federate.published.interactions.remove(&class);
+    if federate.published.interactions.remove(&class) {
+        federate.charge.shrink(table::INTERACTION);
+    }
     federate.advised.interactions.remove(&class);
     Ok(Reply::Done)
 }

@@ -1,5 +1,7 @@
 //! Subscriptions (clauses 5.8 to 5.11).
 
+use std::collections::BTreeMap;
+
 use hemiola_hla::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle, Refusal,
     Reply, Switch,
@@ -9,8 +11,9 @@ use super::{
     Answer, class_subscriptions_changed, defined, interaction_defined,
     interaction_subscriptions_changed,
 };
-use crate::federate::{Activity, Rate, Subscription};
+use crate::federate::{Activity, Rate, Subscription, table};
 use crate::federation::Federation;
+use crate::memory::has_room;
 use crate::services::object;
 
 /// The interaction that reports service invocations. A federate whose own calls are reported may not subscribe to it,
@@ -33,11 +36,14 @@ pub(super) fn subscribe(
     if attributes.is_empty() {
         return Ok(Reply::Done);
     }
-    let subscribed = &mut federation.federate_mut(me).subscribed;
-    let entries = subscribed.classes.entry(class).or_default();
+    has_room(federation, me, table::subscribed(Some(&BTreeMap::new())))?;
+    let federate = federation.federate_mut(me);
+    let before = table::subscribed(federate.subscribed.classes.get(&class));
+    let entries = federate.subscribed.classes.entry(class).or_default();
     for attribute in attributes {
         entries.insert(*attribute, Subscription { activity, rate: rate.clone() });
     }
+    federate.charge.change(before, table::subscribed(Some(entries)));
     federation.class_subscribers.entry(class).or_default().insert(me);
     class_subscriptions_changed(federation, class);
     object::interest_changed(federation, me, class);
@@ -45,13 +51,17 @@ pub(super) fn subscribe(
 }
 
 /// Returns the rate of a designator; `None` if it is unlimited.
-fn rate_of(federation: &Federation, designator: &str) -> Result<Option<Rate>, Refusal> {
+fn rate_of(federation: &mut Federation, designator: &str) -> Result<Option<Rate>, Refusal> {
     if designator.is_empty() {
         return Ok(None);
     }
     let refusal = || Exception::InvalidUpdateRateDesignator.because(designator);
     let hertz = *federation.model.update_rates().get(designator).ok_or_else(refusal)?;
-    Ok((hertz > 0.0).then(|| Rate { designator: designator.to_owned(), hertz }))
+    if hertz <= 0.0 {
+        return Ok(None);
+    }
+    let designator = federation.rate_name(designator);
+    Ok(Some(Rate { designator, hertz }))
 }
 
 /// Clause 5.9, both forms: all attributes or some.
@@ -62,15 +72,20 @@ pub(super) fn unsubscribe(
     attributes: Option<&[AttributeHandle]>,
 ) -> Answer {
     defined(federation, class, attributes.unwrap_or_default())?;
-    let subscribed = &mut federation.federate_mut(me).subscribed.classes;
+    let federate = federation.federate_mut(me);
+    let subscribed = &mut federate.subscribed.classes;
     let Some(entries) = subscribed.get_mut(&class) else { return Ok(Reply::Done) };
+    let before = table::subscribed(Some(entries));
     match attributes {
         Some(attributes) => entries.retain(|one, _| !attributes.contains(one)),
         None => entries.clear(),
     }
     if entries.is_empty() {
         subscribed.remove(&class);
+        federate.charge.shrink(before);
         withdraw(&mut federation.class_subscribers, class, me);
+    } else {
+        federate.charge.change(before, table::subscribed(Some(entries)));
     }
     class_subscriptions_changed(federation, class);
     object::interest_changed(federation, me, class);
@@ -91,9 +106,13 @@ pub(super) fn subscribe_interaction_class(
     {
         return Err(Exception::FederateServiceInvocationsAreBeingReportedViaMOM.into());
     }
-    federation.federate_mut(me).subscribed.interactions.insert(class, activity);
+    has_room(federation, me, table::INTERACTION)?;
+    let federate = federation.federate_mut(me);
+    if federate.subscribed.interactions.insert(class, activity).is_none() {
+        federate.charge.grow(table::INTERACTION);
+    }
     federation.interaction_subscribers.entry(class).or_default().insert(me);
-    federation.receivers.clear();
+    federation.forget_receivers();
     interaction_subscriptions_changed(federation);
     Ok(Reply::Done)
 }
@@ -105,23 +124,29 @@ pub(super) fn unsubscribe_interaction_class(
     class: InteractionClassHandle,
 ) -> Answer {
     interaction_defined(federation, class)?;
-    federation.federate_mut(me).subscribed.interactions.remove(&class);
+    let federate = federation.federate_mut(me);
+    if federate.subscribed.interactions.remove(&class).is_some() {
+        federate.charge.shrink(table::INTERACTION);
+    }
     withdraw(&mut federation.interaction_subscribers, class, me);
-    federation.receivers.clear();
+    federation.forget_receivers();
     interaction_subscriptions_changed(federation);
     Ok(Reply::Done)
 }
 
 /// Removes a federate from all subscriber lists.
 pub(crate) fn forget(federation: &mut Federation, me: FederateHandle) {
-    let subscribed = std::mem::take(&mut federation.federate_mut(me).subscribed);
+    let federate = federation.federate_mut(me);
+    let before = federate.subscribed.len();
+    let subscribed = std::mem::take(&mut federate.subscribed);
+    federate.charge.shrink(before);
     for class in subscribed.classes.into_keys() {
         withdraw(&mut federation.class_subscribers, class, me);
     }
     for class in subscribed.interactions.into_keys() {
         withdraw(&mut federation.interaction_subscribers, class, me);
     }
-    federation.receivers.clear();
+    federation.forget_receivers();
 }
 
 type Subscribers<C> = std::collections::BTreeMap<C, std::collections::BTreeSet<FederateHandle>>;

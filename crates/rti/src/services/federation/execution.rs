@@ -10,6 +10,7 @@ use crate::federate::Edition;
 use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
+use crate::memory::{Charge, has_room_for};
 use crate::notice::Notice;
 use crate::prepare::are_few;
 use crate::session::FederationId;
@@ -65,11 +66,22 @@ pub(super) fn create_federation_execution(
         return Err(exception.because(details));
     };
     let creation = kernel.make_room(session)?;
+    let account = kernel.memory.of_federation();
+    let creator = kernel.memory.of_session(session, &account);
+    let len = model.memory();
+    let (limits, now) = (kernel.limits, kernel.now);
+    let mut federation =
+        Federation::new(name.clone(), model, implementation, limits, Arc::new(account), now);
+    federation.creation = creation;
+    federation.room = kernel.room;
+    if let Err(refusal) = has_room_for(&federation, &creator, len) {
+        kernel.refusals.add(federation.refusals.take());
+        kernel.retire(federation);
+        return Err(refusal);
+    }
+    federation.model_charges.push(Charge::new(&creator, len));
     kernel.federation_count += 1;
     let id = FederationId(kernel.federation_count);
-    let mut federation =
-        Federation::new(name.clone(), model, implementation, kernel.limits, kernel.now);
-    federation.creation = creation;
     kernel.federations.insert(id, federation);
     kernel.names.insert(name, id);
     Ok(Reply::Done)

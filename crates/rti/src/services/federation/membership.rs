@@ -9,6 +9,7 @@ use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
+use crate::memory::{Charge, has_room_for};
 use crate::prepare::are_few;
 use crate::services::{beyond, follow_up};
 use crate::session::Member;
@@ -35,6 +36,7 @@ pub(super) fn join_federation_execution(
     let id = kernel.names.get(federation_name).copied();
     let id = id.ok_or_else(|| does_not_exist(federation_name))?;
     let federation = kernel.federations.get_mut(&id).expect("a name leads to a federation");
+    federation.room = kernel.room;
     if federation.joined().len() >= federation.limits.federates {
         return Err(beyond(federation.limits.federates, "federates in a federation"));
     }
@@ -54,10 +56,17 @@ pub(super) fn join_federation_execution(
         Some(name) => name,
         None => generated_name(federation, &federate_type),
     };
+    let account = kernel.memory.of_session(session, &federation.account);
+    if let Some(model) = &model {
+        let more = model.memory().saturating_sub(federation.model.memory());
+        has_room_for(federation, &account, more)?;
+        federation.model_charges.push(Charge::new(&account, more));
+    }
     // Existing handles stay. An instance gets the entries of new attributes when they first have an owner.
     let before = model.map(|model| std::mem::replace(&mut federation.model, model));
     let time = federation.implementation;
-    let federate = Federate::new(name, federate_type, session, edition, &federation.model, time);
+    let model = &federation.model;
+    let federate = Federate::new(name, federate_type, session, edition, model, time, account);
     let federate = federation.join(federate);
     let member = Member { federation: id, federate };
     kernel.sessions.entry(session).or_default().member = Some(member);

@@ -10,6 +10,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
 use super::Answer;
 use crate::federation::Federation;
+use crate::memory::{ALLOCATION, Charge, entry_len, has_room, name_len, node_len};
 use crate::notice::Notice;
 use crate::services::{beyond, kept_tag};
 
@@ -21,9 +22,27 @@ pub(crate) struct SynchronizationPoint {
     for_all: bool,
     /// Its federates. `None` until a federate has achieved it, then whether it succeeded.
     members: BTreeMap<FederateHandle, Option<bool>>,
+    /// For all of this, paid by the federate that registered it.
+    charge: Charge,
 }
 
 impl SynchronizationPoint {
+    const MEMBER_LEN: usize = entry_len::<FederateHandle, Option<bool>>();
+
+    /// Its charge.
+    pub(crate) const fn charged_len(&self) -> usize {
+        self.charge.len()
+    }
+
+    fn own_len(label: &str, tag: &Data, members: usize) -> usize {
+        entry_len::<String, Self>()
+            + node_len::<FederateHandle, Option<bool>>()
+            + name_len(label)
+            + tag.len()
+            + ALLOCATION
+            + members * Self::MEMBER_LEN
+    }
+
     fn is_reached(&self) -> bool {
         self.members.values().all(Option::is_some)
     }
@@ -51,10 +70,13 @@ pub(super) fn register_federation_synchronization_point(
     if label.len() > limits.name_len {
         return Err(beyond(limits.name_len, "bytes in a label"));
     }
-    kept_tag(limits, &tag)?;
+    let tag = kept_tag(limits, &tag)?;
     if federation.points.len() >= limits.synchronization_points {
         return Err(beyond(limits.synchronization_points, "synchronization points"));
     }
+    let members = if set.is_empty() { federation.joined().len() } else { set.len() };
+    let len = SynchronizationPoint::own_len(&label, &tag, members);
+    has_room(federation, me, len)?;
     let failed = if federation.points.contains_key(&label) {
         Some(Reason::SynchronizationPointLabelNotUnique)
     } else if set.iter().any(|one| !is_staying(federation, *one)) {
@@ -78,8 +100,10 @@ pub(super) fn register_federation_synchronization_point(
     let for_all = set.is_empty();
     let members: BTreeSet<FederateHandle> =
         if for_all { staying(federation).collect() } else { set.iter().copied().collect() };
-    let members = members.into_iter().map(|one| (one, None)).collect();
-    let point = SynchronizationPoint { tag, for_all, members };
+    let members: BTreeMap<FederateHandle, Option<bool>> =
+        members.into_iter().map(|one| (one, None)).collect();
+    let charge = Charge::new(&federation.federate(me).account, len);
+    let point = SynchronizationPoint { tag, for_all, members, charge };
     let announcement = announcement(&label, &point);
     for member in point.members.keys() {
         federation.send_notice(*member, Arc::clone(&announcement));
@@ -143,6 +167,7 @@ pub(super) fn joined(federation: &mut Federation, federate: FederateHandle) {
     let mut announced = Vec::new();
     for (label, point) in federation.points.iter_mut().filter(|(_, point)| point.for_all) {
         point.members.insert(federate, None);
+        point.charge.grow(SynchronizationPoint::MEMBER_LEN);
         announced.push(announcement(label, point));
     }
     announced.into_iter().for_each(|notice| federation.send_notice(federate, notice));

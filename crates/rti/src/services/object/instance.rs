@@ -6,10 +6,13 @@ use hemiola_hla::{
     ObjectInstanceHandle, Refusal, Reply, Switch,
 };
 
+use super::name::reserved_len;
 use super::{Answer, advise_of_scope, advise_of_updates, may_delete, provide, stamped};
+use crate::federate::table;
 use crate::federation::{Federation, NameUse};
 use crate::instance::{Deletion, Instance, InstanceAttribute};
 use crate::job::{Below, DONE, Step, Task};
+use crate::memory::has_room;
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, store_for_retraction};
 use crate::services::{beyond, declaration, ownership};
 
@@ -37,6 +40,8 @@ pub(super) fn register_object_instance(
         return Err(beyond(limit, "object instances"));
     }
     let available = &federation.model.object_class(class).expect("just seen").attributes;
+    let len = Instance::own_len(name.as_deref().unwrap_or_default(), available.len());
+    has_room(federation, me, len)?;
     let attributes = available.iter().map(|handle| {
         let (order, transportation) =
             federate.attribute_send_options(&federation.model, class, *handle);
@@ -52,9 +57,16 @@ pub(super) fn register_object_instance(
     federation.instance_count += 1;
     let handle = ObjectInstanceHandle::new(federation.instance_count);
     // This name is free: names that begin with HLA cannot be reserved.
-    let name = name.unwrap_or_else(|| format!("HLAobject-{handle}"));
+    let name = match name {
+        Some(name) => {
+            federation.federate_mut(me).charge.shrink(reserved_len(&name));
+            name
+        }
+        None => format!("HLAobject-{handle}"),
+    };
     federation.names.insert(name.clone(), NameUse::Registered(handle));
-    let mut instance = Instance::new(name, class, me, attributes);
+    let account = &federation.federate(me).account;
+    let mut instance = Instance::new(name, class, me, attributes, account);
     instance.add_known_by(me, class);
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
@@ -119,8 +131,8 @@ fn mark_known(
     federation.instance_mut(handle).add_known_by(me, class);
     let since = federation.sequence;
     let federate = federation.federate_mut(me);
-    if federate.time.backlog.count() > 0 {
-        federate.known_since.insert(handle, since);
+    if federate.time.backlog.count() > 0 && federate.known_since.insert(handle, since).is_none() {
+        federate.charge.grow(table::KNOWN_SINCE);
     }
 }
 
@@ -178,8 +190,11 @@ pub(crate) fn disown(
         federation.set_owner(handle, *attribute, FederateHandle::INVALID);
     }
     // If the federate acquires them again, its advisories start afresh.
-    if let Some(advised) = federation.federate_mut(me).advised.updates.get_mut(&handle) {
+    let federate = federation.federate_mut(me);
+    if let Some(advised) = federate.advised.updates.get_mut(&handle) {
+        let before = table::advised(advised.len());
         advised.retain(|one, _| !attributes.contains(one));
+        federate.charge.change(before, table::advised(advised.len()));
     }
 }
 
@@ -290,15 +305,20 @@ pub(crate) fn forget(
 fn forget_details(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
     ownership::withdraw(federation, me, handle);
     let federate = federation.federate_mut(me);
-    federate.known_since.remove(&handle);
-    federate.advised.scope.remove(&handle);
-    federate.advised.updates.remove(&handle);
+    let since = federate.known_since.remove(&handle).map_or(0, |_| table::KNOWN_SINCE);
+    let scope = federate.advised.scope.remove(&handle);
+    let updates = federate.advised.updates.remove(&handle);
+    let mut reflections = 0;
     let reflected = &mut federate.last_reflected;
     let of_instance = (handle, AttributeHandle::new(0))..=(handle, AttributeHandle::new(u32::MAX));
     while let Some((key, _)) = reflected.range(of_instance.clone()).next() {
         let key = *key;
         reflected.remove(&key);
+        reflections += table::REFLECTED;
     }
+    let scope = scope.map_or(0, |set| table::advised(set.len()));
+    let updates = updates.map_or(0, |set| table::advised(set.len()));
+    federate.charge.shrink(since + scope + updates + reflections);
 }
 
 /// Removes a resigning federate from an instance.

@@ -60,7 +60,7 @@ fn receivers(federation: &mut Federation, class: InteractionClassHandle) -> Arc<
         }
     }
     let receivers: Arc<[Receiver]> = nearest.into_iter().collect();
-    federation.receivers.insert(class, Arc::clone(&receivers));
+    federation.keep_receivers(class, Arc::clone(&receivers));
     receivers
 }
 

@@ -7,6 +7,7 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Refusal, Reply};
 
 use super::Answer;
 use crate::federation::{Federation, NameUse};
+use crate::memory::{entry_len, has_room, name_len};
 use crate::services::beyond;
 
 /// Checks that a federate may have this name. Names that begin with `HLA` belong to the RTI.
@@ -20,13 +21,23 @@ fn check_name(federation: &Federation, name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn has_room(federation: &Federation, more: usize) -> Result<(), Refusal> {
+/// The estimated memory of a reserved name.
+pub(crate) fn reserved_len(name: &str) -> usize {
+    entry_len::<String, NameUse>() + name_len(name)
+}
+
+/// Checks the limits for `more` names that take `len` bytes together.
+fn has_room_for(
+    federation: &Federation,
+    me: FederateHandle,
+    more: usize,
+    len: usize,
+) -> Result<(), Refusal> {
     let limit = federation.limits.instances;
     if federation.names.len() + more > limit {
-        Err(beyond(limit, "names of instances"))
-    } else {
-        Ok(())
+        return Err(beyond(limit, "names of instances"));
     }
+    has_room(federation, me, len)
 }
 
 /// Clause 6.2. The result is one of the callbacks of clause 6.3.
@@ -36,11 +47,13 @@ pub(super) fn reserve_object_instance_name(
     name: String,
 ) -> Answer {
     check_name(federation, &name)?;
-    has_room(federation, 1)?;
+    let len = reserved_len(&name);
+    has_room_for(federation, me, 1, len)?;
     let object_instance_name = name.clone();
     let callback = match federation.names.entry(name) {
         Entry::Vacant(free) => {
             free.insert(NameUse::Reserved(me));
+            federation.federate_mut(me).charge.grow(len);
             Callback::ObjectInstanceNameReservationSucceeded { object_instance_name }
         }
         Entry::Occupied(_) => {
@@ -61,10 +74,15 @@ pub(super) fn reserve_multiple_object_instance_names(
         return Err(Exception::NameSetWasEmpty.into());
     }
     names.iter().try_for_each(|name| check_name(federation, name))?;
-    has_room(federation, names.len())?;
+    let len = names.iter().map(|name| reserved_len(name)).sum();
+    has_room_for(federation, me, names.len(), len)?;
     let free = names.iter().all(|name| !federation.names.contains_key(name));
     let callback = if free {
-        federation.names.extend(names.iter().map(|name| (name.clone(), NameUse::Reserved(me))));
+        for name in &names {
+            if federation.names.insert(name.clone(), NameUse::Reserved(me)).is_none() {
+                federation.federate_mut(me).charge.grow(reserved_len(name));
+            }
+        }
         Callback::MultipleObjectInstanceNameReservationSucceeded { object_instance_names: names }
     } else {
         Callback::MultipleObjectInstanceNameReservationFailed { object_instance_names: names }
@@ -86,6 +104,7 @@ pub(super) fn release_object_instance_names(
     }
     for name in names {
         federation.names.remove(name);
+        federation.federate_mut(me).charge.shrink(reserved_len(name));
     }
     Ok(Reply::Done)
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Switch};
 
-use crate::federate::{Activity, Rate};
+use crate::federate::{Activity, Rate, table};
 use crate::federation::Federation;
 use crate::group::Groups;
 
@@ -54,7 +54,10 @@ pub(crate) fn advise_of_scope(
         federation
             .send_callback(me, Callback::AttributesOutOfScope { object_instance, attributes });
     }
-    federation.federate_mut(me).advised.scope.insert(handle, scope);
+    let federate = federation.federate_mut(me);
+    let now = table::advised(scope.len());
+    let before = federate.advised.scope.insert(handle, scope);
+    federate.charge.change(before.map_or(0, |set| table::advised(set.len())), now);
 }
 
 /// Advises an instance's owners of changes in which of their attributes are wanted, and at which rate.
@@ -97,7 +100,7 @@ fn advise_owner(federation: &mut Federation, owner: FederateHandle, handle: Obje
                 Callback::TurnUpdatesOnForObjectInstanceWithRate {
                     object_instance,
                     attributes,
-                    update_rate_designator,
+                    update_rate_designator: update_rate_designator.to_string(),
                 }
             }
         };
@@ -108,7 +111,10 @@ fn advise_owner(federation: &mut Federation, owner: FederateHandle, handle: Obje
         let callback = Callback::TurnUpdatesOffForObjectInstance { object_instance, attributes };
         federation.send_callback(owner, callback);
     }
-    federation.federate_mut(owner).advised.updates.insert(handle, wanted);
+    let federate = federation.federate_mut(owner);
+    let now = table::advised(wanted.len());
+    let before = federate.advised.updates.insert(handle, wanted);
+    federate.charge.change(before.map_or(0, |set| table::advised(set.len())), now);
 }
 
 /// Returns the greatest rate at which another federate wants an attribute, at the class that the switch selects.

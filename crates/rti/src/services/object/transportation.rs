@@ -6,7 +6,9 @@ use hemiola_hla::{
 };
 
 use super::{Answer, available};
+use crate::federate::table;
 use crate::federation::Federation;
+use crate::memory::has_room;
 use crate::services::declaration;
 
 fn check_transportation(
@@ -56,8 +58,13 @@ pub(super) fn change_default_attribute_transportation_type(
 ) -> Answer {
     check_transportation(federation, transportation)?;
     declaration::defined(federation, class, attributes)?;
-    let defaults = &mut federation.federate_mut(me).defaults.attribute_transportation;
+    has_room(federation, me, attributes.len() * table::DEFAULT)?;
+    let federate = federation.federate_mut(me);
+    let before = federate.defaults.len();
+    let defaults = &mut federate.defaults.attribute_transportation;
     defaults.extend(attributes.iter().map(|attribute| ((class, *attribute), transportation)));
+    let now = federate.defaults.len();
+    federate.charge.change(before * table::DEFAULT, now * table::DEFAULT);
     Ok(Reply::Done)
 }
 
@@ -97,7 +104,9 @@ pub(super) fn request_interaction_transportation_type_change(
     if !federate.published.interactions.contains(&class) {
         return Err(Exception::InteractionClassNotPublished.into());
     }
-    federate.defaults.interaction_transportation.insert(class, transportation);
+    if federate.defaults.interaction_transportation.insert(class, transportation).is_none() {
+        federate.charge.grow(table::DEFAULT);
+    }
     let callback = Callback::ConfirmInteractionTransportationTypeChange {
         interaction_class: class,
         transportation_type: transportation,

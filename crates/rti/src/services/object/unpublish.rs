@@ -8,6 +8,7 @@ use hemiola_hla::{
 };
 
 use super::{Answer, disown};
+use crate::federate::table;
 use crate::federation::Federation;
 use crate::job::{Below, DONE, Step, Task};
 use crate::services::{declaration, ownership};
@@ -59,12 +60,15 @@ pub(crate) fn unpublish_step(
         divest(federation, me, class, kept, handle);
         return Step::Continue(());
     }
-    let published = &mut federation.federate_mut(me).published.classes;
-    if kept.is_empty() {
-        published.remove(&class);
+    let federate = federation.federate_mut(me);
+    let published = &mut federate.published.classes;
+    let before = if kept.is_empty() {
+        published.remove(&class)
     } else {
-        published.insert(class, std::mem::take(kept));
-    }
+        published.insert(class, std::mem::take(kept))
+    };
+    let now = table::published(published.get(&class));
+    federate.charge.change(table::published(before.as_ref()), now);
     declaration::advise_of_registration(federation, me);
     DONE
 }

@@ -8,7 +8,8 @@ use hemiola_hla::{
 };
 
 use super::negotiation::{
-    Seeker, acquire, change, has_room, report_unavailable, request_confirmation, request_release,
+    Seeker, acquire, change, charged, has_room, report_unavailable, request_confirmation,
+    request_release,
 };
 use super::{Answer, known_attributes};
 use crate::federation::Federation;
@@ -45,7 +46,7 @@ pub(super) fn attribute_ownership_acquisition(
     tag: &Data,
 ) -> Answer {
     let attributes = acquirable(federation, me, handle, attributes)?;
-    has_room(federation, attributes.len(), tag)?;
+    let tag = &has_room(federation, me, attributes.len(), tag)?;
     seek(federation, me, handle, attributes, tag, false);
     Ok(Reply::Done)
 }
@@ -66,7 +67,7 @@ pub(super) fn attribute_ownership_acquisition_if_available(
     if let Some(other) = attributes.iter().find(is_sought) {
         return Err(Exception::AttributeAlreadyBeingAcquired.because(other.to_string()));
     }
-    has_room(federation, attributes.len(), tag)?;
+    let tag = &has_room(federation, me, attributes.len(), tag)?;
     seek(federation, me, handle, attributes, tag, true);
     Ok(Reply::Done)
 }
@@ -93,6 +94,7 @@ fn seek(
             }
             continue;
         }
+        let charge = charged(federation, me, tag);
         change(federation, (handle, attribute), |negotiation| {
             match &mut negotiation.offer {
                 Some(offer) if offer.asked => {}
@@ -103,7 +105,7 @@ fn seek(
                 None if if_available => return unavailable.add((me, tag.clone()), attribute),
                 None => release.add((owner, tag.clone()), attribute),
             }
-            let seeker = Seeker { federate: me, tag: tag.clone(), if_available };
+            let seeker = Seeker { federate: me, tag: tag.clone(), charge, if_available };
             match negotiation.seekers.iter_mut().find(|one| one.federate == me) {
                 Some(before) => *before = seeker,
                 None => negotiation.seekers.push(seeker),

@@ -8,8 +8,8 @@ use hemiola_hla::{
 };
 
 use super::negotiation::{
-    Offer, abandon, change, has_room, offer_to_others, report_unavailable, request_confirmation,
-    request_release,
+    Offer, abandon, change, charged, has_room, offer_to_others, report_unavailable,
+    request_confirmation, request_release,
 };
 use super::{Answer, owned_attributes};
 use crate::federation::Federation;
@@ -57,12 +57,13 @@ pub(super) fn negotiated_attribute_ownership_divestiture(
     if let Some(other) = attributes.iter().find(is_offered) {
         return Err(Exception::AttributeAlreadyBeingDivested.because(other.to_string()));
     }
-    has_room(federation, attributes.len(), tag)?;
+    let tag = &has_room(federation, me, attributes.len(), tag)?;
     let (mut confirm, mut free) = (Groups::new(), Vec::new());
     for attribute in attributes {
+        let charge = charged(federation, me, tag);
         let sought = change(federation, (handle, attribute), |negotiation| {
             let first = negotiation.seekers.first().map(|seeker| seeker.tag.clone());
-            negotiation.offer = Some(Offer { tag: tag.clone(), asked: first.is_some() });
+            negotiation.offer = Some(Offer { tag: tag.clone(), charge, asked: first.is_some() });
             first
         });
         match sought {

@@ -8,6 +8,7 @@ use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandl
 use crate::federation::Federation;
 use crate::group::Groups;
 use crate::instance::InstanceAttribute;
+use crate::memory::{self, ALLOCATION, Charge, entry_len};
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
@@ -26,6 +27,7 @@ pub(crate) struct Negotiation {
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) tag: Data,
+    pub(super) charge: Charge,
     /// Whether the owner has been asked to confirm, since a federate seeks the attribute (clause 7.5).
     pub(super) asked: bool,
 }
@@ -35,6 +37,7 @@ pub(super) struct Offer {
 pub(super) struct Seeker {
     pub(super) federate: FederateHandle,
     pub(super) tag: Data,
+    pub(super) charge: Charge,
     /// Whether it asked by clause 7.9, which needs an offer, and not by clause 7.8.
     pub(super) if_available: bool,
 }
@@ -52,19 +55,41 @@ impl Negotiation {
         }
     }
 
+    /// Its charge.
+    pub(crate) fn charged_len(&self) -> usize {
+        let offer = self.offer.iter().map(|offer| offer.charge.len());
+        offer.chain(self.seekers.iter().map(|seeker| seeker.charge.len())).sum()
+    }
+
     const fn is_over(&self) -> bool {
         self.offer.is_none() && self.seekers.is_empty()
     }
 }
 
-/// Checks the limits for negotiations of `more` attributes and for their tag.
-pub(super) fn has_room(federation: &Federation, more: usize, tag: &Data) -> Result<(), Refusal> {
-    kept_tag(federation.limits, tag)?;
+/// The estimated memory of an offer, or of a seeker, with its own tag.
+const fn kept_len(tag: &Data) -> usize {
+    entry_len::<Subject, Negotiation>() + 4 * size_of::<Seeker>() + tag.len() + ALLOCATION
+}
+
+/// Charges a federate for an offer, or for seeking an attribute.
+pub(super) fn charged(federation: &Federation, me: FederateHandle, tag: &Data) -> Charge {
+    Charge::new(&federation.federate(me).account, kept_len(tag))
+}
+
+/// Checks the limits for negotiations of `more` attributes and for their tag. Returns the tag to be kept.
+pub(super) fn has_room(
+    federation: &Federation,
+    me: FederateHandle,
+    more: usize,
+    tag: &Data,
+) -> Result<Data, Refusal> {
+    let tag = kept_tag(federation.limits, tag)?;
     let limit = federation.limits.negotiations;
     if federation.negotiations.len() + more > limit {
         return Err(beyond(limit, "attributes under negotiation"));
     }
-    Ok(())
+    memory::has_room(federation, me, more * kept_len(&tag))?;
+    Ok(tag)
 }
 
 const fn of_instance(handle: ObjectInstanceHandle) -> RangeInclusive<Subject> {

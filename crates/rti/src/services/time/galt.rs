@@ -101,14 +101,15 @@ mod tests {
             Arc::clone(model),
             integer,
             Limits::default(),
+            Arc::default(),
             Instant::ZERO,
         );
         for number in 0..1 + random.below(5) {
             let name = number.to_string();
             let session = SessionId(number);
-            let model = &federation.model;
+            let (model, account) = (&federation.model, Arc::clone(&federation.account));
             let federate =
-                Federate::new(name, String::new(), session, Edition::Hla4, model, integer);
+                Federate::new(name, String::new(), session, Edition::Hla4, model, integer, account);
             let handle = federation.join(federate);
             let state = federation.time_mut(handle);
             let now = random.below(4);
@@ -126,6 +127,7 @@ mod tests {
                     subject: None,
                     removes: false,
                     retraction: None,
+                    share: None,
                 };
                 state.backlog.push_ordered(time(now + random.below(10)), message);
             }

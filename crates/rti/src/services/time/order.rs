@@ -6,7 +6,9 @@ use hemiola_hla::{
 };
 
 use super::Answer;
+use crate::federate::table;
 use crate::federation::Federation;
+use crate::memory::has_room;
 use crate::services::{declaration, object};
 
 /// These services have no exception for a number that is not an order type.
@@ -45,8 +47,13 @@ pub(super) fn change_default_attribute_order_type(
 ) -> Answer {
     let order = checked_order(order)?;
     declaration::defined(federation, class, attributes)?;
-    let defaults = &mut federation.federate_mut(me).defaults.attribute_order;
+    has_room(federation, me, attributes.len() * table::DEFAULT)?;
+    let federate = federation.federate_mut(me);
+    let before = federate.defaults.len();
+    let defaults = &mut federate.defaults.attribute_order;
     defaults.extend(attributes.iter().map(|attribute| ((class, *attribute), order)));
+    let now = federate.defaults.len();
+    federate.charge.change(before * table::DEFAULT, now * table::DEFAULT);
     Ok(Reply::Done)
 }
 
@@ -63,6 +70,8 @@ pub(super) fn change_interaction_order_type(
     if !federate.published.interactions.contains(&class) {
         return Err(Exception::InteractionClassNotPublished.into());
     }
-    federate.defaults.interaction_order.insert(class, order);
+    if federate.defaults.interaction_order.insert(class, order).is_none() {
+        federate.charge.grow(table::DEFAULT);
+    }
     Ok(Reply::Done)
 }

@@ -33,7 +33,7 @@ pub(super) fn retract(
         return Err(Exception::MessageCanNoLongerBeRetracted.into());
     }
     let sent = federation.federate_mut(me).time.sent.remove(&number);
-    let Sent { time, sequence, receivers, deletes } = sent.expect("just seen");
+    let Sent { time, sequence, receivers, deletes, .. } = sent.expect("just seen");
     let notice = Arc::new(Notice::new(Callback::RequestRetraction { retraction }));
     // A receiver that became constrained between two parts may have both kinds, and is asked once.
     let receivers: BTreeSet<FederateHandle> = receivers.into_iter().collect();

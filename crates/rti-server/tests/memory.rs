@@ -1,0 +1,189 @@
+//! The memory account under attack: what federates make the RTI keep never exceeds the limit, the call that would exceed
+//! it is refused, nobody else is harmed, and everything is given back.
+
+use hemiola_fedpro as fedpro;
+use hemiola_hla::call::{FederationCall, ObjectCall, TimeCall};
+use hemiola_hla::data::FomModule;
+use hemiola_hla::{
+    Call, Data, Exception, LogicalInterval, LogicalTime, OrderType, Refusal, Reply, ResignAction,
+};
+use hemiola_rti_server::Settings;
+use hemiola_rti_server::report::MemoryReport;
+use hemiola_units::Span;
+
+use crate::federate::{Federate, fom};
+use crate::world::World;
+
+const MIB: usize = 1 << 20;
+
+fn settings() -> Settings {
+    let session = fedpro::Settings {
+        resume_window: Span::from_millis(300),
+        waiting_len_max: 512 * MIB,
+        ..fedpro::Settings::default()
+    };
+    let mut settings = Settings { session, ..Settings::default() };
+    settings.set_memory_max(64 * MIB);
+    settings
+}
+
+fn memory(world: &World) -> MemoryReport {
+    world.server.report().memory
+}
+
+/// Makes calls until one is refused for lack of memory, at most `count`. Returns how many were carried out.
+fn until_refused(
+    federate: &mut Federate,
+    world: &mut World,
+    count: u32,
+    call: impl Fn(u32) -> Call,
+) -> u32 {
+    for number in 0..count {
+        if let Err(refusal) = federate.call(world, call(number)) {
+            says_what_to_do(&refusal);
+            return number;
+        }
+        let memory = memory(world);
+        assert!(memory.used <= memory.limit, "{memory:?}");
+    }
+    panic!("{count} calls were carried out: {:?}", memory(world));
+}
+
+/// The exception names the limit, the figures, and a remedy.
+fn says_what_to_do(refusal: &Refusal) {
+    assert_eq!(refusal.exception, Exception::RTIinternalError, "{refusal}");
+    let details = &refusal.details;
+    let limits = ["--session-memory-max", "--federation-memory-max", "--memory-max"];
+    assert!(limits.iter().any(|limit| details.contains(limit)), "{details}");
+    assert!(details.contains("bytes") && details.contains(':'), "{details}");
+}
+
+fn time(value: f64) -> LogicalTime {
+    LogicalTime::float(value).unwrap()
+}
+
+/// A sender and a receiver of updates in time stamp order.
+fn in_time(world: &mut World) -> (Federate, Federate, impl Fn(u32) -> Call + use<>) {
+    let mut sender = Federate::join(world, "Far");
+    let (instance, attribute) = sender.register(world);
+    let order = TimeCall::ChangeAttributeOrderType {
+        object_instance: instance,
+        attributes: vec![attribute],
+        order_type: Some(OrderType::TimeStamp),
+    };
+    assert_eq!(sender.call(world, order), Ok(Reply::Done));
+    let lookahead = LogicalInterval::float(1.0).unwrap().into();
+    sender.call(world, TimeCall::EnableTimeRegulation { lookahead }).unwrap();
+    let mut receiver = Federate::join(world, "Far");
+    receiver.subscribe(world);
+    receiver.call(world, TimeCall::EnableTimeConstrained).unwrap();
+    let far = move |number: u32| {
+        Call::from(ObjectCall::UpdateAttributeValuesWithTime {
+            object_instance: instance,
+            attribute_values: vec![(attribute, Data::from(vec![0; 60_000]))],
+            user_supplied_tag: Data::new(),
+            time: time(1e6 + f64::from(number)).into(),
+        })
+    };
+    (sender, receiver, far)
+}
+
+#[test]
+fn messages_for_the_far_future_are_refused_at_the_quota_of_their_sender() {
+    let mut world = World::new(1, settings());
+    let mut other = Federate::join(&mut world, "Other");
+    let before = memory(&world).used;
+    let (mut sender, mut receiver, far) = in_time(&mut world);
+    let sent = until_refused(&mut sender, &mut world, 2000, &far);
+    let quota = settings().session_memory_max;
+    assert!(sent as usize * 60_000 > quota / 2, "{sent} messages fit");
+    assert!(memory(&world).federations < quota + MIB, "{:?}", memory(&world));
+    assert_eq!(memory(&world).refused.session, 1);
+    // Neither the receiver nor the others are harmed.
+    other.register(&mut world);
+    receiver.call(&mut world, TimeCall::EnableAsynchronousDelivery).unwrap();
+    let resign_action = Some(ResignAction::CancelThenDeleteThenDivest);
+    let resign = FederationCall::ResignFederationExecution { resign_action };
+    receiver.call(&mut world, resign.clone()).unwrap();
+    // Without a receiver nothing is kept any more, except for a retraction.
+    assert!(memory(&world).federations < 2 * MIB, "{:?}", memory(&world));
+    sender.call(&mut world, resign).unwrap();
+    let federation_name = "Far".to_owned();
+    sender
+        .call(&mut world, FederationCall::DestroyFederationExecution { federation_name })
+        .unwrap();
+    for federate in [&mut sender, &mut receiver] {
+        federate.cut(&mut world);
+    }
+    world.turns(700);
+    assert!(memory(&world).used < before + 64 * 1024, "{:?}", memory(&world));
+}
+
+#[test]
+fn reserved_names_are_refused_at_the_quota_and_given_back_with_their_session() {
+    let mut world = World::new(2, settings());
+    let mut other = Federate::join(&mut world, "Names");
+    let before = memory(&world).used;
+    let mut attacker = Federate::join(&mut world, "Names");
+    let reserve = |number: u32| {
+        let object_instance_names = (0..200).map(|n| format!("{number:0>200}.{n}")).collect();
+        Call::from(ObjectCall::ReserveMultipleObjectInstanceNames { object_instance_names })
+    };
+    let refused_at = until_refused(&mut attacker, &mut world, 2000, reserve);
+    assert!(refused_at > 100, "{refused_at} calls");
+    other.register(&mut world);
+    let name = ObjectCall::ReserveObjectInstanceName { object_instance_name: "mine".into() };
+    assert_eq!(other.call(&mut world, name), Ok(Reply::Done));
+    attacker.cut(&mut world);
+    world.turns(700);
+    assert!(memory(&world).used < before + 64 * 1024, "{:?}", memory(&world));
+}
+
+#[test]
+fn one_session_cannot_fill_the_memory_with_federations() {
+    let mut world = World::new(3, settings());
+    let mut attacker = Federate::connect(&mut world);
+    let classes: String =
+        (0..2000).map(|n| format!("<objectClass><name>C{n}</name></objectClass>")).collect();
+    let create = |number: u32| {
+        let content = format!(
+            r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
+<name>HLAobjectRoot</name>{classes}</objectClass></objects></objectModel>"#
+        );
+        let fom_module = FomModule::File { name: "Many.xml".into(), content: content.into() };
+        let federation_name = format!("F{number}");
+        Call::from(FederationCall::CreateFederationExecution { federation_name, fom_module })
+    };
+    let created = until_refused(&mut attacker, &mut world, 256, create);
+    assert!(created > 2, "{created} federations");
+    let federation_name = "Mine".to_owned();
+    let mut other = Federate::connect(&mut world);
+    let create = FederationCall::CreateFederationExecution { federation_name, fom_module: fom() };
+    assert_eq!(other.call(&mut world, create), Ok(Reply::Done));
+    for number in 0..created {
+        let federation_name = format!("F{number}");
+        let destroy = FederationCall::DestroyFederationExecution { federation_name };
+        assert_eq!(other.call(&mut world, destroy), Ok(Reply::Done));
+    }
+    assert!(memory(&world).federations < MIB, "{:?}", memory(&world));
+}
+
+#[test]
+fn a_federation_that_is_full_does_not_touch_another_one() {
+    let mut world = World::new(4, settings());
+    let mut other = Federate::join(&mut world, "Other");
+    let mut attackers: Vec<Federate> = (0..4).map(|_| Federate::join(&mut world, "Full")).collect();
+    for (which, attacker) in attackers.iter_mut().enumerate() {
+        let reserve = |number: u32| {
+            let object_instance_names =
+                (0..200).map(|n| format!("{which}.{number:0>200}.{n}")).collect();
+            Call::from(ObjectCall::ReserveMultipleObjectInstanceNames { object_instance_names })
+        };
+        until_refused(attacker, &mut world, 2000, reserve);
+    }
+    let memory = memory(&world);
+    assert!(memory.refused.federation > 0, "{memory:?}");
+    assert!(memory.federations <= memory.federation_limit + MIB, "{memory:?}");
+    other.register(&mut world);
+    assert_eq!(world.server.report().sessions.len(), 5, "no session was ended");
+}

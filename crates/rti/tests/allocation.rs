@@ -1,0 +1,315 @@
+//! The kernel's account compared with its allocations: for each kind of thing that federates make it keep, the estimate
+//! lies between 0.8 and 1.5 times what is allocated, and all of it is given back.
+
+#![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hemiola_fom::Model;
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, OwnershipCall, TimeCall};
+use hemiola_hla::data::{Data, FomModule};
+use hemiola_hla::{
+    AttributeHandle, Call, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
+    Reply, ResignAction,
+};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Room, SessionId};
+
+const FEDERATES: u64 = 40;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, with a counter of live bytes. It counts what the system rounds up to, and its own word.
+struct Counting;
+
+const fn rounded(layout: Layout) -> usize {
+    (layout.size() + 8).next_multiple_of(16)
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter is an atomic, which allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(rounded(layout), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(rounded(layout), Ordering::Relaxed);
+        // SAFETY: `pointer` came from `System.alloc` above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A kernel with a federation, and federates numbered as their sessions.
+struct World {
+    kernel: Kernel,
+    out: Vec<Effect>,
+    model: Model,
+    /// Kinds whose estimate is too far from the truth.
+    wrong: Vec<String>,
+}
+
+/// A class with twenty attributes, and a hundred subclasses.
+fn module() -> String {
+    let attributes: String = (0..20)
+        .map(|number| {
+            format!(
+                "<attribute><name>a{number}</name><dataType>HLAoctet</dataType><order>TimeStamp</order></attribute>"
+            )
+        })
+        .collect();
+    let classes: String =
+        (0..100).map(|n| format!("<objectClass><name>C{n}</name></objectClass>")).collect();
+    format!(
+        r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass><name>HLAobjectRoot</name>
+<objectClass><name>Car</name>{attributes}{classes}</objectClass></objectClass></objects></objectModel>"#
+    )
+}
+
+fn file(text: &str) -> FomModule {
+    FomModule::File { name: "x.xml".into(), content: text.as_bytes().to_vec().into() }
+}
+
+impl World {
+    fn new() -> Self {
+        let (modules, _) = hemiola_fom::read("x.xml", module().as_bytes()).unwrap();
+        let (model, _) = hemiola_fom::merge(&modules, None).unwrap();
+        let mut world = Self {
+            kernel: Kernel::new(Limits::default()),
+            out: Vec::new(),
+            model,
+            wrong: Vec::new(),
+        };
+        world.create("Bench", &module());
+        world
+    }
+
+    fn create(&mut self, name: &str, text: &str) {
+        let session = SessionId(1000 + self.kernel.status().federations.len() as u64);
+        self.kernel.handle(Input::Opened(session), &mut self.out);
+        self.call(session.0, FederationCall::Connect);
+        let call = FederationCall::CreateFederationExecutionWithTime {
+            federation_name: name.into(),
+            fom_module: file(text),
+            logical_time_implementation_name: "HLAinteger64Time".into(),
+        };
+        self.call(session.0, call);
+    }
+
+    fn call(&mut self, session: u64, call: impl Into<Call>) -> Reply {
+        self.out.clear();
+        let input = Input::Called(SessionId(session), CallId(1), call.into());
+        self.kernel.handle(input, &mut self.out);
+        match &self.out[0] {
+            Effect::Reply(_, _, Ok(reply)) => reply.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn join(&mut self, session: u64) {
+        self.kernel.handle(Input::Opened(SessionId(session)), &mut self.out);
+        self.call(session, FederationCall::Connect);
+        let call = FederationCall::JoinFederationExecution {
+            federate_type: "test".into(),
+            federation_name: "Bench".into(),
+        };
+        self.call(session, call);
+    }
+
+    fn class(&self) -> ObjectClassHandle {
+        self.model.object_class_named("Car").unwrap()
+    }
+
+    fn attributes(&self, count: usize) -> Vec<AttributeHandle> {
+        let name = |number| format!("a{number}");
+        (0..count).map(|n| self.model.attribute_named(self.class(), &name(n)).unwrap()).collect()
+    }
+
+    fn publish(&mut self, session: u64, object_class: ObjectClassHandle) {
+        let attributes = self.attributes(20);
+        let call = DeclarationCall::PublishObjectClassAttributes { object_class, attributes };
+        self.call(session, call);
+    }
+
+    fn subscribe(&mut self, session: u64, object_class: ObjectClassHandle) {
+        let attributes = self.attributes(20);
+        let call = DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
+        self.call(session, call);
+    }
+
+    fn register(&mut self, session: u64) -> ObjectInstanceHandle {
+        let call = ObjectCall::RegisterObjectInstance { object_class: self.class() };
+        match self.call(session, call) {
+            Reply::ObjectInstance(instance) => instance,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn regulate(&mut self, session: u64) {
+        let lookahead = LogicalInterval::integer(1).unwrap().into();
+        self.call(session, TimeCall::EnableTimeRegulation { lookahead });
+    }
+
+    /// Sends an update of `len` bytes, as it would arrive from a connection.
+    fn update(&mut self, session: u64, car: ObjectInstanceHandle, len: usize, time: Option<i64>) {
+        // The values share the memory of the call.
+        let call = Data::from(vec![7; len + 40]);
+        self.kernel
+            .handle(Input::Room(Room { call_len: call.len(), ..Room::default() }), &mut self.out);
+        let attribute_values = vec![(self.attributes(1)[0], call.slice(40..))];
+        let (object_instance, user_supplied_tag) = (car, Data::new());
+        drop(call);
+        match time {
+            Some(time) => {
+                let time = LogicalTime::integer(time).unwrap().into();
+                let call = ObjectCall::UpdateAttributeValuesWithTime {
+                    object_instance,
+                    attribute_values,
+                    user_supplied_tag,
+                    time,
+                };
+                self.call(session, call);
+            }
+            None => {
+                let call = ObjectCall::UpdateAttributeValues {
+                    object_instance,
+                    attribute_values,
+                    user_supplied_tag,
+                };
+                self.call(session, call);
+            }
+        }
+        self.kernel.handle(Input::Room(Room::default()), &mut self.out);
+    }
+
+    fn lose(&mut self, session: u64) {
+        self.kernel.handle(Input::Lost(SessionId(session)), &mut self.out);
+    }
+
+    fn held(&mut self) -> (usize, usize) {
+        self.out = Vec::new();
+        (self.kernel.memory_len(), LIVE.load(Ordering::Relaxed))
+    }
+
+    /// Compares the account with the allocations of `grow`.
+    fn compare(&mut self, what: &str, grow: impl FnOnce(&mut Self)) {
+        let (charged, allocated) = self.held();
+        grow(self);
+        let (charged_then, allocated_then) = self.held();
+        let (charged, allocated) = (charged_then - charged, allocated_then - allocated);
+        let factor = charged as f64 / allocated as f64;
+        println!("{what}: {charged} bytes charged, {allocated} allocated, {factor:.2}");
+        if !(0.8..=1.5).contains(&factor) {
+            self.wrong.push(what.to_owned());
+        }
+    }
+}
+
+/// One test, because the allocator counts the whole process.
+#[test]
+fn estimates_are_close_to_what_is_allocated_and_everything_is_given_back() {
+    let mut world = World::new();
+    for session in 1..=FEDERATES {
+        world.join(session);
+    }
+    let class = world.class();
+    let (empty, _) = world.held();
+
+    world.compare("long reserved names", |world| {
+        for number in 0..2000 {
+            let object_instance_name = format!("{number:0>250}");
+            world.call(1, ObjectCall::ReserveObjectInstanceName { object_instance_name });
+        }
+    });
+    world.compare("short reserved names", |world| {
+        for number in 0..200 {
+            let object_instance_names = (0..100).map(|n| format!("{number}.{n}")).collect();
+            world.call(1, ObjectCall::ReserveMultipleObjectInstanceNames { object_instance_names });
+        }
+    });
+    world.compare("publications", |world| {
+        let children = world.model.object_class(class).unwrap().children.clone();
+        children.into_iter().for_each(|child| world.publish(2, child));
+    });
+    world.compare("subscriptions", |world| {
+        let children = world.model.object_class(class).unwrap().children.clone();
+        children.into_iter().for_each(|child| world.subscribe(2, child));
+    });
+    world.publish(1, class);
+    let mut cars = Vec::new();
+    world.compare("instances", |world| cars = (0..2000).map(|_| world.register(1)).collect());
+    let list = size_of_val(&cars[..]);
+    assert!(list < 20_000, "the list of the instances does not count");
+    world.publish(3, class);
+    // The first of them also fills buffers that are kept.
+    world.subscribe(2, class);
+    world.compare("instances that all federates know", |world| {
+        for session in 3..=FEDERATES {
+            world.subscribe(session, class);
+        }
+    });
+    world.regulate(1);
+    for session in 2..=3 {
+        world.call(session, TimeCall::EnableTimeConstrained);
+    }
+    for len in [8, 100, 1000] {
+        world.compare(&format!("messages of {len} bytes in time stamp order"), |world| {
+            (0..2000).for_each(|number| world.update(1, cars[0], len, Some(1000 + number)));
+        });
+        world.compare(&format!("messages of {len} bytes that are held back"), |world| {
+            (0..2000).for_each(|_| world.update(1, cars[0], len, None));
+        });
+    }
+    world.compare("negotiations", |world| {
+        for car in &cars[..200] {
+            let (object_instance, attributes) = (*car, world.attributes(10));
+            let call = OwnershipCall::AttributeOwnershipAcquisition {
+                object_instance,
+                desired_attributes: attributes,
+                user_supplied_tag: Data::from_static(b"a tag of some length"),
+            };
+            world.call(3, call);
+        }
+    });
+    world.compare("synchronization points", |world| {
+        for number in 0..500 {
+            let call = FederationCall::RegisterFederationSynchronizationPoint {
+                synchronization_point_label: format!("point {number}"),
+                user_supplied_tag: Data::from(vec![1; 1000]),
+            };
+            world.call(1, call);
+        }
+    });
+    world.compare("a small model", |world| world.create("Small", &module()));
+    let classes: String =
+        (0..20_000).map(|n| format!("<objectClass><name>C{n}</name></objectClass>")).collect();
+    let text = module().replace(
+        "<objectClass><name>Car</name>",
+        &format!("{classes}<objectClass><name>Car</name>"),
+    );
+    world.compare("a model of many classes", |world| world.create("Classes", &text));
+
+    assert!(world.wrong.is_empty(), "{:?}", world.wrong);
+    world.kernel.check_invariants();
+    let resign = ResignAction::CancelThenDeleteThenDivest;
+    for session in 1..=FEDERATES {
+        let resign_action = Some(resign);
+        world.call(session, FederationCall::ResignFederationExecution { resign_action });
+    }
+    for session in 1..=FEDERATES {
+        // Messages in time stamp order are kept beyond the resignation of their sender, but not of their receivers.
+        assert_eq!(world.kernel.memory_len_of(SessionId(session)), 0, "{session}");
+        world.lose(session);
+    }
+    for federation_name in ["Bench", "Small", "Classes"] {
+        assert!(world.held().0 > 0);
+        assert!(world.kernel.destroy(federation_name));
+    }
+    // A destroyed federation counts until the shell has dropped it.
+    drop(world.kernel.take_retired());
+    assert_eq!(world.kernel.memory_len(), 0, "everything was given back, of {empty} bytes");
+}
