@@ -1,5 +1,5 @@
-//! The memory account under attack: what federates make the RTI keep never exceeds the limit, the call that would exceed
-//! it is refused, nobody else is harmed, and everything is given back.
+//! The memory account under attack: it never exceeds its limit, a call that would exceed it is refused, nobody else is
+//! harmed, and everything is given back.
 
 use hemiola_fedpro as fedpro;
 use hemiola_hla::call::{FederationCall, ObjectCall, TimeCall};

@@ -202,9 +202,8 @@ impl World {
         let (charged_then, allocated_then) = self.held();
         let (charged, allocated) = (charged_then - charged, allocated_then - allocated);
         let factor = charged as f64 / allocated as f64;
-        println!("{what}: {charged} bytes charged, {allocated} allocated, {factor:.2}");
         if !(0.8..=1.5).contains(&factor) {
-            self.wrong.push(what.to_owned());
+            self.wrong.push(format!("{what}: {charged} of {allocated} bytes, {factor:.2}"));
         }
     }
 }
