@@ -43,7 +43,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Fom(Fom),
     /// Serve federations (HLA 4 over the Federate Protocol), or inspect and control a running RTI
-    Rti(Rti),
+    Rti(Box<Rti>),
     /// Show recordings in the browser: which threads ran when, and what they waited for
     View(View),
     /// Print the JSON schema of a kind of file, for editors
