@@ -283,6 +283,7 @@ fn free_names(federation: &mut Federation, me: FederateHandle, after: &mut Optio
         .collect();
     for (name, _) in next.iter().filter(|(_, held)| *held == NameUse::Reserved(me)) {
         federation.names.remove(name);
+        federation.federate_mut(me).charge.shrink(object::reserved_len(name));
     }
     *after = next.into_iter().next_back().map(|(name, _)| name);
     after.is_some()
