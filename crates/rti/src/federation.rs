@@ -1,5 +1,6 @@
 //! One federation execution: its tables and their invariants.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::instance::{Instance, InstanceAttribute, KnownBy};
 use crate::job::{CALLBACK, Jobs};
 use crate::limits::Limits;
 use crate::members::Members;
-use crate::memory::{ALLOCATION, Account, Charge, RefusalCount, Room, Share, entry_len, name_len};
+use crate::memory::{ALLOCATION, Account, Allowance, Charge, Refusals, Share, entry_len, name_len};
 use crate::notice::Notice;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
@@ -40,8 +41,10 @@ pub(crate) struct Federation {
     pub(crate) charge: Charge,
     /// For its model: one for each federate that brought a part of it.
     pub(crate) model_charges: Vec<Charge>,
-    pub(crate) room: Room,
-    pub(crate) refusals: RefusalCount,
+    /// For the present call.
+    pub(crate) allowance: Allowance,
+    /// A cell because refusals are counted where a federation is only read.
+    pub(crate) refusals: Cell<Refusals>,
     pub(crate) now: Instant,
     /// Effects of the current input, which follow the reply.
     pub(crate) outbox: Vec<Effect>,
@@ -130,8 +133,8 @@ impl Federation {
             account,
             name,
             model,
-            room: Room::default(),
-            refusals: RefusalCount::default(),
+            allowance: Allowance::default(),
+            refusals: Cell::default(),
             now,
             outbox: Vec::new(),
             budget: u64::MAX,
@@ -195,6 +198,13 @@ impl Federation {
 
     const fn rate_name_len(name: &str) -> usize {
         entry_len::<Arc<str>, ()>() + name_len(name)
+    }
+
+    /// Counts a call that was refused because of this quota.
+    pub(crate) fn count_refusal(&self, quota: fn(&mut Refusals) -> &mut u64) {
+        let mut refusals = self.refusals.get();
+        *quota(&mut refusals) += 1;
+        self.refusals.set(refusals);
     }
 
     /// The memory that it holds, in bytes.

@@ -11,7 +11,7 @@ use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, Effect, Input, SessionId};
 use crate::limits::Limits;
-use crate::memory::{KernelMemory, Refusals, Room};
+use crate::memory::{Allowance, KernelMemory, Room};
 use crate::prepare::Prepared;
 use crate::services;
 use crate::session::{FederationId, Member, Session};
@@ -27,7 +27,6 @@ pub struct Kernel {
     pub(crate) federation_count: u64,
     pub(crate) memory: KernelMemory,
     pub(crate) room: Room,
-    pub(crate) refusals: Refusals,
     /// Effects of the current input, which follow the reply.
     pub(crate) after_reply: Vec<Effect>,
     /// Modules that were read in advance for the next call.
@@ -105,7 +104,6 @@ impl Kernel {
             Input::Room(room) => self.room = room,
             Input::Lost(session) => {
                 let gone = self.sessions.remove(&session);
-                self.memory.forget(session);
                 if let Some(Member { federation: id, federate }) = gone.and_then(|gone| gone.member)
                 {
                     let federation = self.federations.get_mut(&id);
@@ -114,6 +112,7 @@ impl Kernel {
                     services::federation::resign_lost(federation, federate);
                     services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
                     self.note_work();
+                    self.note_memory();
                 }
                 self.forget_creator(session);
             }
@@ -136,6 +135,14 @@ impl Kernel {
         self.retired.push(Box::new(unneeded));
     }
 
+    /// Retires a federation that is none any more, and takes it off the accounts of its sessions.
+    pub(crate) fn retire_federation(&mut self, federation: Federation) {
+        self.memory.retire(&federation);
+        let sessions = self.sessions.values_mut();
+        sessions.for_each(|session| session.accounts.forget(&federation.account));
+        self.retire(federation);
+    }
+
     /// Continues unfinished work within this budget: one job, or grants of one federation. Federations take turns, and
     /// so do the jobs of each. Returns the session whose work it was, if it still has one.
     pub fn work(&mut self, budget: u64, out: &mut Vec<Effect>) -> Option<SessionId> {
@@ -145,10 +152,14 @@ impl Kernel {
         let id = self.worked?;
         let federation = self.federations.get_mut(&id).expect("a working federation exists");
         federation.budget = budget;
+        let by_others = self.memory.held - federation.held();
+        federation.allowance.room = self.room;
+        federation.allowance.by_others = by_others;
         services::follow_up(federation, &mut self.sessions, out);
         let session = federation.next_worker();
         federation.continue_job();
         services::follow_up(federation, &mut self.sessions, out);
+        self.memory.held = by_others + federation.held();
         if !federation.has_work() {
             self.working.remove(&id);
         }
@@ -175,6 +186,11 @@ impl Kernel {
         self.working = working.map(|(id, _)| *id).collect();
     }
 
+    /// Adds up what the federations hold.
+    pub(crate) fn note_memory(&mut self) {
+        self.memory.held = self.federations.values().map(Federation::held).sum();
+    }
+
     /// Returns the answer, unless a job gives it later.
     fn call(
         &mut self,
@@ -187,6 +203,7 @@ impl Kernel {
             {
                 ControlFlow::Break(answer) => {
                     self.note_work();
+                    self.note_memory();
                     let is_later = self.answers_later(session, number);
                     return (!is_later).then_some(answer);
                 }
@@ -194,18 +211,23 @@ impl Kernel {
             },
             call => call,
         };
-        let Member { federation: id, federate } = match self.member(session) {
+        let Some(state) = self.sessions.get(&session) else {
+            return Some(Err(Exception::NotConnected.into()));
+        };
+        let Member { federation: id, federate } = match state.member() {
             Ok(member) => member,
             Err(exception) => return Some(Err(exception.into())),
         };
         let federation = self.federations.get_mut(&id);
         let federation = federation.expect("a federation with members exists");
         federation.budget = self.budget;
-        federation.room = self.room;
+        let by_others = self.memory.held - federation.held();
+        let elsewhere = state.accounts.held() - federation.federate(federate).account.held();
+        federation.allowance = Allowance { room: self.room, by_others, elsewhere };
         let answer = services::call(federation, federate, call);
-        self.refusals.add(federation.refusals.take());
         let is_later = federation.answers_later(federate, session, number);
         services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
+        self.memory.held = by_others + federation.held();
         if federation.has_work() {
             self.working.insert(id);
         } else if !self.working.is_empty() {
@@ -214,16 +236,12 @@ impl Kernel {
         (!is_later).then_some(answer)
     }
 
-    fn member(&self, session: SessionId) -> Result<Member, Exception> {
-        let state = self.sessions.get(&session).copied().unwrap_or_default();
-        state.connected.ok_or(Exception::NotConnected)?;
-        state.member.ok_or(Exception::FederateNotExecutionMember)
-    }
-
     fn answers_later(&mut self, session: SessionId, number: CallId) -> bool {
-        let Ok(Member { federation, federate }) = self.member(session) else { return false };
-        let federation = self.federations.get_mut(&federation);
-        federation.is_some_and(|one| one.answers_later(federate, session, number))
+        let member = self.sessions.get(&session).and_then(|state| state.member);
+        let federation = member.and_then(|one| self.federations.get_mut(&one.federation));
+        federation.zip(member).is_some_and(|(federation, Member { federate, .. })| {
+            federation.answers_later(federate, session, number)
+        })
     }
 
     /// The budget of the current input.
@@ -259,7 +277,6 @@ impl Kernel {
         }
         assert_eq!(members, 0, "every joined federate has a session");
         let held = self.federations.values().map(Federation::held);
-        // A destroyed federation is held until the shell has dropped it.
-        assert!(self.memory.held() >= held.sum::<usize>(), "what is charged is held");
+        assert_eq!(self.memory.held, held.sum::<usize>(), "what is charged is held");
     }
 }

@@ -1,7 +1,7 @@
 //! The memory that the kernel holds: who pays for it, and the quotas.
 //!
 //! Everything that a call makes the kernel keep holds a [`Charge`], which is given back with it. A charge
-//! counts for the session that caused it, for its federation, and for the kernel, so that no table has to be scanned.
+//! counts for its payer and for its federation, so that no table has to be scanned; the kernel adds up its federations.
 //! Charges are estimates: the payload, and a constant for each entry of a table that a test compares with what the
 //! allocator says.
 //!
@@ -15,15 +15,13 @@
 //!
 //! The charges of a session that has ended still count for the federation.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hemiola_hla::{Exception, FederateHandle, LogicalTime, Refusal};
 
 use crate::backlog::QueuedMessage;
 use crate::federation::Federation;
-use crate::input::SessionId;
 
 /// The memory that the next inputs may still take, as the shell's account says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,74 +72,73 @@ pub(crate) const fn name_len(name: &str) -> usize {
 
 /// A number of bytes.
 ///
-/// It is atomic because a federation may be dropped on another thread; nothing is ordered by it.
+/// A federation belongs to one thread at a time, and with it all that changes its counters, so no addition needs an
+/// atomic exchange. The counter is atomic because the thread that drops the federation may be another one.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicUsize);
 
 impl Counter {
-    pub(crate) fn get(&self) -> usize {
+    fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 
     fn add(&self, len: usize) {
-        self.0.fetch_add(len, Ordering::Relaxed);
+        self.0.store(self.get() + len, Ordering::Relaxed);
     }
 
     fn subtract(&self, len: usize) {
-        let before = self.0.fetch_sub(len, Ordering::Relaxed);
+        let before = self.get();
         debug_assert!(before >= len, "{len} bytes are given back, of {before}");
+        self.0.store(before.wrapping_sub(len), Ordering::Relaxed);
     }
 }
 
-/// The counters of a kernel.
+/// The memory of a kernel's federations.
 #[derive(Debug, Default)]
 pub(crate) struct KernelMemory {
-    all: Arc<Counter>,
-    /// Of sessions that have created or joined a federation.
-    sessions: BTreeMap<SessionId, Arc<Counter>>,
+    /// What the federations hold, as of the last input.
+    pub(crate) held: usize,
+    /// What the federations hold that the shell has not dropped yet.
+    retired: Vec<Arc<Counter>>,
+    /// Refusals by federations that are retired.
+    pub(crate) refusals: Refusals,
 }
 
 impl KernelMemory {
-    /// The account of a new federation.
-    pub(crate) fn of_federation(&self) -> Account {
-        Account { session: None, federation: Arc::default(), kernel: Arc::clone(&self.all) }
+    /// A federation is given to the shell, which drops it.
+    pub(crate) fn retire(&mut self, federation: &Federation) {
+        self.refusals.add(federation.refusals.get());
+        self.retired.retain(|counter| counter.get() > 0);
+        self.retired.push(Arc::clone(&federation.account.federation));
     }
 
-    /// The account of a session in a federation.
-    pub(crate) fn of_session(&mut self, session: SessionId, federation: &Account) -> Arc<Account> {
-        let session = Arc::clone(self.sessions.entry(session).or_default());
-        Arc::new(Account { session: Some(session), ..federation.clone() })
-    }
-
-    /// A session has ended.
-    pub(crate) fn forget(&mut self, session: SessionId) {
-        self.sessions.remove(&session);
-    }
-
-    /// The memory that all federations hold.
-    pub(crate) fn held(&self) -> usize {
-        self.all.get()
-    }
-
-    /// The memory that is held for a session.
-    pub(crate) fn held_for(&self, session: SessionId) -> usize {
-        self.sessions.get(&session).map_or(0, |session| session.get())
+    /// The memory of the federations that the shell has not dropped yet.
+    pub(crate) fn retired_len(&self) -> usize {
+        self.retired.iter().map(|counter| counter.get()).sum()
     }
 }
 
-/// The counters that a charge counts for.
-#[derive(Clone, Debug, Default)]
+/// The counters that a charge counts for: that of its payer, which is a session or the federation itself, and that of
+/// the federation.
+#[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// That of the session; `None` for what the federation itself pays.
-    session: Option<Arc<Counter>>,
+    held: Counter,
     federation: Arc<Counter>,
-    kernel: Arc<Counter>,
 }
 
 impl Account {
-    /// What its session holds.
-    pub(crate) fn session_held(&self) -> usize {
-        self.session.as_ref().map_or(0, |session| session.get())
+    /// A further payer in the same federation.
+    fn beside(&self) -> Arc<Self> {
+        Arc::new(Self { held: Counter::default(), federation: Arc::clone(&self.federation) })
+    }
+
+    pub(crate) fn is_in_federation_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.federation, &other.federation)
+    }
+
+    /// What its payer holds in this federation.
+    pub(crate) fn held(&self) -> usize {
+        self.held.get()
     }
 
     /// What its federation holds.
@@ -149,14 +146,52 @@ impl Account {
         self.federation.get()
     }
 
-    /// The memory that all federations hold.
-    fn kernel_held(&self) -> usize {
-        self.kernel.get()
+    fn add(&self, len: usize) {
+        self.held.add(len);
+        self.federation.add(len);
     }
 
-    fn counters(&self) -> impl Iterator<Item = &Counter> {
-        self.session.iter().chain([&self.federation, &self.kernel]).map(|counter| &**counter)
+    fn subtract(&self, len: usize) {
+        self.held.subtract(len);
+        self.federation.subtract(len);
     }
+}
+
+/// The accounts of a session: one for each federation that it has created or joined and in which it holds memory.
+#[derive(Debug, Default)]
+pub(crate) struct SessionAccounts(Vec<Arc<Account>>);
+
+impl SessionAccounts {
+    /// The account of the session in the federation that this account belongs to.
+    pub(crate) fn in_federation_of(&mut self, federation: &Account) -> Arc<Account> {
+        // Only the accounts themselves are left of those in which the session holds nothing.
+        self.0.retain(|account| Arc::strong_count(account) > 1);
+        let known = self.0.iter().find(|account| account.is_in_federation_of(federation));
+        known.map(Arc::clone).unwrap_or_else(|| {
+            self.0.push(federation.beside());
+            Arc::clone(&self.0[self.0.len() - 1])
+        })
+    }
+
+    /// Forgets the account in a federation that is destroyed.
+    pub(crate) fn forget(&mut self, federation: &Account) {
+        self.0.retain(|account| !account.is_in_federation_of(federation));
+    }
+
+    /// What the session holds in all federations.
+    pub(crate) fn held(&self) -> usize {
+        self.0.iter().map(|account| account.held()).sum()
+    }
+}
+
+/// The memory that a call may take: the room that the shell has left, and what is held elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowance {
+    pub(crate) room: Room,
+    /// What the other federations hold.
+    pub(crate) by_others: usize,
+    /// What the calling session holds in the other federations.
+    pub(crate) elsewhere: usize,
 }
 
 /// Memory that is held; given back when this is dropped.
@@ -168,7 +203,7 @@ pub(crate) struct Charge {
 
 impl Charge {
     pub(crate) fn new(account: &Arc<Account>, len: usize) -> Self {
-        account.counters().for_each(|counter| counter.add(len));
+        account.add(len);
         Self { account: Arc::clone(account), len }
     }
 
@@ -177,13 +212,13 @@ impl Charge {
     }
 
     pub(crate) fn grow(&mut self, len: usize) {
-        self.account.counters().for_each(|counter| counter.add(len));
+        self.account.add(len);
         self.len += len;
     }
 
     pub(crate) fn shrink(&mut self, len: usize) {
         assert!(len <= self.len, "{len} bytes are given back, of {}", self.len);
-        self.account.counters().for_each(|counter| counter.subtract(len));
+        self.account.subtract(len);
         self.len -= len;
     }
 
@@ -199,7 +234,7 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.account.counters().for_each(|counter| counter.subtract(self.len));
+        self.account.subtract(self.len);
     }
 }
 
@@ -210,20 +245,25 @@ pub(crate) struct Parcel {
     /// Its payload and overhead.
     len: usize,
     /// The same, and its encoding once a receiver has got it while others still wait.
-    held: AtomicUsize,
+    held: Counter,
 }
 
 impl Parcel {
-    pub(crate) fn new(account: &Arc<Account>, len: usize) -> Arc<Self> {
-        account.counters().for_each(|counter| counter.add(len));
-        Arc::new(Self { account: Arc::clone(account), len, held: AtomicUsize::new(len) })
+    fn new(account: &Arc<Account>, len: usize) -> Arc<Self> {
+        let parcel = Self { account: Arc::clone(account), len, held: Counter::default() };
+        parcel.grow(len);
+        Arc::new(parcel)
+    }
+
+    fn grow(&self, len: usize) {
+        self.account.add(len);
+        self.held.add(len);
     }
 }
 
 impl Drop for Parcel {
     fn drop(&mut self) {
-        let held = self.held.load(Ordering::Relaxed);
-        self.account.counters().for_each(|counter| counter.subtract(held));
+        self.account.subtract(self.held.get());
     }
 }
 
@@ -231,8 +271,8 @@ impl Drop for Parcel {
 #[derive(Debug)]
 pub(crate) struct Share {
     parcel: Arc<Parcel>,
-    /// For the place.
-    place: Charge,
+    /// For the place, unless the payer of the message pays it.
+    place: Option<Charge>,
 }
 
 impl Share {
@@ -241,28 +281,42 @@ impl Share {
     /// The estimated memory of a place in the queue in receive order.
     const HELD: usize = size_of::<QueuedMessage>() * 3 / 2;
 
-    fn new(parcel: &Arc<Parcel>, account: &Arc<Account>, is_ordered: bool) -> Self {
-        let len = if is_ordered { Self::ORDERED } else { Self::HELD };
-        Self { parcel: Arc::clone(parcel), place: Charge::new(account, len) }
+    /// A place in the queue in time stamp order, which the sender pays too.
+    fn ordered(parcel: &Arc<Parcel>) -> Self {
+        parcel.account.add(Self::ORDERED);
+        Self { parcel: Arc::clone(parcel), place: None }
+    }
+
+    /// A place in the queue in receive order, which the receiver pays.
+    fn held(parcel: &Arc<Parcel>, receiver: &Arc<Account>) -> Self {
+        let place = Some(Charge::new(receiver, Self::HELD));
+        Self { parcel: Arc::clone(parcel), place }
     }
 
     /// The charge for the place.
-    pub(crate) const fn place_len(&self) -> usize {
-        self.place.len()
+    pub(crate) fn place_len(&self) -> usize {
+        self.place.as_ref().map_or(Self::ORDERED, Charge::len)
     }
 
     /// The message is encoded for a receiver. If others still wait, the encoding is kept for them.
     pub(crate) fn encoded(&self) {
-        let Parcel { account, len, held } = &*self.parcel;
-        if Arc::strong_count(&self.parcel) > 1 && held.load(Ordering::Relaxed) == *len {
-            account.counters().for_each(|counter| counter.add(*len));
-            held.store(2 * len, Ordering::Relaxed);
+        let Parcel { len, held, .. } = &*self.parcel;
+        if Arc::strong_count(&self.parcel) > 1 && held.get() == *len {
+            self.parcel.grow(*len);
         }
     }
 
     /// The parcel, to recognise it, and what it holds.
     pub(crate) fn parcel(&self) -> (*const Parcel, usize) {
-        (Arc::as_ptr(&self.parcel), self.parcel.held.load(Ordering::Relaxed))
+        (Arc::as_ptr(&self.parcel), self.parcel.held.get())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.place.is_none() {
+            self.parcel.account.subtract(Self::ORDERED);
+        }
     }
 }
 
@@ -279,37 +333,20 @@ impl Parcels {
         is_ordered: bool,
         len: usize,
     ) -> Share {
-        let of = |federate| &federation.federate(federate).account;
-        let len = len.max(federation.room.call_len + Self::OVERHEAD);
+        let len = len.max(federation.allowance.room.call_len + Self::OVERHEAD);
+        let parcel = &mut self.0[usize::from(is_ordered)];
         // A sender chooses a time in the future; a receiver holds messages back until it advances.
-        let (payer, pays_place) =
-            if is_ordered { (of(sender), of(sender)) } else { (&federation.account, of(receiver)) };
-        let parcel = self.0[usize::from(is_ordered)].get_or_insert_with(|| Parcel::new(payer, len));
-        Share::new(parcel, pays_place, is_ordered)
+        if is_ordered {
+            let sender = &federation.federate(sender).account;
+            Share::ordered(parcel.get_or_insert_with(|| Parcel::new(sender, len)))
+        } else {
+            let parcel = parcel.get_or_insert_with(|| Parcel::new(&federation.account, len));
+            Share::held(parcel, &federation.federate(receiver).account)
+        }
     }
 
     /// The memory of a message besides its values and tag.
     pub(crate) const OVERHEAD: usize = 4 * 64;
-}
-
-/// Refusals by quota, counted where a federation is only read.
-#[derive(Debug, Default)]
-pub(crate) struct RefusalCount {
-    session: AtomicU64,
-    federation: AtomicU64,
-    process: AtomicU64,
-}
-
-impl RefusalCount {
-    /// Takes the counts, which begin again at zero.
-    pub(crate) fn take(&self) -> Refusals {
-        let take = |count: &AtomicU64| count.swap(0, Ordering::Relaxed);
-        Refusals {
-            session: take(&self.session),
-            federation: take(&self.federation),
-            process: take(&self.process),
-        }
-    }
 }
 
 impl Refusals {
@@ -335,33 +372,34 @@ pub(crate) fn has_room_for(
     account: &Account,
     more: usize,
 ) -> Result<(), Refusal> {
-    let Room { kernel, session, .. } = federation.room;
-    let of_federation = federation.limits.federation_len;
-    let count = &federation.refusals;
+    let Allowance { room, by_others, elsewhere } = federation.allowance;
     let is_beyond = |held: usize, limit: usize| held.saturating_add(more) > limit;
-    let refuse = |counter: &AtomicU64, whose: &str, (held, limit): (usize, usize), hint: &str| {
-        counter.fetch_add(1, Ordering::Relaxed);
+    let refuse = |whose: &str, held: usize, limit: usize, hint: &str| {
         let details = format!(
             "this call needs {more} bytes of memory; {whose} holds {held} and may hold {limit} ({hint}"
         );
         Err(Exception::RTIinternalError.because(details))
     };
-    let held = account.session_held();
-    if is_beyond(held, session) {
+    let held = elsewhere + account.held();
+    if is_beyond(held, room.session) {
+        federation.count_refusal(|count| &mut count.session);
         let hint = "--session-memory-max): delete object instances, release names, or wait until the receivers of \
                     its messages have advanced";
-        return refuse(&count.session, "this session", (held, session), hint);
+        return refuse("this session", held, room.session, hint);
     }
-    let (held, limit) = (account.federation_held(), without_reserve(of_federation));
+    let (held, limit) =
+        (account.federation_held(), without_reserve(federation.limits.federation_len));
     if is_beyond(held, limit) {
+        federation.count_refusal(|count| &mut count.federation);
         let hint = "--federation-memory-max): delete object instances, or wait until the receivers of messages have \
                     advanced";
-        return refuse(&count.federation, "this federation", (held, limit), hint);
+        return refuse("this federation", held, limit, hint);
     }
-    let (held, limit) = (account.kernel_held(), without_reserve(kernel));
+    let (held, limit) = (by_others + account.federation_held(), without_reserve(room.kernel));
     if is_beyond(held, limit) {
+        federation.count_refusal(|count| &mut count.process);
         let hint = "--memory-max): `hemiola rti status` shows who holds it";
-        return refuse(&count.process, "this RTI", (held, limit), hint);
+        return refuse("this RTI", held, limit, hint);
     }
     Ok(())
 }
@@ -373,7 +411,7 @@ const fn without_reserve(limit: usize) -> usize {
 
 /// Whether the federation can hold a further message of this length back.
 pub(crate) fn can_hold(federation: &Federation, len: usize) -> bool {
-    let account = &federation.account;
-    account.federation_held().saturating_add(len) <= federation.limits.federation_len
-        && account.kernel_held().saturating_add(len) <= federation.room.kernel
+    let Allowance { room, by_others, .. } = federation.allowance;
+    let held = federation.held().saturating_add(len);
+    held <= federation.limits.federation_len && by_others.saturating_add(held) <= room.kernel
 }

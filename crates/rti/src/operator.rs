@@ -30,19 +30,27 @@ impl Kernel {
     /// The memory that all federations hold, in bytes.
     #[must_use]
     pub fn memory_len(&self) -> usize {
-        self.memory.held()
+        self.memory.held + self.memory.retired_len()
+    }
+
+    /// The part of it that the shell holds until it has dropped what [`take_retired`](Self::take_retired) returned.
+    #[must_use]
+    pub fn retired_len(&self) -> usize {
+        self.memory.retired_len()
     }
 
     /// The memory that is held because of a session, in bytes. What outlives the session is no longer counted for it.
     #[must_use]
     pub fn memory_len_of(&self, session: SessionId) -> usize {
-        self.memory.held_for(session)
+        self.sessions.get(&session).map_or(0, |state| state.accounts.held())
     }
 
     /// The calls that were refused because they would have exceeded a quota of memory.
     #[must_use]
-    pub const fn refusals(&self) -> Refusals {
-        self.refusals
+    pub fn refusals(&self) -> Refusals {
+        let mut refusals = self.memory.refusals;
+        self.federations.values().for_each(|one| refusals.add(one.refusals.get()));
+        refusals
     }
 
     /// Destroys a federation execution. Returns `false` if there is none, or if it has members. Federates that have
@@ -56,7 +64,8 @@ impl Kernel {
         self.names.remove(name);
         self.working.remove(&id);
         let federation = self.federations.remove(&id).expect("a name leads to a federation");
-        self.retire(federation);
+        self.retire_federation(federation);
+        self.note_memory();
         true
     }
 }

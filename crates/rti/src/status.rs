@@ -64,7 +64,7 @@ pub struct FederateStatus {
     pub held_back: Option<HeldBack>,
     /// Number of messages queued for it.
     pub undelivered: usize,
-    /// The memory that its session makes the kernel hold, in bytes.
+    /// The memory that it makes the federation hold, in bytes.
     pub memory: usize,
 }
 
@@ -126,6 +126,6 @@ fn federate_status(handle: FederateHandle, federate: &Federate, galts: Galts) ->
         waiting: advancing.or(constrained),
         held_back: galts.held_by(handle).map(held_by),
         undelivered: time.backlog.count(),
-        memory: federate.account.session_held(),
+        memory: federate.account.held(),
     }
 }

@@ -24,7 +24,8 @@ impl Server {
     pub(super) fn room(&self, call_len: usize) -> Room {
         let whole = self.settings.memory_max;
         let left = whole.saturating_sub(self.sessions.memory + self.sessions.preparing);
-        let kernel = left.min(whole - whole / 4);
+        // Federations that are being dropped are no longer the kernel's, and still hold memory.
+        let kernel = left.min(whole - whole / 4).saturating_sub(self.kernel.retired_len());
         Room { kernel, session: self.settings.session_memory_max, call_len }
     }
 

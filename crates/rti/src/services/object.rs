@@ -222,7 +222,7 @@ pub(crate) fn stamped(
     let Some(time) = time else { return Ok(None) };
     if federation.federate(me).time.regulation().is_some() {
         // The receivers may keep the message for a long time.
-        has_room(federation, me, federation.room.call_len + Parcels::OVERHEAD)?;
+        has_room(federation, me, federation.allowance.room.call_len + Parcels::OVERHEAD)?;
     }
     let time = time
         .decode(federation.implementation)

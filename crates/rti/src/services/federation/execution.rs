@@ -10,7 +10,7 @@ use crate::federate::Edition;
 use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::Kernel;
-use crate::memory::{Charge, has_room_for};
+use crate::memory::{Account, Allowance, Charge, has_room_for};
 use crate::notice::Notice;
 use crate::prepare::are_few;
 use crate::session::FederationId;
@@ -66,17 +66,18 @@ pub(super) fn create_federation_execution(
         return Err(exception.because(details));
     };
     let creation = kernel.make_room(session)?;
-    let account = kernel.memory.of_federation();
-    let creator = kernel.memory.of_session(session, &account);
+    let account = Arc::<Account>::default();
+    let accounts = &mut kernel.sessions.entry(session).or_default().accounts;
+    let elsewhere = accounts.held();
+    let creator = accounts.in_federation_of(&account);
     let len = model.memory();
     let (limits, now) = (kernel.limits, kernel.now);
-    let mut federation =
-        Federation::new(name.clone(), model, implementation, limits, Arc::new(account), now);
+    let mut federation = Federation::new(name.clone(), model, implementation, limits, account, now);
     federation.creation = creation;
-    federation.room = kernel.room;
+    federation.allowance =
+        Allowance { room: kernel.room, by_others: kernel.memory.held, elsewhere };
     if let Err(refusal) = has_room_for(&federation, &creator, len) {
-        kernel.refusals.add(federation.refusals.take());
-        kernel.retire(federation);
+        kernel.retire_federation(federation);
         return Err(refusal);
     }
     federation.model_charges.push(Charge::new(&creator, len));

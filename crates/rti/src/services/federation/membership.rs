@@ -9,7 +9,7 @@ use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
-use crate::memory::{Charge, has_room_for};
+use crate::memory::{Allowance, Charge, has_room_for};
 use crate::prepare::are_few;
 use crate::services::{beyond, follow_up};
 use crate::session::Member;
@@ -36,7 +36,6 @@ pub(super) fn join_federation_execution(
     let id = kernel.names.get(federation_name).copied();
     let id = id.ok_or_else(|| does_not_exist(federation_name))?;
     let federation = kernel.federations.get_mut(&id).expect("a name leads to a federation");
-    federation.room = kernel.room;
     if federation.joined().len() >= federation.limits.federates {
         return Err(beyond(federation.limits.federates, "federates in a federation"));
     }
@@ -56,7 +55,11 @@ pub(super) fn join_federation_execution(
         Some(name) => name,
         None => generated_name(federation, &federate_type),
     };
-    let account = kernel.memory.of_session(session, &federation.account);
+    let accounts = &mut kernel.sessions.entry(session).or_default().accounts;
+    let account = accounts.in_federation_of(&federation.account);
+    let elsewhere = accounts.held() - account.held();
+    let by_others = kernel.memory.held - federation.held();
+    federation.allowance = Allowance { room: kernel.room, by_others, elsewhere };
     if let Some(model) = &model {
         let more = model.memory().saturating_sub(federation.model.memory());
         has_room_for(federation, &account, more)?;
