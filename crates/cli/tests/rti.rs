@@ -4,6 +4,7 @@ mod calls;
 mod doors;
 mod frames;
 mod lives;
+mod memory;
 mod models;
 mod peer;
 mod pressure;

@@ -141,10 +141,10 @@ fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
     if let Some((len, limit)) = least {
         if len < MEMORY_MIN {
             return Err(Failure::failed(format!(
-                "{} of {} leaves too little memory for an RTI\nhint: raise it by at least {}",
+                "{} of {} leaves too little memory for an RTI\nhint: raise it to at least {}",
                 limit.name,
                 limit.limit,
-                Bytes((MEMORY_MIN - len) as u64 * 2)
+                least_limit(limit)
             )));
         }
         options.memory_limited_by = Some(format!("{} of {}", limit.name, limit.limit));
@@ -163,13 +163,20 @@ fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
 
 /// With less, not even a module of the largest size can be received.
 const MEMORY_MIN: usize = 8 << 20;
+const MIB: u64 = 1 << 20;
 /// What the process needs besides the account: stacks, buffers, and modules while they are parsed.
 const BESIDES: u64 = 48 << 20;
 
-/// The account that fits into a limit of the system. A fifth is left for the gaps between allocations.
+/// The account that fits into a limit of the system, in whole MiB. A fifth is left for the gaps between allocations.
 fn memory_that_fits(limit: &MemoryLimit) -> usize {
     let free = limit.limit.0.saturating_sub(limit.used.0 + BESIDES);
-    usize::try_from(free / 5 * 4).unwrap_or(usize::MAX)
+    usize::try_from(free / 5 * 4 / MIB * MIB).unwrap_or(usize::MAX)
+}
+
+/// The least value of a limit of the system, in whole MiB, into which an account fits.
+fn least_limit(limit: &MemoryLimit) -> Bytes {
+    let least = limit.used.0 + BESIDES + MEMORY_MIN as u64 / 4 * 5;
+    Bytes((least + MEMORY_MIN as u64 / 8).next_multiple_of(MIB))
 }
 
 /// The addresses that the text resolves to, without duplicates.

@@ -27,11 +27,17 @@ pub(super) struct Rti {
 impl Rti {
     /// On a port that the system chooses.
     pub(super) fn start(machine: &Machine, arguments: &[&str]) -> Self {
+        Self::start_after(machine, ":", arguments)
+    }
+
+    /// As [`start`](Self::start), after a command of the shell, such as `ulimit -v`.
+    pub(super) fn start_after(machine: &Machine, before: &str, arguments: &[&str]) -> Self {
         use std::os::unix::process::CommandExt;
+        let script = format!("{before} && exec \"$@\"");
         // A hang-up ends it, even if the tests run under nohup.
-        let rti = ["--default-signal=HUP", PROGRAM, "rti", "--listen", "127.0.0.1:0"];
-        let arguments = [&rti, arguments].concat();
-        let mut command = machine.command("env", &arguments);
+        let rti = ["env", "--default-signal=HUP", PROGRAM, "rti", "--listen", "127.0.0.1:0"];
+        let arguments = [&["-c", &script, "sh"][..], &rti, arguments].concat();
+        let mut command = machine.command("sh", &arguments);
         command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
@@ -84,8 +90,17 @@ impl Rti {
 
     /// Peak memory in bytes (proc_pid_status(5), `VmHWM`).
     pub(super) fn memory_max(&self) -> u64 {
+        self.status_bytes("VmHWM:")
+    }
+
+    /// Present memory in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        self.status_bytes("VmRSS:")
+    }
+
+    fn status_bytes(&self, field: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
@@ -124,8 +139,13 @@ const SOME: u64 = 20;
 
 impl Scene {
     pub(super) fn begin(test: &str, arguments: &[&str]) -> Self {
+        Self::begin_after(test, ":", arguments)
+    }
+
+    /// With an RTI that starts after a command of the shell, such as `ulimit -v`.
+    pub(super) fn begin_after(test: &str, before: &str, arguments: &[&str]) -> Self {
         let machine = Machine::take(test);
-        let rti = Rti::start(&machine, arguments);
+        let rti = Rti::start_after(&machine, before, arguments);
         let (stops, exchanged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (address, stop, count) = (rti.tcp(), Arc::clone(&stops), Arc::clone(&exchanged));
         let others = std::thread::spawn(move || exchange(address, &stop, &count));
