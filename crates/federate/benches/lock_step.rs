@@ -8,7 +8,7 @@
 mod bench;
 
 use bench::federation::Member;
-use bench::relay::{self, GATHER, Kind};
+use bench::relay::{self, Kind};
 use bench::{Orders, Peer, Placement, Rti, Transport, next_order, report};
 use hemiola_federate::Span;
 use hemiola_federate::hla::{Callback, LogicalInterval, LogicalTime};
@@ -105,7 +105,7 @@ fn measure(orders: &Orders) {
 
 /// Sends the update and the request to advance together.
 fn stepper(orders: &Orders) {
-    let mut member = Member::join_gathering(orders, GATHER);
+    let mut member = Member::join(orders);
     let (body, stamped) = (member.body, member.stamped);
     let size = orders.number("size", 2);
     let federate = &mut member.federate;

@@ -34,7 +34,7 @@ impl Subject {
         orders.extend(waits.then(|| "waits=yes".into()));
         let answerer = Peer::client("answerer", placement, &orders);
         let asker = Peer::client("asker", placement, &orders);
-        let name = if waits { "each update answered" } else { "pipelined" };
+        let name = if waits { "each call waits" } else { "default" };
         Self::new(format!("{}, {name}", transport.word()), asker, vec![answerer, rti.peer])
     }
 

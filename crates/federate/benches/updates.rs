@@ -1,5 +1,6 @@
-//! The rate of updates through the RTI, with its processor time and memory; checks that none is lost. The floor is a
-//! relay of the same number of bytes in the same run.
+//! The rate of updates through the RTI, with its processor time and memory; checks that none is lost. A federate with
+//! default options is compared with one that waits for each reply, and with a relay of the same number of bytes, the
+//! floor, in the same run.
 //!
 //! `cargo bench -p hemiola-federate --bench updates -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
 
@@ -31,12 +32,19 @@ struct Subject {
 }
 
 impl Subject {
-    fn federation(transport: Transport, placement: Placement, len: usize, sinks: usize) -> Self {
+    fn federation(
+        (transport, waits): (Transport, bool),
+        placement: Placement,
+        len: usize,
+        sinks: usize,
+    ) -> Self {
         let rti = Rti::start(placement);
-        let orders = [rti.order(transport), format!("len={len}")];
+        let mut orders = vec![rti.order(transport), format!("len={len}")];
+        orders.extend(waits.then(|| "waits=yes".into()));
         let source = Peer::client("publisher", placement, &orders);
         let sinks = (0..sinks).map(|_| Peer::client("subscriber", placement, &orders)).collect();
-        Self::new(format!("updates over {}", transport.word()), source, rti.peer, sinks)
+        let waits = if waits { ", each waits" } else { "" };
+        Self::new(format!("{}{waits}", transport.word()), source, rti.peer, sinks)
     }
 
     fn floor(kind: Kind, placement: Placement, len: usize, sinks: usize) -> Self {
@@ -87,7 +95,8 @@ fn measure(orders: &Orders) {
             for transport in Transport::wanted(orders) {
                 let mut subjects = [
                     Subject::floor(transport.relay(), placement, len, sinks),
-                    Subject::federation(transport, placement, len, sinks),
+                    Subject::federation((transport, false), placement, len, sinks),
+                    Subject::federation((transport, true), placement, len, sinks),
                 ];
                 bench::in_turns(&mut subjects, (blocks, count), Subject::block);
                 let floor = subjects[0].rates.clone();

@@ -21,6 +21,12 @@ const PIECE: usize = 64 << 10;
 /// The number of bytes that may wait to be written before a posted call waits for room.
 const WAITING_MAX: usize = 1 << 20;
 
+/// Calls that do not wait are sent once this many bytes of memory have been gathered.
+const GATHER: usize = 16 << 10;
+
+/// Calls that do not wait are sent by the first call or evocation that finds one of them this old.
+const GATHER_FOR: Span = Span::from_millis(1);
+
 /// The number of responses to callbacks that are held back until something else is sent. The RTI does not wait for
 /// them.
 const ANSWERS_HELD: usize = 64;
@@ -41,8 +47,8 @@ const FLOOD: usize = 4;
 /// The memory of a callback besides its body, in bytes.
 const CALLBACK_COST: usize = 64;
 
-/// The reply to the call that the thread waits for.
-type Answer = Result<Reply, Error>;
+/// The reply to a call that the thread waits for.
+pub(crate) type Answer = Result<Reply, Error>;
 
 #[derive(Debug)]
 pub(crate) struct Driver {
@@ -62,10 +68,17 @@ pub(crate) struct Driver {
     calls: VecDeque<Option<&'static Entry>>,
     /// The number of calls before the first of them.
     calls_before: u64,
-    awaited: Option<Ticket>,
-    answer: Option<Answer>,
+    /// When the oldest call that has not been sent was made.
+    gathered_since: Option<Instant>,
+    /// The ticket of the first call that the thread waits for; the others follow.
+    awaited: u64,
+    /// The replies to these calls, as far as they have arrived.
+    answers: Vec<Option<Answer>>,
+    answers_missing: usize,
     /// The exceptions of posted calls.
     refused: VecDeque<Error>,
+    /// How many requests for a time advance the RTI has refused.
+    advances_refused: u64,
     callbacks: VecDeque<(RequestId, Data)>,
     callbacks_len: usize,
     callbacks_len_max: usize,
@@ -102,9 +115,12 @@ impl Driver {
             answers_held: 0,
             calls: VecDeque::new(),
             calls_before: 0,
-            awaited: None,
-            answer: None,
+            gathered_since: None,
+            awaited: 0,
+            answers: Vec::new(),
+            answers_missing: 0,
             refused: VecDeque::new(),
+            advances_refused: 0,
             callbacks: VecDeque::new(),
             callbacks_len: 0,
             callbacks_len_max,
@@ -120,38 +136,96 @@ impl Driver {
     }
 
     /// Makes a call and waits for its reply.
-    pub(crate) fn ask(&mut self, entry: &'static Entry, body: Data) -> Result<Reply, Error> {
-        let ticket = self.queue(entry, body)?;
-        if self.answers_later && (entry.sends() || entry.advances()) {
-            self.queue(&NUDGE.0, NUDGE.1.clone())?;
-        }
-        self.awaited = Some(ticket);
-        let wake = if entry.sends() { Wake::Any } else { Wake::Urgent };
-        let waited = self.work(Instant::MAX, wake, |driver| driver.answer.is_some());
-        self.awaited = None;
-        match self.answer.take() {
-            Some(answer) => answer,
-            None => Err(waited.err().unwrap_or(Error::Lost(End::Closed))),
-        }
+    pub(crate) fn ask(&mut self, entry: &'static Entry, body: Data) -> Answer {
+        self.ask_all([(entry, body)])?.pop().expect("each call has an answer")
     }
 
-    /// Makes a call without waiting for its reply. Calls are sent once `gather` bytes wait. Blocks only if the RTI is
-    /// behind with calls.
-    pub(crate) fn post(
+    /// Makes calls one after the other, and then waits for the replies to all of them.
+    pub(crate) fn ask_all(
         &mut self,
-        entry: &'static Entry,
-        body: Data,
-        gather: usize,
-    ) -> Result<(), Error> {
+        calls: impl IntoIterator<Item = (&'static Entry, Data)>,
+    ) -> Result<Vec<Answer>, Error> {
+        let waited = self
+            .make_all(calls)
+            .and_then(|wake| self.work(Instant::MAX, wake, |driver| driver.answers_missing == 0));
+        self.answers_missing = 0;
+        let answers = std::mem::take(&mut self.answers);
+        waited.map(|_| answers.into_iter().flatten().collect())
+    }
+
+    /// Queues calls, and the places for their replies. Returns what should wake this thread.
+    fn make_all(
+        &mut self,
+        calls: impl IntoIterator<Item = (&'static Entry, Data)>,
+    ) -> Result<Wake, Error> {
+        let (mut is_held, mut wake) = (false, Wake::Urgent);
+        for (entry, body) in calls {
+            let ticket = self.queue(entry, body)?;
+            if self.answers.is_empty() {
+                self.awaited = ticket.0;
+            }
+            self.answers.push(None);
+            self.answers_missing += 1;
+            self.make_room()?;
+            is_held |= entry.sends() || entry.advances();
+            if entry.sends() || self.answers.len() > 1 {
+                wake = Wake::Any;
+            }
+        }
+        if self.answers_later && is_held {
+            self.queue(&NUDGE.0, NUDGE.1.clone())?;
+        }
+        Ok(wake)
+    }
+
+    /// Makes a call without waiting for its reply. It is sent together with others. Blocks only if the RTI is behind
+    /// with calls.
+    pub(crate) fn post(&mut self, entry: &'static Entry, body: Data) -> Result<(), Error> {
+        self.now = MonotonicClock.now();
         self.queue(entry, body)?;
-        if self.session.waiting_len() > gather {
+        let since = *self.gathered_since.get_or_insert(self.now);
+        if self.session.waiting_len() > GATHER || self.now >= since + GATHER_FOR {
             self.transmit();
         }
+        self.make_room()
+    }
+
+    /// Waits while the RTI is behind with calls.
+    fn make_room(&mut self) -> Result<(), Error> {
         if !self.may_post(1) {
             // Waits for room for many calls: waking for each of them would be slow.
             self.work(Instant::MAX, Wake::Any, |driver| driver.may_post(2))?;
         }
         Ok(())
+    }
+
+    /// Sends the calls that have been gathered for [`GATHER_FOR`].
+    fn transmit_old(&mut self) {
+        if let Some(since) = self.gathered_since {
+            self.now = MonotonicClock.now();
+            if self.now >= since + GATHER_FOR {
+                self.transmit();
+            }
+        }
+    }
+
+    /// Waits until the RTI has replied to all calls. Returns the first exception that no call has returned.
+    pub(crate) fn confirm(&mut self) -> Result<(), Error> {
+        if !self.calls.is_empty() && self.end.is_none() {
+            if self.answers_later {
+                let (entry, body) = &*NUDGE;
+                self.session.request(self.now, body.clone());
+                self.calls.push_back(Some(entry));
+            }
+            self.is_urgent = true;
+            self.work(Instant::MAX, Wake::Any, |driver| driver.calls.is_empty())?;
+        }
+        self.refused.pop_front().map_or(Ok(()), Err)
+    }
+
+    /// How many requests for a time advance the RTI has refused.
+    pub(crate) const fn advances_refused(&self) -> u64 {
+        self.advances_refused
     }
 
     /// Whether calls occupy at most one part in `share` of the room for them.
@@ -230,6 +304,7 @@ impl Driver {
             }
             self.work(Instant::MAX, Wake::Urgent, has_news)?;
         }
+        self.transmit_old();
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
@@ -271,6 +346,7 @@ impl Driver {
 
     /// Takes the next callback that has arrived.
     pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
+        self.transmit_old();
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
@@ -292,9 +368,11 @@ impl Driver {
         }
     }
 
-    /// Terminates the session without waiting.
+    /// Sends what has been gathered, as far as the connection has room, and terminates the session without waiting.
     pub(crate) fn leave(&mut self) {
         if self.end.is_none() {
+            self.is_urgent = true;
+            self.exchange();
             self.session.terminate(self.now);
             self.is_urgent = true;
             self.exchange();
@@ -436,20 +514,24 @@ impl Driver {
         if std::ptr::eq(entry, &raw const NUDGE.0) {
             return;
         }
-        let answer = message::decode_reply(entry.number, entry.shape, body);
-        let is_awaited = self.awaited == Some(to);
         let call = entry.name;
-        match answer {
-            Ok(Ok(reply)) if is_awaited => self.answer = Some(Ok(reply)),
-            Ok(Ok(_)) => {}
-            Ok(Err(refusal)) if is_awaited => {
-                self.answer = Some(Err(Error::Exception { call, refusal }));
+        let answer = message::decode_reply(entry.number, entry.shape, body);
+        self.advances_refused += u64::from(entry.advances() && matches!(answer, Ok(Err(_))));
+        let awaited = to.0.checked_sub(self.awaited).and_then(|index| usize::try_from(index).ok());
+        let awaited = awaited.and_then(|index| self.answers.get_mut(index));
+        let is_awaited = awaited.is_some();
+        let answer = match answer {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(refusal)) if is_awaited => Err(Error::Exception { call, refusal }),
+            Ok(Err(refusal)) => Err(Error::Earlier { call, refusal }),
+            Err(error) => Err(Error::Message { what: "a reply", error }),
+        };
+        match awaited {
+            Some(awaited) => {
+                *awaited = Some(answer);
+                self.answers_missing -= 1;
             }
-            Ok(Err(refusal)) => self.refused.push_back(Error::Earlier { call, refusal }),
-            Err(error) if is_awaited => {
-                self.answer = Some(Err(Error::Message { what: "a reply", error }));
-            }
-            Err(error) => self.refused.push_back(Error::Message { what: "a reply", error }),
+            None => self.refused.extend(answer.err()),
         }
     }
 
@@ -466,6 +548,7 @@ impl Driver {
                 if self.out.is_empty() {
                     self.is_urgent = false;
                     self.answers_held = 0;
+                    self.gathered_since = None;
                     return;
                 }
             }

@@ -13,7 +13,8 @@ use hemiola_units::RtiAddress;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The RTI raised an exception of the standard. The call had no effect.
+    /// The call raised an exception of the standard and had no effect. A pipelined federate raises it itself if it is
+    /// certain that the RTI would.
     #[error("{call}: {refusal}")]
     Exception {
         /// The name of the call's message, such as `RegisterObjectInstance`.
@@ -22,7 +23,8 @@ pub enum Error {
         refusal: Refusal,
     },
     /// The RTI refused an earlier call that did not wait for its reply. The present call or evocation was not carried
-    /// out: repeat it.
+    /// out: repeat it. The next call or evocation after the refusal has arrived returns this error, at the latest the
+    /// next call that waits for its reply.
     #[error("an earlier {call}, which did not wait for its reply: {refusal}")]
     Earlier {
         /// The name of that call's message.
@@ -100,6 +102,14 @@ impl Error {
     #[must_use]
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Unreachable { .. } | Self::Stopped)
+    }
+
+    /// The refusal of an earlier call with this name is the method's own exception.
+    pub(crate) fn of_its_own(self, name: &str) -> Self {
+        match self {
+            Self::Earlier { call, refusal } if call == name => Self::Exception { call, refusal },
+            error => error,
+        }
     }
 
     pub(crate) fn system(what: &'static str, error: impl Into<std::io::Error>) -> Self {

@@ -6,7 +6,7 @@ use hemiola_fedpro::{SessionId, message};
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{ANSWERS_LATER, REPLACES, RESUME_WINDOW};
 use hemiola_hla::{
-    Call, Callback, Data, EncodedInterval, EncodedTime, FederateHandle, LogicalInterval,
+    Call, Callback, Data, EncodedInterval, EncodedTime, Exception, FederateHandle, LogicalInterval,
     LogicalTime, Reply, ResignAction, TimeImplementation,
 };
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -17,7 +17,8 @@ use hemiola_units::{Instant, RtiAddress, Span};
 use crate::driver::{Driver, not_joined};
 use crate::error::Error;
 use crate::link::Link;
-use crate::options::Options;
+use crate::mirror::Mirror;
+use crate::options::{Calls, Options};
 use crate::services::time::TimeRequest;
 
 /// The pause between two attempts to connect.
@@ -36,18 +37,10 @@ const ATTEMPT_EVERY: Span = Span::from_millis(50);
 pub struct Federate {
     pub(crate) driver: Driver,
     pub(crate) is_pipelined: bool,
-    gather: usize,
-    joined: Option<Joined>,
+    mirror: Mirror,
     /// Replies about the object model, by the question as encoded. The model bounds their number, and does not change
     /// while the federate is joined.
     pub(crate) names: BTreeMap<Data, Reply>,
-}
-
-/// The result of joining a federation execution.
-#[derive(Clone, Copy, Debug)]
-struct Joined {
-    federate: FederateHandle,
-    time: TimeImplementation,
 }
 
 impl Federate {
@@ -90,9 +83,9 @@ impl Federate {
     }
 
     fn begin(driver: Driver, options: Options) -> Result<Self, Error> {
-        let gather = usize::try_from(options.gather.0).unwrap_or(usize::MAX);
-        let (is_pipelined, joined, names) = (options.pipelined, None, BTreeMap::new());
-        let mut federate = Self { driver, is_pipelined, gather, joined, names };
+        let is_pipelined = options.calls == Calls::Pipelined;
+        let (mirror, names) = (Mirror::default(), BTreeMap::new());
+        let mut federate = Self { driver, is_pipelined, mirror, names };
         let mut configuration = options.configuration;
         let lines = [
             is_pipelined.then(|| ANSWERS_LATER.to_owned()),
@@ -131,45 +124,88 @@ impl Federate {
         self.driver.session_id()
     }
 
-    /// Makes any call of the standard and waits for the reply.
+    /// Makes any call of the standard and waits for the reply. The call is made after the RTI has accepted all earlier
+    /// ones.
     ///
     /// # Errors
     /// The call's exceptions, as [`Error::Exception`]; [`Error::Earlier`] or [`Error::Backlog`] if the call was not
     /// made; [`Error::Lost`].
     pub fn call(&mut self, call: impl Into<Call>) -> Result<Reply, Error> {
         let call = call.into();
+        self.confirm()?;
         let answer = self.driver.ask(call.entry(), message::encode_call(&call));
-        if let Ok(Reply::Joined(joined)) = &answer {
-            let name = &joined.logical_time_implementation;
-            let time = TimeImplementation::named(name).ok_or_else(|| Error::Exception {
-                call: call.name(),
-                refusal: hemiola_hla::Exception::CouldNotCreateLogicalTimeFactory.because(format!(
-                    "the federation uses {name}, which this crate does not support"
-                )),
-            })?;
-            self.joined = Some(Joined { federate: joined.federate, time });
-            self.names.clear();
-        }
-        if let (Call::Federation(FederationCall::ResignFederationExecution { .. }), Ok(_)) =
-            (&call, &answer)
-        {
-            self.joined = None;
-        }
-        answer
+        self.answered(&call, answer)
     }
 
-    /// Makes a call without waiting for the reply. If the RTI refuses it, a later call or evocation returns
-    /// [`Error::Earlier`]; its result is discarded. Waits only while more than
-    /// [`requests_max`](crate::Settings::requests_max) calls have no reply.
+    /// Makes calls one after the other without waiting in between, for example look-ups and registrations of a
+    /// federate that begins, and returns their replies. A refused call does not prevent those after it.
     ///
     /// # Errors
-    /// As [`call`](Self::call), but not the call's own exceptions.
-    pub fn post(&mut self, call: impl Into<Call>) -> Result<(), Error> {
-        let call = call.into();
-        self.driver.post(call.entry(), message::encode_call(&call), self.gather)
+    /// As [`call`](Self::call), except for the calls' own exceptions, which are in the list.
+    pub fn call_all(
+        &mut self,
+        calls: impl IntoIterator<Item = Call>,
+    ) -> Result<Vec<Result<Reply, Error>>, Error> {
+        let calls: Vec<Call> = calls.into_iter().collect();
+        self.confirm()?;
+        let bodies = calls.iter().map(|call| (call.entry(), message::encode_call(call)));
+        let answers = self.driver.ask_all(bodies)?;
+        let answers = calls.iter().zip(answers);
+        Ok(answers.map(|(call, answer)| self.answered(call, answer)).collect())
     }
 
-    /// Sends the calls that have been gathered, and waits until all of them have been written to the connection.
+    /// Notes the reply to a call.
+    fn answered(&mut self, call: &Call, answer: Result<Reply, Error>) -> Result<Reply, Error> {
+        self.mirror.note_call(call);
+        let reply = answer?;
+        self.mirror.note_reply(call, &reply);
+        if let Reply::Joined(joined) = &reply {
+            self.names.clear();
+            if self.mirror.member().is_none() {
+                let name = &joined.logical_time_implementation;
+                let refusal = Exception::CouldNotCreateLogicalTimeFactory.because(format!(
+                    "the federation uses {name}, which this crate does not support"
+                ));
+                return Err(Error::Exception { call: call.name(), refusal });
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Makes a call without waiting for the reply. If it is certain that the RTI would refuse it, returns the exception
+    /// at once. If the RTI refuses it, a later call or evocation returns [`Error::Earlier`]. The call's result is
+    /// discarded. Waits only while more than [`requests_max`](crate::Settings::requests_max) calls have no reply.
+    /// Joining, resigning and disconnecting wait for their replies all the same.
+    ///
+    /// Such calls are sent together: when 16 KiB wait, when the federate begins to wait for anything, and by the first
+    /// call or evocation that finds one of them a millisecond old. A federate that computes for longer without a call
+    /// sends them with [`flush`](Self::flush).
+    ///
+    /// # Errors
+    /// As [`call`](Self::call); exceptions only where this federate knows them.
+    pub fn post(&mut self, call: impl Into<Call>) -> Result<(), Error> {
+        let call = call.into();
+        if changes_membership(&call) {
+            return self.call(call).map(drop);
+        }
+        self.mirror
+            .judge(&call, self.driver.advances_refused())
+            .map_err(|refusal| Error::Exception { call: call.name(), refusal })?;
+        self.driver.post(call.entry(), message::encode_call(&call))?;
+        self.mirror.note_call(&call);
+        Ok(())
+    }
+
+    /// Waits until the RTI has carried out all calls that were made.
+    ///
+    /// # Errors
+    /// [`Error::Earlier`] for a call that it refused; [`Error::Lost`].
+    pub fn confirm(&mut self) -> Result<(), Error> {
+        self.driver.confirm()
+    }
+
+    /// Sends the calls that have been gathered, and waits until all of them have been written to the connection, but
+    /// not for their replies: [`confirm`](Self::confirm) does.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -211,8 +247,8 @@ impl Federate {
         &mut self,
         callback: Result<Option<Callback>, Error>,
     ) -> Result<Option<Callback>, Error> {
-        if let Ok(Some(Callback::FederateResigned { .. })) = callback {
-            self.joined = None;
+        if let Ok(Some(callback)) = &callback {
+            self.mirror.note_callback(callback);
         }
         callback
     }
@@ -284,10 +320,7 @@ impl Federate {
         let request = Call::from(request.call(to));
         let name = request.name();
         self.post(request)?;
-        self.grant(handle).map_err(|error| match error {
-            Error::Earlier { call, refusal } if call == name => Error::Exception { call, refusal },
-            error => error,
-        })
+        self.grant(handle).map_err(|error| error.of_its_own(name))
     }
 
     /// Passes every callback before the grant of a requested time advance (8.13, 8.14) to `handle`, and returns the
@@ -351,12 +384,12 @@ impl Federate {
 
     /// Returns the handle of the federate; `None` while it is not joined.
     pub fn federate(&self) -> Option<FederateHandle> {
-        self.joined.map(|joined| joined.federate)
+        self.mirror.member().map(|member| member.federate)
     }
 
     /// Returns the logical time implementation of the federation; `None` while the federate is not joined.
     pub fn time_implementation(&self) -> Option<TimeImplementation> {
-        self.joined.map(|joined| joined.time)
+        self.mirror.member().map(|member| member.implementation)
     }
 
     /// Decodes the time in a callback or a reply.
@@ -364,8 +397,8 @@ impl Federate {
     /// # Errors
     /// The value is invalid; `FederateNotExecutionMember` while the federate is not joined.
     pub fn time(&self, encoded: EncodedTime) -> Result<LogicalTime, Error> {
-        let joined = self.joined.ok_or_else(|| not_joined("a logical time"))?;
-        Ok(encoded.decode(joined.time)?)
+        let time = self.time_implementation().ok_or_else(|| not_joined("a logical time"))?;
+        Ok(encoded.decode(time)?)
     }
 
     /// Decodes the interval in a reply.
@@ -373,9 +406,25 @@ impl Federate {
     /// # Errors
     /// As [`time`](Self::time).
     pub fn interval(&self, encoded: EncodedInterval) -> Result<LogicalInterval, Error> {
-        let joined = self.joined.ok_or_else(|| not_joined("a logical time"))?;
-        Ok(encoded.decode(joined.time)?)
+        let time = self.time_implementation().ok_or_else(|| not_joined("a logical time"))?;
+        Ok(encoded.decode(time)?)
     }
+}
+
+/// Whether a call joins, resigns or disconnects.
+const fn changes_membership(call: &Call) -> bool {
+    use FederationCall as C;
+    matches!(
+        call,
+        Call::Federation(
+            C::Disconnect
+                | C::JoinFederationExecution { .. }
+                | C::JoinFederationExecutionWithName { .. }
+                | C::JoinFederationExecutionWithModules { .. }
+                | C::JoinFederationExecutionWithNameAndModules { .. }
+                | C::ResignFederationExecution { .. }
+        )
+    )
 }
 
 impl Drop for Federate {

@@ -6,7 +6,8 @@
 //! * [`Federate`]: connected to an RTI by [`connect`](Federate::connect), over TCP or in shared memory. Services are
 //!   methods with the names of the standard; [`call`](Federate::call) makes any of its 178 calls. Callbacks are values,
 //!   which [`evoke`](Federate::evoke), [`wait_for`](Federate::wait_for) and [`advance`](Federate::advance) return.
-//! * [`Options`]: options of the connection. [`Joining`]: the name and type of a federate, and the federation to join.
+//! * [`Options`]: options of the connection; [`Calls`]: which calls wait for their replies. [`Joining`]: the name and
+//!   type of a federate, and the federation to join.
 //! * [`Attribute`], [`Parameter`]: encode and decode values of the object model's data types.
 //! * [`Ambassador`]: a federate on a thread of its own, which handles callbacks as they arrive.
 //! * [`Error`]: exceptions of the standard by name, separate from a lost connection.
@@ -18,6 +19,7 @@ mod driver;
 mod error;
 mod federate;
 mod link;
+mod mirror;
 mod options;
 mod services;
 mod values;
@@ -25,7 +27,7 @@ mod values;
 pub use ambassador::Ambassador;
 pub use error::Error;
 pub use federate::{Federate, Joining};
-pub use options::Options;
+pub use options::{Calls, Options};
 pub use services::time::TimeRequest;
 pub use values::{Attribute, Parameter};
 

@@ -4,17 +4,22 @@ use hemiola_fedpro::{SessionId, Settings};
 use hemiola_hla::data::{Credentials, RtiConfiguration};
 use hemiola_units::{Bytes, Span};
 
-/// The options of a connection. The default behaves like the standard's programming interfaces: each call waits for its
-/// reply and raises its own exception.
+/// When the methods of a federate that return no result wait for the RTI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Calls {
+    /// Calls without a result are sent together and do not wait for their replies. An exception that the federate can
+    /// know is raised at once; the RTI's exceptions come later, as [`Error::Earlier`](crate::Error::Earlier).
+    #[default]
+    Pipelined,
+    /// Each call waits for its reply and raises its own exception.
+    Waiting,
+}
+
+/// The options of a connection.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Updates, interactions and time requests do not wait for their replies. A later call or evocation returns their
-    /// exceptions as [`Error::Earlier`](crate::Error::Earlier); their retraction handles are discarded. The RTI sends
-    /// their replies together with the next message.
-    pub pipelined: bool,
-    /// Calls that do not wait are gathered until this many bytes wait, a call waits for its reply, a callback is
-    /// evoked, or [`flush`](crate::Federate::flush) is called. With 0, each is sent at once.
-    pub gather: Bytes,
+    /// Whether calls without a result wait for their replies.
+    pub calls: Calls,
     /// How long to retry while there is no RTI at the address. With zero, there is one attempt.
     pub connect_timeout: Span,
     /// The memory for callbacks that wait to be evoked. Beyond it, calls fail with
@@ -38,8 +43,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            pipelined: false,
-            gather: Bytes(0),
+            calls: Calls::default(),
             connect_timeout: Span::ZERO,
             callbacks_max: Bytes(64 << 20),
             session: Settings::default(),

@@ -1,8 +1,9 @@
 //! The standard's services as methods, one file for each clause.
 //!
 //! Each method makes the call of its name and returns the result that the standard defines; its errors are those of
-//! [`call`](crate::Federate::call). Where the standard gives several forms of a service one name, the methods are named
-//! after the calls.
+//! [`call`](crate::Federate::call). A method without a result does not wait for the reply, as
+//! [`post`](crate::Federate::post), unless [`Options::calls`](crate::Options::calls) says so. Where the standard gives
+//! several forms of a service one name, the methods are named after the calls.
 
 mod declaration;
 mod federation;
@@ -62,6 +63,14 @@ impl Federate {
         self.call(call).map(answered)
     }
 
+    /// Makes a call. Waits for its reply only if there is a result, or if the options say so.
+    pub(crate) fn send<T: Answer>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
+        match T::WITHOUT_REPLY {
+            Some(result) if self.is_pipelined => self.post(call).map(|()| result),
+            _ => self.ask(call),
+        }
+    }
+
     /// As [`ask`](Self::ask), but asks the RTI once for each name or handle of the object model. Refusals are not kept.
     pub(crate) fn recall<T: Answer>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
         let call = call.into();
@@ -83,11 +92,16 @@ fn answered<T: Answer>(reply: Reply) -> T {
 
 /// The result in the reply to a call.
 pub(crate) trait Answer: Sized {
+    /// The result of a call that does not wait for its reply, if such a call makes sense.
+    const WITHOUT_REPLY: Option<Self> = None;
+
     /// Returns `None` for a reply of another shape.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
 
 impl Answer for () {
+    const WITHOUT_REPLY: Option<Self> = Some(());
+
     fn from_reply(reply: Reply) -> Option<Self> {
         matches!(reply, Reply::Done).then_some(())
     }
@@ -103,10 +117,17 @@ macro_rules! answers {
     )*};
 }
 
+impl Answer for Retraction {
+    const WITHOUT_REPLY: Option<Self> = Some(None);
+
+    fn from_reply(reply: Reply) -> Option<Self> {
+        if let Reply::Retraction(value) = reply { Some(value) } else { None }
+    }
+}
+
 answers! {
     Configured(ConfigurationResult)
     ObjectInstance(ObjectInstanceHandle)
-    Retraction(Retraction)
     Flag(bool)
     Name(String)
     Number(u32)

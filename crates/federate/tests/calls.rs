@@ -56,7 +56,7 @@ fn a_call_returns_the_reply_of_the_rti() {
     let seen = peer.seen();
     let names: Vec<&str> = seen.calls.iter().map(Call::name).collect();
     let expected = [
-        "Connect",
+        "ConnectWithConfiguration",
         "JoinFederationExecutionWithNameAndModules",
         "RegisterObjectInstance",
         "ResignFederationExecution",

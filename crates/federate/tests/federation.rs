@@ -9,7 +9,7 @@ use hemiola_federate::hla::{
     Callback, Exception, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     Reply, ResignAction, TimeImplementation,
 };
-use hemiola_federate::{Attribute, Bytes, End, Error, Federate, Joining, Options, SessionId, Span};
+use hemiola_federate::{Attribute, End, Error, Federate, Joining, Options, SessionId, Span};
 
 use crate::rti::{Rti, RtiProcess, Transport};
 
@@ -53,6 +53,7 @@ impl Vehicle {
     fn subscribe(&mut self) {
         let attributes = [self.position.handle()];
         self.federate.subscribe_object_class_attributes(self.class, &attributes).unwrap();
+        self.federate.confirm().unwrap();
     }
 
     fn move_to(&mut self, instance: ObjectInstanceHandle, metres: u32) -> Result<(), Error> {
@@ -92,8 +93,10 @@ fn an_update_reaches_the_other_federate_over_any_two_transports() {
         let (his, hers) = (one.publish(), other.publish());
         for metres in 0..20 {
             one.move_to(his, metres).unwrap();
+            one.federate.flush().unwrap();
             assert_eq!(other.next_position(), f64::from(metres), "{there:?} to {back:?}");
             other.move_to(hers, 100 + metres).unwrap();
+            other.federate.flush().unwrap();
             assert_eq!(one.next_position(), f64::from(100 + metres), "{back:?} to {there:?}");
         }
         one.leave();
@@ -106,8 +109,7 @@ fn a_flood_of_pipelined_updates_arrives_complete_and_in_order_over_every_transpo
     const UPDATES: u32 = 30_000;
     for transport in Transport::ALL {
         let rti = Rti::start();
-        let options = Options { pipelined: true, gather: Bytes(32 << 10), ..Options::default() };
-        let mut source = Vehicle::join(&rti, transport, options);
+        let mut source = Vehicle::join(&rti, transport, Options::default());
         let mut target = Vehicle::join(&rti, transport, Options::default());
         target.subscribe();
         let instance = source.publish();
@@ -192,7 +194,8 @@ fn exceptions_of_a_real_rti_have_their_names() {
         assert_eq!(error.exception(), Some(Exception::FederateNotExecutionMember));
         federate.disconnect().unwrap();
         let mut vehicle = Vehicle::join(&rti, transport, Options::default());
-        let error = vehicle.move_to(ObjectInstanceHandle::new(99), 1).unwrap_err();
+        vehicle.move_to(ObjectInstanceHandle::new(99), 1).unwrap();
+        let error = vehicle.federate.confirm().unwrap_err();
         assert_eq!(error.exception(), Some(Exception::ObjectInstanceNotKnown));
         let error = vehicle.federate.attribute::<HLAunicodeString>(vehicle.class, "Colour");
         assert_eq!(error.unwrap_err().exception(), Some(Exception::NameNotFound));
@@ -208,6 +211,7 @@ fn a_dropped_federate_resigns_at_once() {
         let mut goes = Vehicle::join(&rti, transport, Options::default());
         let directive = ResignAction::DeleteObjects;
         goes.federate.set_automatic_resign_directive(directive).unwrap();
+        goes.federate.confirm().unwrap();
         stays.subscribe();
         goes.publish();
         drop(goes);
@@ -251,8 +255,7 @@ fn the_death_of_an_rti_in_another_process_is_noticed_at_once() {
 fn a_pipelined_federate_can_wait_for_a_reply() {
     for transport in Transport::ALL {
         let rti = Rti::start();
-        let options = Options { pipelined: true, ..Options::default() };
-        let mut vehicle = Vehicle::join(&rti, transport, options);
+        let mut vehicle = Vehicle::join(&rti, transport, Options::default());
         let instance = vehicle.publish();
         let mut update = |object_instance| {
             vehicle.federate.call(ObjectCall::UpdateAttributeValues {

@@ -5,6 +5,7 @@ mod connection;
 mod example;
 mod federation;
 mod immediate;
+mod mirror;
 mod peer;
 mod pipelined;
 mod rti;

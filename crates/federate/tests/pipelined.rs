@@ -1,16 +1,18 @@
 //! Calls that do not wait for their replies.
 
-use hemiola_federate::hla::call::{ObjectCall, TimeCall};
-use hemiola_federate::hla::{Call, Callback, Exception, LogicalTime, ObjectInstanceHandle};
-use hemiola_federate::{Bytes, Error, Federate, Options, Span};
+use hemiola_federate::hla::call::{FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_federate::hla::{Call, Callback, Exception, LogicalTime, ObjectInstanceHandle, Reply};
+use hemiola_federate::{Bytes, Calls, Error, Federate, Joining, Options, Span};
 
 use crate::calls::{options, usual};
 use crate::federation::Vehicle;
 use crate::peer::{Act, Peer};
 use crate::rti::{Rti, Transport};
 
-fn pipelined() -> Options {
-    Options { pipelined: true, gather: Bytes(16 << 10), ..options() }
+fn joined(peer: &Peer) -> Federate {
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap();
+    federate
 }
 
 fn update(federate: &mut Federate, instance: u64) -> Result<(), Error> {
@@ -21,7 +23,7 @@ fn update(federate: &mut Federate, instance: u64) -> Result<(), Error> {
 fn a_waiting_call_gets_its_reply_even_if_the_rti_defers_replies_of_its_kind() {
     let rti = Rti::start();
     for transport in Transport::ALL {
-        let mut federate = Vehicle::join(&rti, transport, pipelined()).federate;
+        let mut federate = Vehicle::join(&rti, transport, options()).federate;
         for time in 1..=20 {
             let time = LogicalTime::integer(time).unwrap().into();
             federate.call(TimeCall::TimeAdvanceRequest { time }).unwrap();
@@ -42,22 +44,12 @@ fn a_waiting_call_gets_its_reply_even_if_the_rti_defers_replies_of_its_kind() {
 fn pipelined_updates_all_arrive_in_order() {
     const UPDATES: u64 = 20_000;
     let peer = Peer::start(usual);
-    let mut federate = Federate::connect(&peer.address, pipelined()).unwrap();
+    let mut federate = joined(&peer);
     for instance in 0..UPDATES {
         update(&mut federate, instance).unwrap();
     }
     federate.disconnect().unwrap();
-    let instances: Vec<u64> = peer
-        .seen()
-        .calls
-        .iter()
-        .filter_map(|call| match call {
-            Call::Object(ObjectCall::UpdateAttributeValues { object_instance, .. }) => {
-                Some(object_instance.number())
-            }
-            _ => None,
-        })
-        .collect();
+    let instances = updated(&peer.seen().calls);
     assert_eq!(instances, (0..UPDATES).collect::<Vec<u64>>());
 }
 
@@ -74,26 +66,122 @@ fn refuse_seven(call: &Call) -> Vec<Act> {
 }
 
 #[test]
-fn the_next_call_returns_the_exception_of_an_earlier_call_and_is_not_made() {
+fn a_call_that_waits_returns_the_exception_of_an_earlier_call_and_is_not_made() {
     let peer = Peer::start(refuse_seven);
-    let mut federate = Federate::connect(&peer.address, pipelined()).unwrap();
+    let mut federate = joined(&peer);
     update(&mut federate, 6).unwrap();
     update(&mut federate, 7).unwrap();
-    // The earlier replies arrive before this one.
-    federate.list_federation_executions().unwrap();
-    let error = update(&mut federate, 8).unwrap_err();
+    update(&mut federate, 8).unwrap();
+    let error = federate.query_galt().unwrap_err();
     assert!(matches!(error, Error::Earlier { call: "UpdateAttributeValues", .. }), "{error}");
     assert_eq!(error.exception(), Some(Exception::AttributeNotOwned));
+    federate.confirm().unwrap();
     update(&mut federate, 9).unwrap();
     federate.disconnect().unwrap();
-    let updates = peer.seen().calls.iter().filter(|call| matches!(call, Call::Object(_))).count();
-    assert_eq!(updates, 3);
+    let calls = peer.seen().calls;
+    let updates = calls.iter().filter(|call| matches!(call, Call::Object(_))).count();
+    assert_eq!(updates, 4);
+    assert!(!calls.iter().any(|call| call.name() == "QueryGALT"), "it was not made");
+}
+
+#[test]
+fn a_federate_whose_calls_wait_gets_each_exception_from_its_own_call() {
+    let peer = Peer::start(refuse_seven);
+    let waiting = Options { calls: Calls::Waiting, ..options() };
+    let mut federate = Federate::connect(&peer.address, waiting).unwrap();
+    update(&mut federate, 6).unwrap();
+    let error = update(&mut federate, 7).unwrap_err();
+    assert!(matches!(error, Error::Exception { call: "UpdateAttributeValues", .. }), "{error}");
+    federate.disconnect().unwrap();
+    assert_eq!(peer.seen().calls[0], FederationCall::Connect.into(), "it asks for nothing special");
+}
+
+#[test]
+fn calls_made_together_have_their_own_results() {
+    let rti = Rti::start();
+    for transport in Transport::ALL {
+        let mut federate = Vehicle::join(&rti, transport, options()).federate;
+        let class =
+            |name: &str| SupportCall::GetObjectClassHandle { object_class_name: name.into() };
+        let calls = ["Vehicle", "Ghost", "HLAobjectRoot"].map(|name| class(name).into());
+        let replies = federate.call_all(calls).unwrap();
+        assert!(matches!(replies[0], Ok(Reply::ObjectClass(_))), "{replies:?}");
+        let refused = replies[1].as_ref().unwrap_err();
+        assert_eq!(
+            refused.to_string().lines().next(),
+            Some("GetObjectClassHandle: NameNotFound: Ghost")
+        );
+        assert!(matches!(replies[2], Ok(Reply::ObjectClass(_))), "{replies:?}");
+        assert_eq!(federate.call_all([]).unwrap().len(), 0);
+        // More calls than the RTI accepts without a reply.
+        let many = (0..5000).map(|_| class("Vehicle").into());
+        assert_eq!(federate.call_all(many).unwrap().iter().filter(|one| one.is_ok()).count(), 5000);
+        let advance =
+            TimeCall::TimeAdvanceRequest { time: LogicalTime::integer(1).unwrap().into() };
+        let update = ObjectCall::DeleteObjectInstance {
+            object_instance: ObjectInstanceHandle::new(99),
+            user_supplied_tag: "".into(),
+        };
+        let replies = federate.call_all([advance.into(), update.into()]).unwrap();
+        assert!(
+            matches!(replies[..], [Ok(Reply::Done), Err(Error::Exception { .. })]),
+            "{replies:?}"
+        );
+    }
+}
+
+#[test]
+fn every_pipelined_call_arrives_once_however_often_the_connection_breaks() {
+    // The instance that the RTI refuses, and the number of calls after which it breaks the connection.
+    for (refused, every) in [(7, 3), (100, 7), (299, 50), (0, 1)] {
+        let mut count = 0;
+        let peer = Peer::start(move |call| {
+            let Call::Object(ObjectCall::UpdateAttributeValues { object_instance, .. }) = call
+            else {
+                return usual(call);
+            };
+            let is_refused = object_instance.number() == refused;
+            let refusal = || vec![Act::Reply(Err(Exception::AttributeNotOwned.into()))];
+            let mut acts = if is_refused { refusal() } else { usual(call) };
+            count += 1;
+            acts.extend((count % every == 0).then_some(Act::Cut));
+            acts
+        });
+        let mut federate = joined(&peer);
+        let mut earlier = 0;
+        for instance in 0..300 {
+            while let Err(error) = update(&mut federate, instance) {
+                assert!(matches!(error, Error::Earlier { call: "UpdateAttributeValues", .. }));
+                earlier += 1;
+            }
+            if instance % 40 == 0 {
+                federate.flush().unwrap();
+            }
+        }
+        earlier += u32::from(federate.confirm().is_err());
+        assert_eq!(earlier, 1, "one call was refused");
+        federate.disconnect().unwrap();
+        let seen = peer.seen();
+        assert_eq!(updated(&seen.calls), (0..300).collect::<Vec<u64>>());
+        assert!(seen.connections > 1);
+    }
+}
+
+/// Returns the instances that were updated, in order.
+fn updated(calls: &[Call]) -> Vec<u64> {
+    let instances = calls.iter().filter_map(|call| match call {
+        Call::Object(ObjectCall::UpdateAttributeValues { object_instance, .. }) => {
+            Some(object_instance.number())
+        }
+        _ => None,
+    });
+    instances.collect()
 }
 
 #[test]
 fn an_exception_of_an_earlier_call_ends_the_wait_for_a_callback() {
     let peer = Peer::start(refuse_seven);
-    let mut federate = Federate::connect(&peer.address, pipelined()).unwrap();
+    let mut federate = joined(&peer);
     update(&mut federate, 7).unwrap();
     let error = federate.evoke(Span::MAX).unwrap_err();
     assert_eq!(error.exception(), Some(Exception::AttributeNotOwned));
@@ -111,12 +199,21 @@ fn gathered_calls_are_sent_by_flush() {
         }
         acts
     });
-    let mut federate = Federate::connect(&peer.address, pipelined()).unwrap();
+    let mut federate = joined(&peer);
     update(&mut federate, 1).unwrap();
     federate.flush().unwrap();
     assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(Callback::FederationRestored));
     federate.disconnect().unwrap();
     peer.seen();
+}
+
+#[test]
+fn a_dropped_federate_sends_what_it_has_gathered() {
+    let peer = Peer::start(usual);
+    let mut federate = joined(&peer);
+    update(&mut federate, 1).unwrap();
+    drop(federate);
+    assert_eq!(updated(&peer.seen().calls), [1]);
 }
 
 #[test]
@@ -134,7 +231,8 @@ fn callbacks_that_are_never_evoked_use_bounded_memory_and_stop_further_calls() {
         acts
     };
     let peer = Peer::start(fifty);
-    let fewest = Options { callbacks_max: Bytes(10_000), ..options() };
+    let calls = Calls::Waiting;
+    let fewest = Options { calls, callbacks_max: Bytes(10_000), ..options() };
     let mut flooded = Federate::connect(&peer.address, fewest).unwrap();
     // The reply may have arrived with the flood.
     let _ = flooded.list_federation_executions();
@@ -144,7 +242,7 @@ fn callbacks_that_are_never_evoked_use_bounded_memory_and_stop_further_calls() {
     peer.seen();
 
     let peer = Peer::start(fifty);
-    let few = Options { callbacks_max: Bytes(60_000), ..options() };
+    let few = Options { calls, callbacks_max: Bytes(60_000), ..options() };
     let mut federate = Federate::connect(&peer.address, few).unwrap();
     federate.list_federation_executions().unwrap();
     federate.list_federation_executions().unwrap();

@@ -5,7 +5,7 @@ use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::{
     AttributeHandle, Exception, ObjectClassHandle, ObjectInstanceHandle, TimeImplementation,
 };
-use hemiola_federate::{Error, Federate, Joining, Options, Span};
+use hemiola_federate::{Calls, Error, Federate, Joining, Options, Span};
 use hemiola_units::RtiAddress;
 
 use super::process::{Orders, report};
@@ -69,7 +69,8 @@ impl Member {
     }
 
     pub(crate) fn subscribe(&mut self) -> Result<(), Error> {
-        self.federate.subscribe_object_class_attributes(self.class, &[self.value])
+        self.federate.subscribe_object_class_attributes(self.class, &[self.value])?;
+        self.federate.confirm()
     }
 }
 
@@ -84,9 +85,9 @@ pub(crate) fn create(federate: &mut Federate, federation: &str) -> Result<(), Er
     }
 }
 
-/// Returns options for calls that do not wait for their replies, gathered before they are sent.
-pub(crate) fn pipelined() -> Options {
-    Options { pipelined: true, gather: hemiola_units::Bytes(32 << 10), ..Options::default() }
+/// Returns options for calls that wait for their replies.
+pub(crate) fn waiting() -> Options {
+    Options { calls: Calls::Waiting, ..Options::default() }
 }
 
 /// The role of the janitor: destroys every federation without federates, and reports how many.

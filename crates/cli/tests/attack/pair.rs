@@ -9,7 +9,7 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::timer;
 use hemiola_units::{Instant, Span};
 
-use super::federation::{HEALTHY, Member};
+use super::federation::{HEALTHY, Member, waiting};
 use super::process::{Orders, PATIENCE, Process, is_over, next_order, report};
 
 /// The period of the updates.
@@ -21,7 +21,7 @@ const MISSING_MAX: Span = Span::from_millis(5000);
 /// The role of the publisher: reports `joined`, and upon an order the instant of its first release. A late publisher
 /// catches up: each release has its update, and its latency counts from the planned instant.
 pub(crate) fn publisher(orders: &Orders) {
-    let member = Member::join(&orders.address("rti"), HEALTHY, "Body", Options::default());
+    let member = Member::join(&orders.address("rti"), HEALTHY, "Body", waiting());
     let mut member = member.expect("the healthy federate joins");
     let object = member.register().expect("permitted");
     report("joined");

@@ -4,9 +4,8 @@ use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::{
     AttributeHandle, Callback, Data, ObjectClassHandle, TimeImplementation,
 };
-use hemiola_federate::{Bytes, Federate, Joining, Options};
+use hemiola_federate::{Calls, Federate, Joining, Options};
 
-use super::relay::GATHER;
 use super::{Orders, next_order, report};
 
 /// The name of the federation.
@@ -36,13 +35,11 @@ pub(crate) struct Member {
 impl Member {
     /// Joins the federation, which the first federate creates.
     pub(crate) fn join(orders: &Orders) -> Self {
-        Self::join_gathering(orders, 0)
-    }
-
-    /// As [`join`](Self::join), but gathers this many bytes of updates before it sends them.
-    pub(crate) fn join_gathering(orders: &Orders, gather: usize) -> Self {
-        let pipelined = orders.text("waits").is_none();
-        let options = Options { pipelined, gather: Bytes(gather as u64), ..Options::default() };
+        let calls = match orders.text("waits") {
+            Some(_) => Calls::Waiting,
+            None => Calls::Pipelined,
+        };
+        let options = Options { calls, ..Options::default() };
         let mut federate = Federate::connect(&orders.address(), options).expect("the RTI runs");
         let module = FomModule::File { name: "Benchmark.xml".into(), content: MODEL.into() };
         let time = TimeImplementation::named("HLAinteger64Time").expect("the standard has it");
@@ -71,7 +68,7 @@ impl Member {
 
 /// Publishes the ordered number of updates, as fast as the RTI accepts them.
 pub(crate) fn publisher(orders: &Orders) {
-    let mut member = Member::join_gathering(orders, GATHER);
+    let mut member = Member::join(orders);
     let (body, now) = (member.body, member.now);
     member.federate.publish_object_class_attributes(body, &[now]).expect("permitted");
     let object = member.federate.register_object_instance(body).expect("permitted");
@@ -81,9 +78,7 @@ pub(crate) fn publisher(orders: &Orders) {
         for _ in 0..count.parse().expect("a number") {
             member.federate.update_attribute_values(object, &value, "").expect("permitted");
         }
-        member.federate.flush().expect("the RTI runs");
-        // Waits until the RTI has accepted and answered all updates.
-        member.federate.list_federation_executions().expect("the RTI runs");
+        member.federate.confirm().expect("the RTI accepts all updates");
     }
 }
 
@@ -92,6 +87,7 @@ pub(crate) fn subscriber(orders: &Orders) {
     let mut member = Member::join(orders);
     let (body, now) = (member.body, member.now);
     member.federate.subscribe_object_class_attributes(body, &[now]).expect("permitted");
+    member.federate.confirm().expect("permitted");
     report("joined");
     while let Some(count) = next_order() {
         report("ready");

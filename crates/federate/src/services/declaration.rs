@@ -6,7 +6,7 @@ use hemiola_hla::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
 use super::services;
 
 services! {
-    DeclarationCall, ask:
+    DeclarationCall, send:
     "5.2" PublishObjectClassAttributes: publish_object_class_attributes(
         object_class: ObjectClassHandle, attributes: &[AttributeHandle],
     );

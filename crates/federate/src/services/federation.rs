@@ -61,8 +61,13 @@ impl Federate {
 }
 
 services! {
+    /// Waits for its reply, whatever the options say: whether other federates are still joined is a normal result.
     FederationCall, ask:
     "4.6" DestroyFederationExecution: destroy_federation_execution(federation_name: &str);
+}
+
+services! {
+    FederationCall, send:
     "4.7" ListFederationExecutions: list_federation_executions();
     "4.9" ListFederationExecutionMembers: list_federation_execution_members(federation_name: &str);
     "4.14" RegisterFederationSynchronizationPoint: register_federation_synchronization_point(

@@ -3,17 +3,15 @@
 use hemiola_hla::call::ObjectCall;
 use hemiola_hla::data::Retraction;
 use hemiola_hla::{
-    AttributeHandle, Call, Data, FederateHandle, InteractionClassHandle, LogicalTime,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, TransportationTypeHandle,
+    AttributeHandle, Data, FederateHandle, InteractionClassHandle, LogicalTime, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle, TransportationTypeHandle,
 };
 
-use super::{Answer, services};
-use crate::error::Error;
-use crate::federate::Federate;
+use super::services;
 
 services! {
-    /// Updates and interactions. With [`pipelined`](crate::Options::pipelined) they do not wait for their replies, so a
-    /// time-stamped message then has no retraction handle.
+    /// Updates, interactions, instances and their names. A time-stamped message of a pipelined federate has no
+    /// retraction handle; a federate that wants one makes the call with [`call`](Self::call).
     ObjectCall, send:
     "6.10" UpdateAttributeValues: update_attribute_values(
         object_instance: ObjectInstanceHandle,
@@ -50,17 +48,6 @@ services! {
         user_supplied_tag: impl Into<Data>,
         time: LogicalTime,
     ) -> Retraction;
-}
-
-impl Federate {
-    /// Makes a call; with [`pipelined`](crate::Options::pipelined) its reply is not waited for.
-    pub(super) fn send<T: Answer + Default>(&mut self, call: impl Into<Call>) -> Result<T, Error> {
-        if self.is_pipelined { self.post(call).map(|()| T::default()) } else { self.ask(call) }
-    }
-}
-
-services! {
-    ObjectCall, ask:
     "6.2" ReserveObjectInstanceName: reserve_object_instance_name(object_instance_name: &str);
     "6.4" ReleaseObjectInstanceName: release_object_instance_name(object_instance_name: &str);
     "6.5" ReserveMultipleObjectInstanceNames: reserve_multiple_object_instance_names(object_instance_names: &[String]);

@@ -38,7 +38,7 @@ services! {
 }
 
 services! {
-    SupportCall, ask:
+    SupportCall, send:
     "10.2" GetFederateHandle: get_federate_handle(federate_name: &str) -> FederateHandle;
     "10.3" GetFederateName: get_federate_name(federate: FederateHandle) -> String;
     "10.6" GetKnownObjectClassHandle: get_known_object_class_handle(

@@ -27,8 +27,7 @@ macro_rules! requests {
             }
         }
 
-        /// Requests to advance time. With [`pipelined`](crate::Options::pipelined) they do not wait for their replies.
-        /// A callback grants each of them: see [`grant`](Federate::grant).
+        /// Requests to advance time. A callback grants each of them: see [`grant`](Federate::grant).
         impl Federate {$(
             #[doc = concat!("Clause ", $clause, ": [`", stringify!($call), "`](TimeCall::", stringify!($call), ").")]
             ///
@@ -61,10 +60,11 @@ impl Federate {
         lookahead: LogicalInterval,
     ) -> Result<LogicalTime, Error> {
         self.enable_time_regulation(lookahead)?;
-        let time = self.wait_for(|callback| match callback {
+        let enabled = self.wait_for(|callback| match callback {
             Callback::TimeRegulationEnabled { time } => Some(*time),
             _ => None,
-        })?;
+        });
+        let time = enabled.map_err(|error| error.of_its_own("EnableTimeRegulation"))?;
         self.time(time)
     }
 
@@ -75,10 +75,11 @@ impl Federate {
     /// As [`call`](Self::call) and [`wait_for`](Self::wait_for).
     pub fn enable_time_constrained_and_wait(&mut self) -> Result<LogicalTime, Error> {
         self.enable_time_constrained()?;
-        let time = self.wait_for(|callback| match callback {
+        let enabled = self.wait_for(|callback| match callback {
             Callback::TimeConstrainedEnabled { time } => Some(*time),
             _ => None,
-        })?;
+        });
+        let time = enabled.map_err(|error| error.of_its_own("EnableTimeConstrained"))?;
         self.time(time)
     }
 
@@ -120,7 +121,7 @@ impl Federate {
 }
 
 services! {
-    TimeCall, ask:
+    TimeCall, send:
     "8.2" EnableTimeRegulation: enable_time_regulation(lookahead: LogicalInterval);
     "8.4" DisableTimeRegulation: disable_time_regulation();
     "8.5" EnableTimeConstrained: enable_time_constrained();

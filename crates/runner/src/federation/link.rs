@@ -11,7 +11,7 @@ use hemiola_hla::{
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_scenario::Exchange;
 use hemiola_trace::result::Synchronization;
-use hemiola_units::{Bytes, Instant, RtiAddress, Span};
+use hemiola_units::{Instant, RtiAddress, Span};
 
 use super::fom;
 
@@ -19,8 +19,6 @@ use super::fom;
 const CONNECT_WITHIN: Span = Span::from_millis(5_000);
 /// Time limit for the other federates to join.
 const JOIN_WITHIN: Span = Span::from_millis(15_000);
-/// Size of the send buffer: more than all messages of a cycle, so that a cycle sends with one write.
-const GATHER: Bytes = Bytes(1 << 20);
 
 /// An event that the federation delivers.
 pub(super) enum Event {
@@ -70,16 +68,13 @@ impl Link {
         if member.sync == Synchronization::TimeManagement {
             link.manage_time(member.lookahead).map_err(|error| error.to_string())?;
         }
+        // The other federates' first messages must find this federate's declarations.
+        link.federate.confirm().map_err(|error| error.to_string())?;
         Ok(link)
     }
 
     fn connect(member: &Membership<'_>) -> Result<Self, Error> {
-        let options = Options {
-            pipelined: true,
-            gather: GATHER,
-            connect_timeout: CONNECT_WITHIN,
-            ..Options::default()
-        };
+        let options = Options { connect_timeout: CONNECT_WITHIN, ..Options::default() };
         let mut federate = Federate::connect(member.address, options)?;
         let module = FomModule::File {
             name: "formation.xml".into(),

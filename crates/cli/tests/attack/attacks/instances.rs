@@ -9,7 +9,7 @@ use hemiola_federate::{Bytes, Error, Options};
 use hemiola_hla::call::ObjectCall;
 use hemiola_units::Span;
 
-use super::super::federation::{Member, pipelined};
+use super::super::federation::{Member, waiting};
 use super::{Outcome, Target, text};
 
 const FEDERATION: &str = "Many";
@@ -19,7 +19,7 @@ const CALLBACK_MAX: Span = Span::from_millis(5000);
 
 /// Registers 200,000 instances.
 fn owner(to: &Target) -> Result<(Member, usize), Error> {
-    let mut owner = Member::join(&to.rti, FEDERATION, "Body", pipelined())?;
+    let mut owner = Member::join(&to.rti, FEDERATION, "Body", Options::default())?;
     owner.federate.publish_object_class_attributes(owner.class, &[owner.value])?;
     let count = to.count(200_000);
     for _ in 0..count {
@@ -75,6 +75,7 @@ pub(super) fn request(to: &Target) -> Outcome {
         other.subscribe()?;
         receive(&mut other, count, discovers)?;
         other.federate.request_class_attribute_value_update(class, &values, "")?;
+        other.federate.confirm()?;
         let provides = |one: &Callback| matches!(one, Callback::ProvideAttributeValueUpdate { .. });
         receive(&mut owner, count, provides)
     };
@@ -103,6 +104,7 @@ pub(super) fn lost_owner(to: &Target) -> Outcome {
     let attack = || {
         let (mut owner, count) = owner(to)?;
         owner.federate.set_automatic_resign_directive(ResignAction::DeleteObjects)?;
+        owner.federate.confirm()?;
         let mut subscriber = subscriber(to)?;
         subscriber.subscribe()?;
         receive(&mut subscriber, count, discovers)?;
@@ -120,7 +122,7 @@ pub(super) fn release(to: &Target) -> Outcome {
         let mut receiver = Member::join(&to.rti, FEDERATION, "Stamped", options)?;
         receiver.subscribe()?;
         receiver.federate.enable_time_constrained_and_wait()?;
-        let mut sender = Member::join(&to.rti, FEDERATION, "Stamped", pipelined())?;
+        let mut sender = Member::join(&to.rti, FEDERATION, "Stamped", Options::default())?;
         let object = sender.register()?;
         sender.federate.enable_time_regulation_and_wait(LogicalInterval::integer(1)?)?;
         let values = [(sender.value, vec![7; 8].into())];
@@ -148,8 +150,7 @@ pub(super) fn large_updates(to: &Target) -> Outcome {
     let rounds = if to.count(20) > 1 { 10 } else { 2 };
     let readers = (0..4).map(|_| reader(to, rounds)).collect::<Result<Vec<_>, Error>>();
     let readers = readers.map_err(text)?;
-    let mut publisher =
-        Member::join(&to.rti, FEDERATION, "Loud", Options::default()).map_err(text)?;
+    let mut publisher = Member::join(&to.rti, FEDERATION, "Loud", waiting()).map_err(text)?;
     let object: ObjectInstanceHandle = publisher.register().map_err(text)?;
     let values = [(publisher.value, vec![7; UPDATE_LEN].into())];
     let began = Instant::now();

@@ -3,7 +3,7 @@
 use hemiola_federate::hla::{LogicalInterval, LogicalTime};
 use hemiola_federate::{Error, Options};
 
-use super::super::federation::{Member, pipelined};
+use super::super::federation::{Member, waiting};
 use super::{Outcome, Target, text};
 
 /// Federations with a sender and a receiver of time-stamped messages each.
@@ -37,7 +37,7 @@ fn future(to: &Target, federation: &str) -> Result<(Member, Member, String), Err
     let mut receiver = Member::join(&to.rti, federation, "Stamped", Options::default())?;
     receiver.subscribe()?;
     receiver.federate.enable_time_constrained_and_wait()?;
-    let mut sender = Member::join(&to.rti, federation, "Stamped", pipelined())?;
+    let mut sender = Member::join(&to.rti, federation, "Stamped", Options::default())?;
     let object = sender.register()?;
     sender.federate.enable_time_regulation_and_wait(LogicalInterval::integer(1)?)?;
     let values = [(sender.value, vec![7; MESSAGE_LEN].into())];
@@ -62,7 +62,7 @@ const NAMES: usize = 500;
 
 /// Reserves names of the maximum length until the RTI refuses more.
 pub(super) fn names(to: &Target) -> Outcome {
-    let member = Member::join(&to.rti, "Names", "Body", Options::default()).map_err(text)?;
+    let member = Member::join(&to.rti, "Names", "Body", waiting()).map_err(text)?;
     let mut federate = member.federate;
     for call in 0..to.count(2000) {
         let names: Vec<String> =

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use hemiola_federate::Options;
 use hemiola_hla::Reply;
 use hemiola_hla::call::{DeclarationCall, SupportCall};
 
-use super::super::federation::{HEALTHY, Member, VALUE, pipelined};
+use super::super::federation::{HEALTHY, Member, VALUE};
 use super::super::raw::Raw;
 use super::{Outcome, Target, text};
 
@@ -22,7 +23,7 @@ const READ_EVERY: Duration = Duration::from_millis(10);
 
 /// A viewer subscribes to the healthy federate and to a flood, and reads this many bytes a second.
 pub(super) fn slow(to: &Target, class: &'static str, bytes_per_s: usize) -> Outcome {
-    let mut flooder = Member::join(&to.rti, HEALTHY, class, pipelined()).map_err(text)?;
+    let mut flooder = Member::join(&to.rti, HEALTHY, class, Options::default()).map_err(text)?;
     let object = flooder.register().map_err(text)?;
     let mut viewer = Raw::join(&to.rti, HEALTHY)?;
     for class in ["Body", class] {
