@@ -62,6 +62,21 @@ impl Dimension {
             .map(|(base, power)| (base.1, power))
     }
 
+    /// The unit of its values in the SI, such as `kg·m/s^2`; empty for a pure number.
+    #[must_use]
+    pub fn si_unit(self) -> String {
+        let part = |(unit, power): (&str, u8)| {
+            if power == 1 { unit.to_owned() } else { format!("{unit}^{power}") }
+        };
+        let side = |sign: i8| {
+            let powers = self.powers().filter(move |(_, power)| power.signum() == sign);
+            powers.map(move |(unit, power)| part((unit, power.unsigned_abs()))).collect::<Vec<_>>()
+        };
+        let (above, below) = (side(1).join("·"), side(-1));
+        let above = if above.is_empty() && !below.is_empty() { "1" } else { &above };
+        std::iter::once(above.to_owned()).chain(below).collect::<Vec<_>>().join("/")
+    }
+
     /// The dimension of a sum, which both operands must have.
     ///
     /// # Errors
@@ -130,6 +145,18 @@ mod tests {
         assert_eq!(speed.sqrt(), None);
         assert_eq!(speed.pow(0), Dimension::NONE);
         assert_eq!(Dimension::TIME.pow(i32::MAX), Dimension::TIME.pow(127));
+    }
+
+    #[test]
+    fn si_units_can_be_read_back() {
+        for text in ["", "m", "1/s", "m/s^2", "m·kg/s^2", "1/m/kg^3", "m^2/s^3"] {
+            let unit: super::super::Unit = text.parse().unwrap();
+            assert_eq!(
+                unit.dimension().si_unit().parse::<super::super::Unit>().unwrap().dimension(),
+                unit.dimension()
+            );
+        }
+        assert_eq!("m/s^2".parse::<super::super::Unit>().unwrap().dimension().si_unit(), "m/s^2");
     }
 
     #[test]
