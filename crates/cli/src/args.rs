@@ -42,6 +42,9 @@ pub(crate) enum Command {
     /// Work with federation object models
     #[command(subcommand)]
     Fom(Fom),
+    /// Work with definitions of simulated worlds
+    #[command(subcommand)]
+    Universe(Universe),
     /// Serve federations (HLA 4 over the Federate Protocol), or inspect and control a running RTI
     Rti(Box<Rti>),
     /// Show recordings in the browser: which threads ran when, and what they waited for
@@ -344,6 +347,45 @@ pub(crate) struct New {
     /// Run this program, which implements the unit contract (docs/guide/units.md), with its arguments
     #[arg(last = true, value_name = "PROGRAM", conflicts_with = "gain")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Universe {
+    /// Check the texts of a definition together and report every problem
+    Check(UniverseFiles),
+    /// Write each text in canonical form
+    Format(UniverseFormat),
+    /// Show what the texts define: types in SI units, bytes per entity, a bound of each function's cost
+    Show(UniverseFiles),
+    /// Compare the forms in which a definition can be sent: text, compressed, tokens
+    Tokens(UniverseTokens),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseFiles {
+    /// The texts of one definition
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A text of the definition before, which converters read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) after: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseFormat {
+    /// The texts
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; name the files that are not in canonical form and exit with status 1
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseTokens {
+    /// The texts
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -27,6 +27,7 @@ mod run;
 mod schema;
 mod trace;
 mod unit;
+mod universe;
 mod view;
 
 use std::io::Write;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         Command::Trace(trace) => trace::trace(&trace),
         Command::Unit(unit) => unit::unit(unit),
         Command::Fom(args::Fom::Check(check)) => fom::check(&check),
+        Command::Universe(universe) => universe::universe(&universe),
         Command::Rti(rti) => rti::rti(&rti),
         Command::View(view) => view::view(&view),
         Command::Generate(generate) => generate::generate(&generate),

@@ -27,5 +27,6 @@ mod together;
 mod trace;
 mod two_hosts;
 mod units;
+mod universe;
 mod view;
 mod zip;

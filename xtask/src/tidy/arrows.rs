@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 27] = [
+const CRATES: [(&str, Nature, &[&str]); 28] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
     // Misspelt units get a suggestion.
@@ -61,6 +61,8 @@ const CRATES: [(&str, Nature, &[&str]); 27] = [
             "model",
         ],
     ),
+    // Its tests write random programs.
+    ("world-lang", Pure, &["units", "diagnostic", "quantity"]),
     ("hla", Pure, &[]),
     ("fom", Pure, &["diagnostic", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),
@@ -97,6 +99,7 @@ const CRATES: [(&str, Nature, &[&str]); 27] = [
             "model",
             "measure",
             "fom",
+            "world-lang",
             "rtid",
             "hla",
             "fedpro",
