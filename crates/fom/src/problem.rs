@@ -71,6 +71,8 @@ impl Place {
 pub enum ProblemKind {
     /// There is only a URL, which an RTI does not follow.
     Unopened,
+    /// Parsing the module would need more memory than it may.
+    TooLarge,
     /// The module cannot be read: it is not an archive, not XML, or too large.
     Unreadable,
     /// The module by itself violates the rules of object models.
@@ -92,6 +94,7 @@ impl ProblemKind {
     pub const fn exception(self) -> Option<Exception> {
         match self {
             Self::Unopened => Some(Exception::CouldNotOpenFOM),
+            Self::TooLarge => Some(Exception::RTIinternalError),
             Self::Unreadable => Some(Exception::ErrorReadingFOM),
             Self::Invalid => Some(Exception::InvalidFOM),
             Self::Inconsistent | Self::Incomplete => Some(Exception::InconsistentFOM),

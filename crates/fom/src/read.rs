@@ -110,7 +110,7 @@ fn read_one(
     if memory > memory_max {
         let message = format!("{name}: parsing it takes {memory} bytes of memory");
         let hint = format!("at most {memory_max} bytes are allowed: divide the module");
-        return Err(vec![Problem::new(ProblemKind::Unreadable, message).hint(hint)]);
+        return Err(vec![Problem::new(ProblemKind::TooLarge, message).hint(hint)]);
     }
     let (module, mut problems) = parse::parse(source)?;
     problems.extend(check::check(&module));

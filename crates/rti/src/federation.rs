@@ -19,7 +19,9 @@ use crate::instance::{Instance, InstanceAttribute, KnownBy};
 use crate::job::{CALLBACK, Jobs};
 use crate::limits::Limits;
 use crate::members::Members;
-use crate::memory::{ALLOCATION, Account, Allowance, Charge, Refusals, Share, entry_len, name_len};
+use crate::memory::{
+    ALLOCATION, Account, Allowance, Charge, Quota, Refusals, Share, entry_len, name_len,
+};
 use crate::notice::Notice;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
@@ -201,9 +203,9 @@ impl Federation {
     }
 
     /// Counts a call that was refused because of this quota.
-    pub(crate) fn count_refusal(&self, quota: fn(&mut Refusals) -> &mut u64) {
+    pub(crate) fn count_refusal(&self, quota: Quota) {
         let mut refusals = self.refusals.get();
-        *quota(&mut refusals) += 1;
+        refusals.count(quota);
         self.refusals.set(refusals);
     }
 

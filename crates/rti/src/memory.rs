@@ -22,6 +22,7 @@ use hemiola_hla::{Exception, FederateHandle, LogicalTime, Refusal};
 
 use crate::backlog::QueuedMessage;
 use crate::federation::Federation;
+use crate::limits::Limits;
 
 /// The memory that the next inputs may still take, as the shell's account says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,6 +356,15 @@ impl Refusals {
         self.federation += more.federation;
         self.process += more.process;
     }
+
+    /// Counts a call that was refused because of this quota.
+    pub(crate) const fn count(&mut self, quota: Quota) {
+        match quota {
+            Quota::Session => self.session += 1,
+            Quota::Federation => self.federation += 1,
+            Quota::Process => self.process += 1,
+        }
+    }
 }
 
 /// Checks the quotas for a call that makes the kernel keep `more` bytes for a federate.
@@ -373,35 +383,82 @@ pub(crate) fn has_room_for(
     more: usize,
 ) -> Result<(), Refusal> {
     let Allowance { room, by_others, elsewhere } = federation.allowance;
-    let is_beyond = |held: usize, limit: usize| held.saturating_add(more) > limit;
-    let refuse = |whose: &str, held: usize, limit: usize, hint: &str| {
-        let details = format!(
-            "this call needs {more} bytes of memory; {whose} holds {held} and may hold {limit} ({hint}"
-        );
-        Err(Exception::RTIinternalError.because(details))
-    };
-    let held = elsewhere + account.held();
-    if is_beyond(held, room.session) {
-        federation.count_refusal(|count| &mut count.session);
-        let hint = "--session-memory-max): delete object instances, release names, or wait until the receivers of \
-                    its messages have advanced";
-        return refuse("this session", held, room.session, hint);
+    let held = account.federation_held();
+    let session = elsewhere + account.held();
+    let quotas = Quotas::new(session, held, by_others + held, room, federation.limits);
+    quotas.check(more).map_err(|quota| {
+        federation.count_refusal(quota);
+        quotas.refusal(quota, more)
+    })
+}
+
+/// A quota that a call may exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quota {
+    Session,
+    Federation,
+    Process,
+}
+
+/// For each quota, the memory that is held and the limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quotas([(Quota, usize, usize); 3]);
+
+impl Quotas {
+    /// For the memory that a session, a federation and all federations hold.
+    pub(crate) const fn new(
+        session: usize,
+        federation: usize,
+        kernel: usize,
+        room: Room,
+        limits: Limits,
+    ) -> Self {
+        Self([
+            (Quota::Session, session, room.session),
+            (Quota::Federation, federation, without_reserve(limits.federation_len)),
+            (Quota::Process, kernel, without_reserve(room.kernel)),
+        ])
     }
-    let (held, limit) =
-        (account.federation_held(), without_reserve(federation.limits.federation_len));
-    if is_beyond(held, limit) {
-        federation.count_refusal(|count| &mut count.federation);
-        let hint = "--federation-memory-max): delete object instances, or wait until the receivers of messages have \
-                    advanced";
-        return refuse("this federation", held, limit, hint);
+
+    /// Checks whether `more` bytes fit. Returns the first quota that they exceed.
+    pub(crate) fn check(&self, more: usize) -> Result<(), Quota> {
+        let beyond = |(_, held, limit): &&(Quota, usize, usize)| held.saturating_add(more) > *limit;
+        self.0.iter().find(beyond).map_or(Ok(()), |(quota, ..)| Err(*quota))
     }
-    let (held, limit) = (by_others + account.federation_held(), without_reserve(room.kernel));
-    if is_beyond(held, limit) {
-        federation.count_refusal(|count| &mut count.process);
-        let hint = "--memory-max): `hemiola rti status` shows who holds it";
-        return refuse("this RTI", held, limit, hint);
+
+    /// Returns the quota that has least left, and how much.
+    pub(crate) fn least(&self) -> (Quota, usize) {
+        let left = self.0.map(|(quota, held, limit)| (quota, limit.saturating_sub(held)));
+        let [first, second, third] = left;
+        [second, third]
+            .into_iter()
+            .fold(first, |least, one| if one.1 < least.1 { one } else { least })
     }
-    Ok(())
+
+    /// Returns the refusal of a call that needs `more` bytes.
+    pub(crate) fn refusal(&self, quota: Quota, more: usize) -> Refusal {
+        let details = format!("this call needs {more} bytes of memory; {}", self.reason(quota));
+        Exception::RTIinternalError.because(details)
+    }
+
+    /// Says what is held and allowed, and what to do.
+    pub(crate) fn reason(&self, quota: Quota) -> String {
+        let (_, held, limit) = self.0[quota as usize];
+        let (whose, hint) = match quota {
+            Quota::Session => (
+                "session",
+                "--session-memory-max): delete object instances, release names, destroy federations that it created, \
+                 or wait until the receivers of its messages have advanced",
+            ),
+            Quota::Federation => (
+                "federation",
+                "--federation-memory-max): delete object instances, or wait until the receivers of messages have \
+                 advanced",
+            ),
+            Quota::Process => ("RTI", "--memory-max): `hemiola rti status` shows who holds it"),
+        };
+        format!("this {whose} holds {held} and may hold {limit} ({hint}")
+    }
 }
 
 /// What calls may take of a limit. The rest is for messages that federates hold back, since their senders cannot know.

@@ -5,8 +5,8 @@
 //! ([`Input::Prepared`](crate::Input::Prepared)) right before the call. If the federation has changed meanwhile, the
 //! result [no longer fits](Kernel::is_current): the shell asks again.
 //!
-//! A call has the same result with or without preparation. If no fitting result was passed in, the kernel prepares the
-//! call itself, and [counts](Kernel::unprepared) that.
+//! A call has the same result with or without preparation, if the same memory is left for it. If no fitting result was
+//! passed in, the kernel prepares the call itself, and [counts](Kernel::unprepared) that.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,9 +19,11 @@ use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
 use hemiola_hla::{Call, Exception, Refusal};
 
+use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
 use crate::limits::Limits;
+use crate::memory::{Quota, Quotas};
 use crate::services::beyond;
 use crate::services::federation::{does_not_exist, may_create};
 
@@ -39,6 +41,8 @@ pub struct Preparation {
     mim: Option<FomModule>,
     onto: MergeBase,
     limits: Limits,
+    /// The memory that the call may take.
+    quotas: Quotas,
 }
 
 /// The model that modules are merged with, besides the standard module.
@@ -80,8 +84,16 @@ struct Outcome {
     read: Result<(), Refusal>,
     /// The merged model.
     model: Result<Arc<Model>, Refusal>,
+    notes: Notes,
+}
+
+/// What a preparation finds besides its result.
+#[derive(Debug, Default)]
+struct Notes {
     /// The places at which the modules violate the template without consequences.
     irregularities: Vec<String>,
+    /// The quota of memory that the modules would exceed.
+    exceeded: Option<Quota>,
 }
 
 impl Prepared {
@@ -99,7 +111,7 @@ impl Prepared {
     /// log.
     #[must_use]
     pub fn irregularities(&self) -> &[String] {
-        &self.0.irregularities
+        &self.0.notes.irregularities
     }
 
     fn is_for(&self, wanted: &Preparation) -> bool {
@@ -161,32 +173,46 @@ impl Preparation {
     /// Reads and merges the modules, which can take seconds. It always succeeds: the call reports the problems.
     #[must_use]
     pub fn run(self) -> Prepared {
-        let mut irregularities = Vec::new();
-        let (read, model) = match self.read(&mut irregularities) {
-            Ok(modules) => (Ok(()), self.merge(&modules)),
+        let mut notes = Notes::default();
+        let (read, model) = match self.read(&mut notes) {
+            Ok(modules) => (Ok(()), self.merge(&modules, &mut notes)),
             Err(refusal) => (Err(refusal.clone()), Err(refusal)),
         };
-        Prepared(Arc::new(Outcome { preparation: self, read, model, irregularities }))
+        Prepared(Arc::new(Outcome { preparation: self, read, model, notes }))
     }
 
     /// Reads the modules. The problems of the management module take precedence.
-    fn read(&self, irregularities: &mut Vec<String>) -> Result<Modules, Refusal> {
-        let memory_max = self.limits.model_memory;
+    fn read(&self, notes: &mut Notes) -> Result<Modules, Refusal> {
+        let memory_max = self.limits.model_memory.min(self.quotas.least().1);
         let known = self.onto.model().map_or(&[][..], |model| model.modules());
         let (mut modules, mut problems) =
             read(self.mim.as_slice(), &[], memory_max).map_err(|problems| {
-                let refusal = refusal(&problems);
+                let refusal = self.unread(&problems, notes);
                 Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
             })?;
-        let (others, found) =
-            read(&self.modules, known, memory_max).map_err(|problems| refusal(&problems))?;
+        let (others, found) = read(&self.modules, known, memory_max)
+            .map_err(|problems| self.unread(&problems, notes))?;
         modules.extend(others);
         problems.extend(found);
-        *irregularities = lines(&problems);
+        notes.irregularities = lines(&problems);
         Ok(modules)
     }
 
-    fn merge(&self, modules: &[Arc<Module>]) -> Result<Arc<Model>, Refusal> {
+    /// Returns the refusal of modules that cannot be read. If a quota leaves too little memory to parse them, it says
+    /// which.
+    fn unread(&self, problems: &[Problem], notes: &mut Notes) -> Refusal {
+        let refusal = refusal(problems);
+        let (quota, left) = self.quotas.least();
+        let is_too_large = problems.iter().any(|problem| problem.kind == ProblemKind::TooLarge);
+        if !is_too_large || left >= self.limits.model_memory {
+            return refusal;
+        }
+        notes.exceeded = Some(quota);
+        let details = format!("{}\n{}", refusal.details, self.quotas.reason(quota));
+        Refusal { details, ..refusal }
+    }
+
+    fn merge(&self, modules: &[Arc<Module>], notes: &mut Notes) -> Result<Arc<Model>, Refusal> {
         let before = match &self.onto {
             MergeBase::Nowhere => return Err(does_not_exist(&self.federation)),
             MergeBase::New => None,
@@ -200,7 +226,7 @@ impl Preparation {
         {
             return Ok(Arc::clone(before));
         }
-        self.has_room(before.map(Arc::as_ref), new)?;
+        self.has_room(before.map(Arc::as_ref), new, notes)?;
         let (model, _) =
             merge(modules, before.map(Arc::as_ref)).map_err(|problems| refusal(&problems))?;
         if model.memory() > self.limits.model_memory {
@@ -214,6 +240,7 @@ impl Preparation {
         &self,
         before: Option<&Model>,
         new: impl Iterator<Item = &'m Arc<Module>> + Clone,
+        notes: &mut Notes,
     ) -> Result<(), Refusal> {
         let limits = self.limits;
         let count = before.map_or(0, |model| model.modules().len()) + new.clone().count();
@@ -229,7 +256,10 @@ impl Preparation {
         if before.map_or(0, Model::memory) + memory > limits.model_memory {
             return Err(too_large(limits));
         }
-        Ok(())
+        self.quotas.check(memory).map_err(|quota| {
+            notes.exceeded = Some(quota);
+            self.quotas.refusal(quota, memory)
+        })
     }
 }
 
@@ -343,7 +373,7 @@ impl Kernel {
             may_create(self, session, name, mim).ok()?;
         }
         are_few(self.limits, modules).ok()?;
-        Some(self.preparation_of(name, modules, mim, joins))
+        Some(self.preparation_of(session, name, modules, mim, joins))
     }
 
     /// Whether this result fits the call if it is carried out now.
@@ -361,37 +391,47 @@ impl Kernel {
 
     fn preparation_of(
         &self,
+        session: SessionId,
         name: &str,
         modules: &[FomModule],
         mim: Option<&FomModule>,
         joins: bool,
     ) -> Preparation {
-        let model = self.names.get(name).map(|id| &self.federations[id].model);
-        let onto = match model {
-            Some(model) => MergeBase::Model(Arc::clone(model)),
+        let existing = self.names.get(name).map(|id| &self.federations[id]);
+        let onto = match existing {
+            Some(existing) => MergeBase::Model(Arc::clone(&existing.model)),
             None if joins => MergeBase::Nowhere,
             None => MergeBase::New,
         };
         let (federation, modules) = (name.to_owned(), modules.to_vec());
-        Preparation { federation, modules, mim: mim.cloned(), onto, limits: self.limits }
+        let limits = self.limits;
+        let by_session = self.sessions.get(&session).map_or(0, |state| state.accounts.held());
+        let by_federation = existing.map_or(0, Federation::held);
+        let quotas = Quotas::new(by_session, by_federation, self.memory.held, self.room, limits);
+        Preparation { federation, modules, mim: mim.cloned(), onto, limits, quotas }
     }
 
     /// Returns the result for the modules of the present call: the one passed in, or else one that is made now.
     pub(crate) fn prepared(
         &mut self,
+        session: SessionId,
         name: &str,
         modules: &[FomModule],
         mim: Option<&FomModule>,
         joins: bool,
     ) -> Prepared {
-        let wanted = self.preparation_of(name, modules, mim, joins);
-        match self.prepared.clone().filter(|prepared| prepared.is_for(&wanted)) {
+        let wanted = self.preparation_of(session, name, modules, mim, joins);
+        let prepared = match self.prepared.clone().filter(|prepared| prepared.is_for(&wanted)) {
             Some(prepared) => prepared,
             None => {
                 self.unprepared += 1;
                 wanted.run()
             }
+        };
+        if let Some(quota) = prepared.0.notes.exceeded {
+            self.memory.refusals.count(quota);
         }
+        prepared
     }
 }
 

@@ -34,6 +34,8 @@ impl Server {
 
     /// Starts the preparations for which there is a thread.
     pub(super) fn start_preparations(&mut self, network: &mut dyn Network) {
+        // No module is parsed that would not fit.
+        self.input(Input::Room(self.room(0)));
         for _ in 0..REFUSED_MAX {
             let Some((lane, federation, mut job)) = self.preparations.next() else {
                 self.schedule.preparations_due = false;

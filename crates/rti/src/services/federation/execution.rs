@@ -55,7 +55,7 @@ pub(super) fn create_federation_execution(
 ) -> Answer {
     may_create(kernel, session, &name, mim)?;
     are_few(kernel.limits, modules)?;
-    let model = kernel.prepared(&name, modules, mim, false).model()?;
+    let model = kernel.prepared(session, &name, modules, mim, false).model()?;
     let Some(implementation) = TimeImplementation::named(time) else {
         let details = format!("{time} is neither HLAinteger64Time nor HLAfloat64Time");
         // The two forms with a MIM do not have the exception for this.

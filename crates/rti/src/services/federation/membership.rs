@@ -28,8 +28,8 @@ pub(super) fn join_federation_execution(
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }
     are_few(kernel.limits, modules)?;
-    let prepared =
-        (!modules.is_empty()).then(|| kernel.prepared(federation_name, modules, None, true));
+    let prepared = (!modules.is_empty())
+        .then(|| kernel.prepared(session, federation_name, modules, None, true));
     if let Some(prepared) = &prepared {
         prepared.read()?;
     }

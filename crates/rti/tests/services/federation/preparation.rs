@@ -2,7 +2,7 @@
 
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::{Call, Exception, Refusal, Reply};
-use hemiola_rti::{Input, Limits, Preparation};
+use hemiola_rti::{Input, Limits, Preparation, Room};
 
 use crate::world::{Fed, MODEL, World, YARD, module};
 
@@ -190,8 +190,28 @@ fn memory_and_number_of_modules_are_limited() {
     assert_eq!(refusal.exception, Exception::RTIinternalError);
     assert!(refusal.details.contains("100000 bytes of memory"), "{refusal}");
     let refusal = refused(Limits { model_memory: 1000, ..little }, create(MODEL, None));
-    assert_eq!(refusal.exception, Exception::ErrorReadingFOM);
+    assert_eq!(refusal.exception, Exception::RTIinternalError);
     assert!(refusal.details.contains("at most 1000 bytes are allowed"), "{refusal}");
+}
+
+#[test]
+fn a_module_is_not_parsed_if_its_federation_would_exceed_a_quota() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    w.input(Input::Room(Room { session: 1000, ..Room::default() }));
+    let refusal = prepared(&mut w, fed, create(MODEL, None)).unwrap_err();
+    assert_eq!((refusal.exception, w.kernel.unprepared()), (Exception::RTIinternalError, 0));
+    assert!(refusal.details.contains("at most 1000 bytes are allowed"), "{refusal}");
+    let quota = "this session holds 0 and may hold 1000 (--session-memory-max): ";
+    assert!(refusal.details.contains(quota), "{refusal}");
+    assert_eq!(w.kernel.refusals().session, 1);
+    // Enough to parse it, but not to keep it.
+    w.input(Input::Room(Room { kernel: 60_000, ..Room::default() }));
+    let refusal = prepared(&mut w, fed, create(MODEL, None)).unwrap_err();
+    assert!(refusal.details.contains(" and may hold 52500 (--memory-max)"), "{refusal}");
+    assert_eq!(w.kernel.refusals().process, 1);
+    w.input(Input::Room(Room::default()));
+    assert_eq!(prepared(&mut w, fed, create(MODEL, None)), Ok(Reply::Done));
 }
 
 #[test]
