@@ -174,7 +174,8 @@ sections! {
              answer, and write it.";
         may command_within: Span, Shape::Length, of ["io"],
             else "1.5 answer_within, at most midway from it to the period; without a decision process half the period",
-            "With read-first: from the release until 0 V is written because no command came.";
+            "With read-first: from the sample until the watchdog commands because no command came; without a decision \
+             process, until 0 V is written.";
         must gain: GainOrName<'s>, Shape::Gain, of ["monolithic", "controller"], "Control law: a name or four numbers.";
         may compute: Span, Shape::Length, of ["workload"],
             "Processor time of one job; or share.";

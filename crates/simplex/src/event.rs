@@ -17,12 +17,14 @@ pub enum CommandSource {
     Safety,
     /// 0 V, because no better voltage is known.
     FailSafe,
+    /// The safety law of the I/O process, while the decision module gives no usable command.
+    Watchdog,
     /// The unit in this slot.
     Unit(u8),
 }
 
 impl CommandSource {
-    /// Returns the number in the record: 0 to 3, and 16 + slot.
+    /// Returns the number in the record: 0 to 4, and 16 + slot.
     #[must_use]
     pub const fn code(self) -> u16 {
         match self {
@@ -30,6 +32,7 @@ impl CommandSource {
             Self::Controller => 1,
             Self::Safety => 2,
             Self::FailSafe => 3,
+            Self::Watchdog => 4,
             Self::Unit(slot) => 16 + slot as u16,
         }
     }
@@ -42,6 +45,7 @@ impl CommandSource {
             1 => Self::Controller,
             2 => Self::Safety,
             3 => Self::FailSafe,
+            4 => Self::Watchdog,
             _ => {
                 let slot = code.checked_sub(16).filter(|slot| usize::from(*slot) < SLOTS)?;
                 Self::Unit(u8::try_from(slot).ok()?)
@@ -120,6 +124,8 @@ coded! {
         PlantLost = 16 "plant-lost",
         /// No sensors were given for this decision.
         SensorsMissing = 17 "sensors-missing",
+        /// The decision module gave no usable command in time, and the watchdog has the plant.
+        DecisionMissing = 18 "decision-missing",
     }
 }
 
@@ -188,6 +194,7 @@ pub const REASONS: &[(u16, &str)] = &[
     (115, "sensors-late"),
     (116, "plant-lost"),
     (117, "sensors-missing"),
+    (118, "decision-missing"),
 ];
 
 /// An event in a cycle or of a request.

@@ -9,6 +9,7 @@
 //! * [`Region`] and [`SafetyController`]: the states from which the trusted controller recovers.
 //! * [`Decision`]: decides whose voltage is used in each cycle; its module states what is covered and what is not.
 //!   [`performance`] monitors cost beside it.
+//! * [`Watchdog`]: commands the plant from the I/O process while the decision module does not.
 //! * [`UnitState`] and [`Request`]: the states of a replacement unit, and live upgrade.
 //! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: the reports, by number and by name.
 //! * [`fault`], [`simulate`], [`campaign`]: fault injection, faster than real time.
@@ -53,6 +54,7 @@ mod safety;
 pub mod simulate;
 mod unit;
 mod upgrade;
+mod watchdog;
 
 pub use controller::{CLIP_VOLTS, Controller, GAINS, Gain, StateFeedback, clipped};
 pub use decision::{
@@ -70,3 +72,4 @@ pub use region::{Region, RegionError};
 pub use safety::SafetyController;
 pub use unit::{Role, STATES, UnitState};
 pub use upgrade::{Request, RequestError};
+pub use watchdog::{Chosen, Watchdog};

@@ -1,5 +1,7 @@
 //! The observer: estimates speeds from positions, and rejects implausible measurements.
 
+use hemiola_units::Span;
+
 use crate::matrix::Vector;
 use crate::{Model, Sensors};
 
@@ -11,8 +13,11 @@ const ANGLE_DIFFERENCE_MAX: f64 = 0.12;
 /// The most consecutive samples that are rejected. With one more, a unit believes the measurement again, and the
 /// decision module enters the fail-safe.
 pub(crate) const DISBELIEVED_MAX: u32 = 3;
-/// Up to this many missed cycles are bridged by prediction; after more, the observer restarts.
+/// Missed cycles are bridged by prediction, up to this many,
 const GAP_MAX: u64 = 25;
+/// and for this long at most; after more, the observer restarts. The voltage of a gap is known only as the mean of its
+/// last period: over 400 ms, a prediction with that is so wrong that good measurements would be disbelieved.
+const GAP_LENGTH_MAX: Span = Span::from_millis(100);
 
 /// A steady-state Kalman observer of the pendulum.
 #[derive(Clone, Debug)]
@@ -45,7 +50,7 @@ impl Observer {
         let finite = sensors.position.is_finite() && sensors.angle.is_finite();
         let measured = [sensors.position, 0.0, sensors.angle, 0.0];
         let gap = sensors.sequence.wrapping_sub(self.sequence);
-        let Some(previous) = self.state.filter(|_| gap <= GAP_MAX) else {
+        let Some(previous) = self.state.filter(|_| self.bridges(gap)) else {
             if !finite {
                 self.disbelieved = self.disbelieved.saturating_add(1);
                 return self.state.unwrap_or_default();
@@ -83,6 +88,10 @@ impl Observer {
         predicted
     }
 
+    fn bridges(&self, gap: u64) -> bool {
+        gap <= GAP_MAX && self.model.period * gap as i64 <= GAP_LENGTH_MAX
+    }
+
     fn restart(&mut self, sequence: u64, measured: Vector) -> Vector {
         self.sequence = sequence;
         self.disbelieved = 0;
@@ -112,7 +121,6 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hemiola_units::Span;
 
     fn observer() -> Observer {
         Observer::new(Model::new(Span::from_millis(20)).unwrap())

@@ -245,6 +245,8 @@ pub mod source {
     pub const SAFETY: u16 = 2;
     /// The 0 V of an I/O process that got no command in time.
     pub const FAIL_SAFE: u16 = 3;
+    /// The safety law of the I/O process, while the decision module gives no usable command.
+    pub const WATCHDOG: u16 = 4;
     /// The unit in slot 0; slot n is this + n.
     pub const UNIT_0: u16 = 16;
 
@@ -268,6 +270,7 @@ pub mod source {
             CONTROLLER => "controller".into(),
             SAFETY => "safety".into(),
             FAIL_SAFE => "fail-safe".into(),
+            WATCHDOG => "watchdog".into(),
             _ => match slot(source) {
                 Some(slot) => format!("unit {slot}"),
                 None => format!("source {source}"),

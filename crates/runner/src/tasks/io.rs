@@ -1,7 +1,7 @@
 //! The I/O process of the programs with more than one process.
 
 use hemiola_scenario::{Order, Task as Settings};
-use hemiola_simplex::Command;
+use hemiola_simplex::{Chosen, Command, Event, Fault, Sensors, Watchdog};
 use hemiola_trace::EventKind;
 use hemiola_trace::event::source;
 use hemiola_trace::result::Role;
@@ -19,13 +19,21 @@ pub(super) const KIND: TaskKind = TaskKind {
     describe: |_, record| {
         record.features.extend(["separate processes", "data integrity"].map(String::from));
     },
+    name_marks: |names| {
+        names.insert_all(EventKind::Switch, hemiola_simplex::REASONS);
+        names.insert_all(EventKind::Fault, hemiola_simplex::FAULTS);
+    },
     sources: &[include_str!("io.rs")],
     ..TaskKind::new(Role::Io, Body::Loop(prepare))
 };
 
 fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let Settings::Io { order } = spec.process.task else { return mismatch() };
-    Ok(Box::new(IoTask { io: Io::open(spec)?, order, held: 0.0 }))
+    let watchdog = spec.run.variant.decision.as_ref().map(|settings| {
+        Watchdog::new(settings, spec.process.period).map_err(|e| format!("the watchdog: {e}"))
+    });
+    let io = Io::open(spec)?;
+    Ok(Box::new(IoTask { io, order, held: 0.0, last: None, watchdog: watchdog.transpose()? }))
 }
 
 struct IoTask {
@@ -33,15 +41,19 @@ struct IoTask {
     order: Order,
     /// The last voltage commanded.
     held: f64,
+    /// The last sample.
+    last: Option<Sensors>,
+    /// Takes the place of a decision module that gives no command.
+    watchdog: Option<Watchdog>,
 }
 
 impl IoTask {
-    /// Returns the time of the sample.
-    fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> Instant {
+    fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> Sensors {
         let sensors = self.io.sample(job.cycle, job.release, ports.now());
         mark_values(ports, EventKind::Sample, 0, sensors.position, sensors.angle);
         ports.send(&sensors.encode());
-        sensors.sampled
+        self.last = Some(sensors);
+        sensors
     }
 
     fn actuate(&mut self, volts: f64, source: u16, ports: &mut dyn Ports) {
@@ -49,30 +61,93 @@ impl IoTask {
         mark_values(ports, EventKind::Actuate, source, volts, before);
     }
 
-    /// The newest valid command. The search ends with one that answers `cycle`, because none can be newer.
-    fn newest(&mut self, cycle: u64, ports: &mut dyn Ports) -> Option<Command> {
-        let mut newest = None;
-        let mut buffer = [0; crate::node::MESSAGE_LEN_MAX];
-        while let Some(len) = ports.receive(&mut buffer) {
-            newest = Command::decode(&buffer[..len]).ok().or(newest);
-            if newest.is_some_and(|command| command.sequence >= cycle) {
-                break;
-            }
+    fn write(&mut self, chosen: Chosen, ports: &mut dyn Ports) {
+        self.actuate(chosen.volts, chosen.source.code(), ports);
+        if let Some(Event::Switch { from, to, reason }) = chosen.switch {
+            let (from, to) = (u64::from(from.code()), u64::from(to.code()));
+            ports.mark(EventKind::Switch, reason.code(), from, to);
         }
-        newest
     }
 
-    /// The command that answers `cycle`, waiting for it until `limit`.
-    fn answer(&mut self, cycle: u64, limit: Instant, ports: &mut dyn Ports) -> Option<Command> {
-        loop {
-            if let Some(command) =
-                self.newest(cycle, ports).filter(|command| command.sequence == cycle)
-            {
-                return Some(command);
-            }
-            if !ports.wait(limit) {
-                return None;
-            }
+    /// The command of the previous cycle goes out at a fixed point of this one.
+    fn write_previous(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
+        let before = job.cycle.saturating_sub(1);
+        let command = newest(before, ports);
+        if let (Some(watchdog), Some(sensors)) = (&mut self.watchdog, self.last) {
+            let chosen = judged(watchdog, before, command, ports);
+            let chosen = chosen.unwrap_or_else(|| watchdog.command(&sensors));
+            watchdog.learn(&sensors);
+            return self.write(chosen, ports);
+        }
+        // A missing one leaves the last voltage standing, because this process has no better value.
+        let command = command.filter(|command| command.volts.is_finite());
+        let source = if command.is_some() { source::CONTROLLER } else { source::HELD };
+        self.held = command.map_or(self.held, |command| command.volts);
+        self.actuate(self.held, source, ports);
+    }
+
+    fn write_answer(&mut self, sensors: &Sensors, limit: Instant, ports: &mut dyn Ports) {
+        let cycle = sensors.sequence;
+        let Some(watchdog) = &mut self.watchdog else {
+            return match answer(cycle, limit, ports) {
+                Some(command) if command.volts.is_finite() => {
+                    self.actuate(command.volts, command.unit as u16, ports);
+                }
+                _ => self.actuate(0.0, source::FAIL_SAFE, ports),
+            };
+        };
+        if watchdog.has_plant() {
+            let chosen = watchdog.command(sensors);
+            self.write(chosen, ports);
+            // Only to find out whether the module is back.
+            let command = answer(cycle, limit, ports);
+            self.watchdog.as_mut().and_then(|watchdog| judged(watchdog, cycle, command, ports));
+            return;
+        }
+        let command = answer(cycle, limit, ports);
+        let chosen = judged(watchdog, cycle, command, ports);
+        let chosen = chosen.unwrap_or_else(|| watchdog.command(sensors));
+        self.write(chosen, ports);
+        // After the voltage is written, when no process waits.
+        self.watchdog.as_mut().expect("present above").learn(sensors);
+    }
+}
+
+/// What the watchdog makes of an answer; a missing one is a fault in the record.
+fn judged(
+    watchdog: &mut Watchdog,
+    cycle: u64,
+    command: Option<Command>,
+    ports: &mut dyn Ports,
+) -> Option<Chosen> {
+    let usable = watchdog.judge(cycle, command);
+    if watchdog.has_missed() {
+        ports.mark(EventKind::Fault, Fault::DecisionMissing.code(), u64::MAX, 0);
+    }
+    usable
+}
+
+/// The newest valid command. The search ends with one that answers `cycle`, because none can be newer.
+fn newest(cycle: u64, ports: &mut dyn Ports) -> Option<Command> {
+    let mut newest = None;
+    let mut buffer = [0; crate::node::MESSAGE_LEN_MAX];
+    while let Some(len) = ports.receive(&mut buffer) {
+        newest = Command::decode(&buffer[..len]).ok().or(newest);
+        if newest.is_some_and(|command| command.sequence >= cycle) {
+            break;
+        }
+    }
+    newest
+}
+
+/// The command that answers `cycle`, waiting for it until `limit`.
+fn answer(cycle: u64, limit: Instant, ports: &mut dyn Ports) -> Option<Command> {
+    loop {
+        if let Some(command) = newest(cycle, ports).filter(|command| command.sequence == cycle) {
+            return Some(command);
+        }
+        if !ports.wait(limit) {
+            return None;
         }
     }
 }
@@ -83,28 +158,13 @@ const _: () = assert!(Command::SIZE <= crate::node::MESSAGE_LEN_MAX);
 impl Task for IoTask {
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
         match self.order {
-            // The command of the previous cycle goes out at a fixed point of this one; a missing one
-            // leaves the last voltage standing, because this process has no better value.
             Order::WriteFirst => {
-                let before = job.cycle.saturating_sub(1);
-                let command =
-                    self.newest(before, ports).filter(|command| command.volts.is_finite());
-                let source = if command.is_some() { source::CONTROLLER } else { source::HELD };
-                self.held = command.map_or(self.held, |command| command.volts);
-                self.actuate(self.held, source, ports);
+                self.write_previous(job, ports);
                 let _ = self.sample_and_send(job, ports);
             }
-            // Behind a decision module a missing command means that the module itself is gone: the one
-            // fault Simplex does not cover. The output is then 0 V, and the record says so.
             Order::ReadFirst { command_within } => {
-                let sampled = self.sample_and_send(job, ports);
-                match self.answer(job.cycle, sampled + command_within, ports) {
-                    Some(command) if command.volts.is_finite() => {
-                        // In place of a unit, the decision module names the source of the voltage.
-                        self.actuate(command.volts, command.unit as u16, ports);
-                    }
-                    _ => self.actuate(0.0, source::FAIL_SAFE, ports),
-                }
+                let sensors = self.sample_and_send(job, ports);
+                self.write_answer(&sensors, sensors.sampled + command_within, ports);
             }
         }
     }

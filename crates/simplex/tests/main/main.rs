@@ -5,4 +5,5 @@ mod campaign;
 mod decision;
 mod region;
 mod upgrade;
+mod watchdog;
 mod world;
